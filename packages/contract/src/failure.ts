@@ -1,0 +1,78 @@
+/**
+ * What can go wrong for a caller, in the product's words. Each kind maps to one HTTP status (in the API)
+ * and one exit code (in the CLI); nothing else in the product mentions either.
+ */
+export const failureKinds = [
+  'invalid',
+  'unauthorized',
+  'forbidden',
+  'not-found',
+  'unsupported',
+  'conflict',
+  'too-large',
+  'unsupported-media-type',
+  'not-implemented',
+  'unavailable',
+  'timeout',
+  'cancelled',
+] as const;
+
+export type FailureKind = (typeof failureKinds)[number];
+
+/**
+ * The one error of the product: a kind for programs, a message for a person, and perhaps a hint that says
+ * what to do. Messages start in lower case, name the thing, and never hold secrets.
+ * Anything thrown that is not a `ThvError` is a bug.
+ */
+export class ThvError extends Error {
+  override readonly name = 'ThvError';
+  readonly kind: FailureKind;
+  readonly hint: string | undefined;
+
+  constructor(kind: FailureKind, message: string, details: FailureDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.kind = kind;
+    this.hint = details.hint;
+  }
+}
+
+export interface FailureDetails {
+  /** What the reader can do about it, as a sentence without a full stop. */
+  hint?: string | undefined;
+  cause?: unknown;
+}
+
+type Failure = (message: string, details?: FailureDetails) => ThvError;
+
+const failure =
+  (kind: FailureKind): Failure =>
+  (message, details) =>
+    new ThvError(kind, message, details);
+
+/** The request itself is wrong: a field, a name, a combination. */
+export const invalid = failure('invalid');
+/** The named thing does not exist. */
+export const notFound = failure('not-found');
+/** The name is taken, or the present state forbids it. */
+export const conflict = failure('conflict');
+/** The thing exists, and this cannot be done with it. */
+export const unsupported = failure('unsupported');
+/** The caller may not do this, whoever it is. */
+export const forbidden = failure('forbidden');
+/** The request is larger or deeper than the product accepts. */
+export const tooLarge = failure('too-large');
+/** The body is not of the media type that the operation takes. */
+export const unsupportedMediaType = failure('unsupported-media-type');
+/** Part of the product that does not exist yet. */
+export const notImplemented = failure('not-implemented');
+/** Something the product needs is not there right now: a runtime, a tool chain, a network. */
+export const unavailable = failure('unavailable');
+/** Something took longer than it may. */
+export const timedOut = failure('timeout');
+/** The caller gave up. */
+export const cancelled = failure('cancelled');
+
+/** The message of whatever was thrown, for a log line or a `cause` that a person reads. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,129 @@
+import type { Readable, Writable } from 'node:stream';
+import type { ServerSource } from './source.ts';
+
+/**
+ * Where servers run. Every runtime enforces the same launch: the mounts, the network, the limits and nothing
+ * else of the machine; what it cannot enforce here it says in its report. All of them pass one conformance
+ * suite (`testing/conformance.ts`).
+ */
+export interface Runtime {
+  readonly name: RuntimeName;
+
+  /** Looks at the machine now: can servers run here, how, and what cannot be enforced. Never throws. */
+  check(signal?: AbortSignal): Promise<RuntimeReport>;
+
+  /**
+   * Gets the source ready to start on this machine (pull, build, install) and returns it pinned: exactly what
+   * will run, so that a later start needs no network. Cheap when it was done before.
+   * Throws `not-found` for a source that does not exist, `unavailable` for a missing tool chain or network.
+   */
+  prepare(source: ServerSource, options: PrepareOptions): Promise<ServerSource>;
+
+  /** Starts one instance of a prepared source. Throws when it could not be started at all; leaves nothing then. */
+  start(launch: Launch, signal: AbortSignal): Promise<Instance>;
+
+  /**
+   * Ends and removes everything that an earlier hive with the same state directory left running or lying
+   * about. Called once, before the first start, by the only hive that owns the directory.
+   */
+  sweep(): Promise<void>;
+}
+
+export type RuntimeName = 'docker' | 'process' | 'memory';
+
+export interface RuntimeReport {
+  runtime: RuntimeName;
+  available: boolean;
+  /** What answered: `Docker Engine 28.2.2 at /var/run/docker.sock`, `bubblewrap 0.8.0`. */
+  detail: string;
+  /** Why it is not available, and what to do about it. */
+  hint?: string;
+  /** What of a permission profile cannot be enforced on this machine, a sentence each. */
+  limits: string[];
+}
+
+export interface PrepareOptions {
+  report: Progress;
+  signal: AbortSignal;
+}
+
+/** Told what a long step is doing, in a few words: `installing example 1.2.0`. */
+export type Progress = (message: string) => void;
+
+/** Everything an instance is given. What is not in here, it does not get. */
+export interface Launch {
+  /** The workload's name; instances and containers are named after it. */
+  workload: string;
+  source: ServerSource;
+  args: readonly string[];
+  env: Readonly<Record<string, string>>;
+  transport: LaunchTransport;
+  mounts: readonly Mount[];
+  network: LaunchNetwork;
+  limits: ResourceLimits;
+  /** Extra labels for runtimes that have labels. */
+  labels: Readonly<Record<string, string>>;
+  /** Drop all hardening of the container. Runtimes that cannot do that on purpose refuse. */
+  privileged: boolean;
+  /** Told everything the server writes that is not protocol: stderr, and stdout too unless it speaks stdio. */
+  log: (chunk: Buffer) => void;
+}
+
+export type LaunchTransport =
+  | { kind: 'stdio' }
+  /** The server listens on this TCP port, as seen from inside. */
+  | { kind: 'http'; targetPort: number };
+
+/**
+ * `none`: no network at all. `open`: whatever the machine reaches. `mode`: a network mode or a network that
+ * the container engine knows.
+ */
+export type LaunchNetwork = { kind: 'none' } | { kind: 'open' } | { kind: 'mode'; mode: string };
+
+/** A file or folder of this machine inside the server's world. Both paths are absolute. */
+export interface Mount {
+  source: string;
+  target: string;
+  readOnly: boolean;
+}
+
+export interface ResourceLimits {
+  memoryBytes: number;
+  processes: number;
+  openFiles: number;
+  /** Shares of one core; 2 means two whole cores. */
+  cpus: number;
+}
+
+/** One running copy of a server. Disposing of it stops it at once and removes all of it. */
+export interface Instance extends AsyncDisposable {
+  /** The process id or container id, for logs and status. */
+  readonly id: string;
+  /** The server's standard input and output, when it speaks stdio. */
+  readonly stdio?: { input: Writable; output: Readable };
+  /** Where the hive reaches it, when it speaks HTTP. */
+  readonly address?: InstanceAddress;
+  /** Settles once when the server has ended, for whatever reason; never rejects. */
+  readonly exited: Promise<Exit>;
+  /** Asks it to end, insists after `graceMs`, and returns when nothing of it is left. Safe to call twice. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export type InstanceAddress =
+  | { kind: 'tcp'; host: string; port: number }
+  /** A Unix socket behind which the server's own port stands. */
+  | { kind: 'socket'; path: string };
+
+export interface Exit {
+  code: number | null;
+  signal: string | null;
+  /** Why, when the runtime knows better than the code: `used more than 512 MiB of memory`. */
+  reason?: string;
+}
+
+/** An exit as a phrase: `exited with code 1`, `was killed by SIGKILL`, `used more than 512 MiB of memory`. */
+export function describeExit(exit: Exit): string {
+  if (exit.reason !== undefined) return exit.reason;
+  if (exit.signal !== null) return `was killed by ${exit.signal}`;
+  return `exited with code ${exit.code ?? 'unknown'}`;
+}
