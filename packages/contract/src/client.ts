@@ -1,0 +1,122 @@
+import { ThvError } from './failure.ts';
+import type { Operation, OperationCall, OperationResult } from './operation.ts';
+import { operations } from './operations/operations.ts';
+import type { OperationId, Operations } from './operations/operations.ts';
+import { apiBase, progressMediaType, readFailure } from './wire.ts';
+import type { ProgressLine } from './wire.ts';
+
+/** One HTTP request, carried by whoever makes the client: `fetch`, or `node:http` over a Unix socket. */
+export type Send = (request: {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body: string | undefined;
+  signal: AbortSignal | undefined;
+}) => Promise<{ status: number; body: AsyncIterable<string> }>;
+
+export interface CallOptions {
+  signal?: AbortSignal;
+  /**
+   * Told what a long operation is doing. With it the call returns when the operation is really done, not when
+   * it was accepted, and throws if it failed on the way.
+   */
+  onProgress?: (message: string) => void;
+}
+
+/** The API as functions, one for each operation; failures are thrown as the `ThvError` that the hive threw. */
+export type Client = {
+  [Id in OperationId]: (
+    call: OperationCall<Operations[Id]>,
+    options?: CallOptions,
+  ) => Promise<OperationResult<Operations[Id]>>;
+};
+
+/** Makes a client out of a way to send requests. */
+export function createClient(send: Send): Client {
+  const entries = Object.entries(operations).map(([id, operation]) => [
+    id,
+    (call: AnyCall, options?: CallOptions) => callOperation(send, operation, call, options ?? {}),
+  ]);
+  // Each function was made from the operation of its own name, which is what the mapped type says.
+  return Object.fromEntries(entries) as Client;
+}
+
+interface AnyCall {
+  params?: Record<string, unknown>;
+  query?: Record<string, unknown>;
+  body?: unknown;
+}
+
+async function callOperation(
+  send: Send,
+  operation: Operation,
+  call: AnyCall,
+  options: CallOptions,
+): Promise<unknown> {
+  const follow = operation.progress === true && options.onProgress !== undefined;
+  const response = await send({
+    method: operation.method,
+    path: pathOf(operation, call),
+    headers: {
+      accept: follow ? progressMediaType : 'application/json, text/plain',
+      // Writes are only taken as JSON, with or without a body: no web page can send that without being asked.
+      ...(operation.method === 'GET' ? {} : { 'content-type': 'application/json' }),
+    },
+    body: call.body === undefined ? undefined : JSON.stringify(call.body),
+    signal: options.signal,
+  });
+  if (response.status >= 400) throw readFailure(response.status, await textOf(response.body));
+  if (follow && options.onProgress) return followProgress(response.body, options.onProgress);
+  const text = await textOf(response.body);
+  const { body } = operation.success;
+  if (body === undefined) return undefined;
+  // The hive validated what it sent; parsing it again would only cost every command its time.
+  return body === 'text' ? text : JSON.parse(text);
+}
+
+function pathOf(operation: Operation, call: AnyCall): string {
+  const path = operation.path.replace(/\{(\w+)\}/g, (_match, name: string) =>
+    encodeURIComponent(String(call.params?.[name])),
+  );
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(call.query ?? {})) {
+    if (value !== undefined) query.set(name, String(value));
+  }
+  return `${apiBase}${path}${query.size === 0 ? '' : `?${query}`}`;
+}
+
+async function followProgress(
+  body: AsyncIterable<string>,
+  onProgress: (message: string) => void,
+): Promise<unknown> {
+  let rest = '';
+  for await (const chunk of body) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const text of lines) {
+      const line = JSON.parse(text) as ProgressLine<unknown>; // written by `progressStream` of the API
+      if ('progress' in line) onProgress(line.progress);
+      else if ('result' in line) return line.result;
+      else throw failureOf(line.failure);
+    }
+  }
+  throw new Error('the hive ended before it was done');
+}
+
+function failureOf({
+  kind,
+  message,
+  hint,
+}: {
+  kind: ThvError['kind'] | 'internal';
+  message: string;
+  hint?: string | undefined;
+}) {
+  return kind === 'internal' ? new Error(message) : new ThvError(kind, message, { hint });
+}
+
+async function textOf(body: AsyncIterable<string>): Promise<string> {
+  let text = '';
+  for await (const chunk of body) text += chunk;
+  return text;
+}

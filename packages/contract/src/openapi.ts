@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { operationTags } from './operation.ts';
+import type { Operation } from './operation.ts';
+import { operations } from './operations/operations.ts';
+import { apiBase, failureStatus, progressMediaType } from './wire.ts';
+
+/** The OpenAPI 3.1 document of the API, made from the operations. */
+export function openApiDocument(version: string): object {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'ToolHive API',
+      version,
+      description:
+        'The local API of ToolHive: it runs MCP servers isolated, proxies them, and shows what they do. Errors are plain text; a second line that begins with `hint:` says what to do.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: 'http://localhost:8080', description: 'The hive on this machine.' }],
+    security: [],
+    tags: Object.entries(operationTags).map(([name, description]) => ({ name, description })),
+    paths: paths(),
+    components: { schemas: componentSchemas() },
+  };
+}
+
+function paths(): Record<string, Record<string, object>> {
+  const result: Record<string, Record<string, object>> = {};
+  for (const [id, operation] of Object.entries<Operation>(operations)) {
+    add(`${apiBase}${operation.path}`, id, operation);
+    if (operation.alsoAtRoot === true) add(operation.path, `${id}AtRoot`, operation);
+  }
+  return result;
+
+  function add(path: string, id: string, operation: Operation): void {
+    (result[path] ??= {})[operation.method.toLowerCase()] = describe(id, operation);
+  }
+}
+
+function describe(id: string, operation: Operation): object {
+  return {
+    operationId: id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    ...(operation.description === undefined ? {} : { description: operation.description }),
+    parameters: [...parameters('path', operation.params), ...parameters('query', operation.query)],
+    ...(operation.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: schemaOf(operation.body, 'input') } },
+          },
+        }),
+    responses: { ...successResponses(operation), ...failureResponses(operation) },
+  };
+}
+
+function parameters(location: 'path' | 'query', schema: z.ZodObject | undefined): object[] {
+  return Object.entries(schema?.shape ?? {}).map(([name, part]) => {
+    const { description, ...rest } = schemaOf(part as z.ZodType, 'input') as { description?: string };
+    return {
+      name,
+      in: location,
+      required: location === 'path',
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    };
+  });
+}
+
+function successResponses(operation: Operation): Record<string, object> {
+  const { status, description, body } = operation.success;
+  const answer =
+    body === undefined
+      ? {}
+      : body === 'text'
+        ? { 'text/plain': { schema: { type: 'string' } } }
+        : { 'application/json': { schema: schemaOf(body, 'output') } };
+  const plain = { description, ...(body === undefined ? {} : { content: answer }) };
+  if (operation.progress !== true) return { [status]: plain };
+  return {
+    200: {
+      description: `Asked for as ${progressMediaType}: one JSON object a line with \`progress\`, then one with \`result\` or \`failure\` when it is done.`,
+      content: { [progressMediaType]: { schema: { type: 'string' } } },
+    },
+    [status]: plain,
+  };
+}
+
+function failureResponses(operation: Operation): Record<string, object> {
+  return Object.fromEntries(
+    operation.failures.map((kind) => [
+      failureStatus[kind].status,
+      { description: failureStatus[kind].meaning, content: { 'text/plain': { schema: { type: 'string' } } } },
+    ]),
+  );
+}
+
+const toReference = { uri: (id: string) => `#/components/schemas/${id}` };
+
+/** The named schemas, each once; everything else refers to them. */
+function componentSchemas(): Record<string, object> {
+  const { schemas } = z.toJSONSchema(z.globalRegistry, { ...toReference, io: 'output' });
+  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutIdentity(schema)]));
+}
+
+function schemaOf(schema: z.ZodType, io: 'input' | 'output'): object {
+  const id = z.globalRegistry.get(schema)?.id;
+  if (id !== undefined) return { $ref: toReference.uri(id) };
+  return withoutIdentity(z.toJSONSchema(schema, { io, ...toReference }));
+}
+
+function withoutIdentity(schema: object): object {
+  const { $schema, $id, ...rest } = schema as { $schema?: string; $id?: string };
+  void $schema;
+  void $id;
+  return rest;
+}

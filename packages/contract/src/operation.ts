@@ -1,0 +1,62 @@
+import type { z } from 'zod';
+import type { FailureKind } from './failure.ts';
+
+/** An HTTP operation, declared once: routing, validation, types, OpenAPI and the client come from it. */
+export interface Operation {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Relative to the base, with `{name}` for parameters. */
+  path: `/${string}`;
+  /** Served at the root too, beside the base. */
+  alsoAtRoot?: boolean;
+  /** Answered only on the hive's own Unix socket. */
+  socketOnly?: boolean;
+  tag: OperationTag;
+  summary: string;
+  description?: string;
+  params?: z.ZodObject;
+  query?: z.ZodObject;
+  body?: z.ZodType;
+  success: {
+    status: 200 | 201 | 202 | 204;
+    description: string;
+    /** A schema for JSON, `text` for plain text; absent where there is no body. */
+    body?: z.ZodType | 'text';
+  };
+  /** Goes on after its answer; with the media type for progress, it answers line by line until it is done. */
+  progress?: boolean;
+  failures: readonly FailureKind[];
+}
+
+export const operationTags = {
+  system: 'The hive itself.',
+  workloads: 'Running servers.',
+  logs: 'What servers wrote.',
+} as const;
+
+export type OperationTag = keyof typeof operationTags;
+
+type Parsed<Schema> = Schema extends z.ZodType ? z.infer<Schema> : undefined;
+type Given<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined;
+type Part<Key extends string, Value> = [Value] extends [undefined] ? unknown : { [K in Key]: Value };
+
+/** What a handler is given: every part validated, defaults filled in. */
+export type OperationInput<O extends Operation> = Part<'params', Parsed<O['params']>> &
+  Part<'query', Parsed<O['query']>> &
+  Part<'body', Parsed<O['body']>>;
+
+/** What a caller gives. */
+export type OperationCall<O extends Operation> = Part<'params', Given<O['params']>> &
+  Part<'query', Given<O['query']>> &
+  Part<'body', Given<O['body']>>;
+
+/** What it answers with. */
+export type OperationResult<O extends Operation> = O['success'] extends { body: infer Body }
+  ? Body extends z.ZodType
+    ? z.infer<Body>
+    : string
+  : undefined;
+
+/** Keeps the literal types of a declaration. */
+export function operation<const O extends Operation>(declaration: O): O {
+  return declaration;
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+
+/** What a workload may be called: it also names files, containers and log lines. */
+export const WorkloadName = z
+  .string()
+  .min(1, 'a workload needs a name')
+  .max(100, 'a workload name has at most 100 characters')
+  .regex(/^[a-zA-Z0-9._-]+$/, 'a workload name consists of letters, digits, dots, dashes and underscores')
+  .refine((name) => !/^\.+$/.test(name) && !name.includes('..'), 'a workload name has no .. in it')
+  .refine((name) => /^[a-zA-Z0-9]/.test(name), 'a workload name starts with a letter or a digit');
+
+/** What a group may be called. */
+export const GroupName = z
+  .string()
+  .min(1, 'a group needs a name')
+  .max(100, 'a group name has at most 100 characters')
+  .regex(
+    /^[a-z0-9_-]+( [a-z0-9_-]+)*$/,
+    'a group name consists of lower-case letters, digits, dashes, underscores and single inner blanks',
+  );
+
+/** The group of every workload that names none. */
+export const defaultGroup = 'default';
+
+/** A TCP port. */
+export const Port = z.int().min(1).max(65535);
+
+/** A TCP port, or 0 for one that the hive chooses. */
+export const PortOrAny = z.int().min(0).max(65535);
+
+/** The name of an environment variable. */
+export const VariableName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_.-]*$/, 'not a name for an environment variable')
+  .max(256);
+
+/** Environment variables by name. No value may hold a NUL, which no process could be given. */
+export const Environment = z.record(
+  VariableName,
+  z.string().refine((value) => !value.includes('\0'), 'has a NUL character'),
+);

@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import { Environment, GroupName, PortOrAny, WorkloadName } from './names.ts';
+import { PermissionProfile } from './permission-profile.ts';
+
+/** How a server talks: over its standard input and output, or over HTTP in one of two ways. */
+export const Transport = z
+  .enum(['stdio', 'sse', 'streamable-http', 'inspector'])
+  .meta({ id: 'Transport', description: 'How a server talks.' });
+export type Transport = z.infer<typeof Transport>;
+
+/** Which endpoint of a stdio workload its URL names. Both are always served. */
+export const ProxyMode = z
+  .enum(['sse', 'streamable-http'])
+  .meta({ id: 'ProxyMode', description: 'Which endpoint the URL of a stdio workload names.' });
+export type ProxyMode = z.infer<typeof ProxyMode>;
+
+export const WorkloadStatus = z
+  .enum(['running', 'stopped', 'error', 'starting', 'stopping', 'unhealthy', 'removing', 'unknown'])
+  .meta({ id: 'WorkloadStatus', description: 'What a workload is doing.' });
+export type WorkloadStatus = z.infer<typeof WorkloadStatus>;
+
+const SecretReference = z.object({
+  name: z.string().min(1).meta({ description: 'The name of a stored secret.' }),
+  target: z.string().min(1).meta({ description: 'The environment variable that receives it.' }),
+});
+
+const ToolOverride = z.object({ name: z.string().optional(), description: z.string().optional() });
+
+const OidcOptions = z.object({
+  issuer: z.string().optional(),
+  audience: z.string().optional(),
+  client_id: z.string().optional(),
+  client_secret: z.string().optional(),
+  introspection_url: z.string().optional(),
+  jwks_url: z.string().optional(),
+});
+
+/** How a workload is asked for. Everything but the source has a default. */
+export const CreateWorkload = z
+  .object({
+    name: WorkloadName.optional().meta({ description: 'Unique; derived from the source when absent.' }),
+    image: z
+      .string()
+      .max(512)
+      .optional()
+      .meta({
+        description:
+          'What to run: the name of a registry entry, a container image, or a package as npx://, uvx:// or go://.',
+        examples: [
+          'filesystem',
+          'npx://@modelcontextprotocol/server-everything',
+          'ghcr.io/example/server:1.2.0',
+        ],
+      }),
+    url: z
+      .string()
+      .max(2048)
+      .optional()
+      .meta({ description: 'The URL of a remote server, instead of an image.' }),
+    host: z
+      .string()
+      .max(253)
+      .optional()
+      .meta({ description: 'The address that the proxy binds to; loopback by default.' }),
+    transport: z
+      .string()
+      .optional()
+      .meta({ description: 'How the server talks; the registry knows, else stdio.' }),
+    proxy_mode: z
+      .string()
+      .optional()
+      .meta({ description: 'Which endpoint the URL of a stdio workload names.' }),
+    proxy_port: PortOrAny.optional().meta({ description: 'The port of the proxy; 0 chooses a free one.' }),
+    target_port: PortOrAny.optional().meta({
+      description: 'The port that an HTTP server listens on, seen from inside.',
+    }),
+    group: GroupName.optional(),
+    cmd_arguments: z
+      .array(z.string().refine((value) => !value.includes('\0'), 'has a NUL character'))
+      .nullish()
+      .meta({ description: 'Arguments for the server; they replace those of the registry entry.' }),
+    env_vars: Environment.nullish(),
+    secrets: z.array(SecretReference).nullish(),
+    volumes: z
+      .array(z.string())
+      .nullish()
+      .meta({ description: 'Files and folders to share, as HOST:CONTAINER or HOST:CONTAINER:ro.' }),
+    tools: z.array(z.string()).nullish().meta({ description: 'Only these tools are offered.' }),
+    tools_override: z.record(z.string(), ToolOverride).nullish(),
+    network_isolation: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Enforce the network rules of the profile.' }),
+    trust_proxy_headers: z.boolean().optional(),
+    permission_profile: PermissionProfile.nullish(),
+    authz_config: z.string().optional(),
+    oidc: OidcOptions.nullish(),
+    oauth_config: z.looseObject({}).nullish(),
+    headers: z.array(z.looseObject({})).nullish(),
+  })
+  .meta({ id: 'CreateWorkload', description: 'How a workload is asked for.' });
+export type CreateWorkload = z.infer<typeof CreateWorkload>;
+
+export const CreatedWorkload = z
+  .object({
+    name: z.string().meta({ description: 'The name to use in every other call.' }),
+    port: z.int().meta({ description: 'The port of its proxy.' }),
+  })
+  .meta({ id: 'CreatedWorkload', description: 'What became of a request for a workload.' });
+export type CreatedWorkload = z.infer<typeof CreatedWorkload>;
+
+/** A workload as it stands. */
+export const Workload = z
+  .object({
+    name: z.string(),
+    package: z.string().meta({ description: 'The image or package that runs, pinned to its version.' }),
+    url: z.string().meta({ description: 'Where clients reach it; empty when it cannot be reached.' }),
+    port: z.int().meta({ description: 'The port of its proxy; 0 when it has none.' }),
+    tool_type: z.literal('mcp'),
+    transport_type: Transport,
+    proxy_mode: ProxyMode,
+    status: WorkloadStatus,
+    status_context: z
+      .string()
+      .optional()
+      .meta({ description: 'Why the status is what it is, for a person.' }),
+    created_at: z.string().meta({ description: 'RFC 3339.', format: 'date-time' }),
+    labels: z.record(z.string(), z.string()).optional(),
+    group: z.string(),
+    tools: z.array(z.string()).optional().meta({ description: 'The tool filter, if there is one.' }),
+    remote: z.boolean(),
+    runtime: z.string().optional().meta({ description: 'Which runtime it runs in.' }),
+    warnings: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'What of its permission profile is not enforced, and other things to know.' }),
+  })
+  .meta({ id: 'Workload', description: 'A workload as it stands.' });
+export type Workload = z.infer<typeof Workload>;
+
+/** A workload with everything that it was asked for. */
+export const WorkloadDetails = z
+  .object({
+    ...Workload.shape,
+    ...CreateWorkload.omit({ name: true, group: true, url: true, tools: true, proxy_mode: true }).shape,
+  })
+  .meta({ id: 'WorkloadDetails', description: 'A workload with everything that it was asked for.' });
+export type WorkloadDetails = z.infer<typeof WorkloadDetails>;
