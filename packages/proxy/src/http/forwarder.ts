@@ -1,0 +1,136 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { InstanceAddress } from '@toolhive/runtime/runtime';
+import { Pool } from 'undici';
+import type { Dispatcher } from 'undici';
+import { maxBodyBytes } from './body.ts';
+import { replyText } from './reply.ts';
+
+/** Headers that concern one connection only (RFC 9110, section 7.6.1), or name the proxy instead of the server. */
+const notForwarded = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+  'host',
+  'origin', // checked here already; the server would compare it with an address of its own
+]);
+
+/**
+ * Passes requests on to a server that speaks HTTP itself, byte for byte and as they come. It stays when the
+ * server goes, and says so to clients.
+ */
+export class HttpForwarder implements AsyncDisposable {
+  #state: { kind: 'up'; pool: Pool; authority: string } | { kind: 'down'; reason: string } = {
+    kind: 'down',
+    reason: 'the server has not started yet',
+  };
+
+  connect(address: InstanceAddress): void {
+    this.#state = { kind: 'up', ...openPool(address) };
+  }
+
+  disconnect(reason: string): void {
+    const state = this.#state;
+    this.#state = { kind: 'down', reason };
+    if (state.kind === 'up') void state.pool.destroy().catch(() => {}); // its server is gone, there is nothing to save
+  }
+
+  forward(request: IncomingMessage, response: ServerResponse): void {
+    if (this.#state.kind === 'down') {
+      replyText(response, 503, `the server is not running: ${this.#state.reason}`, { 'retry-after': '1' });
+      return;
+    }
+    if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) {
+      replyText(response, 413, `the body is larger than ${maxBodyBytes / 1024 / 1024} MiB`, {
+        connection: 'close',
+      });
+      return;
+    }
+    const hasBody =
+      request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined;
+    const { pool, authority } = this.#state;
+    pool.dispatch(
+      {
+        method: request.method as Dispatcher.HttpMethod, // node:http accepts no others than undici sends
+        path: request.url ?? '/',
+        headers: forwardedHeaders(request.rawHeaders, authority),
+        body: hasBody ? request : null,
+        // A call may take as long as it takes, and an event stream is silent for hours.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      },
+      new PassThrough(response),
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.disconnect('the workload was stopped');
+  }
+}
+
+function openPool(address: InstanceAddress): { pool: Pool; authority: string } {
+  if (address.kind === 'socket') {
+    return { pool: new Pool('http://localhost', { socketPath: address.path }), authority: 'localhost' };
+  }
+  const authority = `${address.host}:${address.port}`;
+  return { pool: new Pool(`http://${authority}`), authority };
+}
+
+function forwardedHeaders(raw: readonly string[], authority: string): string[] {
+  const headers = ['host', authority];
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = raw[i] as string; // both are there: raw headers come in pairs
+    if (!notForwarded.has(name.toLowerCase())) headers.push(name, raw[i + 1] as string);
+  }
+  return headers;
+}
+
+/** Writes what the server answers into the client's response, no faster than the client reads. */
+class PassThrough implements Dispatcher.DispatchHandler {
+  readonly #response: ServerResponse;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    const abort = (): void => {
+      if (!this.#response.writableFinished) controller.abort(new Error('the client went away'));
+    };
+    if (this.#response.destroyed) abort();
+    else this.#response.once('close', abort);
+    this.#response.on('drain', () => controller.resume());
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+    const raw = (controller.rawHeaders ?? []) as Buffer[];
+    const headers: string[] = [];
+    for (let i = 0; i + 1 < raw.length; i += 2) {
+      const name = String(raw[i]);
+      if (!notForwarded.has(name.toLowerCase()))
+        headers.push(name, (raw[i + 1] as Buffer).toString('latin1'));
+    }
+    this.#response.writeHead(status, headers);
+    // An event stream has nothing to say for a while; its client wants to know that it is open.
+    if (headers.includes('text/event-stream')) this.#response.flushHeaders();
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.#response.write(chunk)) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    this.#response.end();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#response.headersSent) this.#response.destroy();
+    else replyText(this.#response, 502, `the server did not answer: ${error.message}`);
+  }
+}

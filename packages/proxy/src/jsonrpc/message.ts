@@ -1,0 +1,188 @@
+/** A JSON-RPC 2.0 message together with the text it was read from, so that it can be passed on unchanged. */
+export interface Message {
+  kind: 'request' | 'notification' | 'response';
+  text: string;
+  value: MessageValue;
+}
+
+/** What of a message the proxy looks at. Everything else stays text. */
+export interface MessageValue {
+  id?: string | number;
+  method?: string;
+  params?: { [key: string]: unknown; _meta?: { progressToken?: unknown } };
+  result?: unknown;
+  error?: { code: number; message: string };
+}
+
+/** Why a text is no message, as the JSON-RPC error that says so. */
+export class MalformedMessage extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Error codes of JSON-RPC 2.0, section 5.1, and the one that MCP servers use for their own troubles. */
+export const errorCodes = {
+  parseError: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  serverError: -32000,
+} as const;
+
+/** Reads one JSON-RPC message; throws `MalformedMessage` for anything else. */
+export function readMessage(text: string): Message {
+  const value = parse(text);
+  const { id, method } = value;
+  if (id !== undefined && typeof id !== 'string' && !(typeof id === 'number' && Number.isSafeInteger(id))) {
+    throw new MalformedMessage(errorCodes.invalidRequest, 'the id must be a string or an integer');
+  }
+  if (method !== undefined && typeof method !== 'string') {
+    throw new MalformedMessage(errorCodes.invalidRequest, 'the method must be a string');
+  }
+  if (method !== undefined) return { kind: id === undefined ? 'notification' : 'request', text, value };
+  if (id === undefined || (value.result === undefined) === (value.error === undefined)) {
+    throw new MalformedMessage(errorCodes.invalidRequest, 'neither a request, a notification nor a response');
+  }
+  return { kind: 'response', text, value };
+}
+
+function parse(text: string): MessageValue {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new MalformedMessage(errorCodes.parseError, 'the body is not JSON');
+  }
+  if (Array.isArray(value)) {
+    throw new MalformedMessage(
+      errorCodes.invalidRequest,
+      'batches are not accepted, send one message at a time',
+    );
+  }
+  if (typeof value !== 'object' || value === null) {
+    throw new MalformedMessage(errorCodes.invalidRequest, 'a message is a JSON object');
+  }
+  const { jsonrpc, params } = value as { jsonrpc?: unknown; params?: unknown };
+  if (jsonrpc !== '2.0') throw new MalformedMessage(errorCodes.invalidRequest, 'jsonrpc must be "2.0"');
+  if (params !== undefined && (typeof params !== 'object' || params === null)) {
+    throw new MalformedMessage(errorCodes.invalidParams, 'params must be an object');
+  }
+  return value as MessageValue; // id and method are checked by readMessage, the rest is looked at with care
+}
+
+/**
+ * The text of a message with the value at `path` replaced, every other byte untouched: numbers beyond what
+ * JavaScript holds, the order of members and white space all survive. `replacement` is JSON text.
+ */
+export function splice(text: string, path: readonly string[], replacement: string): string {
+  const [start, end] = locate(text, path);
+  return text.slice(0, start) + replacement + text.slice(end);
+}
+
+/** The JSON text of the value at `path`, exactly as it was written. */
+export function slice(text: string, path: readonly string[]): string {
+  const [start, end] = locate(text, path);
+  return text.slice(start, end);
+}
+
+/** Where the value at `path` stands in a text that is known to be valid JSON and to have it. */
+function locate(text: string, path: readonly string[]): [number, number] {
+  let start = skipSpace(text, 0);
+  let end = text.length;
+  for (const name of path) {
+    const span = member(text, start, name);
+    if (span === undefined)
+      throw new MalformedMessage(errorCodes.invalidRequest, `the message has no ${name}`);
+    [start, end] = span;
+  }
+  return [start, end];
+}
+
+/**
+ * Finds a member of the object that begins at `start`, and refuses a second one of that name: two readers of
+ * such a message could disagree about what it says.
+ */
+function member(text: string, start: number, name: string): [number, number] | undefined {
+  let found: [number, number] | undefined;
+  let at = skipSpace(text, start + 1);
+  while (text.charCodeAt(at) === quote) {
+    const keyEnd = skipString(text, at);
+    const isWanted = keyIs(text, at, keyEnd, name);
+    const valueStart = skipSpace(text, skipSpace(text, keyEnd) + 1); // past the colon
+    const valueEnd = skipValue(text, valueStart);
+    if (isWanted) {
+      if (found !== undefined)
+        throw new MalformedMessage(errorCodes.invalidRequest, `the message has two members ${name}`);
+      found = [valueStart, valueEnd];
+    }
+    at = skipSpace(text, valueEnd);
+    if (text.charCodeAt(at) !== comma) break;
+    at = skipSpace(text, at + 1);
+  }
+  return found;
+}
+
+const quote = 0x22;
+const comma = 0x2c;
+const backslash = 0x5c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+function keyIs(text: string, start: number, end: number, name: string): boolean {
+  if (end - start - 2 === name.length && text.startsWith(name, start + 1)) return true;
+  // The same name may be written with escapes, which is rare enough to be slow.
+  const key = text.slice(start, end);
+  return key.includes('\\') && JSON.parse(key) === name;
+}
+
+function skipSpace(text: string, at: number): number {
+  while (text.charCodeAt(at) <= 0x20) at++;
+  return at;
+}
+
+/** From an opening quote to behind the closing one. */
+function skipString(text: string, at: number): number {
+  for (;;) {
+    at = text.indexOf('"', at + 1);
+    let escapes = at - 1;
+    while (text.charCodeAt(escapes) === backslash) escapes--;
+    if ((at - escapes) % 2 === 1) return at + 1;
+  }
+}
+
+function skipValue(text: string, at: number): number {
+  const first = text.charCodeAt(at);
+  if (first === quote) return skipString(text, at);
+  if (first !== openBrace && first !== openBracket) return skipScalar(text, at);
+  for (let depth = 0; ; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = skipString(text, at) - 1;
+    else if (code === openBrace || code === openBracket) depth++;
+    else if ((code === closeBrace || code === closeBracket) && --depth === 0) return at + 1;
+  }
+}
+
+function skipScalar(text: string, at: number): number {
+  for (;;) {
+    const code = text.charCodeAt(at);
+    if (code <= 0x20 || code === comma || code === closeBrace || code === closeBracket) return at;
+    at++;
+    if (at >= text.length) return at;
+  }
+}
+
+/** A message on one line, as the stdio transport wants it. Raw line breaks in JSON are white space only. */
+export function onOneLine(text: string): string {
+  return text.includes('\n') || text.includes('\r') ? text.replace(/[\r\n]/g, ' ') : text;
+}
+
+/** The text of an error response; `id` is JSON text. */
+export function errorText(id: string, code: number, message: string): string {
+  return `{"jsonrpc":"2.0","id":${id},"error":{"code":${code},"message":${JSON.stringify(message)}}}`;
+}

@@ -1,0 +1,183 @@
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import { isIP } from 'node:net';
+import { messageOf, conflict, invalid } from '@toolhive/contract/failure';
+import type { Instance } from '@toolhive/runtime/runtime';
+import { HttpForwarder } from './http/forwarder.ts';
+import { waitUntilServing } from './http/readiness.ts';
+import { replyJson, replyText } from './http/reply.ts';
+import { compose } from './pipeline.ts';
+import type { Exchange } from './pipeline.ts';
+import { StdioBridge } from './stdio/bridge.ts';
+import { messagesPath, openEventSession, receiveEventMessage } from './stdio/sse.ts';
+import { serveStreamableHttp } from './stdio/streamable-http.ts';
+
+export interface ProxyOptions {
+  workload: string;
+  /** The address to bind to. */
+  host: string;
+  port: number;
+  /** How the server behind it talks. */
+  transport: 'stdio' | 'sse' | 'streamable-http';
+  version: string;
+  onJunk: (line: string) => void;
+}
+
+/** Slow headers are cut off after this long, so that nobody keeps a connection busy for nothing. */
+const headersTimeoutMs = 10_000;
+/** A request body has to arrive within this time. Answers may take as long as they take. */
+const requestTimeoutMs = 60_000;
+
+/**
+ * What stands in front of one workload, for as long as the workload exists: the port stays the same and open
+ * while servers come and go behind it.
+ */
+export class WorkloadProxy implements AsyncDisposable {
+  readonly #options: ProxyOptions;
+  readonly #backend: Backend;
+  readonly #server: Server;
+  #health: 'healthy' | 'unhealthy' = 'unhealthy';
+  #reason = 'the server has not started yet';
+
+  private constructor(options: ProxyOptions) {
+    this.#options = options;
+    this.#backend = options.transport === 'stdio' ? stdioBackend(options) : httpBackend(options);
+    const handle = compose({ allowedHosts: namesOf(options.host) }, (exchange) => this.#dispatch(exchange));
+    this.#server = createServer(
+      { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: 65_000 },
+      (request, response) => {
+        const url = request.url ?? '/';
+        const mark = url.indexOf('?');
+        const path = mark === -1 ? url : url.slice(0, mark);
+        response.on('error', () => {}); // the client went away; nothing is owed to it
+        handle({ request, response, path, query: mark === -1 ? '' : url.slice(mark + 1) });
+      },
+    );
+    this.#server.on('upgrade', (_request, socket) => socket.destroy()); // MCP has no use for upgrades
+  }
+
+  /** Opens the port. A port that someone else has is a `conflict`, an address that is not ours is `invalid`. */
+  static async open(options: ProxyOptions): Promise<WorkloadProxy> {
+    const proxy = new WorkloadProxy(options);
+    await listen(proxy.#server, options);
+    return proxy;
+  }
+
+  /** Puts a started instance behind the proxy, and returns when it has been seen to answer. */
+  async connect(instance: Instance, signal: AbortSignal): Promise<void> {
+    await this.#backend.connect(instance, signal);
+    this.#health = 'healthy';
+  }
+
+  /** Tells clients that the server is gone; with `final`, that none will come soon. */
+  disconnect(reason: string, final: boolean): void {
+    this.#health = 'unhealthy';
+    this.#reason = reason;
+    this.#backend.disconnect(reason, final);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#backend.close();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#server.close(() => resolve());
+    this.#server.closeAllConnections();
+    await promise;
+  }
+
+  #dispatch(exchange: Exchange): void {
+    if (exchange.path === '/health') this.#answerHealth(exchange);
+    else this.#backend.handle(exchange);
+  }
+
+  #answerHealth({ request, response }: Exchange): void {
+    if (request.method !== 'GET') return replyText(response, 405, 'use GET', { allow: 'GET' });
+    const isHealthy = this.#health === 'healthy';
+    const body = {
+      status: this.#health,
+      timestamp: new Date().toISOString(),
+      version: { version: this.#options.version, platform: `${process.platform}/${process.arch}` },
+      transport: this.#options.transport,
+      mcp: { available: isHealthy, ...(isHealthy ? {} : { error: this.#reason }) },
+    };
+    replyJson(response, isHealthy ? 200 : 503, JSON.stringify(body));
+  }
+}
+
+/** What a proxy puts its requests to, the same for servers of every transport. */
+interface Backend {
+  connect(instance: Instance, signal: AbortSignal): Promise<void>;
+  disconnect(reason: string, final: boolean): void;
+  handle(exchange: Exchange): void;
+  close(): Promise<void>;
+}
+
+function stdioBackend({ version, onJunk }: ProxyOptions): Backend {
+  const bridge = new StdioBridge({ version, onJunk });
+  return {
+    connect: (instance, signal) => bridge.connect(instance, signal),
+    disconnect: (reason, final) => bridge.disconnect(reason, final),
+    close: () => bridge[Symbol.asyncDispose](),
+    handle({ request, response, path, query }) {
+      // Both kinds of endpoint are always there; a newer client that was given the older URL posts to it.
+      if (path === '/mcp' || (path === '/sse' && request.method !== 'GET')) {
+        serveStreamableHttp(bridge, request, response);
+      } else if (path === '/sse') openEventSession(bridge, response);
+      else if (path === messagesPath)
+        receiveEventMessage(bridge, request, response, new URLSearchParams(query));
+      else replyText(response, 404, 'not found; the endpoints here are /mcp and /sse');
+    },
+  };
+}
+
+function httpBackend({ transport }: ProxyOptions): Backend {
+  const forwarder = new HttpForwarder();
+  return {
+    async connect({ address }, signal) {
+      if (address === undefined) throw new Error('a forwarder needs an instance that speaks HTTP');
+      await waitUntilServing(address, transport === 'sse' ? 'sse' : 'streamable-http', signal);
+      forwarder.connect(address);
+    },
+    disconnect: (reason) => forwarder.disconnect(reason),
+    close: () => forwarder[Symbol.asyncDispose](),
+    handle: ({ request, response }) => forwarder.forward(request, response),
+  };
+}
+
+/** The names that clients may use for a listener on `host`, beside the loopback ones. */
+function namesOf(host: string): string[] {
+  if (host === '0.0.0.0' || host === '::') return [];
+  return [isIP(host) === 6 ? `[${host}]` : host];
+}
+
+async function listen(server: Server, { host, port, workload }: ProxyOptions): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject);
+  server.listen({ host, port, exclusive: true }, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    throw portFailure(error, host, port, workload);
+  }
+  server.off('error', reject);
+  server.on('error', () => {}); // accepting failed once (too many open files); the next client tries again
+}
+
+function portFailure(error: unknown, host: string, port: number, workload: string): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') {
+    return conflict(`port ${port} of workload ${workload} is in use by another program`, {
+      hint: `end that program, or remove the workload and run it with another port`,
+      cause: error,
+    });
+  }
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EACCES') {
+    return invalid(
+      `the proxy of workload ${workload} cannot listen on ${host} port ${port}: ${messageOf(error)}`,
+      {
+        hint: 'leave the host out to listen on loopback',
+        cause: error,
+      },
+    );
+  }
+  return error;
+}

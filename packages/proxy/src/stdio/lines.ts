@@ -1,0 +1,55 @@
+import type { Readable } from 'node:stream';
+
+/** The longest line that a server may write; longer ones are skipped, in constant memory. */
+export const maxLineBytes = 64 * 1024 * 1024;
+
+const lineFeed = 0x0a;
+
+/**
+ * Calls `onLine` for every line of a server's standard output, without its line break. A line beyond
+ * `limitBytes` is dropped and reported by `onTooLong`.
+ */
+export function readLines(
+  output: Readable,
+  { onLine, onTooLong, limitBytes = maxLineBytes }: LineOptions,
+): void {
+  let parts: Buffer[] = [];
+  let bytes = 0;
+  let skipping = false;
+
+  output.on('data', (chunk: Buffer) => {
+    let start = 0;
+    for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, start)) {
+      finish(chunk.subarray(start, end));
+      start = end + 1;
+    }
+    if (start < chunk.length) keep(start === 0 ? chunk : chunk.subarray(start));
+  });
+
+  function finish(last: Buffer): void {
+    if (skipping || bytes + last.length > limitBytes) {
+      onTooLong();
+      skipping = false;
+    } else {
+      const line = parts.length === 0 ? last : Buffer.concat([...parts, last]);
+      if (line.length > 0) onLine(line.toString('utf8'));
+    }
+    parts = [];
+    bytes = 0;
+  }
+
+  function keep(part: Buffer): void {
+    bytes += part.length;
+    if (bytes > limitBytes) {
+      skipping = true;
+      parts = [];
+    }
+    if (!skipping) parts.push(part);
+  }
+}
+
+interface LineOptions {
+  onLine: (line: string) => void;
+  onTooLong: () => void;
+  limitBytes?: number;
+}
