@@ -1,0 +1,63 @@
+import { Registry } from '@toolhive/contract/registry';
+import type { RegistryServer } from '@toolhive/contract/registry';
+import { formatSource, parseSource } from '@toolhive/runtime/source';
+import type { ServerSource } from '@toolhive/runtime/source';
+import { notFound, notImplemented, unsupported } from '@toolhive/contract/failure';
+import type { RuntimeName } from '@toolhive/runtime/runtime';
+import defaultRegistry from './default-registry.json' with { type: 'json' };
+
+/** The catalogue that comes with the product. */
+export function openRegistry(): Registry {
+  return Registry.parse(defaultRegistry);
+}
+
+/** What a person's word for a server stands for. */
+export interface Resolved {
+  source: ServerSource;
+  /** The registry's entry, if the word is the name of one. */
+  entry?: RegistryServer & { name: string };
+  /** Arguments that belong to this way of running it, before all others. */
+  sourceArgs: string[];
+}
+
+/**
+ * Finds out what to run: a package URL is itself, the name of a registry entry is what the entry says for this
+ * runtime, and anything else is taken for a container image.
+ */
+export function resolveSource(registry: Registry, word: string, runtime: RuntimeName): Resolved {
+  if (word.includes('://')) return { source: parseSource(word), sourceArgs: [] };
+  const entry = Object.hasOwn(registry.servers, word) ? registry.servers[word] : undefined;
+  if (entry !== undefined) return resolveEntry({ ...entry, name: word }, runtime);
+  if (Object.hasOwn(registry.remote_servers, word)) {
+    throw notImplemented(`${word} is a remote server, and those cannot be run yet`);
+  }
+  const source = parseSource(word);
+  if (runtime === 'process') throw imageWithoutEngine(registry, word);
+  return { source, sourceArgs: [] };
+}
+
+function resolveEntry(entry: RegistryServer & { name: string }, runtime: RuntimeName): Resolved {
+  if (runtime !== 'process') return { source: parseSource(entry.image), entry, sourceArgs: [] };
+  if (entry.package === undefined) {
+    throw unsupported(
+      `${entry.name} comes as a container image only, and there is no container engine here`,
+      {
+        hint: 'install Docker or Podman, then run `thv runtime check`',
+      },
+    );
+  }
+  return { source: parseSource(entry.package.source), entry, sourceArgs: entry.package.args ?? [] };
+}
+
+function imageWithoutEngine(registry: Registry, word: string): Error {
+  const isBareName = !/[/:]/.test(word);
+  const similar = Object.keys(registry.servers).find((name) => name.startsWith(word.slice(0, 3)));
+  const meant = similar === undefined ? '' : `; did you mean ${similar}?`;
+  return isBareName
+    ? notFound(`the registry has no server ${word}`, {
+        hint: `name a package as ${formatSource({ kind: 'package', scheme: 'npx', name: word })} if that is what it is${meant}`,
+      })
+    : unsupported(`${word} is a container image, and there is no container engine here`, {
+        hint: 'install Docker or Podman, or name the server as a package: npx://…, uvx://… or go://…',
+      });
+}

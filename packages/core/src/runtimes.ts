@@ -1,0 +1,64 @@
+import type { RuntimeChecks } from '@toolhive/contract/system';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import { invalid, unavailable } from '@toolhive/contract/failure';
+import type { Runtime, RuntimeReport } from '@toolhive/runtime/runtime';
+
+/** The runtimes of this hive, the preferred one first, and the choice among them. */
+export class Runtimes {
+  readonly #runtimes: readonly Runtime[];
+  readonly #wanted: string | undefined;
+
+  /** `wanted` names the one to use instead of the first that is there (`TOOLHIVE_RUNTIME`). */
+  constructor(runtimes: readonly Runtime[], wanted: string | undefined) {
+    this.#runtimes = runtimes;
+    this.#wanted = wanted === '' ? undefined : wanted;
+    if (this.#wanted !== undefined) this.#named(this.#wanted);
+  }
+
+  /** Describes them all, and says which one new workloads get. */
+  async check(signal?: AbortSignal): Promise<RuntimeChecks> {
+    const reports = await Promise.all(this.#runtimes.map((runtime) => runtime.check(signal)));
+    const chosen = reports.find((report) => report.available && this.#isWanted(report));
+    return { chosen: chosen?.runtime ?? null, runtimes: reports };
+  }
+
+  /** The runtime for a new workload. Throws what to install when none is there. */
+  async choose(signal?: AbortSignal): Promise<Runtime> {
+    const { chosen, runtimes } = await this.check(signal);
+    if (chosen !== null) return this.#named(chosen);
+    const missing = runtimes.filter(
+      (report) => this.#wanted === undefined || report.runtime === this.#wanted,
+    );
+    throw unavailable(
+      `no server can run on this machine: ${missing.map(({ detail }) => detail).join('; ')}`,
+      {
+        hint: missing.flatMap(({ hint }) => hint ?? []).join('; or '),
+      },
+    );
+  }
+
+  /** The runtime that a workload was made for; older run configs name none and came from a container engine. */
+  of(runConfig: RunConfig): Runtime {
+    return this.#named(runConfig.runtime ?? 'docker');
+  }
+
+  /** Clears away what an earlier hive left, in every runtime that is there. */
+  async sweep(onFailure: (runtime: string, error: unknown) => void): Promise<void> {
+    for (const runtime of this.#runtimes) {
+      if (!(await runtime.check()).available) continue;
+      await runtime.sweep().catch((error: unknown) => onFailure(runtime.name, error));
+    }
+  }
+
+  #isWanted(report: RuntimeReport): boolean {
+    return this.#wanted === undefined || report.runtime === this.#wanted;
+  }
+
+  #named(name: string): Runtime {
+    const runtime = this.#runtimes.find((candidate) => candidate.name === name);
+    if (runtime !== undefined) return runtime;
+    throw invalid(`there is no runtime ${JSON.stringify(name)}`, {
+      hint: `use ${this.#runtimes.map((known) => known.name).join(' or ')}`,
+    });
+  }
+}

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import { homedir, tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+
+/** Where the hive keeps what, by the XDG Base Directory Specification and its equivalents elsewhere. */
+export interface StatePaths {
+  config: string;
+  state: string;
+  data: string;
+  cache: string;
+  runConfigs: string;
+  statuses: string;
+  logs: string;
+  /** Wiped whenever a hive starts. */
+  temp: string;
+  /** The Unix socket that the CLI talks to. */
+  socket: string;
+  /** Owned by the one hive that may write here. */
+  lock: string;
+  hiveId: string;
+}
+
+/** The longest path that a Unix socket address holds on every system we run on, with its closing NUL. */
+const maxSocketPath = 103;
+
+/** Works out every path from the environment. Touches nothing. */
+export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = process.platform): StatePaths {
+  const base = baseDirectories(env, platform);
+  const config = join(base.config, 'toolhive');
+  const state = join(base.state, 'toolhive');
+  const data = join(base.data, 'toolhive');
+  return {
+    config,
+    state,
+    data,
+    cache: join(base.cache, 'toolhive'),
+    runConfigs: join(state, 'runconfigs'),
+    statuses: join(data, 'statuses'),
+    logs: join(data, 'logs'),
+    temp: join(state, 'tmp'),
+    socket: socketPath(state, platform),
+    lock: join(state, 'hive.lock'),
+    hiveId: join(state, 'hive-id'),
+  };
+}
+
+function baseDirectories(env: NodeJS.ProcessEnv, platform: NodeJS.Platform) {
+  const home = env['HOME'] ?? homedir();
+  const local = env['LOCALAPPDATA'] ?? join(home, 'AppData', 'Local');
+  const support = join(home, 'Library', 'Application Support');
+  const inHome = (...parts: string[]): string =>
+    platform === 'win32' ? local : platform === 'darwin' ? support : join(home, ...parts);
+  return {
+    config: absolute(env['XDG_CONFIG_HOME']) ?? inHome('.config'),
+    state: absolute(env['XDG_STATE_HOME']) ?? inHome('.local', 'state'),
+    data: absolute(env['XDG_DATA_HOME']) ?? inHome('.local', 'share'),
+    cache:
+      absolute(env['XDG_CACHE_HOME']) ??
+      (platform === 'darwin' ? join(home, 'Library', 'Caches') : inHome('.cache')),
+  };
+}
+
+/** The specification says that relative paths are to be ignored. */
+function absolute(path: string | undefined): string | undefined {
+  return path !== undefined && path.startsWith('/') ? path : undefined;
+}
+
+/** In the state directory, unless that is too deep for a socket; then in a folder of this user's under the temp folder. */
+function socketPath(state: string, platform: NodeJS.Platform): string {
+  const hash = createHash('sha256').update(state).digest('hex').slice(0, 16);
+  if (platform === 'win32') return `\\\\.\\pipe\\toolhive-${hash}`;
+  const path = join(state, 'hive.sock');
+  if (path.length <= maxSocketPath) return path;
+  return join(tmpdir(), `toolhive-${userInfo().uid}`, `${hash}.sock`);
+}

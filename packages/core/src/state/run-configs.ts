@@ -1,0 +1,100 @@
+import { readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { RunConfig } from '@toolhive/contract/run-config';
+import { messageOf } from '@toolhive/contract/failure';
+import { WorkloadName } from '@toolhive/contract/names';
+import { readIfThere, writeWhole } from './files.ts';
+
+/** A file that could not be read, and was put out of the way so that nothing else suffers. */
+export interface SetAside {
+  /** The name of the workload that it was for. */
+  name: string;
+  path: string;
+  why: string;
+}
+
+const suffix = '.json';
+const setAsideSuffix = '.set-aside';
+
+/** The run configs on disk: what should be there, whatever happens to the hive. */
+export class RunConfigs {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Reads them all. Those that are no run configs are set aside, under a name that is not read again. */
+  async load(): Promise<{ runConfigs: RunConfig[]; setAside: SetAside[] }> {
+    const runConfigs: RunConfig[] = [];
+    for (const file of await this.#files()) {
+      if (!file.endsWith(suffix)) continue;
+      const path = join(this.#directory, file);
+      try {
+        runConfigs.push(parseRunConfig(file.slice(0, -suffix.length), (await readIfThere(path)) ?? ''));
+      } catch (error) {
+        await rename(path, join(this.#directory, `${file.slice(0, -suffix.length)}${setAsideSuffix}`));
+        await writeWhole(this.#reasonPath(file.slice(0, -suffix.length)), `${messageOf(error)}\n`);
+      }
+    }
+    return { runConfigs, setAside: await this.setAside() };
+  }
+
+  /** Everything that is set aside, from this start and earlier ones. */
+  async setAside(): Promise<SetAside[]> {
+    const names = (await this.#files()).filter((file) => file.endsWith(setAsideSuffix));
+    return Promise.all(
+      names.map(async (file) => {
+        const name = file.slice(0, -setAsideSuffix.length);
+        const why = (await readIfThere(this.#reasonPath(name)))?.trim() ?? 'it could not be read';
+        return { name, path: join(this.#directory, file), why };
+      }),
+    );
+  }
+
+  async save(runConfig: RunConfig): Promise<void> {
+    await writeWhole(this.#path(runConfig.name), `${JSON.stringify(runConfig, null, 2)}\n`);
+  }
+
+  /** Removes a workload's run config, and what was set aside under its name. */
+  async remove(name: string): Promise<void> {
+    const setAside = join(this.#directory, `${name}${setAsideSuffix}`);
+    for (const path of [this.#path(name), setAside, this.#reasonPath(name)]) await rm(path, { force: true });
+  }
+
+  #path(name: string): string {
+    return join(this.#directory, `${name}${suffix}`);
+  }
+
+  #reasonPath(name: string): string {
+    return join(this.#directory, `${name}${setAsideSuffix}-why`);
+  }
+
+  async #files(): Promise<string[]> {
+    try {
+      return (await readdir(this.#directory)).toSorted();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error;
+    }
+  }
+}
+
+function parseRunConfig(name: string, text: string): RunConfig {
+  WorkloadName.parse(name);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new Error(text.trim() === '' ? 'the file is empty' : 'the file is not JSON', { cause });
+  }
+  const parsed = RunConfig.safeParse(value);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new Error(`${issue?.path.join('.') || 'the file'}: ${issue?.message ?? 'not a run config'}`);
+  }
+  // The file's name is what every other call goes by.
+  if (parsed.data.name !== name)
+    throw new Error(`the file is named ${name}, but its workload ${parsed.data.name}`);
+  return parsed.data;
+}

@@ -1,0 +1,94 @@
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { Workload, WorkloadDetails } from '@toolhive/contract/workload';
+import { defaultGroup } from '@toolhive/contract/names';
+import type { Core } from '../core.ts';
+import type { SetAside } from '../state/run-configs.ts';
+import { warningsOf } from './launch.ts';
+import type { Supervisor } from './supervisor.ts';
+
+/** Workloads by name: those that run, or all of them; of one group, or of every. */
+export function listWorkloads(
+  core: Core,
+  { all, group }: { all?: boolean | undefined; group?: string | undefined },
+): Workload[] {
+  const workloads = [...core.workloads.all().map(describe), ...core.workloads.setAside.map(describeSetAside)];
+  // What was set aside is shown in every list: nobody would look for it.
+  return workloads.filter(
+    (workload) =>
+      (group === undefined || workload.group === group) &&
+      (all === true || workload.status === 'running' || workload.package === ''),
+  );
+}
+
+/** A workload with everything that it was asked for. */
+export function getWorkload(core: Core, name: string): WorkloadDetails {
+  const supervisor = core.workloads.require(name);
+  const { runConfig } = supervisor;
+  return {
+    ...describe(supervisor),
+    image: runConfig.image ?? '',
+    host: runConfig.host,
+    cmd_arguments: runConfig.cmd_args ?? [],
+    target_port: runConfig.target_port ?? 0,
+    proxy_port: runConfig.port,
+    env_vars: runConfig.env_vars ?? {},
+    secrets: [],
+    volumes: runConfig.volumes ?? [],
+    transport: runConfig.transport,
+    authz_config: '',
+    permission_profile: runConfig.permission_profile ?? {},
+    network_isolation: runConfig.isolate_network ?? false,
+    trust_proxy_headers: runConfig.trust_proxy_headers ?? false,
+  };
+}
+
+function describe({ runConfig, condition, warnings }: Supervisor): Workload {
+  return {
+    name: runConfig.name,
+    package: runConfig.image ?? '',
+    url: urlOf(runConfig),
+    port: runConfig.port,
+    tool_type: 'mcp',
+    transport_type: runConfig.transport,
+    proxy_mode: proxyModeOf(runConfig),
+    status: condition.status,
+    ...(condition.context === undefined ? {} : { status_context: condition.context }),
+    created_at: condition.createdAt,
+    labels: runConfig.container_labels ?? {},
+    group: runConfig.group ?? defaultGroup,
+    tools: runConfig.tools_filter ?? [],
+    remote: false,
+    ...(runConfig.runtime === undefined ? {} : { runtime: runConfig.runtime }),
+    warnings: warningsOf(runConfig, warnings),
+  };
+}
+
+function describeSetAside({ name, path, why }: SetAside): Workload {
+  return {
+    name,
+    package: '',
+    url: '',
+    port: 0,
+    tool_type: 'mcp',
+    transport_type: 'stdio',
+    proxy_mode: 'sse',
+    status: 'error',
+    status_context: `its run config could not be read (${why}) and was set aside as ${path}; mend and rename it, or remove it with thv rm`,
+    created_at: new Date(0).toISOString(),
+    group: defaultGroup,
+    remote: false,
+  };
+}
+
+function proxyModeOf({ transport, proxy_mode: mode }: RunConfig): 'sse' | 'streamable-http' {
+  if (transport === 'sse' || transport === 'streamable-http') return transport;
+  return mode ?? 'sse';
+}
+
+/** Where clients on this machine reach a workload. */
+export function urlOf(runConfig: RunConfig): string {
+  const base = `http://127.0.0.1:${runConfig.port}`;
+  return proxyModeOf(runConfig) === 'sse'
+    ? `${base}/sse#${encodeURIComponent(runConfig.name)}`
+    : `${base}/mcp`;
+}

@@ -1,0 +1,76 @@
+import type { PermissionProfile } from '@toolhive/contract/permission-profile';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { Launch, LaunchNetwork, ResourceLimits } from '@toolhive/runtime/runtime';
+import { parseSource } from '@toolhive/runtime/source';
+import { mountsOf } from './mounts.ts';
+
+/** What every server may use unless somebody says otherwise. */
+export const defaultLimits: ResourceLimits = {
+  memoryBytes: 2 * 1024 ** 3,
+  processes: 512,
+  openFiles: 4096,
+  cpus: 2,
+};
+
+/** What a runtime is told to start for a run config. */
+export function launchOf(runConfig: RunConfig, log: (chunk: Buffer) => void): Launch {
+  const profile = runConfig.permission_profile ?? {};
+  const isHttp = runConfig.transport !== 'stdio';
+  const targetPort = runConfig.target_port ?? 0;
+  return {
+    workload: runConfig.name,
+    source: parseSource(runConfig.image ?? ''),
+    args: runConfig.cmd_args ?? [],
+    env: {
+      MCP_TRANSPORT: runConfig.transport,
+      ...(isHttp ? { MCP_PORT: String(targetPort), FASTMCP_PORT: String(targetPort) } : {}),
+      ...runConfig.env_vars,
+    },
+    transport: isHttp ? { kind: 'http', targetPort } : { kind: 'stdio' },
+    mounts: mountsOf(profile, runConfig.volumes ?? []),
+    network: networkOf(profile),
+    limits: defaultLimits,
+    labels: { 'toolhive-transport': runConfig.transport, 'toolhive-port': String(runConfig.port) },
+    privileged: profile.privileged === true,
+    log,
+  };
+}
+
+/**
+ * The network that a profile comes to. One that allows nothing gets none, whether isolation was asked for or
+ * not: there is nothing that it could lose.
+ */
+export function networkOf({ network }: PermissionProfile): LaunchNetwork {
+  const mode = network?.mode;
+  if (mode !== undefined && mode !== '' && mode !== 'bridge' && mode !== 'default') {
+    return mode === 'none' ? { kind: 'none' } : { kind: 'mode', mode };
+  }
+  return allowsNothing(network?.outbound) ? { kind: 'none' } : { kind: 'open' };
+}
+
+type Outbound = NonNullable<PermissionProfile['network']>['outbound'];
+
+function allowsNothing(outbound: Outbound): boolean {
+  if (outbound?.insecure_allow_all === true) return false;
+  return (outbound?.allow_host ?? []).length === 0 && (outbound?.allow_port ?? []).length === 0;
+}
+
+/** What a person should know of a workload's permissions, because it is less safe than it could be. */
+export function warningsOf(runConfig: RunConfig, runtimeLimits: readonly string[]): string[] {
+  const profile = runConfig.permission_profile ?? {};
+  const warnings = [...runtimeLimits];
+  if (profile.privileged === true) warnings.push('it runs privileged: nothing of its container is hardened');
+  const outbound = profile.network?.outbound;
+  const namesHosts = (outbound?.allow_host ?? []).length > 0 || (outbound?.allow_port ?? []).length > 0;
+  if (networkOf(profile).kind === 'open' && namesHosts && outbound?.insecure_allow_all !== true) {
+    warnings.push(
+      'it reaches every host: the hosts and ports of its profile are not enforced without network isolation',
+    );
+  }
+  if (mountsOf(profile, runConfig.volumes ?? []).some(({ source }) => source.endsWith('docker.sock'))) {
+    warnings.push(
+      'it is given the socket of the container engine, which makes it as powerful as this machine',
+    );
+  }
+  return warnings;
+}

@@ -1,0 +1,90 @@
+import { stat, realpath } from 'node:fs/promises';
+import { isAbsolute, normalize, relative } from 'node:path';
+import type { PermissionProfile } from '@toolhive/contract/permission-profile';
+import { invalid } from '@toolhive/contract/failure';
+import type { Mount } from '@toolhive/runtime/runtime';
+
+/** Reads a volume as a person writes it: `HOST:CONTAINER`, or `HOST:CONTAINER:ro` for one that cannot be written. */
+export function parseVolume(volume: string): Mount {
+  const parts = volume.split(':');
+  const [source, target, mode] = parts;
+  if (
+    source === undefined ||
+    target === undefined ||
+    parts.length > 3 ||
+    (mode !== undefined && mode !== 'ro' && mode !== 'rw')
+  ) {
+    throw invalid(`${JSON.stringify(volume)} is not a volume`, {
+      hint: 'write it as HOST:CONTAINER or HOST:CONTAINER:ro',
+    });
+  }
+  return { source: asPath(source, volume), target: asPath(target, volume), readOnly: mode === 'ro' };
+}
+
+/** Reads a mount of a permission profile: `PATH` for the same path on both sides, or `HOST:CONTAINER`. */
+function parseGrant(grant: string, readOnly: boolean): Mount {
+  const [source = '', target = source, ...more] = grant.split(':');
+  if (more.length > 0)
+    throw invalid(`${JSON.stringify(grant)} is not a mount`, { hint: 'write it as PATH or HOST:CONTAINER' });
+  return { source: asPath(source, grant), target: asPath(target, grant), readOnly };
+}
+
+function asPath(path: string, whole: string): string {
+  if (!isAbsolute(path) || path.includes('\0')) {
+    throw invalid(`${JSON.stringify(path)} in ${JSON.stringify(whole)} is not an absolute path`, {
+      hint: 'begin both paths of a mount with a slash',
+    });
+  }
+  const clean = normalize(path);
+  return clean.length > 1 && clean.endsWith('/') ? clean.slice(0, -1) : clean;
+}
+
+/**
+ * Everything of this machine that a server sees: what its profile grants and what volumes add. Two grants for
+ * one place inside become one, which can be written if either can.
+ */
+export function mountsOf(profile: PermissionProfile, volumes: readonly string[]): Mount[] {
+  const grants = [
+    ...(profile.read ?? []).map((grant) => parseGrant(grant, true)),
+    ...(profile.write ?? []).map((grant) => parseGrant(grant, false)),
+    ...volumes.map(parseVolume),
+  ];
+  const byTarget = new Map<string, Mount>();
+  for (const mount of grants) {
+    const earlier = byTarget.get(mount.target);
+    if (earlier !== undefined && earlier.source !== mount.source) {
+      throw invalid(`${earlier.source} and ${mount.source} are both to be mounted at ${mount.target}`);
+    }
+    byTarget.set(mount.target, { ...mount, readOnly: mount.readOnly && (earlier?.readOnly ?? true) });
+  }
+  return [...byTarget.values()];
+}
+
+/**
+ * Refuses mounts of what is not there, and those through which a server could reach the hive itself: whoever
+ * opens its socket or writes its run configs needs no sandbox.
+ */
+export async function checkMounts(
+  mounts: readonly Mount[],
+  ownDirectories: readonly string[],
+): Promise<void> {
+  for (const { source } of mounts) {
+    const real = await realpath(source).catch(() => undefined);
+    if (real === undefined || (await stat(real).catch(() => undefined)) === undefined) {
+      throw invalid(`${source} does not exist, so it cannot be shared`, {
+        hint: 'create it first, or name another path',
+      });
+    }
+    const own = ownDirectories.find((directory) => isWithin(directory, real) || isWithin(real, directory));
+    if (own !== undefined) {
+      throw invalid(`${source} holds files of ToolHive itself (${own}), and no server may reach those`, {
+        hint: 'share a folder below it that the server really needs',
+      });
+    }
+  }
+}
+
+function isWithin(path: string, directory: string): boolean {
+  const way = relative(directory, path);
+  return way === '' || (!way.startsWith('..') && !isAbsolute(way));
+}

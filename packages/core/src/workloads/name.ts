@@ -1,0 +1,34 @@
+import { WorkloadName } from '@toolhive/contract/names';
+import type { ServerSource } from '@toolhive/runtime/source';
+
+/** A name for a workload that was given none: the registry's, or one made from the source. */
+export function deriveName(source: ServerSource, registryName: string | undefined): string {
+  const derived =
+    registryName ?? (source.kind === 'image' ? nameOfImage(source.image) : nameOfPackage(source.name));
+  return WorkloadName.safeParse(derived).success ? derived : 'workload';
+}
+
+/** The last two parts of the path, without tag, digest and port: `docker.io/library/nginx:1` → `library-nginx`. */
+function nameOfImage(image: string): string {
+  const [withoutDigest = ''] = image.split('@');
+  const untagged = withoutDigest.replace(/:[^/:]*$/, '');
+  return asName(
+    untagged
+      .split('/')
+      .map((part) => part.replace(/:\d+$/, ''))
+      .slice(-2)
+      .join('-'),
+  );
+}
+
+/** `@scope/name` → `scope-name`; of a Go module, the last two parts of its path. */
+function nameOfPackage(name: string): string {
+  return asName(name.replace(/^@/, '').split('/').filter(Boolean).slice(-2).join('-'));
+}
+
+function asName(text: string): string {
+  return text
+    .replace(/[^A-Za-z0-9-]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 100);
+}

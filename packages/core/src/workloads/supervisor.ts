@@ -1,0 +1,333 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ThvError, messageOf, timedOut, unavailable } from '@toolhive/contract/failure';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { WorkloadStatus } from '@toolhive/contract/workload';
+import { WorkloadProxy } from '@toolhive/proxy/proxy';
+import { describeExit } from '@toolhive/runtime/runtime';
+import type { Instance, Progress, Runtime } from '@toolhive/runtime/runtime';
+import { formatSource } from '@toolhive/runtime/source';
+import type { Logger } from 'pino';
+import { ServerLog, readServerLog } from '../state/server-log.ts';
+import type { Statuses } from '../state/statuses.ts';
+import { launchOf } from './launch.ts';
+
+/** What a supervisor needs from the hive. */
+export interface SupervisorOptions {
+  runtime: Runtime;
+  statuses: Statuses;
+  logDirectory: string;
+  version: string;
+  log: Logger;
+  timing: SupervisorTiming;
+}
+
+export interface SupervisorTiming {
+  /** How long a server may take from its start to its first answer. */
+  startMs: number;
+  /** How long a server gets to end by itself. */
+  stopMs: number;
+  /** The first wait before a server is started again; it doubles from there. */
+  firstBackoffMs: number;
+  maxBackoffMs: number;
+  /** How often a server that never worked is tried before it is left alone. */
+  firstAttempts: number;
+  /** After running this long a server counts as well again, and the next wait is the first one. */
+  settledMs: number;
+}
+
+export const defaultTiming: SupervisorTiming = {
+  startMs: 60_000,
+  stopMs: 10_000,
+  firstBackoffMs: 1_000,
+  maxBackoffMs: 300_000,
+  firstAttempts: 5,
+  settledMs: 60_000,
+};
+
+/** How a workload is, and since when. */
+export interface Condition {
+  status: WorkloadStatus;
+  context?: string;
+  createdAt: string;
+}
+
+/**
+ * Keeps one workload as it should be: running with its proxy in front, started again when its server ends, or
+ * stopped with nothing left of it. One loop does all of it, so that no two of its steps ever overlap.
+ */
+export class Supervisor implements AsyncDisposable {
+  readonly #options: SupervisorOptions;
+  readonly #log: Logger;
+  readonly #watchers = new Set<Watcher>();
+  #runConfig: RunConfig;
+  #condition: Condition;
+  #running: { stop: AbortController; ended: Promise<void> } | undefined;
+  /** It has worked once, so it is worth trying for ever. */
+  #hasWorked: boolean;
+  #warnings: string[] = [];
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(runConfig: RunConfig, condition: Condition, options: SupervisorOptions) {
+    this.#runConfig = runConfig;
+    this.#condition = condition;
+    this.#options = options;
+    this.#log = options.log.child({ workload: runConfig.name });
+    this.#hasWorked = condition.status === 'running' || condition.status === 'unhealthy';
+  }
+
+  get runConfig(): RunConfig {
+    return this.#runConfig;
+  }
+
+  get condition(): Condition {
+    return this.#condition;
+  }
+
+  /** What its runtime cannot enforce for it, known once it was started. */
+  get warnings(): readonly string[] {
+    return this.#warnings;
+  }
+
+  /** Begins to run it, if it does not run yet. One that waits for its next attempt is tried at once. */
+  start(): Promise<void> {
+    return this.#inTurn(async () => {
+      const isUnderWay = this.#condition.status === 'running' || this.#condition.status === 'starting';
+      if (isUnderWay && this.#running !== undefined) return;
+      await this.#end();
+      await this.#become('starting');
+      const stop = new AbortController();
+      const ended = this.#keepRunning(stop.signal).catch(async (error: unknown) => {
+        this.#log.error({ err: error }, 'supervision failed');
+        await this.#become('error', 'something went wrong inside ToolHive; the log of the hive has it');
+      });
+      this.#running = { stop, ended };
+    });
+  }
+
+  /** Ends it. The wish is on disk when `accepted` is called; nothing of it is left when this returns. */
+  stop(accepted: () => void = () => {}): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#condition.status === 'stopped') return accepted();
+      await this.#become('stopping');
+      accepted();
+      await this.#end();
+      await this.#become('stopped');
+    });
+  }
+
+  /** As `stop`, for a workload that will not be there any more. */
+  remove(accepted: () => void = () => {}): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#become('removing');
+      accepted();
+      await this.#end();
+    });
+  }
+
+  /** Ends what runs and leaves its status as it is on disk: the next hive goes on from there. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#inTurn(() => this.#end());
+  }
+
+  /**
+   * Tells `report` what is going on until the workload runs, has stopped, or failed; throws why in that case.
+   */
+  async follow(report: Progress, signal?: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const settle = ({ status, context }: Condition): void => {
+      if (status === 'running' || status === 'stopped') resolve();
+      else if (status === 'error')
+        reject(unavailable(context ?? 'it failed', { hint: this.#adviceAfterFailure() }));
+    };
+    const watcher: Watcher = { report, settle };
+    this.#watchers.add(watcher);
+    const giveUp = (): void => resolve(); // whoever listened is gone; the work goes on without them
+    signal?.addEventListener('abort', giveUp, { once: true });
+    settle(this.#condition);
+    try {
+      await promise;
+    } finally {
+      this.#watchers.delete(watcher);
+      signal?.removeEventListener('abort', giveUp);
+    }
+  }
+
+  /** Starts, stops and removals happen one after the other, in the order of the calls. */
+  #inTurn(change: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(change);
+    this.#turn = done.catch(() => {}); // the caller is told; the next one is not concerned
+    return done;
+  }
+
+  async #end(): Promise<void> {
+    const running = this.#running;
+    if (running === undefined) return;
+    running.stop.abort();
+    await running.ended;
+    if (this.#running === running) this.#running = undefined;
+  }
+
+  async #keepRunning(signal: AbortSignal): Promise<void> {
+    await using serverLog = await ServerLog.open(this.#options.logDirectory, this.#runConfig.name);
+    let proxy: WorkloadProxy | undefined;
+    try {
+      for (let attempt = 1; ; attempt++) {
+        let workedMs = 0;
+        try {
+          proxy ??= await this.#openProxy(serverLog);
+          workedMs = await this.#runOnce(proxy, serverLog, signal);
+          return;
+        } catch (error) {
+          if (signal.aborted) return;
+          workedMs = error instanceof ServerEnded ? error.workedMs : 0;
+          if (workedMs > this.#options.timing.settledMs) attempt = 1;
+          const goesOn = this.#hasWorked || attempt < this.#options.timing.firstAttempts;
+          await this.#failed(error, goesOn ? this.#backoffMs(attempt) : undefined);
+          proxy?.disconnect(this.#reasonOf(error), !goesOn);
+          if (!goesOn) await untilAborted(signal);
+          else await delay(this.#backoffMs(attempt), undefined, { signal });
+        }
+        if (signal.aborted) return;
+        await this.#become('starting', `attempt ${attempt + 1}`);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      await proxy?.[Symbol.asyncDispose]();
+    }
+  }
+
+  async #openProxy(serverLog: ServerLog): Promise<WorkloadProxy> {
+    const { name, host, port, transport } = this.#runConfig;
+    return WorkloadProxy.open({
+      workload: name,
+      host,
+      port,
+      transport: transport === 'inspector' ? 'stdio' : transport,
+      version: this.#options.version,
+      onJunk: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
+    });
+  }
+
+  /** Runs one instance until it ends by itself, which throws, or the signal ends it. */
+  async #runOnce(proxy: WorkloadProxy, serverLog: ServerLog, signal: AbortSignal): Promise<number> {
+    const { runtime, timing } = this.#options;
+    const launch = launchOf(this.#runConfig, (chunk) => serverLog.write(chunk));
+    const source = await runtime.prepare(launch.source, {
+      report: (message) => this.#report(message),
+      signal,
+    });
+    this.#warnings = (await runtime.check(signal)).limits;
+
+    this.#report(`starting ${formatSource(source)}`);
+    const startedMs = performance.now();
+    const instance = await runtime.start({ ...launch, source }, signal);
+    const over = new AbortController();
+    try {
+      this.#report('waiting for its first answer');
+      const deadline = AbortSignal.timeout(timing.startMs);
+      await Promise.race([
+        proxy.connect(instance, AbortSignal.any([signal, deadline, over.signal])).catch((error: unknown) => {
+          if (deadline.aborted && !signal.aborted) throw this.#silent(timing.startMs);
+          throw error;
+        }),
+        this.#endOf(instance, startedMs),
+      ]);
+      this.#hasWorked = true;
+      await this.#become('running');
+      this.#log.info(
+        { instance: instance.id, ms: Math.round(performance.now() - startedMs) },
+        'workload runs',
+      );
+      await Promise.race([this.#endOf(instance, startedMs), untilAborted(signal)]);
+      return performance.now() - startedMs;
+    } finally {
+      over.abort();
+      proxy.disconnect('it is being stopped', false);
+      await instance.stop(timing.stopMs);
+    }
+  }
+
+  #silent(afterMs: number): ThvError {
+    return timedOut(`the server did not answer initialize within ${afterMs / 1000} seconds`, {
+      hint: 'check its arguments and its transport',
+    });
+  }
+
+  async #endOf(instance: Instance, startedMs: number): Promise<never> {
+    const exit = await instance.exited;
+    throw new ServerEnded(describeExit(exit), performance.now() - startedMs);
+  }
+
+  #backoffMs(attempt: number): number {
+    const { firstBackoffMs, maxBackoffMs } = this.#options.timing;
+    return Math.min(firstBackoffMs * 2 ** (attempt - 1), maxBackoffMs);
+  }
+
+  #reasonOf(error: unknown): string {
+    if (error instanceof ServerEnded) return `it ${error.message}`;
+    // Anything else than an expected failure is described in the log, where it can do no harm.
+    return error instanceof ThvError ? error.message : messageOf(error);
+  }
+
+  async #failed(error: unknown, retryInMs: number | undefined): Promise<void> {
+    const { name, image } = this.#runConfig;
+    const lastWords = (await readServerLog(this.#options.logDirectory, name, 5)).trim();
+    const what = error instanceof ServerEnded ? `the server ${error.message}` : this.#reasonOf(error);
+    const said =
+      error instanceof ServerEnded && lastWords !== '' ? `; it wrote: ${lastWords.slice(-1000)}` : '';
+    const next = retryInMs === undefined ? '' : ` (next attempt in ${Math.round(retryInMs / 1000)} s)`;
+    this.#log.warn(
+      {
+        image,
+        err: error instanceof ThvError || error instanceof ServerEnded ? undefined : error,
+        reason: what,
+      },
+      'workload failed',
+    );
+    await this.#become('error', `${what}${said}${next}`);
+  }
+
+  #adviceAfterFailure(): string {
+    const { name } = this.#runConfig;
+    return `\`thv logs ${name}\` shows what it wrote, \`thv restart ${name}\` tries again, \`thv rm ${name}\` removes it`;
+  }
+
+  async #become(status: WorkloadStatus, context?: string): Promise<void> {
+    const { createdAt } = this.#condition;
+    this.#condition = { status, createdAt, ...(context === undefined ? {} : { context }) };
+    // On disk before anybody is told: a status that was seen is never forgotten.
+    await this.#options.statuses.write(this.#runConfig.name, {
+      status,
+      ...(context === undefined ? {} : { status_context: context }),
+      created_at: createdAt,
+      updated_at: new Date().toISOString(),
+    });
+    for (const watcher of [...this.#watchers]) watcher.settle(this.#condition);
+  }
+
+  #report(message: string): void {
+    this.#condition = { ...this.#condition, context: message };
+    for (const watcher of this.#watchers) watcher.report(message);
+  }
+}
+
+interface Watcher {
+  report: Progress;
+  settle: (condition: Condition) => void;
+}
+
+/** A server that ended without being asked to. */
+class ServerEnded extends Error {
+  readonly workedMs: number;
+
+  constructor(how: string, workedMs: number) {
+    super(how);
+    this.workedMs = workedMs;
+  }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
