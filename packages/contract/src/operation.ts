@@ -54,7 +54,7 @@ export type OperationResult<O extends Operation> = O['success'] extends { body: 
   ? Body extends z.ZodType
     ? z.infer<Body>
     : string
-  : undefined;
+  : void;
 
 /** Keeps the literal types of a declaration. */
 export function operation<const O extends Operation>(declaration: O): O {

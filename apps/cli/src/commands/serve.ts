@@ -1,0 +1,79 @@
+import { createApi } from '@toolhive/api/api';
+import { listenOnSocket, listenOnTcp } from '@toolhive/api/listen';
+import { openCore } from '@toolhive/core/core';
+import type { Core, CoreOptions } from '@toolhive/core/core';
+import { ThvError } from '@toolhive/contract/failure';
+import { waitUntil } from '../wait.ts';
+import type { CommandCall } from '../command.ts';
+import { findHive } from '../hive.ts';
+import { openLog } from '../log.ts';
+import { version } from '../version.ts';
+
+/** How long a hive in the background gets to end before this one gives up taking over. */
+const takeOverMs = 30_000;
+
+/** Runs the hive until it is told to end. */
+export async function run({ flags, out, signal }: CommandCall): Promise<void> {
+  const isBackground = flags.has('background');
+  const log = openLog({ debug: flags.has('debug'), json: isBackground });
+  const ended = new AbortController();
+  const stop = (): void => ended.abort();
+  signal.addEventListener('abort', stop, { once: true });
+
+  const options = { env: process.env, version, log };
+  await using hive = new AsyncDisposableStack();
+  const core = hive.use(
+    isBackground ? await openCore(options) : await openOrTakeOver(options, out.note, signal),
+  );
+  hive.use(await listenOnSocket(createApi(core, { listener: 'socket', stop }), core.paths.socket));
+  if (!isBackground) {
+    const host = flags.text('host') ?? '127.0.0.1';
+    const address = { host, port: flags.number('port') ?? 8080 };
+    const listener = hive.use(await listenOnTcp(createApi(core, { listener: address, stop }), address));
+    await announce(core, out.line, `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`);
+  }
+  log.info({ version, socket: core.paths.socket }, 'hive runs');
+  await new Promise<void>((resolve) => {
+    if (ended.signal.aborted) resolve();
+    ended.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  log.info('hive ends');
+}
+
+/** A hive that was started in the background gives way to one that somebody wants to see. */
+async function openOrTakeOver(
+  options: CoreOptions,
+  note: (text: string) => void,
+  signal: AbortSignal,
+): Promise<Core> {
+  try {
+    return await openCore(options);
+  } catch (error) {
+    const other = error instanceof ThvError && error.kind === 'conflict' ? await findHive() : undefined;
+    if (other === undefined) throw error;
+    note('taking over from the hive that runs already');
+    await other.stopHive({});
+    return waitUntil(() => openCore(options).catch(retryOnConflict), {
+      timeoutMs: takeOverMs,
+      signal,
+      what: 'the other hive to end',
+    });
+  }
+}
+
+function retryOnConflict(error: unknown): undefined {
+  if (error instanceof ThvError && error.kind === 'conflict') return undefined;
+  throw error;
+}
+
+async function announce(core: Core, line: (text: string) => void, base: string): Promise<void> {
+  const { chosen, runtimes } = await core.runtimes.check();
+  line(`ToolHive ${version}`);
+  line(`  API        ${base}/api/v1beta`);
+  line(`  OpenAPI    ${base}/api/openapi.json`);
+  line(`  Health     ${base}/health`);
+  line(`  CLI        ${core.paths.socket}`);
+  const detail = runtimes.find(({ runtime }) => runtime === chosen)?.detail;
+  line(`  Servers    ${chosen === null ? 'cannot run: see `thv runtime check`' : `${chosen}: ${detail}`}`);
+  line(`  Workloads  ${core.workloads.all().length}`);
+}

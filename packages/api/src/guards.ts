@@ -1,0 +1,97 @@
+import { forbidden, invalid, tooLarge, unsupportedMediaType } from '@toolhive/contract/failure';
+import { hostOfOrigin, hostRule } from '@toolhive/proxy/host-and-origin';
+import type { Context, MiddlewareHandler } from 'hono';
+
+/** The largest body that a write may have. */
+const maxBodyBytes = 1024 * 1024;
+/** How deep its JSON may nest. */
+const maxDepth = 32;
+
+/** Sent with every answer: nothing here is a page, and nobody may frame, sniff or keep it. */
+export const securityHeaders: MiddlewareHandler = async (context, next) => {
+  await next();
+  context.header('x-content-type-options', 'nosniff');
+  context.header('x-frame-options', 'DENY');
+  context.header('referrer-policy', 'no-referrer');
+  context.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'");
+  context.header('cache-control', 'no-store');
+};
+
+/**
+ * Answers only requests that name this listener and that no foreign web page made. Loopback is no
+ * authentication: every page in the user's browser can reach it.
+ */
+export function ownRequestsOnly(listener: { host: string; port: number } | 'socket'): MiddlewareHandler {
+  const isOwnHost = hostRule(listener === 'socket' ? [] : [listener.host]);
+  return async (context, next) => {
+    const host = context.req.header('host');
+    if (host === undefined || !isOwnHost(host)) {
+      throw forbidden(`requests for the host ${JSON.stringify(host ?? '')} are not answered here`, {
+        hint: 'use 127.0.0.1 or localhost',
+      });
+    }
+    const origin = context.req.header('origin');
+    // A page may call what it came from, and that is one exact address: other ports are other programs.
+    if (origin !== undefined && hostOfOrigin(origin).toLowerCase() !== host.toLowerCase()) {
+      throw forbidden(`requests from ${JSON.stringify(origin)} are not answered here`);
+    }
+    await next();
+  };
+}
+
+/** Refuses writes that a web page could make without being asked first (a form or a plain fetch). */
+export const writesAsJsonOnly: MiddlewareHandler = async (context, next) => {
+  const { method } = context.req;
+  if (
+    method !== 'GET' &&
+    method !== 'HEAD' &&
+    !/^application\/json\s*(;|$)/i.test(context.req.header('content-type') ?? '')
+  ) {
+    throw unsupportedMediaType('writes are taken as application/json only', {
+      hint: 'send the header Content-Type: application/json, also without a body',
+    });
+  }
+  await next();
+};
+
+/** The body of a request as JSON, within bounds. */
+export async function readJson(context: Context): Promise<unknown> {
+  const text = await readText(context);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw invalid(text === '' ? 'the body is missing' : 'the body is not JSON', { cause });
+  }
+  if (depthOf(text) > maxDepth) throw invalid(`the body nests deeper than ${maxDepth} levels`);
+  return value;
+}
+
+async function readText(context: Context): Promise<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const { body } = context.req.raw;
+  let text = '';
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    if (bytes > maxBodyBytes) throw tooLarge(`the body is larger than ${maxBodyBytes} bytes`);
+    try {
+      text += decoder.decode(chunk, { stream: true });
+    } catch (cause) {
+      throw invalid('the body is not UTF-8', { cause });
+    }
+  }
+  return text;
+}
+
+/** The nesting of a JSON text; brackets inside strings only make it look deeper, which is no harm. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === 0x5b || code === 0x7b) deepest = Math.max(deepest, ++depth);
+    else if (code === 0x5d || code === 0x7d) depth--;
+  }
+  return deepest;
+}

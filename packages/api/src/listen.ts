@@ -1,0 +1,92 @@
+import { chmod, mkdir, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import { dirname } from 'node:path';
+import { getRequestListener } from '@hono/node-server';
+import { conflict, invalid, messageOf } from '@toolhive/contract/failure';
+import type { Hono } from 'hono';
+
+/** Slow headers and bodies are cut off after this long. */
+const headersTimeoutMs = 10_000;
+const requestTimeoutMs = 60_000;
+
+/** An open listener; disposing of it ends its connections. */
+export interface Listener extends AsyncDisposable {
+  /** The TCP port that it got. */
+  port: number;
+}
+
+/** Serves an application on a TCP address. */
+export async function listenOnTcp(
+  app: Hono,
+  { host, port }: { host: string; port: number },
+): Promise<Listener> {
+  const server = serverOf(app);
+  await opened(server, { host, port }).catch((error: unknown) => {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') {
+      throw conflict(`port ${port} on ${host} is in use by another program`, {
+        hint: 'choose another with --port',
+        cause: error,
+      });
+    }
+    throw invalid(`cannot listen on ${host} port ${port}: ${messageOf(error)}`, { cause: error });
+  });
+  return listenerOf(server);
+}
+
+/**
+ * Serves an application on a Unix socket that only this user can open. A socket file that is there already is
+ * left over: only the owner of the state directory gets here.
+ */
+export async function listenOnSocket(app: Hono, path: string): Promise<Listener> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await rm(path, { force: true });
+  const server = serverOf(app);
+  // Between bind and chmod the socket has the mode of the umask, so that is narrowed for the moment.
+  const umask = process.umask(0o177);
+  try {
+    await opened(server, { path });
+  } finally {
+    process.umask(umask);
+  }
+  await chmod(path, 0o600);
+  return listenerOf(server);
+}
+
+function serverOf(app: Hono): Server {
+  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  return createServer(
+    { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs },
+    (request, response) => {
+      void listener(request, response);
+    },
+  );
+}
+
+async function opened(
+  server: Server,
+  where: { host: string; port: number } | { path: string },
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject);
+  server.listen(where, resolve);
+  await promise;
+  server.off('error', reject);
+}
+
+function listenerOf(server: Server): Listener {
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    async [Symbol.asyncDispose]() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      server.close(() => resolve());
+      server.closeIdleConnections();
+      // Answers that are on their way get a moment; streams would go on for ever.
+      const insist = setTimeout(() => server.closeAllConnections(), 500);
+      await promise;
+      clearTimeout(insist);
+    },
+  };
+}
