@@ -7,7 +7,10 @@ import { answer, newState } from './servers.js';
 export async function serveHttp(manners, world) {
   const streams = new Map();
   const sessions = new Set();
-  const state = Object.assign(newState(manners, world, () => {}), { manySessions: true });
+  const state = Object.assign(
+    newState(manners, world, () => {}),
+    { manySessions: true },
+  );
   const server = createServer((request, response) => {
     const url = new URL(request.url, 'http://localhost');
     const route = `${request.method} ${url.pathname}`;
@@ -21,10 +24,15 @@ export async function serveHttp(manners, world) {
       streams.set(session, response);
       return response.on('close', () => streams.delete(session));
     }
-    if (manners === 'sse' && route === 'POST /messages') return void message(request, response, url.searchParams.get('sessionId'));
+    if (manners === 'sse' && route === 'POST /messages')
+      return void message(request, response, url.searchParams.get('sessionId'));
     response.writeHead(404).end();
   });
   server.listen({ host: world.env.MCP_HOST ?? '127.0.0.1', port: Number(world.env.MCP_PORT) });
+  void world.ended?.then(() => {
+    server.close();
+    server.closeAllConnections();
+  });
 
   function openStream(response) {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
@@ -34,7 +42,8 @@ export async function serveHttp(manners, world) {
   async function streamable(request, response) {
     const body = JSON.parse(await textOf(request));
     const session = request.headers['mcp-session-id'];
-    if (body.method !== 'initialize' && !sessions.has(session)) return response.writeHead(404).end('unknown session');
+    if (body.method !== 'initialize' && !sessions.has(session))
+      return response.writeHead(404).end('unknown session');
     const reply = await answer(body, state);
     if (reply === undefined) return response.writeHead(202).end();
     const headers = { 'content-type': 'application/json' };

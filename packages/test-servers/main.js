@@ -11,6 +11,10 @@ const world = {
   output: process.stdout,
   error: process.stderr,
   exit: (code) => process.exit(code),
+  ignoreTermination() {
+    process.on('SIGTERM', () => {});
+    setInterval(() => {}, 1000); // outlives the end of standard input, too
+  },
 };
 if (manners === 'http' || manners === 'sse') await serveHttp(manners, world);
 else await serveStdio(manners, world);

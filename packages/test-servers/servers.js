@@ -10,13 +10,15 @@ import { setTimeout as delay } from 'node:timers/promises';
  * What a server may touch of the outside. `main.js` gives it the process's own; a test may give it streams.
  * @typedef {{ args: string[], env: Record<string, string | undefined>, input: import('node:stream').Readable,
  *   output: import('node:stream').Writable, error: import('node:stream').Writable,
- *   exit: (code: number) => void }} World
+ *   exit: (code: number) => void, ignoreTermination: () => void }} World
  */
 
 /** The protocol revisions that these servers speak, newest first. */
 export const revisions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
 
-const text = (value) => ({ content: [{ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }] });
+const text = (value) => ({
+  content: [{ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }],
+});
 const failed = (error) => ({ ...text(`${error.code ?? error.name}: ${error.message}`), isError: true });
 
 /** Tools by name. Each gets the call's arguments, and a context to reach its server with. */
@@ -27,7 +29,8 @@ const tools = {
   async slow({ ms = 1000, steps = 0 }, { notify, progressToken }) {
     for (let step = 1; step <= steps; step++) {
       await delay(ms / steps);
-      if (progressToken !== undefined) notify('notifications/progress', { progressToken, progress: step, total: steps });
+      if (progressToken !== undefined)
+        notify('notifications/progress', { progressToken, progress: step, total: steps });
     }
     if (steps === 0) await delay(ms);
     return text('done');
@@ -82,10 +85,15 @@ const tools = {
   /** A result of about `bytes` bytes. */
   large: ({ bytes = 1_000_000 }) => text('x'.repeat(bytes)),
   /** Writes to standard error. */
-  complain: ({ message = 'something is off' }, { world }) => text(world.error.write(`${message}\n`) ? 'complained' : 'full'),
+  complain: ({ message = 'something is off' }, { world }) =>
+    text(world.error.write(`${message}\n`) ? 'complained' : 'full'),
 };
 
-const toolList = Object.keys(tools).map((name) => ({ name, description: `Test tool ${name}.`, inputSchema: { type: 'object' } }));
+const toolList = Object.keys(tools).map((name) => ({
+  name,
+  description: `Test tool ${name}.`,
+  inputSchema: { type: 'object' },
+}));
 
 /** Answers one JSON-RPC message; undefined where there is nothing to say. */
 export async function answer(message, state) {
@@ -93,7 +101,11 @@ export async function answer(message, state) {
   try {
     return { jsonrpc: '2.0', id: message.id, result: await result(message, state) };
   } catch (error) {
-    return { jsonrpc: '2.0', id: message.id, error: { code: error.rpcCode ?? -32603, message: error.message } };
+    return {
+      jsonrpc: '2.0',
+      id: message.id,
+      error: { code: error.rpcCode ?? -32603, message: error.message },
+    };
   }
 }
 
@@ -151,7 +163,7 @@ export async function serveStdio(manners, world) {
     const message = JSON.parse(line);
     void answer(message, state).then((reply) => reply && send(reply));
   }
-  world.exit(0);
+  if (manners !== 'stubborn') world.exit(0);
 }
 
 /** Bad manners by name; one that answers `done` never serves. */
@@ -182,8 +194,5 @@ export const misbehaviours = {
     await delay(Number(world.args[0] ?? 1500));
   },
   /** Ignores the polite request to end. */
-  stubborn: () => {
-    process.on('SIGTERM', () => {});
-    setInterval(() => {}, 1000);
-  },
+  stubborn: ({ world }) => world.ignoreTermination(),
 };

@@ -1,0 +1,348 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { get } from 'node:http';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describeExit } from '../runtime.ts';
+import type { Instance, Launch, Runtime } from '../runtime.ts';
+import type { ServerSource } from '../source.ts';
+import { Conversation } from './talk.ts';
+
+/** A runtime to be tested, and the test servers as it gets them. */
+export interface RuntimeRig extends AsyncDisposable {
+  runtime: Runtime;
+  /** `packages/test-servers`, as a package or an image. */
+  source: ServerSource;
+  /** A source that this runtime could run if it existed. */
+  missing: ServerSource;
+  /** The name of the host as servers with an open network reach it; undefined where that cannot be told. */
+  hostName?: string;
+}
+
+/** A launch of a test server with everything at its default. */
+export function aLaunch(source: ServerSource, changes: Partial<Launch> = {}): Launch {
+  return {
+    workload: 'test-server',
+    source,
+    args: ['echo'],
+    env: {},
+    transport: { kind: 'stdio' },
+    mounts: [],
+    network: { kind: 'none' },
+    limits: { memoryBytes: 512 * 1024 * 1024, processes: 64, openFiles: 1024, cpus: 1 },
+    labels: {},
+    privileged: false,
+    log: () => {},
+    ...changes,
+  };
+}
+
+/**
+ * What every runtime promises: the same cases for all of them. One that `isolates` shows its servers nothing of
+ * this machine but what they are given; the memory runtime, which only pretends to run them, does not.
+ */
+export function describeRuntime(
+  name: string,
+  { isolates }: { isolates: boolean },
+  open: () => Promise<RuntimeRig>,
+): void {
+  describe(`the ${name} runtime`, () => {
+    let rig: RuntimeRig;
+    let source: ServerSource;
+    const started: Instance[] = [];
+    const never = new AbortController().signal;
+
+    beforeAll(async () => {
+      rig = await open();
+      source = await rig.runtime.prepare(rig.source, { report: () => {}, signal: never });
+    });
+    afterEach(async () => {
+      await Promise.all(started.splice(0).map((instance) => instance[Symbol.asyncDispose]()));
+    });
+    afterAll(async () => rig?.[Symbol.asyncDispose]());
+
+    async function start(changes: Partial<Launch> = {}): Promise<Instance> {
+      const instance = await rig.runtime.start(aLaunch(source, changes), never);
+      started.push(instance);
+      return instance;
+    }
+
+    async function talk(changes: Partial<Launch> = {}): Promise<Conversation & { instance: Instance }> {
+      const instance = await start(changes);
+      if (instance.stdio === undefined) throw new Error('the instance speaks no stdio');
+      return Object.assign(new Conversation(instance.stdio), { instance });
+    }
+
+    test('says that it is there, and what answered', async () => {
+      const report = await rig.runtime.check();
+
+      expect(report).toMatchObject({ runtime: rig.runtime.name, available: true });
+      expect(report.detail).not.toBe('');
+    });
+
+    test('prepares a prepared source again without changing it', async () => {
+      const again = await rig.runtime.prepare(source, { report: () => {}, signal: never });
+
+      expect(again).toEqual(source);
+    });
+
+    test('says that a source does not exist', async () => {
+      const preparing = rig.runtime.prepare(rig.missing, { report: () => {}, signal: never });
+
+      await expect(preparing).rejects.toMatchObject({ name: 'ThvError', kind: 'not-found' });
+    });
+
+    test('connects a server by its standard input and output', async () => {
+      const server = await talk();
+
+      const { result } = await server.request('initialize', { protocolVersion: '2025-11-25' });
+
+      expect(result?.protocolVersion).toBe('2025-11-25');
+    });
+
+    test('hands over arguments as they are', async () => {
+      const server = await talk({ args: ['echo', '--flag', 'two words', '$HOME', '"quoted"', ''] });
+
+      const { text } = await server.call('arguments');
+
+      expect(JSON.parse(text)).toEqual(['--flag', 'two words', '$HOME', '"quoted"', '']);
+    });
+
+    test('gives the environment that was asked for', async () => {
+      const server = await talk({ env: { GREETING: 'grüß\nGott', EMPTY: '' } });
+
+      const { text } = await server.call('environment');
+
+      expect(JSON.parse(text)).toMatchObject({ GREETING: 'grüß\nGott', EMPTY: '' });
+    });
+
+    test('carries large messages both ways', async () => {
+      const server = await talk();
+
+      const echoed = await server.call('echo', { message: 'y'.repeat(2_000_000) });
+
+      expect(echoed.text).toHaveLength(2_000_000);
+    });
+
+    test('logs what a server writes to standard error, and nothing of its protocol', async () => {
+      const log: Buffer[] = [];
+      const server = await talk({ log: (chunk) => log.push(chunk) });
+
+      await server.call('complain', { message: 'the disk is full' });
+
+      await waitFor(() => Buffer.concat(log).includes('the disk is full'));
+      expect(Buffer.concat(log).toString()).not.toContain('jsonrpc');
+    });
+
+    test('reaches a server that speaks HTTP', async () => {
+      const instance = await start({ args: ['http'], ...http(18_080) });
+
+      const status = await waitFor(() => statusOf(instance, '/nothing-here'));
+
+      expect(status).toBe(404);
+    });
+
+    test('tells how a server ended by itself', async () => {
+      const server = await talk();
+
+      server.send('crash', { code: 7 });
+      const exit = await server.instance.exited;
+
+      expect(describeExit(exit)).toBe('exited with code 7');
+    });
+
+    test('tells how a server ended that never began, and what it said', async () => {
+      const log: Buffer[] = [];
+      const instance = await start({ args: ['exit-at-once'], log: (chunk) => log.push(chunk) });
+
+      const exit = await instance.exited;
+
+      expect(exit.code).toBe(3);
+      expect(Buffer.concat(log).toString()).toContain('THE_SETTING is not set');
+    });
+
+    test('stops a server, as often as it is asked to', async () => {
+      const server = await talk();
+      await server.request('ping');
+
+      await Promise.all([server.instance.stop(5000), server.instance.stop(5000)]);
+      await server.instance.stop(5000);
+
+      await expect(server.instance.exited).resolves.toBeDefined();
+    });
+
+    test('insists when a server does not want to end', async () => {
+      const server = await talk({ args: ['stubborn'] });
+      await server.request('ping');
+
+      await server.instance.stop(100);
+
+      await expect(server.instance.exited).resolves.toBeDefined();
+    });
+
+    test('starts nothing for somebody who has given up', async () => {
+      const starting = rig.runtime.start(aLaunch(source), AbortSignal.abort(new Error('given up')));
+
+      await expect(starting).rejects.toThrow();
+    });
+
+    test('runs workloads beside each other', async () => {
+      const [one, two] = await Promise.all([talk({ workload: 'one' }), talk({ workload: 'two' })]);
+
+      await one.instance.stop(1000);
+
+      expect((await two.call('echo', { message: 'still here' })).text).toBe('still here');
+    });
+
+    test('can run a workload again at once', async () => {
+      const first = await talk();
+      await first.request('ping');
+      await first.instance.stop(1000);
+
+      const second = await talk();
+
+      expect((await second.call('echo', { message: 'again' })).text).toBe('again');
+    });
+
+    test('sweeps up without harm when there is nothing to sweep', async () => {
+      await expect(rig.runtime.sweep()).resolves.toBeUndefined();
+    });
+
+    describe.runIf(isolates)('isolation', () => {
+      let folder: string;
+
+      beforeAll(async () => {
+        folder = await mkdtemp(join(tmpdir(), 'thv-grant-'));
+        await writeFile(join(folder, 'file.txt'), 'granted');
+      });
+      afterAll(() => rm(folder, { recursive: true, force: true }));
+
+      test('shows nothing of the environment of the hive', async () => {
+        process.env['THV_TEST_HOST_SECRET'] = 'of the host';
+        const server = await talk();
+
+        const { text } = await server.call('environment');
+
+        delete process.env['THV_TEST_HOST_SECRET'];
+        expect(text).not.toContain('THV_TEST_HOST_SECRET');
+      });
+
+      test('shows no file that was not granted', async () => {
+        const server = await talk();
+
+        const answers = await Promise.all(
+          [join(folder, 'file.txt'), '/etc/shadow', process.execPath, import.meta.filename].map((path) =>
+            server.call('read', { path }),
+          ),
+        );
+
+        expect(answers.map(({ failed }) => failed)).toEqual([true, true, true, true]);
+      });
+
+      test('shows a granted folder for reading only', async () => {
+        const server = await talk({ mounts: [{ source: folder, target: '/granted', readOnly: true }] });
+
+        const read = await server.call('read', { path: '/granted/file.txt' });
+        const write = await server.call('write', { path: '/granted/new.txt' });
+
+        expect(read.text).toBe('granted');
+        expect(write).toMatchObject({ failed: true, text: expect.stringMatching(/EROFS|EACCES|EPERM/) });
+      });
+
+      test('lets a granted folder be written', async () => {
+        const server = await talk({ mounts: [{ source: folder, target: '/granted', readOnly: false }] });
+
+        const write = await server.call('write', { path: '/granted/written.txt', content: 'by the server' });
+
+        expect(write.failed).toBe(false);
+        expect(await readFile(join(folder, 'written.txt'), 'utf8')).toBe('by the server');
+      });
+
+      test('keeps the system read-only and a place for temporary files', async () => {
+        const server = await talk();
+
+        const system = await server.call('write', { path: '/usr/new' });
+        const temporary = await server.call('write', { path: '/tmp/new' });
+
+        expect([system.failed, temporary.failed]).toEqual([true, false]);
+      });
+
+      test('has no network unless it was given one', async () => {
+        await using host = await listening();
+        const server = await talk({ network: { kind: 'none' } });
+
+        const dialled = await Promise.all(
+          ['127.0.0.1', rig.hostName ?? '127.0.0.1'].map((name) =>
+            server.call('dial', { host: name, port: host.port, ms: 500 }),
+          ),
+        );
+
+        expect(dialled.map(({ failed }) => failed)).toEqual([true, true]);
+      });
+
+      test('ends a server that uses too much memory, and says so', async () => {
+        const limits = { memoryBytes: 192 * 1024 * 1024, processes: 64, openFiles: 1024, cpus: 1 };
+        const server = await talk({ limits });
+
+        server.send('allocate', { mebibytes: 600 });
+        const exit = await server.instance.exited;
+
+        expect(describeExit(exit)).toBe('used more than 192 MiB of memory');
+      });
+
+      test('keeps a server from starting processes without end', async () => {
+        const limits = { memoryBytes: 512 * 1024 * 1024, processes: 32, openFiles: 1024, cpus: 1 };
+        const server = await talk({ limits });
+
+        const attempt = server.call('processes', { count: 100 });
+        const outcome = await Promise.race([
+          attempt.then(({ text }) => Number(text)),
+          server.instance.exited,
+        ]);
+
+        expect(typeof outcome === 'number' ? outcome : 0).toBeLessThan(64);
+      });
+    });
+  });
+}
+
+function http(targetPort: number): Partial<Launch> {
+  return {
+    transport: { kind: 'http', targetPort },
+    env: { MCP_PORT: String(targetPort) },
+    network: { kind: 'open' },
+  };
+}
+
+/** A listener on every address of this machine, for servers that should not reach it. */
+async function listening(): Promise<AsyncDisposable & { port: number }> {
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  return { port, [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())) };
+}
+
+async function statusOf({ address }: Instance, path: string): Promise<number | undefined> {
+  if (address === undefined) throw new Error('the instance has no address');
+  const where =
+    address.kind === 'socket' ? { socketPath: address.path } : { host: address.host, port: address.port };
+  const { promise, resolve } = Promise.withResolvers<number | undefined>();
+  const request = get({ ...where, path, agent: false }, (response) => {
+    response.resume();
+    resolve(response.statusCode);
+  });
+  request.on('error', () => resolve(undefined));
+  return promise;
+}
+
+/** Asks until there is an answer. Only the time limit of the test ends it otherwise. */
+export async function waitFor<Answer>(ask: () => Answer | Promise<Answer>): Promise<NonNullable<Answer>> {
+  for (;;) {
+    const answer = await ask();
+    if (answer) return answer;
+    await delay(10);
+  }
+}
