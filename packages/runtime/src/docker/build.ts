@@ -1,0 +1,69 @@
+import type { Readable } from 'node:stream';
+import { notFound, unavailable } from '@toolhive/contract/failure';
+import type { PrepareOptions } from '../runtime.ts';
+import { followProgress, type Engine } from './engine.ts';
+
+/** What an image is built from. */
+export interface Build extends PrepareOptions {
+  /** What is built, for messages: a package's URL. */
+  title: string;
+  /** The image reference that the result gets. */
+  image: string;
+  /** A tar archive that holds the Dockerfile and whatever that copies. */
+  context: Readable;
+  /** The Dockerfile's path in the archive. */
+  dockerfile: string;
+  /** Do every step again: for what may mean something newer now. */
+  fresh: boolean;
+}
+
+const REMEMBERED_LINES = 30;
+/** What the package managers say about a package or version that does not exist. */
+const MISSING =
+  /\bE404\b|ETARGET|No matching version|No solution found|not found in the package registry|unknown revision|not found: module|no matching versions/i;
+
+/** Builds an image with the engine's own builder. Throws `not-found` for a package that does not exist. */
+export async function buildImage(engine: Engine, build: Build): Promise<void> {
+  const { title, image, context, dockerfile, fresh, report, signal } = build;
+  const query = {
+    t: image,
+    dockerfile,
+    nocache: fresh ? '1' : '0',
+    rm: '1',
+    forcerm: '1',
+    labels: JSON.stringify({ toolhive: 'true' }),
+  };
+  const output: string[] = [];
+  report(`building ${title}`);
+  const lines = followProgress(engine, {
+    method: 'POST',
+    path: '/build',
+    query,
+    body: { tar: context },
+    signal,
+  });
+  for await (const line of lines) {
+    if (line.error !== undefined) throw buildFailure(title, line.error, output);
+    const text = line.stream?.trim() ?? '';
+    if (text === '') continue;
+    output.push(text.slice(0, 1000));
+    if (output.length > REMEMBERED_LINES) output.shift();
+    const [, step, steps] = /^step (\d+)\/(\d+)/i.exec(text) ?? [];
+    if (step !== undefined) report(`building ${title} (step ${step} of ${steps})`);
+  }
+}
+
+function buildFailure(title: string, error: string, output: readonly string[]): Error {
+  const cause = new Error([...output, error].join('\n'));
+  if (MISSING.test(cause.message)) {
+    return notFound(`${title} was not found`, {
+      hint: 'check the name and the version of the package',
+      cause,
+    });
+  }
+  const last = output.findLast((line) => !/^step \d|^-+>/i.test(line));
+  return unavailable(`${title} could not be built: ${error.slice(0, 300)}`, {
+    hint: last === undefined ? 'check the network' : `the last it said was: ${last.slice(0, 300)}`,
+    cause,
+  });
+}

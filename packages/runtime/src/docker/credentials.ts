@@ -1,0 +1,147 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cancelled, invalid, messageOf, unavailable } from '@toolhive/contract/failure';
+import { z } from 'zod';
+
+const HELPER_TIMEOUT_MS = 10_000;
+const MAX_HELPER_BYTES = 64 * 1024;
+/** The name under which Docker's own tools keep the credentials of Docker Hub. */
+const DOCKER_HUB = 'https://index.docker.io/v1/';
+
+/**
+ * What a registry wants to know before it serves a pull, as the engine's `X-Registry-Auth` header; undefined
+ * to ask it as a stranger. In this order: the host's own variables, the variables for any host, the Docker
+ * configuration with its credential helpers.
+ */
+export async function registryAuth(
+  host: string,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const credentials = fromEnvironment(host, env) ?? (await fromDockerConfig(host, env, signal));
+  if (credentials === undefined) return undefined;
+  const serveraddress = host === 'docker.io' ? DOCKER_HUB : host;
+  return Buffer.from(JSON.stringify({ ...credentials, serveraddress })).toString('base64url');
+}
+
+type Credentials = { username: string; password: string } | { identitytoken: string };
+
+function fromEnvironment(host: string, env: NodeJS.ProcessEnv): Credentials | undefined {
+  for (const prefix of [`REGISTRY_${host.toUpperCase().replaceAll(/[.:-]/g, '_')}`, 'REGISTRY']) {
+    const username = env[`${prefix}_USERNAME`];
+    const password = env[`${prefix}_PASSWORD`];
+    if (username && password) return { username, password };
+  }
+  return undefined;
+}
+
+const Auth = z.looseObject({
+  auth: z.string().optional(),
+  username: z.string().optional(),
+  password: z.string().optional(),
+  identitytoken: z.string().optional(),
+});
+const DockerConfig = z.looseObject({
+  auths: z.record(z.string(), Auth).optional(),
+  credHelpers: z.record(z.string(), z.string()).optional(),
+  credsStore: z.string().optional(),
+});
+
+async function fromDockerConfig(
+  host: string,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<Credentials | undefined> {
+  const config = await readDockerConfig(env);
+  const keys = host === 'docker.io' ? [DOCKER_HUB, host] : [host, `https://${host}`, `https://${host}/v1/`];
+  const helperKey = keys.find((key) => config.credHelpers?.[key] !== undefined);
+  if (helperKey !== undefined)
+    return askHelper(config.credHelpers?.[helperKey] ?? '', helperKey, env, signal);
+  if (config.credsStore) {
+    const stored = await askHelper(config.credsStore, keys[0] ?? host, env, signal);
+    if (stored !== undefined) return stored;
+  }
+  for (const key of keys) {
+    const auth = config.auths?.[key];
+    if (auth?.identitytoken) return { identitytoken: auth.identitytoken };
+    if (auth?.username && auth.password) return { username: auth.username, password: auth.password };
+    if (auth?.auth) return decoded(auth.auth);
+  }
+  return undefined;
+}
+
+async function readDockerConfig(env: NodeJS.ProcessEnv): Promise<z.infer<typeof DockerConfig>> {
+  const path = join(env.DOCKER_CONFIG || join(env.HOME ?? '/', '.docker'), 'config.json');
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch {
+    // Nobody has logged in, or it is not ours to read: we ask as a stranger.
+    return {};
+  }
+  try {
+    return DockerConfig.parse(JSON.parse(text));
+  } catch {
+    // No cause: a parser's error may quote what it stumbled over, which may be a password.
+    throw invalid(`${path} is not a Docker configuration`, { hint: 'repair it, or move it away' });
+  }
+}
+
+/** `user:password` in base64; the password may hold colons. */
+function decoded(auth: string): Credentials | undefined {
+  const [, username, password] = /^([^:]+):(.+)$/s.exec(Buffer.from(auth, 'base64').toString()) ?? [];
+  return username && password ? { username, password: password.replace(/\0+$/, '') } : undefined;
+}
+
+const HelperAnswer = z.object({ Username: z.string(), Secret: z.string() });
+
+/** Asks a `docker-credential-NAME` program; undefined when it knows nothing of the registry. */
+async function askHelper(
+  name: string,
+  registry: string,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<Credentials | undefined> {
+  if (!/^[\w.-]+$/.test(name))
+    throw invalid('the Docker configuration names a credential helper that cannot be');
+  const helper = `docker-credential-${name}`;
+  const child = spawn(helper, ['get'], {
+    env,
+    stdio: ['pipe', 'pipe', 'ignore'],
+    signal: AbortSignal.any([signal, AbortSignal.timeout(HELPER_TIMEOUT_MS)]),
+    killSignal: 'SIGKILL',
+  });
+  const chunks: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    if (chunks.reduce((size, { length }) => size + length, 0) > MAX_HELPER_BYTES) child.kill('SIGKILL');
+  });
+  // One that answers without reading its input breaks the pipe; its answer counts.
+  child.stdin.on('error', () => {});
+  child.stdin.end(registry);
+
+  try {
+    const [code] = await once(child, 'close');
+    // Helpers end with 1 for a registry they do not know; there is no telling it from other trouble.
+    if (code !== 0) return undefined;
+  } catch (error) {
+    if (signal.aborted) throw cancelled('asking for registry credentials was given up', { cause: error });
+    throw unavailable(`${helper} did not answer: ${messageOf(error)}`, {
+      hint: 'your Docker configuration names it: install it, or set REGISTRY_USERNAME and REGISTRY_PASSWORD',
+    });
+  }
+  const answer = HelperAnswer.safeParse(jsonOf(Buffer.concat(chunks).toString()));
+  if (!answer.success) throw unavailable(`${helper} gave an answer that makes no sense`);
+  const { Username, Secret } = answer.data;
+  return Username === '<token>' ? { identitytoken: Secret } : { username: Username, password: Secret };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

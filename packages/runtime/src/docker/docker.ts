@@ -1,0 +1,106 @@
+import { messageOf, ThvError } from '@toolhive/contract/failure';
+import { z } from 'zod';
+import type { Runtime, RuntimeReport } from '../runtime.ts';
+import type { PackageScheme } from '../source.ts';
+import { removeContainer } from './container.ts';
+import { callEngine, connectEngine, type Engine } from './engine.ts';
+import type { BaseImages } from './dockerfile.ts';
+import { prepareImage } from './images.ts';
+import { sweepNetworks } from './network.ts';
+import { ownedBy } from './ownership.ts';
+import { packageImage, preparePackage } from './packages.ts';
+import { reportOn } from './report.ts';
+import { candidateSockets, findEngine } from './sockets.ts';
+import { startContainer, type Yard } from './start.ts';
+
+/** What the Docker runtime is told when it is made. */
+export interface DockerRuntimeOptions {
+  /** Tells this hive's containers from those of other hives on the same engine. */
+  hiveId: string;
+  /** A folder of the hive's own. Containers leave nothing in it so far. */
+  stateDir?: string;
+  /** Where sockets, registry credentials and credential helpers are looked for. */
+  env: NodeJS.ProcessEnv;
+  /** The one socket to use, instead of looking for one. */
+  socket?: string;
+  /** Other base images for packages than the ones of their ecosystem, for instance from a mirror. */
+  baseImages?: Partial<Record<PackageScheme, BaseImages>>;
+  log?: (message: string, fields: Record<string, unknown>) => void;
+}
+
+/**
+ * Servers as containers of whatever speaks the Docker API on this machine: Docker, Podman, Colima. The engine
+ * is looked for anew at each call, so one that is started or restarted later is found; the one that served
+ * last is preferred.
+ */
+export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
+  const { hiveId, env, log = () => {} } = options;
+  const yard: Yard = { hiveId, names: new Set(), withoutInit: new Set(), log };
+  let last: string | undefined;
+
+  async function sockets(): Promise<string[]> {
+    if (options.socket !== undefined) return [options.socket];
+    const found = await candidateSockets(env);
+    return last === undefined ? found : [last, ...found.filter((socket) => socket !== last)];
+  }
+
+  async function engine(signal?: AbortSignal): Promise<Engine> {
+    const found = await findEngine(await sockets(), signal);
+    last = found.socket;
+    return found;
+  }
+
+  return {
+    name: 'docker',
+
+    async check(signal): Promise<RuntimeReport> {
+      try {
+        return await reportOn(await engine(signal), signal);
+      } catch (error) {
+        const hint = error instanceof ThvError ? error.hint : undefined;
+        return {
+          runtime: 'docker',
+          available: false,
+          detail: messageOf(error),
+          ...(hint !== undefined && { hint }),
+          limits: [],
+        };
+      }
+    },
+
+    async prepare(source, { report, signal }) {
+      const using = await engine(signal);
+      if (source.kind === 'image') return prepareImage(using, source, { report, signal, env });
+      return preparePackage(using, source, { report, signal, env, baseImages: options.baseImages ?? {} });
+    },
+
+    async start(launch, signal) {
+      const { source } = launch;
+      const image = source.kind === 'image' ? source.image : packageImage(source, options.baseImages);
+      return startContainer(await engine(signal), yard, { launch, image, signal });
+    },
+
+    async sweep() {
+      for (const socket of await sockets()) {
+        let found: Engine;
+        try {
+          found = await connectEngine(socket);
+        } catch (error) {
+          // Nothing to sweep where nobody answers; what a stopped engine keeps is removed by name at a later start.
+          log('container engine was not swept', { socket, error: messageOf(error) });
+          continue;
+        }
+        await sweepEngine(found, hiveId);
+      }
+    },
+  };
+}
+
+const Containers = z.array(z.object({ Id: z.string() }));
+
+async function sweepEngine(engine: Engine, hiveId: string): Promise<void> {
+  const query = { ...ownedBy(hiveId), all: '1' };
+  const containers = await callEngine(engine, Containers, { method: 'GET', path: '/containers/json', query });
+  await Promise.all(containers.map(({ Id }) => removeContainer(engine, Id)));
+  await sweepNetworks(engine, hiveId);
+}

@@ -1,0 +1,139 @@
+import { invalid } from '@toolhive/contract/failure';
+import { formatSource, isLocalPath, parseSource, type PackageScheme, type PackageSource } from '../source.ts';
+
+/** The image that a package is installed in, and the one that it runs in afterwards. */
+export interface BaseImages {
+  build: string;
+  run: string;
+}
+
+/** Where every recipe puts the server, and the version that was installed. */
+export const SERVER_PATH = '/app/server';
+export const VERSION_PATH = '/app/version';
+
+/** How a package of one ecosystem becomes an image. */
+interface Recipe {
+  base: BaseImages;
+  /** From an image with the tool chain to `/app/server`. */
+  build: (source: PackageSource) => string[];
+  /** What the server's own image needs besides `/app`. */
+  run: string[];
+}
+
+const recipes: Record<PackageScheme, Recipe> = {
+  npx: {
+    base: { build: 'node:22-alpine', run: 'node:22-alpine' },
+    build: (source) => [
+      run('apk', 'add', '--no-cache', 'ca-certificates', 'git'),
+      'ENV NODE_ENV=production NPM_CONFIG_LOGLEVEL=error NPM_CONFIG_FUND=false NPM_CONFIG_AUDIT=false',
+      'ENV NPM_CONFIG_UPDATE_NOTIFIER=false NPM_CONFIG_PROGRESS=false',
+      'WORKDIR /app',
+      run('npm', 'install', '--save-exact', npmSpec(source)),
+      run('node', '-e', linkNpmBin, source.name),
+    ],
+    run: ['ENV NODE_ENV=production'],
+  },
+  uvx: {
+    base: { build: 'python:3.13-slim', run: 'python:3.13-slim' },
+    build: (source) => [
+      run('apt-get', 'update'),
+      run('apt-get', 'install', '--yes', '--no-install-recommends', 'ca-certificates', 'git'),
+      run('pip', 'install', '--no-cache-dir', '--disable-pip-version-check', 'uv'),
+      'ENV UV_TOOL_DIR=/opt/uv-tools UV_TOOL_BIN_DIR=/app/bin UV_PYTHON_DOWNLOADS=never UV_NO_CACHE=1',
+      run('uv', 'tool', 'install', pythonSpec(source)),
+      run('sh', '-ec', linkPythonScript, 'sh', source.name),
+    ],
+    run: [
+      'COPY --from=build /opt/uv-tools /opt/uv-tools',
+      'ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1',
+    ],
+  },
+  go: {
+    base: { build: 'golang:1.25-alpine', run: 'alpine:3.22' },
+    build: (source) => [
+      run('apk', 'add', '--no-cache', 'ca-certificates', 'git'),
+      'ENV CGO_ENABLED=0 GO111MODULE=on GOBIN=/app/bin',
+      ...(isLocalPath(source)
+        ? ['WORKDIR /src', 'COPY . .', run('go', 'build', '-o', '/app/bin/', '.')]
+        : [run('go', 'install', `${source.name}@${source.version ?? 'latest'}`)]),
+      run('sh', '-ec', linkGoBinary),
+    ],
+    run: ['COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt'],
+  },
+};
+
+/** The base images of a package's recipe, or those that replace them. */
+export function baseImagesOf(
+  { scheme }: PackageSource,
+  replaced: Partial<Record<PackageScheme, BaseImages>>,
+): BaseImages {
+  return replaced[scheme] ?? recipes[scheme].base;
+}
+
+/**
+ * Writes the Dockerfile that turns a package into an image. What comes from outside stands only inside exec
+ * form arrays and, as an image reference, after `FROM`: there is no shell and no line that it could reach.
+ */
+export function dockerfileOf(source: PackageSource, base: BaseImages): string {
+  // The source may come from a file that somebody wrote: it has to survive what a person's input has to.
+  parseSource(formatSource(source));
+  for (const image of [base.build, base.run]) {
+    if (parseSource(image).kind !== 'image')
+      throw invalid(`${image} is not an image that packages can be built on`);
+  }
+  const recipe = recipes[source.scheme];
+  return [
+    `FROM ${base.build} AS build`,
+    ...recipe.build(source),
+    '',
+    `FROM ${base.run}`,
+    'COPY --from=build /app /app',
+    ...recipe.run,
+    // Writable is /tmp alone; the user is "nobody" in every base image.
+    'ENV HOME=/tmp',
+    'WORKDIR /app',
+    'USER 65534:65534',
+    `ENTRYPOINT ${JSON.stringify([SERVER_PATH])}`,
+    '',
+  ].join('\n');
+}
+
+function run(...command: string[]): string {
+  return `RUN ${JSON.stringify(command)}`;
+}
+
+function npmSpec({ name, version }: PackageSource): string {
+  return version === undefined ? name : `${name}@${version}`;
+}
+
+/** A bare version means exactly that one; `>=1.2` and the like are requirements already. */
+function pythonSpec({ name, version }: PackageSource): string {
+  if (version === undefined || version === 'latest') return name;
+  return /^[<>=~]/.test(version) ? `${name}${version}` : `${name}==${version}`;
+}
+
+/** The rule of npx: a package's only command, or else the one named like the package. */
+const linkNpmBin = [
+  `const { readFileSync, symlinkSync, writeFileSync } = require('fs');`,
+  `const name = process.argv[1];`,
+  `const { bin = {}, version } = JSON.parse(readFileSync('/app/node_modules/' + name + '/package.json'));`,
+  `const own = name.split('/').pop();`,
+  `const commands = typeof bin === 'string' ? [own] : Object.keys(bin);`,
+  `const command = commands.length === 1 ? commands[0] : commands.find((known) => known === own);`,
+  `if (!command) throw new Error(name + ' has no command to run');`,
+  `symlinkSync('/app/node_modules/.bin/' + command, '${SERVER_PATH}');`,
+  `writeFileSync('${VERSION_PATH}', version);`,
+].join(' ');
+
+/** The script named like the package, or else its only one. */
+const linkPythonScript = [
+  `cd /app/bin;`,
+  `if [ -e "$1" ]; then script=$1; else set -- *; [ $# -eq 1 ]; script=$1; fi;`,
+  `ln -s "/app/bin/$script" ${SERVER_PATH};`,
+  `uv tool list | sed -n '1s/^[^ ]* v//p' > ${VERSION_PATH}`,
+].join(' ');
+
+const linkGoBinary = [
+  `mv /app/bin/* ${SERVER_PATH};`,
+  `go version -m ${SERVER_PATH} | sed -n 's/^\\tmod\\t[^\\t]*\\t\\([^\\t]*\\).*/\\1/p' > ${VERSION_PATH}`,
+].join(' ');

@@ -1,0 +1,242 @@
+import { request, type ClientRequest, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import {
+  cancelled,
+  conflict,
+  forbidden,
+  invalid,
+  messageOf,
+  notFound,
+  ThvError,
+  timedOut,
+  unavailable,
+  unsupported,
+} from '@toolhive/contract/failure';
+import { z } from 'zod';
+
+/** A container engine that answered: where it listens and which dialect of the Docker API it speaks. */
+export interface Engine {
+  kind: 'docker' | 'podman';
+  socket: string;
+  apiVersion: string;
+}
+
+/** One request to an engine. The path is without the version. */
+export interface Call {
+  method: 'GET' | 'POST' | 'DELETE';
+  path: string;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  /** A value to send as JSON, or a tar archive. */
+  body?: { json: unknown } | { tar: Readable };
+  signal?: AbortSignal;
+  /** How long the engine may take to begin its answer; `CALL_TIMEOUT_MS` unless told. */
+  timeoutMs?: number | 'none';
+}
+
+const CALL_TIMEOUT_MS = 60_000;
+const PING_TIMEOUT_MS = 5_000;
+/** A pull or a build that says nothing for this long has died. */
+const SILENCE_TIMEOUT_MS = 10 * 60_000;
+/** The newest revision of the API that we were written against; engines refuse what they do not know. */
+const NEWEST_API_MINOR = 47;
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** Asks whether an engine listens on the socket. Throws `forbidden` or `unavailable`. */
+export async function connectEngine(socket: string, signal?: AbortSignal): Promise<Engine> {
+  const response = await exchange(socket, {
+    method: 'GET',
+    path: '/_ping',
+    timeoutMs: PING_TIMEOUT_MS,
+    ...(signal && { signal }),
+  });
+  await textOf(response, socket);
+  const minor = Number(/^1\.(\d+)$/.exec(String(response.headers['api-version']))?.[1] ?? NaN);
+  if (Number.isNaN(minor)) throw unavailable(`what listens at ${socket} is not a container engine`);
+  return {
+    kind: response.headers['libpod-api-version'] === undefined ? 'docker' : 'podman',
+    socket,
+    apiVersion: `1.${Math.min(minor, NEWEST_API_MINOR)}`,
+  };
+}
+
+/** Makes one call and reads its JSON answer. A refusal becomes a `ThvError` of the kind that its status means. */
+export async function callEngine<T>(engine: Engine, answer: z.ZodType<T>, call: Call): Promise<T> {
+  const text = await textOf(await exchange(engine.socket, versioned(engine, call)), engine.socket);
+  try {
+    return answer.parse(text === '' ? undefined : JSON.parse(text));
+  } catch (error) {
+    throw unavailable(`the container engine at ${engine.socket} gave an answer that makes no sense to us`, {
+      cause: error,
+    });
+  }
+}
+
+/** Makes one call whose answer is a stream of bytes. */
+export async function openStream(engine: Engine, call: Call): Promise<IncomingMessage> {
+  return exchange(engine.socket, versioned(engine, call));
+}
+
+const ProgressLine = z.looseObject({
+  id: z.string().optional(),
+  status: z.string().optional(),
+  stream: z.string().optional(),
+  error: z.string().optional(),
+  progressDetail: z.looseObject({ current: z.number().optional(), total: z.number().optional() }).optional(),
+});
+
+/** What the engine says while it pulls or builds. */
+export type ProgressLine = z.infer<typeof ProgressLine>;
+
+/** Makes one long call and yields what the engine reports; an `error` line is yielded too, never thrown. */
+export async function* followProgress(engine: Engine, call: Call): AsyncGenerator<ProgressLine> {
+  const response = await exchange(
+    engine.socket,
+    versioned(engine, { timeoutMs: SILENCE_TIMEOUT_MS, ...call }),
+  );
+  response.setTimeout(SILENCE_TIMEOUT_MS, () =>
+    response.destroy(timedOut('the container engine fell silent')),
+  );
+  try {
+    for await (const line of createInterface({ input: response })) {
+      if (line.trim() !== '') yield ProgressLine.parse(JSON.parse(line));
+    }
+    // readline ends in silence when its input was destroyed; a torn stream is not a finished one.
+    if (response.errored) throw response.errored;
+    if (!response.complete) throw unavailable(`the container engine at ${engine.socket} broke off`);
+  } catch (error) {
+    throw explain(error, engine.socket, call.signal);
+  } finally {
+    response.destroy();
+  }
+}
+
+/** Takes over the connection of a call: what the container's streams are attached to. */
+export async function hijack(engine: Engine, call: Call): Promise<{ socket: Socket; head: Buffer }> {
+  const outgoing = send(engine.socket, {
+    ...versioned(engine, call),
+    headers: { Connection: 'Upgrade', Upgrade: 'tcp' },
+  });
+  return new Promise((resolve, reject) => {
+    outgoing.on('upgrade', (_response, socket: Socket, head) => resolve({ socket, head }));
+    outgoing.on('response', (response) => {
+      refusal(response, engine.socket).then(reject, reject);
+    });
+    outgoing.on('error', (error) => reject(explain(error, engine.socket, call.signal)));
+    outgoing.end();
+  });
+}
+
+/** Whether this is the engine's (or our) refusal of the given kind. */
+export function isFailure(error: unknown, kind: ThvError['kind']): boolean {
+  return error instanceof ThvError && error.kind === kind;
+}
+
+function versioned(engine: Engine, call: Call): Call {
+  return { ...call, path: `/v${engine.apiVersion}${call.path}` };
+}
+
+async function exchange(socket: string, call: Call): Promise<IncomingMessage> {
+  const outgoing = send(socket, call);
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.on('response', resolve);
+    outgoing.on('error', (error) => reject(explain(error, socket, call.signal)));
+    if (call.body === undefined) outgoing.end();
+    else if ('json' in call.body) outgoing.end(JSON.stringify(call.body.json));
+    else {
+      // An engine may answer and hang up before it read everything: then its answer counts, not the broken pipe.
+      call.body.tar.on('error', (error) => outgoing.destroy(error));
+      call.body.tar.pipe(outgoing);
+    }
+  });
+  if ((response.statusCode ?? 500) >= 400) throw await refusal(response, socket);
+  return response;
+}
+
+function send(socket: string, call: Call): ClientRequest {
+  const query = new URLSearchParams(call.query).toString();
+  const outgoing = request({
+    socketPath: socket,
+    method: call.method,
+    path: query === '' ? call.path : `${call.path}?${query}`,
+    headers: { Host: 'engine', ...contentType(call.body), ...call.headers },
+    // One connection for each call: nothing is left open that would keep the process alive.
+    agent: false,
+    ...(call.signal && { signal: call.signal }),
+  });
+  const timeoutMs = call.timeoutMs ?? CALL_TIMEOUT_MS;
+  if (timeoutMs !== 'none') {
+    const timer = setTimeout(() => {
+      outgoing.destroy(
+        timedOut(`the container engine at ${socket} did not answer within ${timeoutMs / 1000} s`),
+      );
+    }, timeoutMs);
+    for (const event of ['response', 'upgrade', 'close']) outgoing.once(event, () => clearTimeout(timer));
+  }
+  return outgoing;
+}
+
+function contentType(body: Call['body']): Record<string, string> {
+  if (body === undefined) return {};
+  return { 'Content-Type': 'json' in body ? 'application/json' : 'application/x-tar' };
+}
+
+async function textOf(response: IncomingMessage, socket: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > MAX_ANSWER_BYTES)
+        throw unavailable(`the answer of the container engine at ${socket} is too large`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw explain(error, socket);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+const failureOfStatus: Record<number, typeof invalid> = {
+  400: invalid,
+  401: forbidden,
+  403: forbidden,
+  404: notFound,
+  409: conflict,
+  501: unsupported,
+};
+
+async function refusal(response: IncomingMessage, socket: string): Promise<ThvError> {
+  const text = await textOf(response, socket);
+  const failure = failureOfStatus[response.statusCode ?? 500] ?? unavailable;
+  return failure(`the container engine refused: ${messageIn(text)}`);
+}
+
+function messageIn(text: string): string {
+  let message = text;
+  try {
+    message = z.object({ message: z.string() }).parse(JSON.parse(text)).message;
+  } catch {
+    // Not every engine answers with JSON; then its text is the message.
+  }
+  return message.replaceAll(/\s+/g, ' ').trim().slice(0, 500);
+}
+
+/** What a broken connection to the engine means to a person. */
+function explain(error: unknown, socket: string, signal?: AbortSignal): ThvError {
+  if (signal?.aborted) return cancelled('the call to the container engine was given up', { cause: error });
+  if (error instanceof ThvError) return error;
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'EACCES' || code === 'EPERM') {
+    return forbidden(`this user may not use the container engine at ${socket}`, {
+      hint: 'add the user to the group that owns the socket (often `docker`) and log in again, or use rootless Podman',
+      cause: error,
+    });
+  }
+  return unavailable(`the container engine at ${socket} is not reachable: ${messageOf(error)}`, {
+    hint: 'is the container engine running?',
+    cause: error,
+  });
+}

@@ -1,0 +1,153 @@
+import { notFound, unavailable } from '@toolhive/contract/failure';
+import { z } from 'zod';
+import type { PrepareOptions } from '../runtime.ts';
+import type { ImageSource } from '../source.ts';
+import { registryAuth } from './credentials.ts';
+import { callEngine, followProgress, isFailure, type Engine, type ProgressLine } from './engine.ts';
+
+/** An image reference in its parts. */
+export interface ImageReference {
+  /** The registry's host; `docker.io` when the reference names none. */
+  host: string;
+  /** The reference without tag and digest, as it was written. */
+  repository: string;
+  tag: string | undefined;
+  digest: string | undefined;
+}
+
+/** Takes apart a reference that `parseSource` accepted. */
+export function splitReference(image: string): ImageReference {
+  const [, repository = image, tag, digest] = /^(.+?)(?::([\w][\w.-]*))?(?:@(.+))?$/.exec(image) ?? [];
+  const first = repository.includes('/') ? repository.slice(0, repository.indexOf('/')) : '';
+  const host = /[.:]|^localhost$/.test(first) ? first : 'docker.io';
+  return { host, repository, tag, digest };
+}
+
+/** Whether a reference may mean something newer tomorrow: it has no digest, and no tag but `latest`. */
+export function isMoving({ tag, digest }: ImageReference): boolean {
+  return digest === undefined && (tag === undefined || tag === 'latest');
+}
+
+/** What a pull needs of the hive's world. */
+export interface PullOptions extends PrepareOptions {
+  env: NodeJS.ProcessEnv;
+}
+
+/**
+ * Makes sure that the image is on this machine. A moving reference is pulled again each time, and the local
+ * copy serves when that fails; any other is pulled only when it is missing. Returns the image by digest, or
+ * as it was named when it was built here and so has none.
+ */
+export async function prepareImage(
+  engine: Engine,
+  source: ImageSource,
+  options: PullOptions,
+): Promise<ImageSource> {
+  const { image } = source;
+  const reference = splitReference(image);
+  const local = await inspectImage(engine, image, options.signal);
+  if (local !== undefined && !isMoving(reference)) return pinned(reference, local, source);
+
+  try {
+    await pullImage(engine, image, options);
+  } catch (error) {
+    if (local === undefined || isFailure(error, 'cancelled')) throw error;
+    options.report(`using the copy of ${image} on this machine, as it could not be pulled`);
+    return pinned(reference, local, source);
+  }
+  const pulled = await inspectImage(engine, image, options.signal);
+  if (pulled === undefined)
+    throw unavailable(`${image} was pulled, but the container engine does not have it`);
+  return pinned(reference, pulled, source);
+}
+
+const ImageDetails = z.object({ RepoDigests: z.array(z.string()).nullish() });
+type ImageDetails = z.infer<typeof ImageDetails>;
+
+/** Looks for an image on this machine; undefined when it is not there. */
+export async function inspectImage(
+  engine: Engine,
+  image: string,
+  signal: AbortSignal,
+): Promise<ImageDetails | undefined> {
+  try {
+    return await callEngine(engine, ImageDetails, { method: 'GET', path: `/images/${image}/json`, signal });
+  } catch (error) {
+    if (isFailure(error, 'not-found')) return undefined;
+    throw error;
+  }
+}
+
+function pinned(reference: ImageReference, { RepoDigests }: ImageDetails, source: ImageSource): ImageSource {
+  if (reference.digest !== undefined) return source;
+  const { repository } = reference;
+  // The engine may write the repository in full: `docker.io/library/redis` for `redis`.
+  const digest = RepoDigests?.find((known) => {
+    const full = splitReference(known).repository;
+    return [repository, `docker.io/${repository}`, `docker.io/library/${repository}`].includes(full);
+  })?.split('@')[1];
+  return digest === undefined ? source : { kind: 'image', image: `${repository}@${digest}` };
+}
+
+async function pullImage(engine: Engine, image: string, options: PullOptions): Promise<void> {
+  const { host, repository, tag, digest } = splitReference(image);
+  const auth = await registryAuth(host, options.env, options.signal);
+  const progress = pullProgress(image, options.report);
+  try {
+    const lines = followProgress(engine, {
+      method: 'POST',
+      path: '/images/create',
+      // Without a tag the engine would pull every tag there is.
+      query: { fromImage: repository, tag: digest ?? tag ?? 'latest' },
+      headers: auth === undefined ? {} : { 'X-Registry-Auth': auth },
+      signal: options.signal,
+    });
+    progress();
+    for await (const line of lines) {
+      if (line.error !== undefined) throw unavailable(line.error);
+      progress(line);
+    }
+  } catch (error) {
+    if (isFailure(error, 'cancelled') || !(error instanceof Error)) throw error;
+    throw pullFailure(image, host, error);
+  }
+}
+
+/** Registries answer alike for what does not exist and for what one may not see. */
+const MISSING =
+  /not found|manifest unknown|does not exist|name unknown|denied|unauthorized|authentication required/i;
+
+function pullFailure(image: string, host: string, cause: Error): Error {
+  if (isFailure(cause, 'not-found') || MISSING.test(cause.message)) {
+    return notFound(`the image ${image} was not found`, {
+      hint: `check its name and tag; if it is private, log in to ${host} first`,
+      cause,
+    });
+  }
+  return unavailable(`the image ${image} could not be pulled: ${cause.message}`, {
+    hint: `check the network and whether ${host} is up`,
+    cause,
+  });
+}
+
+/** Adds up the layers and reports each whole percent once. */
+function pullProgress(image: string, report: (message: string) => void): (line?: ProgressLine) => void {
+  const layers = new Map<string, { current: number; total: number }>();
+  let reported: string | undefined;
+  return (line) => {
+    const { current, total } = line?.progressDetail ?? {};
+    if (
+      line?.id !== undefined &&
+      line.status === 'Downloading' &&
+      current !== undefined &&
+      total !== undefined
+    ) {
+      layers.set(line.id, { current, total });
+    }
+    const sum = (key: 'current' | 'total') => layers.values().reduce((bytes, layer) => bytes + layer[key], 0);
+    const percent = sum('total') > 0 ? ` (${Math.floor((100 * sum('current')) / sum('total'))} %)` : '';
+    const message = `pulling ${image}${percent}`;
+    if (message !== reported) report(message);
+    reported = message;
+  };
+}

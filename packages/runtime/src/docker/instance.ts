@@ -1,0 +1,140 @@
+import { constants } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '@toolhive/contract/failure';
+import type { Exit, Instance, InstanceAddress, Launch } from '../runtime.ts';
+import type { Attachment } from './attach.ts';
+import {
+  inspectContainer,
+  removeContainer,
+  signalContainer,
+  waitForContainer,
+  type Inspected,
+} from './container.ts';
+import { isFailure, type Engine } from './engine.ts';
+
+/** How much of the grace a stdio server may spend on noticing that its input ended, before it is signalled. */
+const INPUT_END_MS = 1_000;
+/** How long the last output may take to arrive after the container ended; a reader that stalls loses it. */
+const LAST_OUTPUT_MS = 2_000;
+/** How long an engine may be away (for a restart) before its containers count as lost. */
+const ENGINE_AWAY_MS = 30_000;
+const RECONNECT_INTERVAL_MS = 500;
+
+/** A container that has just started. */
+export interface Started {
+  id: string;
+  attachment: Attachment;
+  address: InstanceAddress | undefined;
+  launch: Launch;
+  /** What asks it to end: a signal's name or number. */
+  stopSignal: string | number;
+  /** Called when nothing of the container is left. */
+  release: () => void;
+  log: (message: string, fields: Record<string, unknown>) => void;
+}
+
+/** Watches over a running container until nothing of it is left. */
+export function openInstance(engine: Engine, started: Started): Instance {
+  const { id, attachment, address, launch, stopSignal } = started;
+  const { stdio } = attachment;
+  let removed: Promise<void> | undefined;
+  const remove = () => (removed ??= removeContainer(engine, id));
+
+  const ended = waitForExit(engine, id, launch);
+  const lost = stdio === undefined ? undefined : loseWithConnection();
+  const exited = settle();
+
+  /** A stdio server that we no longer hear is of no use, and must not live on unheard. */
+  async function loseWithConnection(): Promise<boolean> {
+    await attachment.closed;
+    if (await settlesWithin(ended, LAST_OUTPUT_MS)) return false;
+    // When the engine cannot be told either, its containers count as lost below.
+    await signalContainer(engine, id, 'SIGKILL').catch(() => {});
+    return true;
+  }
+
+  async function settle(): Promise<Exit> {
+    const exit = await ended;
+    await settlesWithin(attachment.closed, LAST_OUTPUT_MS);
+    attachment.close();
+    try {
+      await remove();
+    } catch (error) {
+      // The next sweep or the next start under this name removes it.
+      started.log('container could not be removed', { workload: launch.workload, error: messageOf(error) });
+    }
+    started.release();
+    if (!(await lost)) return exit;
+    return { ...exit, reason: exit.reason ?? 'lost its connection to the container engine' };
+  }
+
+  async function stop(graceMs: number): Promise<void> {
+    if (graceMs > 0) {
+      const inputMs = stdio === undefined ? 0 : Math.min(INPUT_END_MS, graceMs / 2);
+      stdio?.input.end();
+      if (inputMs === 0 || !(await settlesWithin(ended, inputMs))) {
+        await signalContainer(engine, id, stopSignal);
+        await settlesWithin(ended, graceMs - inputMs);
+      }
+    }
+    await signalContainer(engine, id, 'SIGKILL');
+    await exited;
+    await remove();
+  }
+
+  return {
+    id,
+    ...(stdio && { stdio }),
+    ...(address && { address }),
+    exited,
+    stop,
+    [Symbol.asyncDispose]: () => stop(0),
+  };
+}
+
+async function waitForExit(engine: Engine, id: string, launch: Launch): Promise<Exit> {
+  let awaySince: number | undefined;
+  for (;;) {
+    try {
+      await waitForContainer(engine, id, 'not-running');
+      const inspected = await inspectContainer(engine, id);
+      if (inspected !== undefined) return exitOf(inspected, launch);
+      return { code: null, signal: null, reason: 'was removed by somebody else' };
+    } catch (error) {
+      if (isFailure(error, 'not-found')) {
+        return { code: null, signal: null, reason: 'was removed by somebody else' };
+      }
+      awaySince ??= Date.now();
+      if (Date.now() - awaySince > ENGINE_AWAY_MS) {
+        return { code: null, signal: null, reason: 'lost its container engine' };
+      }
+      await delay(RECONNECT_INTERVAL_MS);
+    }
+  }
+}
+
+const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
+
+function exitOf({ State }: Inspected, { limits }: Launch): Exit {
+  // Engines report a death by signal like a shell does.
+  const signal = signalNames.get(State.ExitCode - 128) ?? null;
+  const outOfMemory = State.OOMKilled === true && State.ExitCode !== 0;
+  return {
+    code: signal === null ? State.ExitCode : null,
+    signal,
+    ...(outOfMemory && {
+      reason: `used more than ${Math.round(limits.memoryBytes / 1024 ** 2)} MiB of memory`,
+    }),
+  };
+}
+
+async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  const timer = new AbortController();
+  const settled = promise.then(() => true);
+  const late = delay(ms, false, { signal: timer.signal }).catch(() => false);
+  try {
+    return await Promise.race([settled, late]);
+  } finally {
+    timer.abort();
+  }
+}

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
+import { messageOf, unavailable } from '@toolhive/contract/failure';
+import { extract } from 'tar-stream';
+import { z } from 'zod';
+import { formatSource, isLocalPath, parseSource, type PackageScheme, type PackageSource } from '../source.ts';
+import { buildImage } from './build.ts';
+import { removeContainer } from './container.ts';
+import { buildContext, DOCKERFILE } from './context.ts';
+import { baseImagesOf, dockerfileOf, VERSION_PATH, type BaseImages } from './dockerfile.ts';
+import { callEngine, isFailure, openStream, type Engine } from './engine.ts';
+import { inspectImage, prepareImage, type PullOptions } from './images.ts';
+
+/** What building a package needs of the hive's world. */
+export interface PackageOptions extends PullOptions {
+  baseImages: Partial<Record<PackageScheme, BaseImages>>;
+}
+
+/**
+ * Makes sure that there is an image of the package. An exact version is built once; anything that may mean
+ * something newer is built again, and the image that is there serves when that fails. Returns the version
+ * that was installed.
+ */
+export async function preparePackage(
+  engine: Engine,
+  source: PackageSource,
+  options: PackageOptions,
+): Promise<PackageSource> {
+  const image = packageImage(source, options.baseImages);
+  const built = await inspectImage(engine, image, options.signal);
+  if (built !== undefined && isExact(source)) return source;
+  try {
+    await buildPackage(engine, source, image, options);
+  } catch (error) {
+    if (built === undefined || isLocalPath(source) || isFailure(error, 'cancelled')) throw error;
+    options.report(`using the copy of ${formatSource(source)} on this machine: ${messageOf(error)}`);
+  }
+  if (isExact(source) || isLocalPath(source)) return source;
+
+  const version = await installedVersion(engine, image, options.signal);
+  const pinned = { ...source, version };
+  parseSource(formatSource(pinned));
+  await tagImage(engine, image, packageImage(pinned, options.baseImages), options.signal);
+  return pinned;
+}
+
+/**
+ * The image of a package. The hash keeps apart what looks alike after spelling it as an image name, and makes
+ * a changed recipe a new image.
+ */
+export function packageImage(
+  source: PackageSource,
+  baseImages: Partial<Record<PackageScheme, BaseImages>> = {},
+): string {
+  const dockerfile = dockerfileOf(source, baseImagesOf(source, baseImages));
+  const hash = createHash('sha256')
+    .update(`${formatSource(source)}\n${dockerfile}`)
+    .digest('hex')
+    .slice(0, 12);
+  const name = source.name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '');
+  const version = (source.version ?? 'latest').replaceAll(/[^\w.-]+/g, '-').replace(/^[.-]+/, '');
+  return `toolhivelocal/${source.scheme}-${name.slice(0, 100) || 'package'}:${version.slice(0, 100)}-${hash}`;
+}
+
+function isExact({ version }: PackageSource): boolean {
+  return version !== undefined && /^v?\d+\.\d+(?:\.\d+)*(?:[-+.]?[a-z0-9][\w.+-]*)?$/i.test(version);
+}
+
+async function buildPackage(
+  engine: Engine,
+  source: PackageSource,
+  image: string,
+  options: PackageOptions,
+): Promise<void> {
+  const base = baseImagesOf(source, options.baseImages);
+  // Pulled by us and not by the builder: with credentials, with progress, and with errors that name the image.
+  for (const needed of new Set([base.build, base.run])) {
+    await prepareImage(engine, { kind: 'image', image: needed }, options);
+  }
+  const folder = isLocalPath(source) ? resolve(source.name) : undefined;
+  const { report, signal } = options;
+  await buildImage(engine, {
+    title: formatSource(source),
+    image,
+    context: await buildContext(dockerfileOf(source, base), folder),
+    dockerfile: DOCKERFILE,
+    // A folder's content is part of what the builder compares; a package's newest version is not.
+    fresh: folder === undefined && !isExact(source),
+    report,
+    signal,
+  });
+}
+
+/** Reads the version that the recipe wrote down, out of an image that is never run for it. */
+async function installedVersion(engine: Engine, image: string, signal: AbortSignal): Promise<string> {
+  const json = { Image: image, HostConfig: { NetworkMode: 'none' } };
+  const create = { method: 'POST', path: '/containers/create', body: { json } } as const;
+  const { Id } = await callEngine(engine, z.object({ Id: z.string() }), create);
+  try {
+    const query = { path: VERSION_PATH };
+    const archive = await openStream(engine, {
+      method: 'GET',
+      path: `/containers/${Id}/archive`,
+      query,
+      signal,
+    });
+    for await (const entry of archive.pipe(extract())) {
+      const text = Buffer.concat(await Array.fromAsync(entry as AsyncIterable<Buffer>)).toString();
+      if (text.trim() !== '') return text.trim();
+    }
+  } finally {
+    await removeContainer(engine, Id);
+  }
+  throw unavailable(`the image ${image} does not tell which version it holds`);
+}
+
+async function tagImage(engine: Engine, image: string, as: string, signal: AbortSignal): Promise<void> {
+  const at = as.lastIndexOf(':');
+  const query = { repo: as.slice(0, at), tag: as.slice(at + 1) };
+  await callEngine(engine, z.unknown(), { method: 'POST', path: `/images/${image}/tag`, query, signal });
+}

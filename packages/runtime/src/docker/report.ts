@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import type { RuntimeReport } from '../runtime.ts';
+import { callEngine, type Engine } from './engine.ts';
+
+/** What an engine tells about itself, as far as we ask. */
+export const EngineInfo = z.object({
+  OSType: z.string().nullish(),
+  OperatingSystem: z.string().nullish(),
+  MemoryLimit: z.boolean().nullish(),
+  SwapLimit: z.boolean().nullish(),
+  PidsLimit: z.boolean().nullish(),
+  CpuCfsQuota: z.boolean().nullish(),
+  SecurityOptions: z.array(z.string()).nullish(),
+});
+export type EngineInfo = z.infer<typeof EngineInfo>;
+
+const EngineVersion = z.object({ Version: z.string() });
+
+/** Describes the engine that answered: which one, and what of a launch it cannot enforce on this machine. */
+export async function reportOn(engine: Engine, signal?: AbortSignal): Promise<RuntimeReport> {
+  const aborting = signal && { signal };
+  const { Version } = await callEngine(engine, EngineVersion, {
+    method: 'GET',
+    path: '/version',
+    ...aborting,
+  });
+  const info = await callEngine(engine, EngineInfo, { method: 'GET', path: '/info', ...aborting });
+  const name = engine.kind === 'podman' ? 'Podman' : 'Docker Engine';
+  const rootless = isRootless(info) ? ', rootless' : '';
+  const runsLinux = (info.OSType ?? 'linux') === 'linux';
+  return {
+    runtime: 'docker',
+    available: runsLinux,
+    detail: `${name} ${Version} at ${engine.socket}${rootless}`,
+    ...(!runsLinux && { hint: 'switch the container engine to Linux containers' }),
+    limits: limitsOf(engine, info),
+  };
+}
+
+/** What cannot be enforced, a sentence each. */
+export function limitsOf(engine: Engine, info: EngineInfo): string[] {
+  const limits: [boolean, string][] = [
+    [info.MemoryLimit === false, 'Memory cannot be limited: the memory cgroup is missing.'],
+    [info.SwapLimit === false, 'Swap cannot be limited: the kernel does not account for it.'],
+    [info.PidsLimit === false, 'The number of processes cannot be limited: the pids cgroup is missing.'],
+    [info.CpuCfsQuota === false, 'Processor time cannot be limited: the cpu cgroup has no quota.'],
+    [!hasSecurity(info, 'seccomp'), 'System calls are not filtered: the engine runs without seccomp.'],
+    [
+      !isRootless(info) && !hasSecurity(info, 'userns'),
+      'User namespaces are not in use: root in a container is root outside, although without capabilities.',
+    ],
+    [
+      // Since 1.44 an engine makes what is mounted below a read-only mount read-only too.
+      Number(engine.apiVersion.split('.')[1]) < 44,
+      'What is mounted inside a folder that is granted read-only stays writable.',
+    ],
+  ];
+  return limits.filter(([applies]) => applies).map(([, sentence]) => sentence);
+}
+
+function isRootless(info: EngineInfo): boolean {
+  return hasSecurity(info, 'rootless');
+}
+
+function hasSecurity({ SecurityOptions }: EngineInfo, name: string): boolean {
+  return (SecurityOptions ?? []).some((option) => option.split(',').includes(`name=${name}`));
+}

@@ -1,0 +1,102 @@
+import { glob, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ThvError, unavailable } from '@toolhive/contract/failure';
+import { connectEngine, type Engine } from './engine.ts';
+
+/** Where an engine might listen, in the order in which they are tried. */
+interface SocketPlace {
+  /** Names a socket outright; set, it stands for all places of every row. */
+  variable: string;
+  unix: (places: Places) => (string | undefined)[];
+  windows: string[];
+}
+
+interface Places {
+  home: string;
+  runtimeDir: string | undefined;
+  temporary: string;
+}
+
+const socketPlaces: SocketPlace[] = [
+  {
+    variable: 'TOOLHIVE_PODMAN_SOCKET',
+    unix: ({ home, runtimeDir, temporary }) => [
+      join(temporary, 'podman/*-api.sock'),
+      '/var/run/podman/podman.sock',
+      runtimeDir && join(runtimeDir, 'podman/podman.sock'),
+      join(home, '.local/share/containers/podman/machine/podman.sock'),
+    ],
+    windows: ['\\\\.\\pipe\\podman-api'],
+  },
+  {
+    variable: 'TOOLHIVE_DOCKER_SOCKET',
+    unix: ({ home, runtimeDir }) => [
+      '/var/run/docker.sock',
+      runtimeDir && join(runtimeDir, 'docker.sock'),
+      join(home, '.docker/run/docker.sock'),
+      join(home, '.rd/docker.sock'),
+    ],
+    windows: ['\\\\.\\pipe\\docker_engine'],
+  },
+  {
+    variable: 'TOOLHIVE_COLIMA_SOCKET',
+    unix: ({ home }) => [join(home, '.colima/default/docker.sock')],
+    windows: [],
+  },
+];
+
+/** The sockets to try, first to last: the ones named by the environment, or else those that exist. */
+export async function candidateSockets(
+  env: NodeJS.ProcessEnv,
+  platform: NodeJS.Platform = process.platform,
+): Promise<string[]> {
+  const named = socketPlaces.flatMap(({ variable }) => env[variable] || []);
+  if (named.length > 0) return named;
+  if (platform === 'win32') return socketPlaces.flatMap(({ windows }) => windows);
+
+  const places = {
+    home: env.HOME ?? '/',
+    runtimeDir: env.XDG_RUNTIME_DIR,
+    temporary: env.TMPDIR ?? tmpdir(),
+  };
+  const found: string[] = [];
+  for (const pattern of socketPlaces.flatMap(({ unix }) => unix(places))) {
+    if (pattern === undefined) continue;
+    if (pattern.includes('*')) found.push(...(await Array.fromAsync(glob(pattern))).toSorted());
+    else if (await exists(pattern)) found.push(pattern);
+  }
+  return found;
+}
+
+/** The first engine that answers on one of the sockets. Throws when none does, and says what to do. */
+export async function findEngine(sockets: readonly string[], signal?: AbortSignal): Promise<Engine> {
+  const failures: ThvError[] = [];
+  for (const socket of sockets) {
+    try {
+      return await connectEngine(socket, signal);
+    } catch (error) {
+      if (!(error instanceof ThvError) || error.kind === 'cancelled') throw error;
+      failures.push(error);
+    }
+  }
+  // Being locked out is what a person can repair; it says more than another socket nobody listens on.
+  const telling = failures.find(({ kind }) => kind === 'forbidden') ?? failures[0];
+  throw unavailable(telling?.message ?? 'no container engine was found', {
+    hint:
+      telling?.kind === 'forbidden'
+        ? telling.hint
+        : `start Docker, Podman or Colima, or name its socket in ${socketPlaces.map(({ variable }) => variable).join(', ')}`,
+    cause: telling,
+  });
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    // A folder we may not look into may hide a socket; trying it tells the user so.
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
+  }
+}

@@ -1,0 +1,147 @@
+import { unsupported } from '@toolhive/contract/failure';
+import type { Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
+import type { Engine } from './engine.ts';
+import { EXTERNAL_NETWORK } from './network.ts';
+import { HIVE_LABEL } from './ownership.ts';
+
+/** What a container is made from. */
+export interface Blueprint {
+  launch: Launch;
+  image: string;
+  /** The container's own name; the workload's, unless that runs already. */
+  name: string;
+  hiveId: string;
+  engine: Engine['kind'];
+  /** Whether the engine has a small init to reap what a server leaves behind. */
+  init: boolean;
+}
+
+/**
+ * What Podman is told about processes per user. It counts everything that user runs on the machine, so it is
+ * no limit of ours (`PidsLimit` is); but Podman 4 refuses to start unless this and `nofile` are both given.
+ */
+const PROCESSES_OF_THE_USER = 4096;
+const LOOPBACK = '127.0.0.1';
+
+/** The body of the engine's "create container" call: the launch and nothing else of the machine. */
+export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
+  const { launch, image, engine, init } = blueprint;
+  const speaksStdio = launch.transport.kind === 'stdio';
+  const port = publishedPort(launch);
+  return {
+    Image: image,
+    ...(launch.args.length > 0 && { Cmd: launch.args }),
+    Env: Object.entries(environmentOf(launch)).map(([name, value]) => `${name}=${value}`),
+    Labels: labelsOf(blueprint),
+    Tty: false,
+    OpenStdin: speaksStdio,
+    // The container's input ends with our connection, and a stdio server with its input: none outlives its hive.
+    StdinOnce: speaksStdio,
+    AttachStdin: speaksStdio,
+    AttachStdout: true,
+    AttachStderr: true,
+    ...(port && { ExposedPorts: { [port]: {} } }),
+    HostConfig: {
+      ...hardening(launch),
+      ...limitsOf(launch.limits, engine),
+      Init: init,
+      NetworkMode: networkModeOf(launch.network),
+      ...(port && { PortBindings: { [port]: [{ HostIp: LOOPBACK, HostPort: '' }] } }),
+      Mounts: launch.mounts.map(({ source, target, readOnly }) => ({
+        Type: 'bind',
+        Source: source,
+        Target: target,
+        ReadOnly: readOnly,
+      })),
+      // We collect the output ourselves; a second copy would only fill the disk.
+      LogConfig: { Type: 'none', Config: {} },
+      RestartPolicy: { Name: 'no' },
+      AutoRemove: false,
+    },
+  };
+}
+
+/** The container port to publish on loopback, as the engine writes it; absent where nothing is published. */
+export function publishedPort({ transport, network }: Launch): string | undefined {
+  if (transport.kind === 'stdio' || isHostNetwork(network)) return undefined;
+  return `${transport.targetPort}/tcp`;
+}
+
+/** Refuses a launch that could never be reached. */
+export function requireReachable({ transport, network }: Launch): void {
+  if (transport.kind === 'stdio') return;
+  const mode = networkModeOf(network);
+  if (mode !== 'none' && !mode.startsWith('container:')) return;
+  throw unsupported(`a server that speaks HTTP cannot be reached with the network mode ${mode}`, {
+    hint: 'use the stdio transport, or allow the server a network',
+  });
+}
+
+function isHostNetwork(network: LaunchNetwork): boolean {
+  return network.kind === 'mode' && network.mode === 'host';
+}
+
+function networkModeOf(network: LaunchNetwork): string {
+  switch (network.kind) {
+    case 'none':
+      return 'none';
+    case 'open':
+      return EXTERNAL_NETWORK;
+    case 'mode':
+      return network.mode;
+  }
+}
+
+/**
+ * A published port leads to the container's own address, so a server must not listen on the container's
+ * loopback only. On the host's network it is the other way round: there, loopback is what keeps others out.
+ */
+function environmentOf(launch: Launch): Record<string, string> {
+  return publishedPort(launch) === undefined ? launch.env : { ...launch.env, MCP_HOST: '0.0.0.0' };
+}
+
+function labelsOf({ launch, name, hiveId }: Blueprint): Record<string, string> {
+  return {
+    'toolhive-transport': launch.transport.kind === 'stdio' ? 'stdio' : 'streamable-http',
+    'toolhive-network-isolation': String(launch.network.kind === 'none'),
+    ...launch.labels,
+    toolhive: 'true',
+    'toolhive-tool-type': 'mcp',
+    'toolhive-name': name,
+    'toolhive-basename': launch.workload,
+    [HIVE_LABEL]: hiveId,
+  };
+}
+
+function hardening({ privileged, mounts }: Launch): Record<string, unknown> {
+  if (privileged) return { Privileged: true };
+  return {
+    CapDrop: ['ALL'],
+    SecurityOpt: [
+      'no-new-privileges',
+      // Where SELinux labels files, a granted folder carries its owner's label and could not be read otherwise.
+      ...(mounts.length > 0 ? ['label=disable'] : []),
+    ],
+    ReadonlyRootfs: true,
+    Tmpfs: {
+      '/tmp': 'rw,exec,nosuid,nodev,mode=1777',
+      '/run': 'rw,noexec,nosuid,nodev,mode=1777,size=16m',
+    },
+  };
+}
+
+function limitsOf(limits: ResourceLimits, engine: Engine['kind']): Record<string, unknown> {
+  return {
+    Memory: limits.memoryBytes,
+    // Memory and swap together: the same figure means no swap.
+    MemorySwap: limits.memoryBytes,
+    PidsLimit: limits.processes,
+    NanoCpus: Math.round(limits.cpus * 1e9),
+    Ulimits: [
+      { Name: 'nofile', Soft: limits.openFiles, Hard: limits.openFiles },
+      ...(engine === 'podman'
+        ? [{ Name: 'nproc', Soft: PROCESSES_OF_THE_USER, Hard: PROCESSES_OF_THE_USER }]
+        : []),
+    ],
+  };
+}

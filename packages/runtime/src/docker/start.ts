@@ -1,0 +1,135 @@
+import { cancelled, conflict, messageOf, notFound, unsupported } from '@toolhive/contract/failure';
+import { z } from 'zod';
+import type { Instance, InstanceAddress, Launch } from '../runtime.ts';
+import { attach, type Attachment } from './attach.ts';
+import { inspectContainer, removeContainer, type Inspected } from './container.ts';
+import { callEngine, isFailure, type Engine } from './engine.ts';
+import { openInstance } from './instance.ts';
+import { ensureExternalNetwork } from './network.ts';
+import { HIVE_LABEL } from './ownership.ts';
+import { containerSpec, publishedPort, requireReachable } from './spec.ts';
+
+/** What all containers of one runtime have in common. */
+export interface Yard {
+  hiveId: string;
+  /** The names of containers that run or start now. */
+  names: Set<string>;
+  /** Sockets of engines that have no init program to put into containers. */
+  withoutInit: Set<string>;
+  log: (message: string, fields: Record<string, unknown>) => void;
+}
+
+/** Starts a container of an image that is on this machine already. Leaves nothing behind when it fails. */
+export async function startContainer(
+  engine: Engine,
+  yard: Yard,
+  { launch, image, signal }: { launch: Launch; image: string; signal: AbortSignal },
+): Promise<Instance> {
+  requireReachable(launch);
+  const name = reserveName(yard, launch.workload);
+  const release = () => void yard.names.delete(name);
+  try {
+    await clearName(engine, yard, name, signal);
+    if (launch.network.kind === 'open') await ensureExternalNetwork(engine, yard.hiveId, signal);
+    return await createAndStart(engine, yard, { launch, image, name, signal, release });
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** The workload's name; for a further copy of a workload that runs already, a name derived from it. */
+function reserveName({ names }: Yard, workload: string): string {
+  let name = workload;
+  for (let copy = 2; names.has(name); copy++) name = `${workload}-${copy}`;
+  names.add(name);
+  return name;
+}
+
+/** Makes the name free: removes what we left under it, and refuses to touch what is not ours. */
+async function clearName(engine: Engine, { hiveId }: Yard, name: string, signal: AbortSignal): Promise<void> {
+  const found = await inspectContainer(engine, name, signal);
+  // The engine also finds containers whose id begins with the name.
+  if (found === undefined || found.Name.replace(/^\//, '') !== name) return;
+  if (found.Config.Labels?.[HIVE_LABEL] !== hiveId) {
+    throw conflict(`a container named ${name} exists and is not ours`, {
+      hint: `remove or rename the container ${name}, or choose another name for the workload`,
+    });
+  }
+  await removeContainer(engine, found.Id);
+}
+
+interface Starting {
+  launch: Launch;
+  image: string;
+  name: string;
+  signal: AbortSignal;
+  /** Called when nothing of the container is left. */
+  release: () => void;
+}
+
+async function createAndStart(engine: Engine, yard: Yard, starting: Starting): Promise<Instance> {
+  const init = !yard.withoutInit.has(engine.socket);
+  let id: string | undefined;
+  let attachment: Attachment | undefined;
+  try {
+    id = await create(engine, yard, { ...starting, init });
+    const { launch, signal } = starting;
+    const speaksStdio = launch.transport.kind === 'stdio';
+    attachment = await attach(engine, id, { speaksStdio, log: launch.log, signal });
+    await callEngine(engine, z.unknown(), { method: 'POST', path: `/containers/${id}/start` });
+    const inspected = await inspectContainer(engine, id, signal);
+    if (inspected === undefined)
+      throw conflict(`the container ${starting.name} was removed while it started`);
+    if (signal.aborted) throw cancelled(`the start of ${launch.workload} was given up`);
+    const address = addressOf(launch, inspected);
+    const stopSignal = inspected.Config.StopSignal || 'SIGTERM';
+    const { release } = starting;
+    return openInstance(engine, { id, attachment, address, launch, stopSignal, release, log: yard.log });
+  } catch (error) {
+    attachment?.close();
+    if (id !== undefined) await removeContainer(engine, id);
+    if (!init || !/docker-init|container-init|catatonit/.test(messageOf(error))) throw error;
+    yard.withoutInit.add(engine.socket);
+    return createAndStart(engine, yard, starting);
+  }
+}
+
+/** Not interruptible: giving up on the answer would leave a container that nobody knows of. */
+async function create(
+  engine: Engine,
+  yard: Yard,
+  { launch, image, name, init }: Starting & { init: boolean },
+): Promise<string> {
+  try {
+    const { Id } = await callEngine(engine, z.object({ Id: z.string() }), {
+      method: 'POST',
+      path: '/containers/create',
+      query: { name },
+      body: {
+        json: containerSpec({ launch, image, name, hiveId: yard.hiveId, engine: engine.kind, init }),
+      },
+    });
+    return Id;
+  } catch (error) {
+    if (!isFailure(error, 'not-found')) throw error;
+    throw notFound(`the image ${image} is not on this machine`, {
+      hint: 'it was removed since it was pulled or built: start the workload again to fetch it',
+      cause: error,
+    });
+  }
+}
+
+function addressOf(launch: Launch, { State, NetworkSettings }: Inspected): InstanceAddress | undefined {
+  if (launch.transport.kind === 'stdio') return undefined;
+  const host = '127.0.0.1';
+  const published = publishedPort(launch);
+  if (published === undefined) return { kind: 'tcp', host, port: launch.transport.targetPort };
+  const port = Number(NetworkSettings.Ports?.[published]?.[0]?.HostPort);
+  if (port > 0) return { kind: 'tcp', host, port };
+  // Ended already: it has no address, and its exit tells the rest.
+  if (!State.Running) return undefined;
+  throw unsupported(`the network of ${launch.workload} publishes no ports, so it cannot be reached`, {
+    hint: 'an internal network does that: choose another network, or the stdio transport',
+  });
+}
