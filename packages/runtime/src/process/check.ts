@@ -1,0 +1,166 @@
+import { readFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { messageOf } from '@toolhive/contract/failure';
+import type { RuntimeReport } from '../runtime.ts';
+import { type CgroupPlaces, findCgroups } from './cgroup.ts';
+import { planSandbox } from './plan.ts';
+import { type Binary, findNode, findProgram } from './programs.ts';
+import { Sandbox } from './sandbox.ts';
+import { type Architecture, auditArchitecture } from './syscalls.ts';
+
+/** What the machine offers for sandboxes. */
+export interface Machine {
+  architecture: Architecture;
+  bwrap: string;
+  bwrapVersion: string;
+  prlimit: string | undefined;
+  node: Binary | undefined;
+  cgroups: CgroupPlaces;
+}
+
+/** The machine if it can confine servers, or else why not and what to do about it. */
+export type Inspection = { machine: Machine } | { problem: string; hint: string };
+
+/** Looks at the machine, and runs a sandbox with the real options once: whatever is missing shows there. */
+export async function inspectMachine(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Inspection> {
+  if (process.platform !== 'linux') {
+    return { problem: `there is no sandbox for ${process.platform} yet`, hint: 'install Docker or Podman' };
+  }
+  const architecture = knownArchitecture();
+  if (architecture === undefined) {
+    return {
+      problem: `there is no sandbox for ${process.arch} processors`,
+      hint: 'install Docker or Podman',
+    };
+  }
+  const bwrap = await findProgram('bwrap', env);
+  if (bwrap === undefined) return { problem: 'bubblewrap is not installed', hint: installHint };
+  const complaint = await tryOut(bwrap, architecture, signal);
+  if (complaint !== undefined) return { problem: complaint, hint: await hintFor(complaint, readSetting) };
+  const [bwrapVersion, prlimit, node, cgroups] = await Promise.all([
+    versionOf(bwrap),
+    findProgram('prlimit', { PATH: '/usr/bin:/bin' }),
+    findNode(env),
+    findCgroups(),
+  ]);
+  return { machine: { architecture, bwrap, bwrapVersion, prlimit, node, cgroups } };
+}
+
+export function reportOn(inspection: Inspection): RuntimeReport {
+  if ('problem' in inspection) {
+    const { problem, hint } = inspection;
+    return { runtime: 'process', available: false, detail: problem, hint, limits: [] };
+  }
+  const { machine } = inspection;
+  return {
+    runtime: 'process',
+    available: true,
+    detail: `${machine.bwrapVersion} at ${machine.bwrap}`,
+    limits: limitsOf(machine),
+  };
+}
+
+const installHint =
+  'install it with: apt install bubblewrap (Debian, Ubuntu), dnf install bubblewrap (Fedora), pacman -S bubblewrap (Arch)';
+
+function knownArchitecture(): Architecture | undefined {
+  return Object.hasOwn(auditArchitecture, process.arch) ? (process.arch as Architecture) : undefined;
+}
+
+/** What bubblewrap complains about when it runs a program that does nothing. */
+async function tryOut(
+  bwrap: string,
+  architecture: Architecture,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const said: Buffer[] = [];
+  try {
+    const plan = await planSandbox({
+      architecture,
+      command: ['true'],
+      env: {},
+      network: 'none',
+      mounts: [],
+      readOnlyPaths: [],
+    });
+    const log = (chunk: Buffer) => said.push(chunk);
+    const beforeStart = async () => {};
+    const sandbox = await Sandbox.start({
+      bwrap,
+      plan,
+      speaks: false,
+
+      log,
+      beforeStart,
+      signal,
+    });
+    const { code } = await sandbox.ended;
+    if (code === 0) return undefined;
+    return `bubblewrap cannot run a program: ${Buffer.concat(said).toString().trim()}`;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+async function versionOf(bwrap: string): Promise<string> {
+  const { stdout } = await promisify(execFile)(bwrap, ['--version'], { env: {} });
+  return stdout.trim();
+}
+
+/** Reads a kernel setting; undefined where this kernel does not have it. */
+type ReadSetting = (name: string) => Promise<string | undefined>;
+
+const readSetting: ReadSetting = (name) =>
+  readFile(`/proc/sys/${name.replaceAll('.', '/')}`, 'utf8').then(
+    (text) => text.trim(),
+    () => undefined,
+  );
+
+/** Settings with which distributions keep ordinary users from making namespaces, and what undoes it. */
+const restrictions = [
+  {
+    setting: 'kernel.apparmor_restrict_unprivileged_userns',
+    forbids: '1',
+    hint: 'AppArmor restricts user namespaces: give bubblewrap a profile that allows them, or run: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0',
+  },
+  {
+    setting: 'kernel.unprivileged_userns_clone',
+    forbids: '0',
+    hint: 'user namespaces are switched off: run: sudo sysctl -w kernel.unprivileged_userns_clone=1',
+  },
+  {
+    setting: 'user.max_user_namespaces',
+    forbids: '0',
+    hint: 'user namespaces are switched off: run: sudo sysctl -w user.max_user_namespaces=15000',
+  },
+];
+
+/** What to do about a complaint of bubblewrap's on this machine. */
+export async function hintFor(complaint: string, setting: ReadSetting): Promise<string> {
+  if (/unknown option/i.test(complaint))
+    return 'bubblewrap 0.8 or newer is needed: update it, or install Docker or Podman';
+  for (const { setting: name, forbids, hint } of restrictions) {
+    if ((await setting(name)) === forbids) return hint;
+  }
+  return 'user namespaces may be forbidden here, as inside most containers: allow them, or install Docker or Podman';
+}
+
+function limitsOf({ cgroups, prlimit }: Machine): string[] {
+  return [
+    'with network access a server shares this machine’s network, the services on its loopback addresses included; single hosts are not filtered',
+    'with network access an HTTP server can listen on any address of this machine',
+    ...(cgroups.memory === undefined
+      ? [
+          'memory is watched once a second rather than limited by the kernel; files in the sandbox’s own folders are not counted',
+        ]
+      : []),
+    ...(cgroups.pids === undefined
+      ? ['the number of processes is watched once a second rather than limited by the kernel']
+      : []),
+    ...(cgroups.cpu === undefined ? ['processor time is not limited'] : []),
+    ...(prlimit === undefined
+      ? ['the numbers of open files and the sizes of files are not limited (prlimit is not installed)']
+      : []),
+  ];
+}

@@ -1,0 +1,115 @@
+import type { ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { type Server, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { unavailable } from '@toolhive/contract/failure';
+
+/**
+ * Runs inside the sandbox as the parent of a server without network: takes a listening socket from the hive, and
+ * passes what arrives on it to the server's own port. Plain JavaScript, as it runs from a file made up on the spot.
+ */
+export const forwarderSource = `'use strict';
+const { spawn } = require('node:child_process');
+const { connect } = require('node:net');
+const { constants } = require('node:os');
+
+const [port, command, ...args] = process.argv.slice(2);
+process.once('message', (_message, listener) => {
+  listener.allowHalfOpen = true;
+  listener.on('connection', (outer) => {
+    const inner = connect({ host: '127.0.0.1', port: Number(port), allowHalfOpen: true });
+    outer.on('error', () => {}).on('close', () => inner.destroy());
+    inner.on('error', () => {}).on('close', () => outer.destroy());
+    outer.pipe(inner).pipe(outer);
+  });
+  const server = spawn(command, args, { stdio: 'inherit' });
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => server.kill(signal));
+  server.on('error', (error) => {
+    process.stderr.write(error.message + '\\n');
+    process.exit(127);
+  });
+  server.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
+});
+`;
+
+/** What Node needs to run it: one thread is enough, and its memory is not the server's. */
+export const forwarderOptions = ['--v8-pool-size=0', '--max-old-space-size=32'];
+
+/** What the forwarder itself uses of the sandbox's limits. */
+export const forwarderShare = { memoryBytes: 48 * 1024 * 1024, processes: 8 };
+
+/**
+ * A Unix socket in a private folder. The hive listens on it only to hand it to the forwarder: nothing of the
+ * folder exists inside the sandbox, where a server could put something else in the socket's place.
+ */
+export class Door implements AsyncDisposable {
+  readonly path: string;
+  readonly #listener: Server;
+
+  private constructor(path: string, listener: Server) {
+    this.path = path;
+    this.#listener = listener;
+  }
+
+  static async open(place: SocketPlace): Promise<Door> {
+    const path = join(await socketFolder(place), 's');
+    const listener = createServer();
+    listener.listen(`${path}.new`);
+    await once(listener, 'listening');
+    // Closing a listener removes the name that it was opened with: the socket goes on under another one.
+    await rename(`${path}.new`, path);
+    return new Door(path, listener);
+  }
+
+  /** Gives the socket away, and returns when the forwarder has it or has ended. */
+  async handTo(forwarder: ChildProcess): Promise<void> {
+    const gone = once(forwarder, 'disconnect');
+    forwarder.send('listen', this.#listener, () => {});
+    this.#listener.close();
+    if (forwarder.connected) forwarder.disconnect();
+    const timeout = new AbortController();
+    const late = delay(HANDOVER_TIMEOUT_MS, 'late', { signal: timeout.signal }).catch(() => undefined);
+    const outcome = await Promise.race([gone, late]);
+    timeout.abort();
+    if (outcome === 'late') throw unavailable('the sandbox did not take its socket in time');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listener.close();
+    await rm(dirname(this.path), { recursive: true, force: true });
+  }
+}
+
+const HANDOVER_TIMEOUT_MS = 10_000;
+
+export interface SocketPlace {
+  hiveId: string;
+  tempDir: string;
+}
+
+/** The kernel's limit on the path of a Unix socket, and the room that names below a folder take. */
+const LONGEST_SOCKET_PATH = 103;
+const ROOM_BELOW = '/XXXXXX/s.new'.length;
+
+async function socketFolder({ hiveId, tempDir }: SocketPlace): Promise<string> {
+  const folder = join(tempDir, 'sockets');
+  if (Buffer.byteLength(folder) + ROOM_BELOW > LONGEST_SOCKET_PATH)
+    return mkdtemp(join(tmpdir(), shortName(hiveId)));
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return mkdtemp(`${folder}/`);
+}
+
+/** Removes socket folders that did not fit into the hive's own temporary folder. */
+export async function sweepSockets(hiveId: string): Promise<void> {
+  const entries = await readdir(tmpdir());
+  const left = entries.filter((name) => name.startsWith(shortName(hiveId)));
+  await Promise.all(left.map((name) => rm(join(tmpdir(), name), { recursive: true, force: true })));
+}
+
+function shortName(hiveId: string): string {
+  return `thv-${createHash('sha256').update(hiveId).digest('hex').slice(0, 8)}-`;
+}

@@ -1,0 +1,51 @@
+import { invalid } from '@toolhive/contract/failure';
+
+/** How an installed package is started; it lies beside the package as `install.json`. */
+export interface Install {
+  /** The exact version that was installed. */
+  version: string;
+  /** `node`, or a path in the package's folder. */
+  command: string;
+  /** Paths in the package's folder. */
+  args: string[];
+  /** Absolute paths of the machine that the package needs besides its own folder. */
+  readOnlyPaths: string[];
+}
+
+export const installFile = 'install.json';
+
+/** Reads what an earlier installation wrote; undefined for anything that this version would not have written. */
+export function parseInstall(text: string): Install | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return isInstall(value) ? value : undefined;
+}
+
+function isInstall(value: unknown): value is Install {
+  if (typeof value !== 'object' || value === null) return false;
+  const { version, command, args, readOnlyPaths } = value as Record<string, unknown>;
+  return (
+    typeof version === 'string' &&
+    isInnerPath(command) &&
+    Array.isArray(args) &&
+    args.every(isInnerPath) &&
+    Array.isArray(readOnlyPaths) &&
+    readOnlyPaths.every((path) => typeof path === 'string' && path.startsWith('/'))
+  );
+}
+
+function isInnerPath(path: unknown): path is string {
+  return typeof path === 'string' && path !== '' && !path.startsWith('/') && !path.split('/').includes('..');
+}
+
+/** A path that a package names in its own folder, refused if it leads out of it. */
+export function innerPath(name: string, path: string): string {
+  const plain = path.replace(/^(\.?\/)+/, '');
+  if (!isInnerPath(plain))
+    throw invalid(`package ${name} names the path ${JSON.stringify(path)} outside itself`);
+  return plain;
+}

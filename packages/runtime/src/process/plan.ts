@@ -1,0 +1,205 @@
+import { existsSync } from 'node:fs';
+import { lstat, readlink } from 'node:fs/promises';
+import { invalid } from '@toolhive/contract/failure';
+import type { CheckedMount } from './mounts.ts';
+import type { Binary } from './programs.ts';
+import { seccompFilter } from './seccomp.ts';
+import type { Architecture } from './syscalls.ts';
+
+/** Where things lie inside a sandbox, whatever the machine's own layout. */
+export const inside = {
+  home: '/home/server',
+  package: '/opt/toolhive/package',
+  node: '/opt/toolhive/bin/node',
+  forwarder: '/opt/toolhive/forwarder.cjs',
+};
+
+/** Which descriptor of bubblewrap carries what, from the third on; contents of files follow. */
+export const descriptors = { options: 3, status: 4, release: 5, channel: 6, firstContent: 7 };
+
+/** How bubblewrap is to be called. The options hold environment values, so they never stand in an argument list. */
+export interface SandboxPlan {
+  options: string[];
+  command: string[];
+  /** What bubblewrap reads from the descriptors from `firstContent` on. */
+  contents: Buffer[];
+  /** Whether the command is to have a message channel of Node's to the hive. */
+  channel: boolean;
+}
+
+export interface Confinement {
+  architecture: Architecture;
+  command: readonly string[];
+  env: Readonly<Record<string, string>>;
+  network: 'none' | 'open';
+  mounts: readonly CheckedMount[];
+  packageFolder?: string;
+  node?: Binary;
+  /** Further parts of the machine that the package needs to start, at the same path inside. */
+  readOnlyPaths: readonly string[];
+  /** Files made up for this sandbox: contents by path. */
+  files?: Readonly<Record<string, string>>;
+  channel?: boolean;
+}
+
+/** Builds the server's whole world from nothing: what is not named here does not exist inside. */
+export async function planSandbox(confinement: Confinement): Promise<SandboxPlan> {
+  const contents: Buffer[] = [];
+  const descriptorOf = (content: Buffer | string) =>
+    String(descriptors.firstContent + contents.push(Buffer.from(content)) - 1);
+  const options = [
+    ...isolation(confinement.network),
+    ...(await systemFolders()),
+    ...systemFiles(confinement.network, descriptorOf),
+    ...kernelFolders(),
+    ...scratchFolders(),
+    ...programs(confinement),
+    ...confinement.mounts.flatMap(({ source, target, readOnly }) => [
+      readOnly ? '--ro-bind' : '--bind',
+      source,
+      target,
+    ]),
+    ...madeUp(confinement.files ?? {}, descriptorOf),
+    ...['--remount-ro', '/'],
+    ...environment(confinement),
+    ...['--chdir', inside.home],
+    ...['--seccomp', descriptorOf(seccompFilter(filterOptions(confinement)))],
+    ...['--json-status-fd', String(descriptors.status), '--block-fd', String(descriptors.release)],
+  ];
+  return { options, command: [...confinement.command], contents, channel: confinement.channel === true };
+}
+
+function isolation(network: Confinement['network']): string[] {
+  return [
+    '--unshare-all',
+    ...(network === 'open' ? ['--share-net'] : []),
+    ...['--unshare-user', '--uid', '65534', '--gid', '65534', '--disable-userns'],
+    ...['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--hostname', 'toolhive'],
+  ];
+}
+
+async function systemFolders(): Promise<string[]> {
+  const aliases = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
+  return [...bindReadOnly('/usr'), ...(await Promise.all(aliases.map(systemFolder))).flat()];
+}
+
+/** On most distributions `/bin` and its like are links into `/usr`, on some they are folders of their own. */
+async function systemFolder(path: string): Promise<string[]> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found === undefined) return [];
+  return found.isSymbolicLink() ? ['--symlink', await readlink(path), path] : bindReadOnly(path);
+}
+
+/** Files of /etc that programs look at and that tell nothing about the machine's people. */
+const harmlessFiles = [
+  'alternatives',
+  'ca-certificates/extracted',
+  'crypto-policies',
+  'ld.so.cache',
+  'ld.so.conf',
+  'ld.so.conf.d',
+  'localtime',
+  'mime.types',
+  'pki/ca-trust/extracted',
+  'pki/tls/certs',
+  'protocols',
+  'services',
+  'ssl/cert.pem',
+  'ssl/certs',
+  'ssl/openssl.cnf',
+];
+const resolverFiles = ['gai.conf', 'host.conf', 'hosts', 'nsswitch.conf', 'resolv.conf'];
+
+const accounts = {
+  '/etc/passwd': `server:x:65534:65534:server:${inside.home}:/bin/sh\n`,
+  '/etc/group': 'server:x:65534:\n',
+};
+const loopbackOnly = { '/etc/hosts': '127.0.0.1 localhost\n' };
+
+function systemFiles(network: Confinement['network'], descriptorOf: DescriptorOf): string[] {
+  const real = network === 'open' ? [...harmlessFiles, ...resolverFiles] : harmlessFiles;
+  const own = network === 'open' ? accounts : { ...accounts, ...loopbackOnly };
+  return [
+    ...real.flatMap((file) => ['--ro-bind-try', `/etc/${file}`, `/etc/${file}`]),
+    ...madeUp(own, descriptorOf),
+  ];
+}
+
+type DescriptorOf = (content: string) => string;
+
+function madeUp(files: Readonly<Record<string, string>>, descriptorOf: DescriptorOf): string[] {
+  return Object.entries(files).flatMap(([path, content]) => ['--ro-bind-data', descriptorOf(content), path]);
+}
+
+/** Views of the whole machine that /proc gives to root, whom the hive may run as. */
+const hiddenInProc = [
+  'kcore',
+  'key-users',
+  'keys',
+  'kpagecgroup',
+  'kpagecount',
+  'kpageflags',
+  'latency_stats',
+  'sched_debug',
+  'slabinfo',
+  'sysrq-trigger',
+  'timer_list',
+  'vmallocinfo',
+].map((file) => `/proc/${file}`);
+
+const MEBIBYTE = 1024 * 1024;
+
+function kernelFolders(): string[] {
+  return [
+    ...['--proc', '/proc'],
+    ...hiddenInProc.filter(existsSync).flatMap((file) => ['--ro-bind', '/dev/null', file]),
+    // Nothing in /proc is for a server to set, and to root's own processes much of it is writable.
+    ...['--remount-ro', '/proc'],
+    ...['--dev', '/dev', ...scratch('/dev/shm', 64 * MEBIBYTE), '--remount-ro', '/dev'],
+  ];
+}
+
+function scratchFolders(): string[] {
+  return [...scratch('/tmp', 256 * MEBIBYTE), ...scratch(inside.home, 256 * MEBIBYTE)];
+}
+
+const scratch = (folder: string, bytes: number) => ['--size', String(bytes), '--tmpfs', folder];
+
+function programs({ packageFolder, node, readOnlyPaths }: Confinement): string[] {
+  return [
+    ...(packageFolder === undefined ? [] : ['--ro-bind', packageFolder, inside.package]),
+    ...(node === undefined
+      ? []
+      : ['--ro-bind', node.path, inside.node, ...node.libraries.flatMap(bindReadOnly)]),
+    ...readOnlyPaths.flatMap(bindReadOnly),
+  ];
+}
+
+const bindReadOnly = (path: string) => ['--ro-bind', path, path];
+
+function environment({ env, channel }: Confinement): string[] {
+  const all = {
+    // Node takes this one out of its environment before it starts anything itself.
+    ...(channel ? { NODE_CHANNEL_FD: String(descriptors.channel) } : {}),
+    PATH: `${inside.node.replace(/\/node$/, '')}:/usr/local/bin:/usr/bin:/bin`,
+    HOME: inside.home,
+    ...env,
+  };
+  return ['--clearenv', ...Object.entries(all).flatMap(([name, value]) => setVariable(name, value))];
+}
+
+function setVariable(name: string, value: string): string[] {
+  if (name === '' || /[=\0]/.test(name))
+    throw invalid(`${JSON.stringify(name)} cannot name an environment variable`);
+  if (value.includes('\0'))
+    throw invalid(`the value of the environment variable ${name} holds a NUL character`);
+  return ['--setenv', name, value];
+}
+
+/**
+ * On the machine's own network, Unix sockets reach every listener with an abstract address: a desktop's display
+ * and message bus among them. So they are for servers without network, or for those that were given a socket.
+ */
+function filterOptions({ architecture, network, mounts }: Confinement) {
+  return { architecture, unixSockets: network === 'none' || mounts.some(({ isSocket }) => isSocket) };
+}

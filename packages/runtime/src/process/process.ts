@@ -1,0 +1,98 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { unavailable, unsupported } from '@toolhive/contract/failure';
+import type { Instance, Launch, PrepareOptions, Runtime, RuntimeReport } from '../runtime.ts';
+import type { PackageSource, ServerSource } from '../source.ts';
+import { sweepCgroups } from './cgroup.ts';
+import { type Inspection, inspectMachine, reportOn } from './check.ts';
+import { sweepSockets } from './forwarder.ts';
+import { groupPrefix, startInstance } from './start.ts';
+import { PackageStore } from './store.ts';
+
+export interface ProcessRuntimeOptions {
+  /** Tells this hive's leftovers from those of others. */
+  hiveId: string;
+  /** Where packages are installed, one folder a version; other hives may use it at the same time. */
+  cacheDir: string;
+  /** This hive's alone; everything in it is wiped by a sweep. */
+  tempDir: string;
+  /** PATH, HOME and registry settings for installers. Servers get none of it. */
+  env: NodeJS.ProcessEnv;
+  log?: (message: string, fields?: object) => void;
+}
+
+/** Runs servers from packages as sandboxed processes of this machine, without a container engine. */
+export function openProcessRuntime(options: ProcessRuntimeOptions): Runtime {
+  return new ProcessRuntime(options);
+}
+
+/** What the machine can do hardly changes while the hive runs; what it cannot, a person may be repairing. */
+const GOOD_NEWS_LASTS_MS = 60_000;
+const BAD_NEWS_LASTS_MS = 5_000;
+const INSPECTION_TIMEOUT_MS = 10_000;
+
+class ProcessRuntime implements Runtime {
+  readonly name = 'process';
+  readonly #options: ProcessRuntimeOptions;
+  readonly #store: PackageStore;
+  #inspection: { expires: number; result: Promise<Inspection> } | undefined;
+
+  constructor(options: ProcessRuntimeOptions) {
+    this.#options = options;
+    this.#store = new PackageStore(options);
+  }
+
+  async check(): Promise<RuntimeReport> {
+    return reportOn(await this.#inspect());
+  }
+
+  async prepare(source: ServerSource, options: PrepareOptions): Promise<ServerSource> {
+    return this.#store.prepare(requirePackage(source), options);
+  }
+
+  async start(launch: Launch, signal: AbortSignal): Promise<Instance> {
+    const source = requirePackage(launch.source);
+    const inspection = await this.#inspect();
+    if ('problem' in inspection) throw unavailable(inspection.problem, { hint: inspection.hint });
+    const installed = await this.#store.require(source);
+    const instance = await startInstance({
+      machine: inspection.machine,
+      launch,
+      installed,
+      place: this.#options,
+      signal,
+    });
+    this.#options.log?.('sandbox started', { workload: launch.workload, pid: instance.id });
+    return instance;
+  }
+
+  async sweep(): Promise<void> {
+    const { hiveId, tempDir } = this.#options;
+    await sweepCgroups(groupPrefix(hiveId));
+    await sweepSockets(hiveId);
+    await this.#store.sweep();
+    const left = await readdir(tempDir).catch(() => []);
+    await Promise.all(left.map((entry) => rm(join(tempDir, entry), { recursive: true, force: true })));
+  }
+
+  #inspect(): Promise<Inspection> {
+    if (this.#inspection !== undefined && performance.now() < this.#inspection.expires) {
+      return this.#inspection.result;
+    }
+    const result = inspectMachine(this.#options.env, AbortSignal.timeout(INSPECTION_TIMEOUT_MS));
+    const inspection = { expires: Infinity, result };
+    this.#inspection = inspection;
+    void result.then((found) => {
+      const lastsMs = 'problem' in found ? BAD_NEWS_LASTS_MS : GOOD_NEWS_LASTS_MS;
+      inspection.expires = performance.now() + lastsMs;
+    });
+    return result;
+  }
+}
+
+function requirePackage(source: ServerSource): PackageSource {
+  if (source.kind === 'package') return source;
+  throw unsupported(`the image ${source.image} cannot run as a process`, {
+    hint: 'use a package (npx://, uvx:// or go://), or install Docker or Podman',
+  });
+}

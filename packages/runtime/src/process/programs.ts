@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process';
+import { access, constants, realpath, stat } from 'node:fs/promises';
+import { basename, delimiter, isAbsolute, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** The first executable file of that name on PATH. */
+export async function findProgram(name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  for (const folder of (env.PATH ?? '').split(delimiter)) {
+    if (!isAbsolute(folder)) continue;
+    const candidate = join(folder, name);
+    if (await isExecutable(candidate)) return candidate;
+  }
+  return undefined;
+}
+
+/** A program's binary and the shared libraries outside the system folders that it does not start without. */
+export interface Binary {
+  path: string;
+  libraries: string[];
+}
+
+/**
+ * The Node.js that servers from npm run with: the hive's own, or the one on PATH when the hive is a single
+ * executable.
+ */
+export async function findNode(env: NodeJS.ProcessEnv): Promise<Binary | undefined> {
+  const path = basename(process.execPath) === 'node' ? process.execPath : await nodeOnPath(env);
+  if (path === undefined) return undefined;
+  return { path: await realpath(path), libraries: await librariesOf(path) };
+}
+
+/** Version managers put a small launcher on PATH; the binary itself knows where it lies. */
+async function nodeOnPath(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const launcher = await findProgram('node', env);
+  if (launcher === undefined) return undefined;
+  const { stdout } = await run(launcher, ['-p', 'process.execPath'], { env: { PATH: env.PATH } });
+  return stdout.trim();
+}
+
+const systemFolder = /^\/(usr|lib|lib32|lib64|libx32)\//;
+
+async function librariesOf(binary: string): Promise<string[]> {
+  try {
+    const { stdout } = await run('ldd', [binary], { env: { PATH: '/usr/bin:/bin' } });
+    const paths = [...stdout.matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path ?? '');
+    return paths.filter((path) => !systemFolder.test(path));
+  } catch {
+    return []; // a static binary, or a system without ldd: then it starts by itself or its error says what is missing
+  }
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ThvError, notFound } from '@toolhive/contract/failure';
+import type { PrepareOptions } from '../runtime.ts';
+import { type PackageSource, formatSource, isLocalPath } from '../source.ts';
+import { type Install, installFile, parseInstall } from './installers/install.ts';
+import { type Installer, installers } from './installers/installers.ts';
+import type { Workshop } from './installers/tool.ts';
+import { SingleFlight } from './single-flight.ts';
+
+export interface StoreOptions {
+  hiveId: string;
+  cacheDir: string;
+  env: NodeJS.ProcessEnv;
+}
+
+/** A package on this machine, ready to start. */
+export interface InstalledPackage {
+  folder: string;
+  install: Install;
+}
+
+/**
+ * The package cache: `<scheme>/<name>/<version>/`, each made elsewhere and moved into place whole, so that what
+ * is there is complete, whoever else installs the same at the same time.
+ */
+export class PackageStore {
+  readonly #options: StoreOptions;
+  readonly #flights = new SingleFlight<PackageSource>();
+
+  constructor(options: StoreOptions) {
+    this.#options = options;
+  }
+
+  /** Installs what the source means now, unless it is there, and returns it with its exact version. */
+  prepare(source: PackageSource, options: PrepareOptions): Promise<PackageSource> {
+    return this.#flights.do(formatSource(source), (shared) => this.#prepare(source, shared), options);
+  }
+
+  /** The installed package of a source that `prepare` returned. */
+  async require(source: PackageSource): Promise<InstalledPackage> {
+    const found = await this.#find(source);
+    if (found !== undefined) return found;
+    throw notFound(`${formatSource(source)} is not installed`, { hint: 'prepare it first' });
+  }
+
+  /** Removes what installations of this hive left that did not come to an end. */
+  async sweep(): Promise<void> {
+    await remove(this.#stagingFolder());
+  }
+
+  async #prepare(source: PackageSource, { report, signal }: PrepareOptions): Promise<PackageSource> {
+    const installer = installers[source.scheme];
+    if (installer.isPinned(source) && (await this.#find(source)) !== undefined) return source;
+    const { env, cacheDir } = this.#options;
+    const staging = this.#stagingFolder();
+    await mkdir(staging, { recursive: true, mode: 0o700 });
+    const folder = await mkdtemp(`${staging}/`);
+    try {
+      return await this.#install(installer, source, folder, { env, cacheDir, report, signal });
+    } catch (error) {
+      const fallback = await this.#newest(source);
+      if (fallback === undefined || !(error instanceof ThvError && error.kind === 'unavailable')) throw error;
+      report(`${error.message}: using ${source.name} ${fallback}, which is installed already`);
+      return { ...source, version: fallback };
+    } finally {
+      await remove(folder);
+    }
+  }
+
+  async #install(
+    installer: Installer,
+    source: PackageSource,
+    folder: string,
+    workshop: Workshop,
+  ): Promise<PackageSource> {
+    let wanted = source;
+    if (!installer.isPinned(source)) {
+      workshop.report(`resolving ${source.name}`);
+      const version = await installer.resolve(source, folder, workshop);
+      if (version !== undefined) wanted = { ...source, version };
+      if (version !== undefined && (await this.#find(wanted)) !== undefined) return wanted;
+    }
+    const began = performance.now();
+    workshop.report(`installing ${source.name} ${wanted.version ?? ''}`.trimEnd());
+    const install = await installer.install(wanted, folder, workshop);
+    const installed = { ...source, version: install.version };
+    await writeFile(join(folder, installFile), `${JSON.stringify(install, null, 2)}\n`);
+    await this.#moveIn(folder, installed);
+    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    workshop.report(`installed ${source.name} ${install.version} in ${seconds} s`);
+    return installed;
+  }
+
+  async #moveIn(folder: string, source: PackageSource): Promise<void> {
+    const place = this.#folderOf(source);
+    await mkdir(dirname(place), { recursive: true });
+    if ((await this.#find(source)) !== undefined) return;
+    try {
+      await rename(folder, place);
+    } catch (error) {
+      if ((await this.#find(source)) !== undefined) return; // another hive was faster
+      // Whatever lies there is no installation of ours. It goes the way of everything in the staging folder.
+      await rename(place, `${folder}.replaced`).catch(() => Promise.reject(error));
+      await rename(folder, place);
+      await remove(`${folder}.replaced`);
+    }
+  }
+
+  async #find(source: PackageSource): Promise<InstalledPackage | undefined> {
+    if (source.version === undefined) return undefined;
+    const folder = this.#folderOf(source);
+    const install = await readInstall(folder);
+    return install === undefined ? undefined : { folder, install };
+  }
+
+  /** The newest installed version, for a source that does not insist on one. */
+  async #newest(source: PackageSource): Promise<string | undefined> {
+    if (isLocalPath(source) || (source.version ?? 'latest') !== 'latest') return undefined;
+    const parent = dirname(this.#folderOf(source));
+    const entries = await readdir(parent).catch(() => []);
+    const installs = await Promise.all(entries.map((entry) => readInstall(join(parent, entry))));
+    return installs
+      .flatMap((install) => install?.version ?? [])
+      .sort(compareVersions)
+      .at(-1);
+  }
+
+  #folderOf({ scheme, name, version }: PackageSource): string {
+    return join(this.#options.cacheDir, scheme, fileName(name), fileName(version ?? ''));
+  }
+
+  #stagingFolder(): string {
+    return join(this.#options.cacheDir, '.staging', fileName(this.#options.hiveId));
+  }
+}
+
+async function readInstall(folder: string): Promise<Install | undefined> {
+  return parseInstall(await readFile(join(folder, installFile), 'utf8').catch(() => ''));
+}
+
+/** A release is newer than its own pre-releases; otherwise numbers decide, from the left. */
+export function compareVersions(a: string, b: string): number {
+  const [releaseA = '', preA = '\uffff'] = a.split(/-(.*)/s);
+  const [releaseB = '', preB = '\uffff'] = b.split(/-(.*)/s);
+  const inOrder = new Intl.Collator('en', { numeric: true });
+  return inOrder.compare(releaseA, releaseB) || inOrder.compare(preA, preB);
+}
+
+const LONGEST_NAME = 200;
+
+/** A name from outside as the name of one file: no separators, nothing special, not too long. */
+function fileName(name: string): string {
+  const encoded = encodeURIComponent(name).replace(/^\./, '%2E');
+  if (encoded.length <= LONGEST_NAME) return encoded;
+  return createHash('sha256').update(name).digest('hex');
+}
+
+const remove = (folder: string) => rm(folder, { recursive: true, force: true, maxRetries: 5 });

@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { type Server, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** A package as it is published: its manifest, and a tarball of its files. */
+interface Published {
+  manifest: { name: string; version: string };
+  tarball: Buffer;
+}
+
+/** A small npm registry on a loopback port that serves folders as packages. */
+export interface NpmRegistry extends AsyncDisposable {
+  /** For `npm_config_registry`. */
+  readonly url: string;
+  /** What was asked for so far, as `METHOD path`. */
+  readonly requests: readonly string[];
+}
+
+/** Publishes the packages that lie in the folders; several folders may hold versions of the same one. */
+export async function openNpmRegistry(folders: readonly string[]): Promise<NpmRegistry> {
+  const published = await Promise.all(folders.map(publish));
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`);
+    answer(published, `http://${request.headers.host}`, decodeURIComponent(request.url ?? '/'), response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/`, requests, [Symbol.asyncDispose]: () => close(server) };
+}
+
+function answer(published: Published[], origin: string, path: string, response: ServerResponse): void {
+  const tarball = published.find(({ manifest }) => path === tarballPath(manifest));
+  if (tarball !== undefined) {
+    response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(tarball.tarball);
+    return;
+  }
+  const versions = published.filter(({ manifest }) => path === `/${manifest.name}`);
+  response.writeHead(versions.length === 0 ? 404 : 200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(versions.length === 0 ? { error: 'not found' } : packument(versions, origin)));
+}
+
+function packument(versions: Published[], origin: string) {
+  return {
+    name: versions[0]?.manifest.name,
+    'dist-tags': { latest: versions.at(-1)?.manifest.version },
+    versions: Object.fromEntries(
+      versions.map(({ manifest, tarball }) => [
+        manifest.version,
+        { ...manifest, dist: dist(manifest, tarball, origin) },
+      ]),
+    ),
+  };
+}
+
+const dist = (manifest: Published['manifest'], tarball: Buffer, origin: string) => ({
+  tarball: `${origin}${tarballPath(manifest)}`,
+  integrity: `sha512-${createHash('sha512').update(tarball).digest('base64')}`,
+  shasum: createHash('sha1').update(tarball).digest('hex'),
+});
+
+const tarballPath = ({ name, version }: Published['manifest']) => `/${name}/-/${version}.tgz`;
+
+async function publish(folder: string): Promise<Published> {
+  const target = await mkdtemp(join(tmpdir(), 'npm-registry-'));
+  try {
+    const options = ['--json', '--ignore-scripts', '--pack-destination', target];
+    const { stdout } = await run('npm', ['pack', ...options, folder]);
+    const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+    const manifest = JSON.parse(
+      await readFile(join(folder, 'package.json'), 'utf8'),
+    ) as Published['manifest'];
+    return { manifest, tarball: await readFile(join(target, filename)) };
+  } finally {
+    await rm(target, { recursive: true, force: true });
+  }
+}
+
+async function close(server: Server): Promise<void> {
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+}
