@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { operationTags } from './operation.ts';
 import type { Operation } from './operation.ts';
 import { operations } from './operations/operations.ts';

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { FailureKind } from './failure.ts';
 
 /** An HTTP operation, declared once: routing, validation, types, OpenAPI and the client come from it. */

@@ -88,7 +88,6 @@ function machineRuntimes(env: NodeJS.ProcessEnv, log: Logger) {
   return (hiveId: string, paths: StatePaths): Runtime[] => [
     openDockerRuntime({
       hiveId,
-      stateDir: paths.temp,
       env,
       log: (message, fields) => log.debug(fields ?? {}, message),
     }),

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { operation } from '../operation.ts';
 import { GroupName, WorkloadName } from '../schemas/names.ts';
 import {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** What a workload may be called: it also names files, containers and log lines. */
 export const WorkloadName = z

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Port, VariableName } from './names.ts';
 import { PermissionProfile } from './permission-profile.ts';
 

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WorkloadStatus } from '@toolhive/contract/workload';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readIfThere, writeWhole } from './files.ts';
 
 /** What is remembered of a workload beside its run config. Other keys are the original's and pass through. */

@@ -16,7 +16,6 @@ const defaultTargetPort = 8080;
 
 /** Turns a request and what its source came to into everything that is needed to run it, again and again. */
 export function buildRunConfig({ request, resolved, name, port, runtime }: Ingredients): RunConfig {
-  refuseUnenforced(request);
   if ((request.group ?? defaultGroup) !== defaultGroup) throw notFound(`group ${request.group} not found`);
   const { entry } = resolved;
   const transport = transportOf(request.transport ?? entry?.transport ?? 'stdio');
@@ -68,7 +67,8 @@ const unenforced: readonly [keyof CreateWorkload, string][] = [
   ['headers', 'headers for remote servers'],
 ];
 
-function refuseUnenforced(request: CreateWorkload): void {
+/** Throws `not-implemented` for the first thing in a request that nothing would enforce. */
+export function refuseUnenforced(request: CreateWorkload): void {
   for (const [field, what] of unenforced) {
     if (isAsked(request[field])) {
       throw notImplemented(`${what} are not available yet, so ${field} cannot be honoured`, {

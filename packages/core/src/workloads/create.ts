@@ -4,7 +4,7 @@ import type { Progress } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
 import { resolveSource } from '../registry/registry.ts';
-import { buildRunConfig, choosePort } from './build-run-config.ts';
+import { buildRunConfig, choosePort, refuseUnenforced } from './build-run-config.ts';
 import { launchOf, networkOf } from './launch.ts';
 import { checkMounts } from './mounts.ts';
 import { deriveName } from './name.ts';
@@ -22,7 +22,7 @@ export async function createWorkload(
   if (!word)
     throw invalid('nothing to run', { hint: 'name a registry entry, an image or a package in image' });
   const runtime = await core.runtimes.choose(signal);
-  const resolved = resolveSource(core.registry, request.image ?? '', runtime.name);
+  const resolved = resolveSource(core.registry, request.image, runtime.name);
   const name = request.name ?? deriveName(resolved.source, resolved.entry?.name);
   using _name = core.workloads.reserve(name);
 

@@ -1,0 +1,90 @@
+import { request as httpRequest } from 'node:http';
+import type { Core, CoreOptions } from '@toolhive/core/core';
+import { makeHome, openTestCore, testServer } from '@toolhive/core/testing';
+import { createApi } from '../api.ts';
+import { listenOnTcp } from '../listen.ts';
+
+/** An API with servers in memory, on a real port. */
+export interface TestApi extends AsyncDisposable {
+  core: Core;
+  port: number;
+  get(path: string, headers?: Record<string, string>): Promise<Answer>;
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  delete(path: string): Promise<Answer>;
+  send(method: string, path: string, headers: Record<string, string>, body?: string): Promise<Answer>;
+  /** Asks for a workload of the test servers and waits until it runs. */
+  run(name: string, manners?: string): Promise<void>;
+}
+
+export interface Answer {
+  status: number;
+  headers: NodeJS.Dict<string | string[]>;
+  text: string;
+  json: unknown;
+}
+
+export async function openTestApi(changes: Partial<CoreOptions> = {}): Promise<TestApi> {
+  await using opened = new AsyncDisposableStack();
+  const home = opened.use(await makeHome());
+  const core = opened.use(await openTestCore(home, changes));
+  const listener = { host: '127.0.0.1', port: 0 };
+  const { port } = opened.use(await listenOnTcp(createApi(core, { listener, stop: () => {} }), listener));
+  const everything = opened.move();
+  const json = { 'content-type': 'application/json' };
+  const send: TestApi['send'] = (method, path, headers, body) => ask(port, method, path, headers, body);
+  return {
+    core,
+    port,
+    send,
+    get: (path, headers = {}) => send('GET', path, headers),
+    post: (path, body, headers = json) =>
+      send('POST', path, headers, body === undefined ? undefined : JSON.stringify(body)),
+    delete: (path) => send('DELETE', path, json),
+    async run(name, manners = 'echo') {
+      const answer = await send(
+        'POST',
+        '/api/v1beta/workloads',
+        json,
+        JSON.stringify(aWorkload({ name, cmd_arguments: [manners] })),
+      );
+      if (answer.status !== 201) throw new Error(answer.text);
+      await core.workloads.require(name).follow(() => {});
+    },
+    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  };
+}
+
+/** A request for a workload of the test servers. */
+export function aWorkload(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return { name: 'echo', image: testServer, cmd_arguments: ['echo'], ...changes };
+}
+
+async function ask(
+  port: number,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body?: string,
+): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const request = httpRequest(
+    { host: '127.0.0.1', port, method, path, headers, agent: false },
+    (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => (text += chunk));
+      response.on('end', () => {
+        const isJson = response.headers['content-type']?.startsWith('application/json') === true;
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text,
+          json: isJson ? JSON.parse(text) : undefined,
+        });
+      });
+    },
+  );
+  request.on('error', reject);
+  request.end(body);
+  return promise;
+}

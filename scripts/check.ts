@@ -1,0 +1,43 @@
+// Everything about the code that a tool can tell: `npm run check`.
+import { findLayerBreaches } from './layers.ts';
+import { findStale } from './generate.ts';
+import { findPromiseGaps } from './promises.ts';
+import { run } from './run.ts';
+
+interface Check {
+  name: string;
+  /** Says what is wrong on standard error; true when nothing is. */
+  run: () => Promise<boolean>;
+}
+
+const program = (name: string, ...args: string[]): Check => ({
+  name: [name, ...args].join(' '),
+  run: async () => (await run(name, args)) === 0,
+});
+
+const finding = (name: string, find: () => Promise<string[]>): Check => ({
+  name,
+  async run() {
+    const found = await find();
+    for (const line of found) process.stderr.write(`${line}\n`);
+    return found.length === 0;
+  },
+});
+
+export const checks: readonly Check[] = [
+  program('prettier', '--check', '--log-level', 'warn', '.'),
+  program('oxlint', '--type-aware', '--deny-warnings'),
+  program('tsc'),
+  program('knip'),
+  finding('layers', findLayerBreaches),
+  finding('generated files', findStale),
+  finding('promises', findPromiseGaps),
+];
+
+if (import.meta.main) {
+  for (const check of checks) {
+    const isFine = await check.run();
+    process.stdout.write(`${isFine ? 'passed' : 'FAILED'}: ${check.name}\n`);
+    if (!isFine) process.exitCode = 1;
+  }
+}

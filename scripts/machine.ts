@@ -1,0 +1,46 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** A program that comes with the system, and the Debian package that has it. */
+interface SystemProgram {
+  program: string;
+  debian: string;
+}
+
+/** What servers need that run as sandboxed processes. */
+export const sandboxPrograms: SystemProgram[] = [{ program: 'bwrap', debian: 'bubblewrap' }];
+
+/** What the tests of the container engines need. */
+export const enginePrograms: SystemProgram[] = [
+  { program: 'dockerd', debian: 'docker.io' },
+  { program: 'podman', debian: 'podman' },
+];
+
+/** Where system programs are, whether the PATH of a plain user names these folders or not. */
+const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/sbin'];
+
+export function isInstalled(program: string): boolean {
+  return folders.some((folder) => existsSync(join(folder, program)));
+}
+
+/** Installs what is missing where that is possible, as root on Debian, and returns what is still missing. */
+export function installMissing(programs: readonly SystemProgram[]): SystemProgram[] {
+  const missing = programs.filter(({ program }) => !isInstalled(program));
+  if (missing.length === 0 || process.getuid?.() !== 0 || !isInstalled('apt-get')) return missing;
+  const packages = missing.map(({ debian }) => debian);
+  process.stderr.write(`installing ${packages.join(', ')} with apt-get\n`);
+  aptGet('update');
+  aptGet('install', '--yes', '--no-install-recommends', ...packages);
+  return missing.filter(({ program }) => !isInstalled(program));
+}
+
+function aptGet(...args: string[]): void {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const { status, stderr } = spawnSync('apt-get', ['-qq', ...args], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    encoding: 'utf8',
+  });
+  if (status !== 0) process.stderr.write(stderr);
+}

@@ -1,0 +1,16 @@
+// Builds what is needed and runs the hive in the foreground: `npm start -- --host H --port N`.
+import { buildCli } from './build.ts';
+import { enginePrograms, installMissing, isInstalled, sandboxPrograms } from './machine.ts';
+
+const hasEngine = enginePrograms.some(({ program }) => isInstalled(program));
+if (process.platform === 'linux' && !hasEngine) installMissing(sandboxPrograms);
+await buildCli();
+
+// The bundle runs in this very process, so that whoever ends `npm start` ends the hive; it starts others by
+// the name of the script, which is then its own.
+const cli = new URL('../apps/cli/', import.meta.url);
+process.argv[1] = new URL('bin/thv.js', cli).pathname;
+const { main } = (await import(new URL('dist/thv.js', cli).href)) as {
+  main: (words: readonly string[]) => Promise<void>;
+};
+await main(['serve', ...process.argv.slice(2)]);

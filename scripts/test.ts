@@ -1,0 +1,59 @@
+// The whole suite: `npm test`. Words after `--` go to Vitest, and then nothing else is run.
+import { readFile, rm } from 'node:fs/promises';
+import { buildCli } from './build.ts';
+import { checks } from './check.ts';
+import { enginePrograms, installMissing, sandboxPrograms } from './machine.ts';
+import { run } from './run.ts';
+
+const report = new URL('../test-results/vitest.json', import.meta.url).pathname;
+const onlyVitest = process.argv.slice(2);
+
+const missing = process.platform === 'linux' ? installMissing([...sandboxPrograms, ...enginePrograms]) : [];
+for (const { program, debian } of missing) {
+  process.stderr.write(
+    `\n!!! ${program} is not installed (Debian: ${debian}); every test that needs it is skipped\n\n`,
+  );
+}
+await buildCli();
+
+const tally = { passed: 0, failed: 0, skipped: 0 };
+if (onlyVitest.length === 0) {
+  for (const { name, run: check } of checks) {
+    const isFine = await check();
+    process.stdout.write(`${isFine ? 'passed' : 'FAILED'}: ${name}\n`);
+    tally[isFine ? 'passed' : 'failed'] += 1;
+  }
+}
+await rm(report, { force: true });
+const code = await run('vitest', [
+  'run',
+  '--reporter=default',
+  '--reporter=json',
+  `--outputFile.json=${report}`,
+  ...onlyVitest,
+]);
+const results = await readFile(report, 'utf8').then((text) => JSON.parse(text) as VitestReport);
+tally.passed += results.numPassedTests;
+tally.skipped += results.numPendingTests + results.numTodoTests;
+// A file that could not be loaded has no failed test, and an error between tests has none either.
+tally.failed += results.numFailedTests || (code === 0 ? 0 : Math.max(1, results.numFailedTestSuites));
+
+// On CI a machine that can have everything must have run everything.
+const mayNotSkip = process.env['CI'] === 'true' && process.getuid?.() === 0 && process.platform === 'linux';
+if (mayNotSkip && tally.skipped > 0) {
+  process.stdout.write(`${tally.skipped} tests were skipped on a machine that can run them\n`);
+  tally.failed += tally.skipped;
+  tally.skipped = 0;
+}
+process.stdout.write(
+  `\n${tally.passed} passed, ${tally.failed} failed${tally.skipped > 0 ? `, ${tally.skipped} skipped` : ''}\n`,
+);
+process.exitCode = tally.failed > 0 ? 1 : 0;
+
+interface VitestReport {
+  numPassedTests: number;
+  numFailedTests: number;
+  numPendingTests: number;
+  numTodoTests: number;
+  numFailedTestSuites: number;
+}
