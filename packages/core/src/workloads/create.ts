@@ -18,24 +18,26 @@ export async function createWorkload(
   request: CreateWorkload,
   { report, signal }: { report: Progress; signal: AbortSignal },
 ): Promise<CreatedWorkload> {
-  const word = request.image ?? request.url;
-  if (!word)
+  refuseUnenforced(request);
+  if (!request.image) {
     throw invalid('nothing to run', { hint: 'name a registry entry, an image or a package in image' });
+  }
   const runtime = await core.runtimes.choose(signal);
   const resolved = resolveSource(core.registry, request.image, runtime.name);
   const name = request.name ?? deriveName(resolved.source, resolved.entry?.name);
-  using _name = core.workloads.reserve(name);
+  using reservation = core.workloads.reserve(name);
 
   const port = await choosePort(request.host ?? '127.0.0.1', request.proxy_port, core.workloads.ports);
+  reservation.claim(port);
   const draft = buildRunConfig({ request, resolved, name, port, runtime: runtime.name });
   const { mounts } = launchOf(draft, () => {});
-  await checkMounts(mounts, [core.paths.config, core.paths.state, core.paths.data]);
+  const { config, state, data, cache } = core.paths;
+  await checkMounts(mounts, [config, state, data, cache]);
   refuseUnreachable(runtime.name, draft.transport, networkOf(draft.permission_profile ?? {}).kind);
 
   const source = await runtime.prepare(resolved.source, { report, signal });
   if (signal.aborted) throw cancelled('the request was given up');
-  const runConfig = { ...draft, image: formatSource(source) };
-  await core.workloads.add(runConfig);
+  await core.workloads.add({ ...draft, image: formatSource(source) });
   return { name, port };
 }
 

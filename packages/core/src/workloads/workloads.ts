@@ -20,11 +20,17 @@ export interface WorkloadsOptions {
   now: () => Date;
 }
 
+/** A name, and perhaps a port, that nobody else can take meanwhile. */
+export interface Reservation extends Disposable {
+  claim: (port: number) => void;
+}
+
 /** All workloads of the hive, each under its own supervisor. */
 export class Workloads implements AsyncDisposable {
   readonly #options: WorkloadsOptions;
   readonly #supervisors = new Map<string, Supervisor>();
-  readonly #reserved = new Set<string>();
+  /** Names that somebody is about to use, each with the port it gets. */
+  readonly #reserved = new Map<string, number | undefined>();
   #setAside: SetAside[] = [];
 
   constructor(options: WorkloadsOptions) {
@@ -69,24 +75,28 @@ export class Workloads implements AsyncDisposable {
     return supervisor;
   }
 
-  /** The ports that workloads have, whether they run or not. */
+  /** The ports that workloads have or are about to get, whether they run or not. */
   get ports(): ReadonlySet<number> {
-    return new Set([...this.#supervisors.values()].map(({ runConfig }) => runConfig.port));
+    const own = [...this.#supervisors.values()].map(({ runConfig }) => runConfig.port);
+    return new Set([...own, ...[...this.#reserved.values()].filter((port) => port !== undefined)]);
   }
 
   /**
    * Keeps a name for one caller until the reservation is disposed of. A workload that failed gives its name up;
    * any other has it for itself.
    */
-  reserve(name: string): Disposable {
+  reserve(name: string): Reservation {
     const present = this.#supervisors.get(name);
     if (this.#reserved.has(name) || (present !== undefined && present.condition.status !== 'error')) {
       throw conflict(`workload ${name} already exists`, {
         hint: `choose another name, or remove it first: thv rm ${name}`,
       });
     }
-    this.#reserved.add(name);
-    return { [Symbol.dispose]: () => this.#reserved.delete(name) };
+    this.#reserved.set(name, undefined);
+    return {
+      claim: (port) => this.#reserved.set(name, port),
+      [Symbol.dispose]: () => this.#reserved.delete(name),
+    };
   }
 
   /** Adds a workload under a reserved name and starts it. What it replaces is removed first. */
