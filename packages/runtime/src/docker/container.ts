@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { callEngine, isFailure, type Engine } from './engine.ts';
 
 const Inspected = z.object({
@@ -53,7 +53,9 @@ export async function signalContainer(engine: Engine, id: string, signal: string
     const query = { signal: String(signal) };
     await callEngine(engine, z.unknown(), { method: 'POST', path: `/containers/${id}/kill`, query });
   } catch (error) {
-    if (!isFailure(error, 'not-found') && !isFailure(error, 'conflict')) throw error;
+    // Engines differ in how they say that there is nobody left to signal.
+    const inspected = await inspectContainer(engine, id);
+    if (inspected?.State.Running === true) throw error;
   }
 }
 

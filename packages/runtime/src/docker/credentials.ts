@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cancelled, invalid, messageOf, unavailable } from '@toolhive/contract/failure';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const HELPER_TIMEOUT_MS = 10_000;
 const MAX_HELPER_BYTES = 64 * 1024;
@@ -23,7 +23,9 @@ export async function registryAuth(
   const credentials = fromEnvironment(host, env) ?? (await fromDockerConfig(host, env, signal));
   if (credentials === undefined) return undefined;
   const serveraddress = host === 'docker.io' ? DOCKER_HUB : host;
-  return Buffer.from(JSON.stringify({ ...credentials, serveraddress })).toString('base64url');
+  const header = Buffer.from(JSON.stringify({ ...credentials, serveraddress })).toString('base64url');
+  // Podman insists on the padding that this encoding usually goes without.
+  return header.padEnd(Math.ceil(header.length / 4) * 4, '=');
 }
 
 type Credentials = { username: string; password: string } | { identitytoken: string };

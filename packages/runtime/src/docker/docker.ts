@@ -1,5 +1,5 @@
 import { messageOf, ThvError } from '@toolhive/contract/failure';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Runtime, RuntimeReport } from '../runtime.ts';
 import type { PackageScheme } from '../source.ts';
 import { removeContainer } from './container.ts';

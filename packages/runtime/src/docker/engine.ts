@@ -14,7 +14,7 @@ import {
   unavailable,
   unsupported,
 } from '@toolhive/contract/failure';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A container engine that answered: where it listens and which dialect of the Docker API it speaks. */
 export interface Engine {
@@ -209,9 +209,11 @@ const failureOfStatus: Record<number, typeof invalid> = {
 };
 
 async function refusal(response: IncomingMessage, socket: string): Promise<ThvError> {
-  const text = await textOf(response, socket);
-  const failure = failureOfStatus[response.statusCode ?? 500] ?? unavailable;
-  return failure(`the container engine refused: ${messageIn(text)}`);
+  const message = messageIn(await textOf(response, socket));
+  // Podman has a server error for what vanishes while it looks.
+  const isGone = /no such (container|image|network)/i.test(message);
+  const failure = isGone ? notFound : (failureOfStatus[response.statusCode ?? 500] ?? unavailable);
+  return failure(`the container engine refused: ${message}`);
 }
 
 function messageIn(text: string): string {

@@ -1,5 +1,5 @@
 import { notFound, unavailable } from '@toolhive/contract/failure';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { PrepareOptions } from '../runtime.ts';
 import type { ImageSource } from '../source.ts';
 import { registryAuth } from './credentials.ts';

@@ -1,5 +1,5 @@
 import { ThvError } from '@toolhive/contract/failure';
-import { z } from 'zod';
+import * as z from 'zod';
 import { callEngine, isFailure, type Engine } from './engine.ts';
 import { HIVE_LABEL, ownedBy } from './ownership.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
 import { extract } from 'tar-stream';
-import { z } from 'zod';
+import * as z from 'zod';
 import { formatSource, isLocalPath, parseSource, type PackageScheme, type PackageSource } from '../source.ts';
 import { buildImage } from './build.ts';
 import { removeContainer } from './container.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { RuntimeReport } from '../runtime.ts';
 import { callEngine, type Engine } from './engine.ts';
 

@@ -1,5 +1,6 @@
-import { cancelled, conflict, messageOf, notFound, unsupported } from '@toolhive/contract/failure';
-import { z } from 'zod';
+import { stat } from 'node:fs/promises';
+import { cancelled, conflict, invalid, messageOf, notFound, unsupported } from '@toolhive/contract/failure';
+import * as z from 'zod';
 import type { Instance, InstanceAddress, Launch } from '../runtime.ts';
 import { attach, type Attachment } from './attach.ts';
 import { inspectContainer, removeContainer, type Inspected } from './container.ts';
@@ -26,6 +27,7 @@ export async function startContainer(
   { launch, image, signal }: { launch: Launch; image: string; signal: AbortSignal },
 ): Promise<Instance> {
   requireReachable(launch);
+  await requireMounts(launch);
   const name = reserveName(yard, launch.workload);
   const release = () => void yard.names.delete(name);
   try {
@@ -35,6 +37,20 @@ export async function startContainer(
   } catch (error) {
     release();
     throw error;
+  }
+}
+
+/** Podman would make a folder where there is nothing to grant. */
+async function requireMounts({ mounts }: Launch): Promise<void> {
+  for (const { source } of mounts) {
+    try {
+      await stat(source);
+    } catch (error) {
+      throw invalid(`${source} cannot be granted: ${messageOf(error)}`, {
+        hint: 'create it first, or take it out of the permissions',
+        cause: error,
+      });
+    }
   }
 }
 

@@ -8,7 +8,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { pack } from 'tar-stream';
-import { z } from 'zod';
+import * as z from 'zod';
 import { buildImage } from '../docker/build.ts';
 import { removeContainer } from '../docker/container.ts';
 import { callEngine, connectEngine } from '../docker/engine.ts';
@@ -60,6 +60,8 @@ export async function startPodmanEngine(): Promise<TestEngine> {
     config,
     '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n',
   );
+  const registries = join(folder, 'registries.conf');
+  await writeFile(registries, '[[registry]]\nlocation = "127.0.0.1"\ninsecure = true\n');
   const storage = ['--root', join(folder, 'data'), '--runroot', join(folder, 'run')];
   const network = ['--network-config-dir', join(folder, 'networks')];
   await mkdir(join(folder, 'networks'));
@@ -69,7 +71,7 @@ export async function startPodmanEngine(): Promise<TestEngine> {
     socket,
     await find('podman'),
     [...storage, ...network, 'system', 'service', '--time=0', `unix://${socket}`],
-    { CONTAINERS_CONF: config },
+    { CONTAINERS_CONF: config, CONTAINERS_REGISTRIES_CONF: registries },
   );
 }
 
@@ -89,7 +91,6 @@ export async function buildTestImage({ socket }: Pick<TestEngine, 'socket'>): Pr
     'FROM scratch',
     'COPY files/ /',
     'ENV PATH=/bin',
-    'USER 1000:1000',
     'WORKDIR /app',
     'ENTRYPOINT ["node", "/app/main.js"]',
   ].join('\n');

@@ -1,0 +1,474 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { describeExit, type Instance, type Launch, type Runtime } from '../runtime.ts';
+import { parseSource } from '../source.ts';
+import { aLaunch, describeRuntime, waitFor } from '../testing/conformance.ts';
+import { buildFromScratch, TEST_IMAGE } from '../testing/docker-engine.ts';
+import { startRegistry, type TestRegistry } from '../testing/registry.ts';
+import { Conversation } from '../testing/talk.ts';
+import { openDockerRuntime } from './docker.ts';
+import { callEngine, connectEngine, type Call } from './engine.ts';
+
+const never = new AbortController().signal;
+const testServers = { kind: 'image', image: TEST_IMAGE } as const;
+/** This machine's address on its own network: where a server that is published too widely would be seen. */
+const ownAddress = Object.values(networkInterfaces())
+  .flat()
+  .find((address) => address?.family === 'IPv4' && !address.internal)?.address;
+
+let hives = 0;
+const newHiveId = () => `hive-${process.pid}-${++hives}`;
+
+for (const [name, socket] of [
+  ['docker', inject('dockerSocket')],
+  ['podman', inject('podmanSocket')],
+] as const) {
+  describe.runIf(socket !== '')(`with ${name}`, () => {
+    describeRuntime(name, { isolates: true }, async () => {
+      const registry = await startRegistry();
+      return {
+        runtime: openDockerRuntime({ hiveId: newHiveId(), env: {}, socket }),
+        source: testServers,
+        missing: { kind: 'image', image: `${registry.host}/no/such-server:1` },
+        ...(ownAddress && { hostName: ownAddress }),
+        [Symbol.asyncDispose]: () => registry[Symbol.asyncDispose](),
+      };
+    });
+
+    describe('a container', () => containerCases(socket));
+    describe('an image', () => imageCases(socket));
+  });
+}
+
+describe.runIf(inject('dockerSocket') !== '')('a package', () => packageCases(inject('dockerSocket')));
+
+test('says that there is no engine, and throws only when something is asked of it', async () => {
+  const runtime = openDockerRuntime({ hiveId: 'hive', env: {}, socket: '/nowhere/docker.sock' });
+
+  const report = await runtime.check();
+  const starting = runtime.start(aLaunch(testServers), never);
+
+  expect(report).toMatchObject({
+    available: false,
+    hint: expect.stringContaining('start Docker, Podman or Colima'),
+  });
+  await expect(starting).rejects.toMatchObject({ name: 'ThvError', kind: 'unavailable' });
+  await expect(runtime.sweep()).resolves.toBeUndefined();
+});
+
+function containerCases(socket: string): void {
+  const hiveId = newHiveId();
+  const runtime = openDockerRuntime({ hiveId, env: {}, socket });
+  const started: Instance[] = [];
+
+  afterEach(async () => {
+    await Promise.all(started.splice(0).map((instance) => instance.stop(0)));
+  });
+
+  async function start(changes: Partial<Launch> = {}, using: Runtime = runtime): Promise<Instance> {
+    const instance = await using.start(aLaunch(testServers, { workload: 'contained', ...changes }), never);
+    started.push(instance);
+    return instance;
+  }
+
+  async function talk(changes: Partial<Launch> = {}): Promise<Conversation & { instance: Instance }> {
+    const instance = await start(changes);
+    return Object.assign(new Conversation(instance.stdio as NonNullable<Instance['stdio']>), { instance });
+  }
+
+  test('is published on loopback and nowhere else', async () => {
+    const { address } = await start(http());
+    const port = address?.kind === 'tcp' ? address.port : 0;
+
+    const status = await waitFor(() => statusOf(`http://127.0.0.1:${port}/`));
+
+    expect(status).toBe(404);
+    await expect(dial(ownAddress ?? '127.0.0.2', port)).rejects.toThrow(/ECONNREFUSED/);
+  });
+
+  test('is told that HTTP needs a network', async () => {
+    const starting = start({ ...http(), network: { kind: 'none' } });
+
+    await expect(starting).rejects.toMatchObject({
+      kind: 'unsupported',
+      hint: expect.stringContaining('stdio'),
+    });
+  });
+
+  test('does not reach its neighbours on the open network', async () => {
+    const neighbour = await start({ ...http(), workload: 'neighbour' });
+    await waitFor(() => statusOf(urlOf(neighbour)));
+    const { NetworkSettings } = await inspect(socket, neighbour.id);
+    const host = NetworkSettings.Networks['toolhive-external']?.IPAddress;
+    const { kind } = await connectEngine(socket);
+    const server = await talk({ network: { kind: 'open' } });
+
+    const { failed } = await server.call('dial', { host, port: 8080, ms: 1000 });
+
+    // Podman's bridges keep networks apart, but not the containers on one of them.
+    expect(failed).toBe(kind === 'docker');
+  });
+
+  test('has the limits and nothing to grow by', async () => {
+    const server = await talk();
+
+    const { HostConfig } = await inspect(socket, server.instance.id);
+
+    expect(HostConfig).toMatchObject({
+      Memory: 512 * 1024 * 1024,
+      NanoCpus: 1e9,
+      PidsLimit: 64,
+      ReadonlyRootfs: true,
+    });
+    expect(HostConfig.CapAdd ?? []).toEqual([]);
+    const status = await server.call('read', { path: '/proc/self/status' });
+    expect(status.text).toMatch(/CapEff:\t0+\n[^]*CapBnd:\t0+\n[^]*NoNewPrivs:\t1\n[^]*Seccomp:\t2\n/);
+  });
+
+  test('that was killed from outside is noticed', async () => {
+    const server = await talk();
+    await server.request('ping');
+    const { State } = await inspect(socket, server.instance.id);
+
+    process.kill(State.Pid, 'SIGKILL');
+
+    expect(describeExit(await server.instance.exited)).toBe('was killed by SIGKILL');
+    await expect(inspect(socket, server.instance.id)).rejects.toMatchObject({ kind: 'not-found' });
+  });
+
+  test('that was removed from outside is noticed', async () => {
+    const { id, exited } = await start(http());
+
+    await engineCall(socket, { method: 'DELETE', path: `/containers/${id}`, query: { force: '1' } });
+
+    await expect(exited).resolves.toBeDefined();
+  });
+
+  test('that ignores its end of input and the signal is killed after the grace', async () => {
+    const image = 'toolhive-test-deaf:1';
+    const program = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.error('ready')`;
+    const entrypoint = JSON.stringify(['node', '-e', program]);
+    await buildFromScratch(socket, image, `FROM ${TEST_IMAGE}\nENTRYPOINT ${entrypoint}\n`);
+    const { promise: ready, resolve } = Promise.withResolvers<void>();
+    const instance = await start({ source: { kind: 'image', image }, log: () => resolve() });
+    await ready;
+
+    await instance.stop(200);
+
+    expect(await instance.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  });
+
+  test('leaves no trace', async () => {
+    const server = await talk();
+    await server.instance.stop(1000);
+
+    expect(await containersOf(socket, hiveId)).toEqual([]);
+  });
+
+  test('that could not be started leaves no trace either', async () => {
+    const mounts = [{ source: '/no/such/folder', target: '/granted', readOnly: true }];
+
+    await expect(start({ mounts })).rejects.toMatchObject({ name: 'ThvError' });
+
+    expect(await containersOf(socket, hiveId)).toEqual([]);
+  });
+
+  test('of an image that is not there is not found', async () => {
+    const starting = start({ source: { kind: 'image', image: 'toolhive-test-missing:1' } });
+
+    await expect(starting).rejects.toMatchObject({ kind: 'not-found', hint: expect.any(String) });
+  });
+
+  test('never takes the place of one that is not ours', async () => {
+    const workload = 'taken-by-another';
+    await start({ workload }, openDockerRuntime({ hiveId: newHiveId(), env: {}, socket }));
+
+    await expect(start({ workload })).rejects.toMatchObject({
+      kind: 'conflict',
+      message: 'a container named taken-by-another exists and is not ours',
+    });
+  });
+
+  test('can run twice at once', async () => {
+    const [one, two] = await Promise.all([talk(), talk()]);
+
+    await one.instance.stop(1000);
+
+    expect((await two.call('echo', { message: 'still here' })).text).toBe('still here');
+  });
+
+  test('that a dead hive left behind is replaced by a new one of the same name', async () => {
+    const left = await start(http());
+    const successor = openDockerRuntime({ hiveId, env: {}, socket });
+
+    const instance = await start(http(), successor);
+
+    await expect(left.exited).resolves.toBeDefined();
+    expect(await containersOf(socket, hiveId)).toEqual([instance.id]);
+  });
+
+  test('that a dead hive left behind is swept away, and its network', async () => {
+    const left = await start(http());
+    const other = await start(
+      { workload: 'of-another-hive' },
+      openDockerRuntime({ hiveId: newHiveId(), env: {}, socket }),
+    );
+
+    await openDockerRuntime({ hiveId, env: {}, socket }).sweep();
+
+    await expect(left.exited).resolves.toBeDefined();
+    expect(await containersOf(socket, hiveId)).toEqual([]);
+    await expect(inspect(socket, other.id)).resolves.toBeDefined();
+  });
+
+  test('ends with the connection to its hive', async () => {
+    const server = await talk();
+    await server.request('ping');
+
+    server.instance.stdio?.input.destroy();
+
+    await expect(server.instance.exited).resolves.toBeDefined();
+    expect(await containersOf(socket, hiveId)).toEqual([]);
+  });
+}
+
+function imageCases(socket: string): void {
+  let registry: TestRegistry;
+  const report: string[] = [];
+  const runtime = openDockerRuntime({ hiveId: newHiveId(), env: {}, socket });
+
+  beforeAll(async () => void (registry = await startRegistry()));
+  afterAll(() => registry[Symbol.asyncDispose]());
+  afterEach(() => void report.splice(0));
+
+  async function prepare(image: string, using = runtime): Promise<string> {
+    const options = { report: (message: string) => void report.push(message), signal: never };
+    const source = await using.prepare({ kind: 'image', image }, options);
+    return source.kind === 'image' ? source.image : '';
+  }
+
+  test('is pulled, pinned by digest, and not pulled again', async () => {
+    await registry.offer('example/server', '1', 'first');
+    const image = `${registry.host}/example/server`;
+
+    const pinned = await prepare(`${image}:1`);
+    const pulls = registry.pulls.length;
+    const again = [await prepare(`${image}:1`), await prepare(pinned)];
+
+    expect(pinned).toMatch(/^127\.0\.0\.1:\d+\/example\/server@sha256:[0-9a-f]{64}$/);
+    expect(again).toEqual([pinned, pinned]);
+    expect(registry.pulls).toHaveLength(pulls);
+    expect(report[0]).toBe(`pulling ${image}:1`);
+  });
+
+  test.each(['', ':latest'])('is pulled again when it may have changed (%j)', async (tag) => {
+    const image = `${registry.host}/example/moving${tag}`;
+    await registry.offer('example/moving', 'latest', 'first');
+    const first = await prepare(image);
+    await registry.offer('example/moving', 'latest', 'second');
+
+    const second = await prepare(image);
+
+    expect(second).not.toBe(first);
+  });
+
+  test('that may have changed serves from this machine when its registry is away', async () => {
+    const away = await startRegistry();
+    await away.offer('example/away', 'latest', 'content');
+    const image = `${away.host}/example/away:latest`;
+    const pinned = await prepare(image);
+    await away[Symbol.asyncDispose]();
+
+    const again = await prepare(image);
+
+    expect(again).toBe(pinned);
+    expect(report.at(-1)).toBe(`using the copy of ${image} on this machine, as it could not be pulled`);
+  });
+
+  test('that nobody has is not found', async () => {
+    await expect(prepare(`${registry.host}/example/missing:1`)).rejects.toMatchObject({
+      kind: 'not-found',
+      message: `the image ${registry.host}/example/missing:1 was not found`,
+    });
+  });
+
+  test('whose registry is away is unavailable, not missing', async () => {
+    const away = await startRegistry();
+    await away[Symbol.asyncDispose]();
+
+    await expect(prepare(`${away.host}/example/server:1`)).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('of a private registry needs its login', async () => {
+    await using closed = await startRegistry({ username: 'me', password: 'secret' });
+    await closed.offer('example/private', '1', 'content');
+    const image = `${closed.host}/example/private:1`;
+    const env = { REGISTRY_USERNAME: 'me', REGISTRY_PASSWORD: 'secret' };
+
+    await expect(prepare(image)).rejects.toMatchObject({
+      kind: 'not-found',
+      hint: expect.stringContaining('log in'),
+    });
+    await expect(prepare(image, openDockerRuntime({ hiveId: newHiveId(), env, socket }))).resolves.toContain(
+      '@sha256:',
+    );
+  });
+
+  test('is not waited for by somebody who has given up', async () => {
+    const preparing = runtime.prepare(
+      { kind: 'image', image: `${registry.host}/example/server:2` },
+      { report: () => {}, signal: AbortSignal.abort() },
+    );
+
+    await expect(preparing).rejects.toMatchObject({ kind: 'cancelled' });
+  });
+}
+
+function packageCases(socket: string): void {
+  // Stands in for a Node.js image: it has a node and a shell, and package managers that know one package.
+  const base = 'toolhive-test-node:1';
+  const runtime = openDockerRuntime({
+    hiveId: newHiveId(),
+    env: {},
+    socket,
+    baseImages: { npx: { build: base, run: base } },
+  });
+  const reports: string[] = [];
+  const options = { report: (message: string) => void reports.push(message), signal: never };
+
+  beforeAll(async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'thv-base-'));
+    const npm = `#!/bin/node
+      const { mkdirSync, writeFileSync, symlinkSync } = require('fs');
+      const [, name, version = '1.4.0'] = /^(.+?)(?:@([^@]*))?$/.exec(process.argv.at(-1));
+      if (name !== 'test-package') { console.error('npm error code E404'); process.exit(1); }
+      const folder = '/app/node_modules/' + name;
+      mkdirSync(folder, { recursive: true });
+      mkdirSync('/app/node_modules/.bin');
+      const bin = { other: 'other.js', [name]: 'server.js' };
+      writeFileSync(folder + '/package.json', JSON.stringify({ name, version, bin }));
+      writeFileSync(folder + '/server.js', \`#!/bin/node
+        process.stdout.write(JSON.stringify({ version: '\${version}', args: process.argv.slice(2),
+          uid: process.getuid(), home: process.env.HOME }));\`, { mode: 0o755 });
+      symlinkSync('../' + name + '/server.js', '/app/node_modules/.bin/' + name);`;
+    const files = new Map<string, string>();
+    for (const [name, script] of Object.entries({ npm, apk: '#!/bin/sh\n' })) {
+      await writeFile(join(folder, name), script);
+      await chmod(join(folder, name), 0o755);
+      files.set(`bin/${name}`, join(folder, name));
+    }
+    await buildFromScratch(socket, base, `FROM ${TEST_IMAGE}\nCOPY files/ /\n`, files);
+    await rm(folder, { recursive: true });
+  });
+
+  async function outputOf(url: string, args: string[]): Promise<unknown> {
+    const launch = aLaunch(parseSource(url), { workload: 'packaged', args });
+    const instance = await runtime.start(launch, never);
+    onTestFinished(() => instance.stop(0));
+    const chunks = await Array.fromAsync(instance.stdio?.output as AsyncIterable<Buffer>);
+    return JSON.parse(Buffer.concat(chunks).toString());
+  }
+
+  test('is built once, and runs with its arguments as nobody', async () => {
+    const source = parseSource('npx://test-package@1.2.0');
+
+    const pinned = await runtime.prepare(source, options);
+    const built = reports.splice(0);
+    const again = await runtime.prepare(source, options);
+
+    expect([pinned, again]).toEqual([source, source]);
+    expect(built).toContain('building npx://test-package@1.2.0 (step 5 of 14)');
+    expect(reports).toEqual([]);
+    expect(await outputOf('npx://test-package@1.2.0', ['--flag', 'two words; $HOME'])).toEqual({
+      version: '1.2.0',
+      args: ['--flag', 'two words; $HOME'],
+      uid: 65534,
+      home: '/tmp',
+    });
+  });
+
+  test('without a version is pinned to the one that was installed', async () => {
+    const pinned = await runtime.prepare(parseSource('npx://test-package'), options);
+
+    expect(pinned).toEqual(parseSource('npx://test-package@1.4.0'));
+    expect(await outputOf('npx://test-package@1.4.0', [])).toMatchObject({ version: '1.4.0' });
+  });
+
+  test('that does not exist is not found', async () => {
+    await expect(runtime.prepare(parseSource('npx://no-such-package'), options)).rejects.toMatchObject({
+      kind: 'not-found',
+      message: 'npx://no-such-package was not found',
+    });
+  });
+
+  test('that was not built is not found, with what to do', async () => {
+    const launch = aLaunch(parseSource('npx://test-package@9.9.9'));
+
+    await expect(runtime.start(launch, never)).rejects.toMatchObject({ kind: 'not-found' });
+  });
+}
+
+function http(): Pick<Launch, 'args' | 'env' | 'transport' | 'network'> {
+  return {
+    args: ['http'],
+    env: { MCP_PORT: '8080', MCP_HOST: '127.0.0.1' },
+    transport: { kind: 'http', targetPort: 8080 },
+    network: { kind: 'open' },
+  };
+}
+
+function urlOf({ address }: Instance): string {
+  return address?.kind === 'tcp' ? `http://${address.host}:${address.port}/` : '';
+}
+
+async function statusOf(url: string): Promise<number | undefined> {
+  return fetch(url).then(
+    ({ status }) => status,
+    () => undefined,
+  );
+}
+
+async function dial(host: string, port: number): Promise<void> {
+  const socket = connect({ host, port });
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(2000) });
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function engineCall(socket: string, call: Call): Promise<void> {
+  await callEngine(await connectEngine(socket), z.unknown(), call);
+}
+
+const Container = z.looseObject({
+  HostConfig: z.looseObject({ CapAdd: z.array(z.string()).nullish() }),
+  State: z.looseObject({ Pid: z.number() }),
+  NetworkSettings: z.looseObject({
+    Networks: z.record(z.string(), z.looseObject({ IPAddress: z.string() })),
+  }),
+});
+
+async function inspect(socket: string, id: string): Promise<z.infer<typeof Container>> {
+  return callEngine(await connectEngine(socket), Container, {
+    method: 'GET',
+    path: `/containers/${id}/json`,
+  });
+}
+
+async function containersOf(socket: string, hiveId: string): Promise<string[]> {
+  const filters = JSON.stringify({ label: [`toolhive-hive=${hiveId}`] });
+  const query = { all: '1', filters };
+  const answer = z.array(z.looseObject({ Id: z.string() }));
+  const found = await callEngine(await connectEngine(socket), answer, {
+    method: 'GET',
+    path: '/containers/json',
+    query,
+  });
+  return found.map(({ Id }) => Id);
+}

@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest';
+import { parseSource, type PackageSource } from '../source.ts';
+import { baseImagesOf, dockerfileOf } from './dockerfile.ts';
+import { packageImage } from './packages.ts';
+
+describe('the Dockerfile', () => {
+  test('of an npm package', () => {
+    expect(dockerfile('npx://@example/server@1.2.0')).toMatchInlineSnapshot(`
+      "FROM node:22-alpine AS build
+      RUN ["apk","add","--no-cache","ca-certificates","git"]
+      ENV NODE_ENV=production NPM_CONFIG_LOGLEVEL=error NPM_CONFIG_FUND=false NPM_CONFIG_AUDIT=false
+      ENV NPM_CONFIG_UPDATE_NOTIFIER=false NPM_CONFIG_PROGRESS=false
+      WORKDIR /app
+      RUN ["npm","install","--save-exact","@example/server@1.2.0"]
+      RUN ["node","-e","const { readFileSync, symlinkSync, writeFileSync } = require('fs'); const name = process.argv[1]; const { bin = {}, version } = JSON.parse(readFileSync('/app/node_modules/' + name + '/package.json')); const own = name.split('/').pop(); const commands = typeof bin === 'string' ? [own] : Object.keys(bin); const command = commands.length === 1 ? commands[0] : commands.find((known) => known === own); if (!command) throw new Error(name + ' has no command to run'); symlinkSync('/app/node_modules/.bin/' + command, '/app/server'); writeFileSync('/app/version', version);","@example/server"]
+
+      FROM node:22-alpine
+      COPY --from=build /app /app
+      ENV NODE_ENV=production
+      ENV HOME=/tmp
+      WORKDIR /app
+      USER 65534:65534
+      ENTRYPOINT ["/app/server"]
+      "
+    `);
+  });
+
+  test('of a Python package', () => {
+    expect(dockerfile('uvx://example-server@1.2.0')).toMatchInlineSnapshot(`
+      "FROM python:3.13-slim AS build
+      RUN ["apt-get","update"]
+      RUN ["apt-get","install","--yes","--no-install-recommends","ca-certificates","git"]
+      RUN ["pip","install","--no-cache-dir","--disable-pip-version-check","uv"]
+      ENV UV_TOOL_DIR=/opt/uv-tools UV_TOOL_BIN_DIR=/app/bin UV_PYTHON_DOWNLOADS=never UV_NO_CACHE=1
+      RUN ["uv","tool","install","example-server==1.2.0"]
+      RUN ["sh","-ec","cd /app/bin; if [ -e \\"$1\\" ]; then script=$1; else set -- *; [ $# -eq 1 ]; script=$1; fi; ln -s \\"/app/bin/$script\\" /app/server; uv tool list | sed -n '1s/^[^ ]* v//p' > /app/version","sh","example-server"]
+
+      FROM python:3.13-slim
+      COPY --from=build /app /app
+      COPY --from=build /opt/uv-tools /opt/uv-tools
+      ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+      ENV HOME=/tmp
+      WORKDIR /app
+      USER 65534:65534
+      ENTRYPOINT ["/app/server"]
+      "
+    `);
+  });
+
+  test('of a Go module', () => {
+    expect(dockerfile('go://example.org/cmd/server@v1.2.0')).toMatchInlineSnapshot(`
+      "FROM golang:1.25-alpine AS build
+      RUN ["apk","add","--no-cache","ca-certificates","git"]
+      ENV CGO_ENABLED=0 GO111MODULE=on GOBIN=/app/bin
+      RUN ["go","install","example.org/cmd/server@v1.2.0"]
+      RUN ["sh","-ec","mv /app/bin/* /app/server; go version -m /app/server | sed -n 's/^\\\\tmod\\\\t[^\\\\t]*\\\\t\\\\([^\\\\t]*\\\\).*/\\\\1/p' > /app/version"]
+
+      FROM alpine:3.22
+      COPY --from=build /app /app
+      COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+      ENV HOME=/tmp
+      WORKDIR /app
+      USER 65534:65534
+      ENTRYPOINT ["/app/server"]
+      "
+    `);
+  });
+
+  test('of a Go module in a folder copies the folder', () => {
+    expect(dockerfile('go://./server')).toContain('WORKDIR /src\nCOPY . .\nRUN ["go","build"');
+  });
+
+  test.each([
+    ['npx://example', '"npm","install","--save-exact","example"]'],
+    ['npx://example@>=1 <2', '"npm","install","--save-exact","example@>=1 <2"]'],
+    ['uvx://example', '"uv","tool","install","example"]'],
+    ['uvx://example@latest', '"uv","tool","install","example"]'],
+    ['uvx://example@>=1.2', '"uv","tool","install","example>=1.2"]'],
+    ['go://example.org/server', '"go","install","example.org/server@latest"]'],
+  ])('asks for the version that %s means', (url, command) => {
+    expect(dockerfile(url)).toContain(`RUN [${command}\n`);
+  });
+
+  test.each([
+    { name: 'example\nRUN evil' },
+    { name: 'example"]\nRUN ["evil' },
+    { name: '--registry=http://evil.example' },
+    { name: '$(evil)' },
+    { name: 'example', version: '1\nUSER root' },
+    { name: 'example', version: '1 --unsafe-perm"' },
+  ])('is not written for %o', (parts) => {
+    const source: PackageSource = { kind: 'package', scheme: 'npx', ...parts };
+
+    expect(() => dockerfileOf(source, baseImagesOf(source, {}))).toThrow(/is not a package/);
+  });
+
+  test('is not built on what is no image', () => {
+    const base = { build: 'node:22\nRUN evil', run: 'node:22' };
+
+    expect(() => dockerfileOf({ kind: 'package', scheme: 'npx', name: 'example' }, base)).toThrow(
+      /is not an image reference/,
+    );
+  });
+});
+
+describe('the image of a package', () => {
+  test('is named after it', () => {
+    expect(packageImage(source('npx://@example/server@1.2.0'))).toMatch(
+      /^toolhivelocal\/npx-example-server:1\.2\.0-[0-9a-f]{12}$/,
+    );
+  });
+
+  test('differs for packages that are spelled alike as image names', () => {
+    const images = ['npx://@a/b@1.0.0', 'npx://a-b@1.0.0', 'npx://a.b@1.0.0'].map((url) =>
+      packageImage(source(url)),
+    );
+
+    expect(new Set(images).size).toBe(3);
+  });
+
+  test.each(['npx://~weird~@^1', 'npx://x--y', 'go://../server', 'go://.', 'uvx://A_b.C@>=1'])(
+    'is a reference that engines accept: %s',
+    (url) => {
+      expect(parseSource(packageImage(source(url)))).toMatchObject({ kind: 'image' });
+    },
+  );
+});
+
+function dockerfile(url: string): string {
+  const given = source(url);
+  return dockerfileOf(given, baseImagesOf(given, {}));
+}
+
+function source(url: string): PackageSource {
+  const parsed = parseSource(url);
+  if (parsed.kind !== 'package') throw new Error(`${url} is no package`);
+  return parsed;
+}
