@@ -26,10 +26,11 @@ export interface CheckedMount extends Mount {
 
 /** Refuses what cannot be mounted, and returns the rest in an order in which no mount covers another. */
 export async function checkMounts(mounts: readonly Mount[]): Promise<CheckedMount[]> {
-  const outerFirst = mounts.toSorted((a, b) => depth(a.target) - depth(b.target));
+  const outerFirst = mounts
+    .map((mount) => ({ ...mount, target: mount.target.replace(/(?<=.)\/+$/, '') }))
+    .sort((a, b) => depth(a.target) - depth(b.target));
   const checked: CheckedMount[] = [];
-  for (const given of outerFirst) {
-    const mount = { ...given, target: given.target.replace(/(?<=.)\/+$/, '') };
+  for (const mount of outerFirst) {
     checkTarget(mount.target);
     const source = await checkSource(mount.source);
     const around = checked.findLast((outer) => isInside(mount.target, outer.target));

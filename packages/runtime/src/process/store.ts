@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { ThvError, notFound } from '@toolhive/contract/failure';
 import type { PrepareOptions } from '../runtime.ts';
 import { type PackageSource, formatSource, isLocalPath } from '../source.ts';
@@ -95,7 +95,7 @@ export class PackageStore {
 
   async #moveIn(folder: string, source: PackageSource): Promise<void> {
     const place = this.#folderOf(source);
-    await mkdir(dirname(place), { recursive: true });
+    await mkdir(this.#shelfOf(source), { recursive: true });
     if ((await this.#find(source)) !== undefined) return;
     try {
       await rename(folder, place);
@@ -118,7 +118,7 @@ export class PackageStore {
   /** The newest installed version, for a source that does not insist on one. */
   async #newest(source: PackageSource): Promise<string | undefined> {
     if (isLocalPath(source) || (source.version ?? 'latest') !== 'latest') return undefined;
-    const parent = dirname(this.#folderOf(source));
+    const parent = this.#shelfOf(source);
     const entries = await readdir(parent).catch(() => []);
     const installs = await Promise.all(entries.map((entry) => readInstall(join(parent, entry))));
     return installs
@@ -127,8 +127,13 @@ export class PackageStore {
       .at(-1);
   }
 
-  #folderOf({ scheme, name, version }: PackageSource): string {
-    return join(this.#options.cacheDir, scheme, fileName(name), fileName(version ?? ''));
+  /** Where all versions of a package lie. */
+  #shelfOf({ scheme, name }: PackageSource): string {
+    return join(this.#options.cacheDir, scheme, fileName(name));
+  }
+
+  #folderOf(source: PackageSource): string {
+    return join(this.#shelfOf(source), fileName(source.version ?? ''));
   }
 
   #stagingFolder(): string {

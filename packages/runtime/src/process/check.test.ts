@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { hintFor } from './check.ts';
+
+test.each([
+  ['kernel.apparmor_restrict_unprivileged_userns', '1', 'AppArmor restricts user namespaces'],
+  ['kernel.unprivileged_userns_clone', '0', 'kernel.unprivileged_userns_clone=1'],
+  ['user.max_user_namespaces', '0', 'user.max_user_namespaces=15000'],
+])('%s = %s is what to change', async (name, value, expected) => {
+  const hint = await hintFor('setting up uid map: Permission denied', async (setting) =>
+    setting === name ? value : undefined,
+  );
+
+  expect(hint).toContain(expected);
+});
+
+test('an old bubblewrap is to be updated', async () => {
+  const hint = await hintFor('Unknown option --disable-userns', async () => undefined);
+
+  expect(hint).toContain('bubblewrap 0.8 or newer');
+});

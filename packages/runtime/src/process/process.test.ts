@@ -1,0 +1,196 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { aLaunch, describeRuntime, waitFor } from '../testing/conformance.ts';
+import { describeExit } from '../runtime.ts';
+import { groupPrefix } from './start.ts';
+import { type ProcessRig, never, openRig, prepareOptions, processesWith, talkTo } from './test-rig.ts';
+
+describeRuntime('process', { isolates: true }, async () => ({
+  ...(await openRig()),
+  missing: { kind: 'package', scheme: 'npx', name: 'no-such-package' },
+}));
+
+describe('the process runtime itself', () => {
+  let rig: ProcessRig;
+
+  beforeAll(async () => {
+    rig = await openRig();
+  });
+  afterAll(() => rig[Symbol.asyncDispose]());
+
+  test('touches nothing until it is asked to do something', async () => {
+    await using untouched = await openRig();
+
+    await expect(access(untouched.options.cacheDir)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('says what cannot be enforced', async () => {
+    const { limits } = await rig.runtime.check();
+
+    expect(limits.join('\n')).toContain('shares this machine’s network');
+  });
+
+  test('refuses to run anything where there is no bubblewrap, and says how to get it', async () => {
+    const source = await rig.prepared();
+    await using bare = await openRig({ cacheDir: rig.options.cacheDir, env: { PATH: rig.folder } });
+
+    const report = await bare.runtime.check();
+    const starting = bare.runtime.start(aLaunch(source), never);
+
+    expect(report).toMatchObject({ available: false, detail: 'bubblewrap is not installed' });
+    expect(report.hint).toContain('apt install bubblewrap');
+    await expect(starting).rejects.toMatchObject({ kind: 'unavailable', hint: report.hint });
+  });
+
+  test('refuses to run anything where the sandbox does not work', async () => {
+    const folder = join(rig.folder, 'broken');
+    await mkdir(folder);
+    const script = '#!/bin/sh\necho "bwrap: No permissions to create new namespace" >&2\nexit 1\n';
+    await writeFile(join(folder, 'bwrap'), script, { mode: 0o755 });
+    await using broken = await openRig({ env: { PATH: folder } });
+
+    const report = await broken.runtime.check();
+
+    expect(report).toMatchObject({
+      available: false,
+      detail: 'the sandbox could not be set up: No permissions to create new namespace',
+      hint: expect.stringContaining('user namespaces'),
+    });
+  });
+
+  test('does not run images, and says what it runs', async () => {
+    const preparing = rig.runtime.prepare({ kind: 'image', image: 'ghcr.io/example/server' }, prepareOptions);
+
+    await expect(preparing).rejects.toMatchObject({
+      kind: 'unsupported',
+      hint: expect.stringContaining('npx://'),
+    });
+  });
+
+  test.each([
+    ['privileged workloads', { privileged: true }, 'a sandboxed process cannot run privileged'],
+    [
+      'networks of a container engine',
+      { network: { kind: 'mode', mode: 'bridge' } } as const,
+      'a sandboxed process knows no network mode bridge',
+    ],
+  ])('refuses %s', async (_name, changes, message) => {
+    const source = await rig.prepared();
+
+    const starting = rig.runtime.start(aLaunch(source, changes), never);
+
+    await expect(starting).rejects.toMatchObject({ kind: 'unsupported', message });
+  });
+
+  test('does not start what was not prepared', async () => {
+    const source = {
+      kind: 'package',
+      scheme: 'npx',
+      name: 'toolhive-test-servers',
+      version: '9.9.9',
+    } as const;
+
+    const starting = rig.runtime.start(aLaunch(source), never);
+
+    await expect(starting).rejects.toMatchObject({
+      kind: 'not-found',
+      message: 'npx://toolhive-test-servers@9.9.9 is not installed',
+    });
+  });
+
+  test('shows no environment value in any command line', async () => {
+    const secret = `value-${crypto.randomUUID()}`;
+    await using server = await talkTo(rig, { env: { API_KEY: secret } });
+
+    await server.request('ping');
+
+    expect(await processesWith(secret)).toEqual([]);
+  });
+
+  test('notices when bubblewrap is killed, and leaves no process', async () => {
+    const marker = crypto.randomUUID();
+    await using server = await talkTo(rig, { args: ['echo', marker] });
+    await server.request('ping');
+    const [bwrap = 0] = await processesWith(marker);
+
+    process.kill(bwrap, 'SIGKILL');
+    const exit = await server.instance.exited;
+
+    expect(describeExit(exit)).toBe('was killed by SIGKILL');
+    expect(await processesWith(marker)).toEqual([]);
+  });
+
+  test('insists after the grace time and not much later', async () => {
+    await using server = await talkTo(rig, { args: ['stubborn'] });
+    await server.request('ping');
+    const began = performance.now();
+
+    await server.instance.stop(200);
+
+    const tookMs = performance.now() - began;
+    expect(describeExit(await server.instance.exited)).toBe('was killed by SIGKILL');
+    expect(tookMs).toBeGreaterThanOrEqual(190);
+    expect(tookMs).toBeLessThan(5000);
+  });
+
+  test('leaves no process behind when the hive is killed', async () => {
+    const source = await rig.prepared();
+    const marker = crypto.randomUUID();
+    const hive = spawn(process.execPath, ['--input-type=module', '-e', hiveSource(rig, source, marker)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(hive.stdout, 'data');
+
+    hive.kill('SIGKILL');
+    await once(hive, 'exit');
+
+    await waitFor(async () => (await processesWith(marker)).length === 0);
+  });
+
+  test('sweeps what an earlier hive left', async () => {
+    const { cacheDir, tempDir, hiveId } = rig.options;
+    const group = join('/sys/fs/cgroup/pids', `${groupPrefix(hiveId)}left`);
+    const staging = join(cacheDir, '.staging', hiveId);
+    const hasGroups = await access('/sys/fs/cgroup/pids').then(
+      () => true,
+      () => false,
+    );
+    if (hasGroups) await mkdir(group);
+    await mkdir(join(staging, 'half'), { recursive: true });
+    await mkdir(join(tempDir, 'something'), { recursive: true });
+
+    await rig.runtime.sweep();
+
+    expect(await readdir(tempDir)).toEqual([]);
+    await expect(access(staging)).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(access(group)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('leaves no control group behind', async () => {
+    const server = await talkTo(rig);
+    await server.request('ping');
+
+    await server[Symbol.asyncDispose]();
+
+    const groups = await readdir('/sys/fs/cgroup', { recursive: true }).catch(() => []);
+    expect(groups.filter((path) => path.includes(groupPrefix(rig.options.hiveId)))).toEqual([]);
+  });
+});
+
+/** A hive in a few lines: it starts one server, says so, and waits to be killed. */
+function hiveSource(rig: ProcessRig, source: object, marker: string): string {
+  const module = pathToFileURL(join(import.meta.dirname, 'process.ts')).href;
+  const launch = JSON.stringify({ ...aLaunch(rig.source), source, args: ['stubborn', marker] });
+  return `
+    const { openProcessRuntime } = await import(${JSON.stringify(module)});
+    const runtime = openProcessRuntime(${JSON.stringify({ ...rig.options, log: undefined })});
+    const launch = { ...${launch}, log: () => {} };
+    await runtime.start(launch, new AbortController().signal);
+    console.log('started');
+    setInterval(() => {}, 1000);
+  `;
+}

@@ -1,0 +1,219 @@
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { waitFor } from '../testing/conformance.ts';
+import { type NpmRegistry, openNpmRegistry } from '../testing/npm-registry.ts';
+import type { PackageSource } from '../source.ts';
+import { PackageStore, compareVersions } from './store.ts';
+import { never } from './test-rig.ts';
+
+const example: PackageSource = { kind: 'package', scheme: 'npx', name: '@example/server' };
+
+describe('the package store', () => {
+  let folder: string;
+  let registry: NpmRegistry;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'thv-store-'));
+    const versions = ['1.2.0', '1.10.0', '2.0.0'].map((version) => publishable(version));
+    registry = await openNpmRegistry(await Promise.all(versions));
+  });
+  afterAll(async () => {
+    await registry[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true });
+  });
+
+  async function publishable(version: string): Promise<string> {
+    const path = join(folder, 'sources', version);
+    await mkdir(path, { recursive: true });
+    const scripts = { install: 'touch /tmp/thv-install-script-ran' };
+    const manifest = { name: example.name, version, bin: 'main.js', scripts };
+    await writeFile(join(path, 'package.json'), JSON.stringify(manifest));
+    await writeFile(join(path, 'main.js'), '#!/usr/bin/env node\n');
+    return path;
+  }
+
+  let stores = 0;
+
+  function aStore({
+    cacheDir = join(folder, `cache-${++stores}`),
+    hiveId = 'hive',
+    url = registry.url,
+  } = {}) {
+    const env = { ...process.env, npm_config_registry: url, npm_config_cache: join(cacheDir, 'npm') };
+    return {
+      cacheDir,
+      store: new PackageStore({ hiveId, cacheDir, env: { ...env, npm_config_fetch_retries: '0' } }),
+    };
+  }
+
+  function prepare(store: PackageStore, source: PackageSource, signal = never) {
+    const messages: string[] = [];
+    const prepared = store.prepare(source, { report: (message) => messages.push(message), signal });
+    return Object.assign(prepared, { messages });
+  }
+
+  test('installs the latest version and pins it', async () => {
+    const { store } = aStore();
+
+    const prepared = prepare(store, example);
+
+    expect(await prepared).toEqual({ ...example, version: '2.0.0' });
+    expect(prepared.messages).toEqual([
+      'resolving @example/server',
+      'installing @example/server 2.0.0',
+      'downloaded 1 packages',
+      expect.stringMatching(/^installed @example\/server 2\.0\.0 in \d+\.\d s$/),
+    ]);
+  });
+
+  test('takes the newest version that a range allows', async () => {
+    const { store } = aStore();
+
+    expect(await prepare(store, { ...example, version: '^1' })).toMatchObject({ version: '1.10.0' });
+  });
+
+  test('asks nobody about an exact version that is there', async () => {
+    const { store } = aStore();
+    const pinned = await prepare(store, { ...example, version: '1.2.0' });
+    const asked = registry.requests.length;
+
+    const again = prepare(store, pinned);
+
+    expect(await again).toEqual(pinned);
+    expect(again.messages).toEqual([]);
+    expect(registry.requests.length).toBe(asked);
+  });
+
+  test('installs once for several who ask at the same time', async () => {
+    const { store, cacheDir } = aStore();
+
+    const all = await Promise.all([1, 2, 3].map(() => prepare(store, example)));
+
+    expect(all.map(({ version }) => version)).toEqual(['2.0.0', '2.0.0', '2.0.0']);
+    expect(await readdir(join(cacheDir, '.staging', 'hive'))).toEqual([]);
+  });
+
+  test('does not clash with another hive that installs the same', async () => {
+    const { store, cacheDir } = aStore();
+    const other = aStore({ cacheDir, hiveId: 'other' });
+
+    await Promise.all([prepare(store, example), prepare(other.store, example)]);
+
+    await expect(store.require({ ...example, version: '2.0.0' })).resolves.toMatchObject({
+      install: { command: 'node', args: ['node_modules/@example/server/main.js'] },
+    });
+    expect(await readdir(join(cacheDir, '.staging', 'other'))).toEqual([]);
+  });
+
+  test('replaces what is no installation', async () => {
+    const { store, cacheDir } = aStore();
+    const place = join(cacheDir, 'npx', '%40example%2Fserver', '2.0.0');
+    await cp(join(folder, 'sources', '1.2.0'), place, { recursive: true });
+
+    await prepare(store, { ...example, version: '2.0.0' });
+
+    await expect(store.require({ ...example, version: '2.0.0' })).resolves.toMatchObject({ folder: place });
+  });
+
+  test('uses the newest installed version when the registry is gone, and says so', async () => {
+    const { store, cacheDir } = aStore();
+    for (const version of ['1.10.0', '1.2.0']) await prepare(store, { ...example, version });
+    const offline = aStore({ cacheDir, url: 'http://127.0.0.1:9/' });
+
+    const prepared = prepare(offline.store, example);
+
+    expect(await prepared).toMatchObject({ version: '1.10.0' });
+    expect(prepared.messages.at(-1)).toMatch(
+      /^cannot reach the package registry: .*: using @example\/server 1\.10\.0, which is installed already$/,
+    );
+  });
+
+  test('says that the registry cannot be reached when nothing is installed', async () => {
+    const { store } = aStore({ url: 'http://127.0.0.1:9/' });
+
+    await expect(prepare(store, example)).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringContaining('cannot reach the package registry'),
+    });
+  });
+
+  test.each([
+    [{ ...example, name: 'no-such-package' }, 'package no-such-package not found'],
+    [{ ...example, version: '7.0.0' }, 'version 7.0.0 of package @example/server not found'],
+    [{ ...example, version: '^7' }, 'version ^7 of package @example/server not found'],
+  ])('says what does not exist: %j', async (source, message) => {
+    const { store } = aStore();
+
+    await expect(prepare(store, source)).rejects.toMatchObject({ kind: 'not-found', message });
+  });
+
+  test('says that npm is missing and how to get it', async () => {
+    const store = new PackageStore({ hiveId: 'hive', cacheDir: join(folder, 'bare'), env: { PATH: folder } });
+
+    await expect(prepare(store, example)).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: 'npm is not installed',
+      hint: expect.stringContaining('nodejs.org'),
+    });
+  });
+
+  test('leaves nothing of an installation that was given up', async () => {
+    await using silent = await openSilentRegistry();
+    const { store, cacheDir } = aStore({ url: silent.url });
+    const giveUp = new AbortController();
+    const prepared = prepare(store, { ...example, version: '1.2.0' }, giveUp.signal);
+    await waitFor(() => silent.asked());
+
+    giveUp.abort();
+
+    await expect(prepared).rejects.toMatchObject({ kind: 'cancelled' });
+    expect(await readdir(join(cacheDir, '.staging', 'hive'))).toEqual([]);
+    await expect(readdir(join(cacheDir, 'npx'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('goes on for those who still wait when one of them gives up', async () => {
+    const { store } = aStore();
+    const giveUp = new AbortController();
+    const impatient = prepare(store, example, giveUp.signal);
+    const patient = prepare(store, example);
+
+    giveUp.abort();
+
+    await expect(impatient).rejects.toMatchObject({ kind: 'cancelled' });
+    await expect(patient).resolves.toMatchObject({ version: '2.0.0' });
+  });
+});
+
+test('versions are compared by number, and a release is newer than its pre-releases', () => {
+  const versions = ['1.10.0', '1.9.0', '1.10.0-beta.2', '2.0.0-rc.1', '1.10.0-beta.10'];
+
+  expect(versions.toSorted(compareVersions)).toEqual([
+    '1.9.0',
+    '1.10.0-beta.2',
+    '1.10.0-beta.10',
+    '1.10.0',
+    '2.0.0-rc.1',
+  ]);
+});
+
+/** A registry that never answers. */
+async function openSilentRegistry() {
+  let asked = false;
+  const server = createServer(() => {
+    asked = true;
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    asked: () => asked,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
