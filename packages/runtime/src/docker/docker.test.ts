@@ -24,24 +24,25 @@ const ownAddress = Object.values(networkInterfaces())
 let hives = 0;
 const newHiveId = () => `hive-${process.pid}-${++hives}`;
 
-for (const [name, socket] of [
-  ['docker', inject('dockerSocket')],
-  ['podman', inject('podmanSocket')],
-] as const) {
+for (const name of ['docker', 'podman'] as const) {
+  const socket = inject(`${name}Socket`);
   describe.runIf(socket !== '')(`with ${name}`, () => {
-    describeRuntime(name, { isolates: true }, async () => {
-      const registry = await startRegistry();
-      return {
-        runtime: openDockerRuntime({ hiveId: newHiveId(), env: {}, socket }),
-        source: testServers,
-        missing: { kind: 'image', image: `${registry.host}/no/such-server:1` },
-        ...(ownAddress && { hostName: ownAddress }),
-        [Symbol.asyncDispose]: () => registry[Symbol.asyncDispose](),
-      };
-    });
-
     describe('a container', () => containerCases(socket));
     describe('an image', () => imageCases(socket));
+  });
+}
+
+const docker = inject('dockerSocket');
+if (docker !== '') {
+  describeRuntime('docker', { isolates: true }, async () => {
+    const registry = await startRegistry();
+    return {
+      runtime: openDockerRuntime({ hiveId: newHiveId(), env: {}, socket: docker }),
+      source: testServers,
+      missing: { kind: 'image', image: `${registry.host}/no/such-server:1` },
+      ...(ownAddress && { hostName: ownAddress }),
+      [Symbol.asyncDispose]: () => registry[Symbol.asyncDispose](),
+    };
   });
 }
 
@@ -80,6 +81,66 @@ function containerCases(socket: string): void {
     const instance = await start(changes);
     return Object.assign(new Conversation(instance.stdio as NonNullable<Instance['stdio']>), { instance });
   }
+
+  test('is spoken with by its standard streams, and tells how it ended', async () => {
+    const server = await talk();
+
+    const answer = await server.call('echo', { message: 'grüß Gott' });
+    server.send('crash', { code: 7 });
+
+    expect(answer.text).toBe('grüß Gott');
+    expect(describeExit(await server.instance.exited)).toBe('exited with code 7');
+  });
+
+  test('sees what it was granted, for what it was granted, and nothing else', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'thv-grant-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const mounts = [
+      { source: folder, target: '/read', readOnly: true },
+      { source: folder, target: '/write', readOnly: false },
+    ];
+    const server = await talk({ mounts });
+
+    const wanted = ['/write/file', '/read/other', '/etc/x', '/app/x', '/tmp/x'];
+    const answers = await Promise.all(wanted.map((path) => server.call('write', { path })));
+
+    expect(answers.map(({ failed }) => failed)).toEqual([false, true, true, true, false]);
+    expect((await server.call('read', { path: '/read/file' })).text).toBe('x');
+  });
+
+  // Podman 4 does not tell here: the sentence in its report says so.
+  const testIfTold = socket === inject('podmanSocket') ? test.fails : test;
+  testIfTold('says that it used too much memory', async () => {
+    const limits = { memoryBytes: 192 * 1024 * 1024, processes: 64, openFiles: 1024, cpus: 1 };
+    const server = await talk({ limits });
+
+    server.send('allocate', { mebibytes: 600 });
+
+    expect(describeExit(await server.instance.exited)).toBe('used more than 192 MiB of memory');
+  });
+
+  test('outlives the signal of its start', async () => {
+    const starting = new AbortController();
+    const instance = await runtime.start(aLaunch(testServers, { workload: 'contained' }), starting.signal);
+    started.push(instance);
+    const server = new Conversation(instance.stdio as NonNullable<Instance['stdio']>);
+
+    starting.abort();
+
+    expect((await server.call('echo', { message: 'still here' })).text).toBe('still here');
+  });
+
+  test('whose start is given up half-way leaves no trace', async () => {
+    const giving = new AbortController();
+    const starting = runtime.start(aLaunch(testServers, { workload: 'contained' }), giving.signal);
+    const given = starting.catch((error: unknown) => error);
+    await waitFor(async () => (await containersOf(socket, hiveId)).length > 0);
+
+    giving.abort();
+
+    expect(await given).toMatchObject({ kind: 'cancelled' });
+    expect(await containersOf(socket, hiveId)).toEqual([]);
+  });
 
   test('is published on loopback and nowhere else', async () => {
     const { address } = await start(http());
@@ -382,7 +443,9 @@ function packageCases(socket: string): void {
     const again = await runtime.prepare(source, options);
 
     expect([pinned, again]).toEqual([source, source]);
-    expect(built).toContain('building npx://test-package@1.2.0 (step 5 of 14)');
+    expect(built).toContainEqual(
+      expect.stringMatching(/^building npx:\/\/test-package@1\.2\.0 \(step 2 of \d+\)$/),
+    );
     expect(reports).toEqual([]);
     expect(await outputOf('npx://test-package@1.2.0', ['--flag', 'two words; $HOME'])).toEqual({
       version: '1.2.0',

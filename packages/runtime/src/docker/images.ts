@@ -115,7 +115,7 @@ async function pullImage(engine: Engine, image: string, options: PullOptions): P
 
 /** Registries answer alike for what does not exist and for what one may not see. */
 const MISSING =
-  /not found|manifest unknown|does not exist|name unknown|denied|unauthorized|authentication required/i;
+  /not found|manifest unknown|does not exist|name unknown|denied|unauthorized|no basic auth credentials|authentication required/i;
 
 function pullFailure(image: string, host: string, cause: Error): Error {
   if (isFailure(cause, 'not-found') || MISSING.test(cause.message)) {

@@ -5,7 +5,7 @@ import { callEngine, type Engine } from './engine.ts';
 /** What an engine tells about itself, as far as we ask. */
 export const EngineInfo = z.object({
   OSType: z.string().nullish(),
-  OperatingSystem: z.string().nullish(),
+  CgroupVersion: z.string().nullish(),
   MemoryLimit: z.boolean().nullish(),
   SwapLimit: z.boolean().nullish(),
   PidsLimit: z.boolean().nullish(),
@@ -48,6 +48,11 @@ export function limitsOf(engine: Engine, info: EngineInfo): string[] {
     [
       !isRootless(info) && !hasSecurity(info, 'userns'),
       'User namespaces are not in use: root in a container is root outside, although without capabilities.',
+    ],
+    [
+      // The kernel's message and the removal of its group look alike to Podman there.
+      engine.kind === 'podman' && info.CgroupVersion === '1',
+      'A server that used too much memory is ended, but Podman does not say that memory was the reason.',
     ],
     [
       // Since 1.44 an engine makes what is mounted below a read-only mount read-only too.
