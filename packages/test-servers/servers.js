@@ -1,5 +1,6 @@
 // MCP servers without dependencies, so that they run inside a sandbox and inside an image made from scratch.
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -143,11 +144,9 @@ async function result({ method, params = {} }, state) {
   }
 }
 
-let instances = 0;
-
 /** What one running server remembers. */
 export function newState(manners, world, notify) {
-  return { manners, world, notify, instance: `${process.pid}-${++instances}`, initialized: false };
+  return { manners, world, notify, instance: randomUUID(), initialized: false };
 }
 
 /** Serves over standard input and output until the input ends. `manners` is a key of `misbehaviours` or `echo`. */

@@ -18,7 +18,7 @@ const redacted = [
 
 /** The log of this process: lines for a person on standard error, or JSON for a file. */
 export function openLog({ debug, json }: { debug: boolean; json: boolean }): Logger {
-  const options = { level: debug ? 'debug' : 'info', base: null, redact: redacted };
+  const options = { level: debug ? 'debug' : 'info', base: { pid: process.pid }, redact: redacted };
   return json
     ? pino(options, pino.destination({ dest: 2, sync: true }))
     : pino(options, { write: (line) => writeForPeople(line) });
@@ -32,7 +32,7 @@ const levels: Record<number, { name: string; colour: 'dim' | 'green' | 'yellow' 
 };
 
 function writeForPeople(line: string): void {
-  const { level, time, msg, err, ...fields } = JSON.parse(line) as PinoRecord;
+  const { level, time, pid: _pid, msg, err, ...fields } = JSON.parse(line) as PinoRecord;
   const { name, colour } = levels[level] ?? { name: String(level), colour: 'dim' };
   const clock = new Date(time).toTimeString().slice(0, 8);
   const details = Object.entries(fields).map(

@@ -118,9 +118,9 @@ describe('a workload', () => {
     const restarted = await api.post(`${base}/workloads/echo/restart`, undefined, ndjson);
     const after = await api.get(`${base}/workloads/echo`);
 
-    expect(stopped.text).toBe('{"progress":"stopping echo"}\n{}\n');
+    expect(stopped.text).toBe('{"progress":"stopping echo"}\n{"result":null}\n');
     expect(between.json).toEqual({ status: 'stopped' });
-    expect(restarted.text.trimEnd().split('\n').at(-1)).toBe('{}');
+    expect(restarted.text.trimEnd().split('\n').at(-1)).toBe('{"result":null}');
     expect(after.json).toMatchObject({ status: 'running', port });
   });
 

@@ -90,7 +90,7 @@ function progressStream(
     try {
       const { result, follow } = await begin(call);
       await follow(call);
-      write({ result });
+      write({ result: result ?? null });
     } catch (thrown) {
       write({ failure: describeFailure(thrown, log) });
     } finally {

@@ -1,0 +1,132 @@
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { proves } from './promises.ts';
+import { connectTo } from './testing/mcp.ts';
+import { isListening, makeUser, processesWith, serve, testServer, until } from './testing/thv.ts';
+import type { User } from './testing/thv.ts';
+
+interface Listed {
+  name: string;
+  url: string;
+  port: number;
+  status: string;
+  status_context?: string;
+}
+
+async function list(user: User): Promise<Listed[]> {
+  return JSON.parse(await user.mustThv('list', '--all', '--format', 'json')) as Listed[];
+}
+
+/** The processes of servers, told from everything else by an argument that only they have. */
+async function serversOf(user: User): Promise<number[]> {
+  return (await processesWith(`--of=${user.home}`))
+    .filter(({ command }) => !command.includes('thv.js'))
+    .map(({ pid }) => pid);
+}
+
+async function runServer(user: User, name: string): Promise<Listed> {
+  await user.mustThv(
+    'run',
+    testServer,
+    '--name',
+    name,
+    '--proxy-mode',
+    'streamable-http',
+    '--',
+    'echo',
+    `--of=${user.home}`,
+  );
+  const found = (await list(user)).find((workload) => workload.name === name);
+  if (found === undefined) throw new Error(`${name} is not listed`);
+  return found;
+}
+
+test('runs again what should run after the hive was killed, and only that', async () => {
+  proves('state.hive-killed', 'state.stopped-stays');
+  await using user = await makeUser();
+  const kept = await runServer(user, 'kept');
+  await runServer(user, 'stopped');
+  await user.mustThv('stop', 'stopped');
+  const before = await serversOf(user);
+
+  process.kill(await user.hivePid(), 'SIGKILL');
+  await until(async () => (await serversOf(user)).length === 0);
+  const portWhileDead = await isListening(kept.port);
+  await until(async () => (await list(user)).find(({ name }) => name === 'kept')?.status === 'running');
+
+  expect(before.length).toBeGreaterThan(0);
+  expect(portWhileDead).toBe(false);
+  expect(await list(user)).toMatchObject([
+    { name: 'kept', status: 'running', port: kept.port, url: kept.url },
+    { name: 'stopped', status: 'stopped' },
+  ]);
+  await using client = await connectTo(kept.url);
+  expect((await client.call('echo', { message: 'again' })).text).toBe('again');
+  const temporary = await readdir(join(user.home, '.local/state/toolhive/tmp'));
+  expect(temporary.length).toBeLessThanOrEqual(2);
+});
+
+test('starts a killed server again while its clients carry on', async () => {
+  proves('state.server-killed');
+  await using user = await makeUser();
+  const { url } = await runServer(user, 'echo');
+  await using client = await connectTo(url);
+  const before = await client.call('instance');
+
+  const pending = client.call('slow', { ms: 60_000 });
+  const pids = await serversOf(user);
+  for (const pid of pids) process.kill(pid, 'SIGKILL');
+
+  await expect(pending).rejects.toThrow(/the server ended before it answered/);
+  const after = await client.call('instance');
+  expect(after.text).not.toBe(before.text);
+});
+
+test('two hives never own one state directory', async () => {
+  proves('state.one-hive');
+  await using user = await makeUser();
+  await using _hive = await serve(user);
+
+  const second = await user.thv('serve', '--background', '--port', '0');
+
+  expect(second.code).toBe(3);
+  expect(second.stderr).toMatch(/another hive owns .*\.local\/state\/toolhive/);
+});
+
+test('a hive in the foreground takes over from one in the background', async () => {
+  await using user = await makeUser();
+  const { url } = await runServer(user, 'echo');
+
+  await using hive = await serve(user);
+
+  expect(hive.output()).toContain('taking over from the hive that runs already');
+  await until(async () => (await list(user))[0]?.status === 'running');
+  await using client = await connectTo(url);
+  expect((await client.call('echo', { message: 'moved' })).text).toBe('moved');
+});
+
+test('sets an unreadable run config aside, names it, and runs the others', async () => {
+  proves('state.set-aside');
+  await using user = await makeUser();
+  await runServer(user, 'broken');
+  await runServer(user, 'fine');
+  process.kill(await user.hivePid(), 'SIGKILL');
+  await until(async () => (await serversOf(user)).length === 0);
+  const path = join(user.home, '.local/state/toolhive/runconfigs/broken.json');
+  const text = await readFile(path, 'utf8');
+  await writeFile(path, text.slice(0, text.length / 2));
+
+  const { stdout, stderr } = await user.thv('list');
+  await until(async () => (await list(user)).find(({ name }) => name === 'fine')?.status === 'running');
+  const log = await readFile(join(user.home, '.local/share/toolhive/logs/hive.log'), 'utf8');
+
+  expect(stdout).toMatch(/^broken +error/m);
+  expect(stderr).toContain(
+    'broken: its run config could not be read (the file is not JSON) and was set aside',
+  );
+  expect(log).toContain('run config set aside');
+  expect(await readFile(path.replace('.json', '.set-aside'), 'utf8')).toBe(text.slice(0, text.length / 2));
+  expect(await user.mustThv('rm', 'broken')).toBe('removed broken\n');
+  expect((await list(user)).map(({ name }) => name)).toEqual(['fine']);
+});

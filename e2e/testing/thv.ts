@@ -1,0 +1,179 @@
+import { execFile, spawn } from 'node:child_process';
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
+
+const root = new URL('../../', import.meta.url).pathname;
+
+/** The built command line, as a person types it. */
+export const thvScript = join(root, 'apps/cli/bin/thv.js');
+
+export interface Outcome {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** A user of `thv` with a home of their own, whose npm finds the test servers. */
+export interface User extends AsyncDisposable {
+  home: string;
+  env: NodeJS.ProcessEnv;
+  thv(...words: string[]): Promise<Outcome>;
+  /** The same, for what has to succeed. */
+  mustThv(...words: string[]): Promise<string>;
+  /** The process id of the hive that runs now. */
+  hivePid(): Promise<number>;
+  /** Asks the hive's own socket. */
+  api(method: string, path: string): Promise<{ status: number; text: string }>;
+}
+
+/** How a test asks for the test servers. */
+export const testServer = 'npx://toolhive-test-servers';
+
+/** A folder that npm fills once for all tests; the servers in it never change. */
+const sharedCache = join(tmpdir(), `thv-e2e-npm-cache-${process.getuid?.() ?? 0}`);
+
+/** The settings that reach the public registries from this machine, for the few tests that are about those. */
+export function publicRegistries(): NodeJS.ProcessEnv {
+  const { npm_config_registry, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, PIP_CERT, GOPROXY } = process.env;
+  return {
+    ...{ npm_config_registry, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, PIP_CERT, GOPROXY },
+    npm_config_userconfig: join(homedir(), '.npmrc'),
+  };
+}
+
+export async function makeUser({ env: changes = {} }: { env?: NodeJS.ProcessEnv } = {}): Promise<User> {
+  await using opened = new AsyncDisposableStack();
+  const home = await mkdtemp(join(tmpdir(), 'thv-user-'));
+  opened.defer(() => rm(home, { recursive: true, force: true }));
+  const registry = opened.use(await openNpmRegistry([join(root, 'packages/test-servers')]));
+  const env: NodeJS.ProcessEnv = {
+    PATH: process.env['PATH'],
+    HOME: home,
+    TOOLHIVE_RUNTIME: 'process',
+    npm_config_registry: registry.url,
+    npm_config_cache: sharedCache,
+    NO_COLOR: '1',
+    ...changes,
+  };
+  const socket = join(home, '.local/state/toolhive/hive.sock');
+  const user: Omit<User, keyof AsyncDisposable> = {
+    home,
+    env,
+    thv: (...words) => runThv(words, env),
+    async mustThv(...words) {
+      const { code, stdout, stderr } = await runThv(words, env);
+      if (code !== 0) throw new Error(`thv ${words.join(' ')} ended with ${code}: ${stderr}`);
+      return stdout;
+    },
+    async hivePid() {
+      const log = await readFile(join(home, '.local/share/toolhive/logs/hive.log'), 'utf8');
+      const started = log.split('\n').findLast((line) => line.includes('"hive runs"')) ?? '{}';
+      return (JSON.parse(started) as { pid: number }).pid;
+    },
+    api: (method, path) => askSocket(socket, method, path),
+  };
+  // The hive goes first: it would miss its files.
+  opened.defer(async () => {
+    if (!(await isListening(socket))) return;
+    await user.api('POST', '/api/v1beta/hive/stop');
+    await until(async () => !(await isListening(socket)));
+  });
+  const everything = opened.move();
+  return { ...user, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+}
+
+function runThv(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Outcome> {
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [thvScript, ...words],
+      { env, maxBuffer: 64 * 1024 * 1024 },
+      (error, stdout, stderr) => {
+        const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
+        resolve({ code, stdout, stderr });
+      },
+    );
+  });
+}
+
+/** A hive in the foreground: `thv serve` on a free port, until it is disposed of. */
+export async function serve(user: User, ...words: string[]) {
+  const child = spawn(process.execPath, [thvScript, 'serve', '--port', '0', ...words], {
+    env: user.env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
+  const base = await until(() => {
+    if (child.exitCode !== null) throw new Error(`the hive ended: ${output}`);
+    return output.includes('Workloads') ? /API +(http\S+)\/api\/v1beta/.exec(output)?.[1] : undefined;
+  });
+  return {
+    base,
+    child,
+    output: () => output,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+/** Asks until there is an answer. Only the time limit of the test ends it otherwise. */
+export async function until<Answer>(ask: () => Answer | Promise<Answer>): Promise<NonNullable<Answer>> {
+  for (;;) {
+    const answer = await ask();
+    if (answer) return answer;
+    await delay(20);
+  }
+}
+
+export async function isListening(where: string | number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket =
+    typeof where === 'string' ? connect({ path: where }) : connect({ host: '127.0.0.1', port: where });
+  socket.once('connect', () => resolve(true));
+  socket.once('error', () => resolve(false));
+  const isThere = await promise;
+  socket.destroy();
+  return isThere;
+}
+
+async function askSocket(
+  socketPath: string,
+  method: string,
+  path: string,
+): Promise<{ status: number; text: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
+  const headers = { host: 'localhost', 'content-type': 'application/json' };
+  const request = httpRequest({ socketPath, method, path, headers, agent: false }, (response) => {
+    let text = '';
+    response.setEncoding('utf8');
+    response.on('data', (chunk: string) => (text += chunk));
+    response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+  });
+  request.on('error', reject);
+  request.end();
+  return promise;
+}
+
+/** The processes of this machine whose command line or environment mentions `text`. */
+export async function processesWith(text: string): Promise<{ pid: number; command: string }[]> {
+  const found: { pid: number; command: string }[] = [];
+  for (const entry of await readdir('/proc')) {
+    if (!/^\d+$/.test(entry) || Number(entry) === process.pid) continue;
+    const read = (file: string): Promise<string> =>
+      readFile(`/proc/${entry}/${file}`, 'utf8').catch(() => ''); // it has ended
+    const command = (await read('cmdline')).replaceAll('\0', ' ').trim();
+    if (command.includes(text) || (await read('environ')).includes(text))
+      found.push({ pid: Number(entry), command });
+  }
+  return found;
+}
