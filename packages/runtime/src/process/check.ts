@@ -1,5 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { release } from 'node:os';
 import { promisify } from 'node:util';
 import { messageOf } from '@toolhive/contract/failure';
 import type { RuntimeReport } from '../runtime.ts';
@@ -17,6 +18,8 @@ export interface Machine {
   prlimit: string | undefined;
   node: Binary | undefined;
   cgroups: CgroupPlaces;
+  /** Whether the kernel's limit on a user's processes counts those of a sandbox alone, and binds. */
+  countsProcesses: boolean;
 }
 
 /** The machine if it can confine servers, or else why not and what to do about it. */
@@ -44,7 +47,8 @@ export async function inspectMachine(env: NodeJS.ProcessEnv, signal: AbortSignal
     findNode(env),
     findCgroups(),
   ]);
-  return { machine: { architecture, bwrap, bwrapVersion, prlimit, node, cgroups } };
+  const countsProcesses = prlimit !== undefined && !isRoot() && countsByNamespace(release());
+  return { machine: { architecture, bwrap, bwrapVersion, prlimit, node, cgroups, countsProcesses } };
 }
 
 export function reportOn(inspection: Inspection): RuntimeReport {
@@ -146,16 +150,25 @@ export async function hintFor(complaint: string, setting: ReadSetting): Promise<
   return 'user namespaces may be forbidden here, as inside most containers: allow them, or install Docker or Podman';
 }
 
-function limitsOf({ cgroups, prlimit }: Machine): string[] {
+/** Since Linux 5.14 processes are counted by user namespace; before, all of the user's count. */
+function countsByNamespace(kernel: string): boolean {
+  const [major = 0, minor = 0] = kernel.split('.').map(Number);
+  return major > 5 || (major === 5 && minor >= 14);
+}
+
+const isRoot = () => process.getuid?.() === 0;
+
+function limitsOf({ cgroups, prlimit, countsProcesses }: Machine): string[] {
   return [
     'with network access a server shares this machine’s network, the services on its loopback addresses included; single hosts are not filtered',
     'with network access an HTTP server can listen on any address of this machine',
+    ...(isRoot() ? ['ToolHive runs as root, and what a server is granted it reads and writes as root'] : []),
     ...(cgroups.memory === undefined
       ? [
           'memory is watched once a second rather than limited by the kernel; files in the sandbox’s own folders are not counted',
         ]
       : []),
-    ...(cgroups.pids === undefined
+    ...(cgroups.pids === undefined && !countsProcesses
       ? ['the number of processes is watched once a second rather than limited by the kernel']
       : []),
     ...(cgroups.cpu === undefined ? ['processor time is not limited'] : []),

@@ -1,5 +1,4 @@
 import type { ChildProcess } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { type Server, createServer } from 'node:net';
@@ -7,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { unavailable } from '@toolhive/contract/failure';
+import { markOf } from './mark.ts';
 
 /**
  * Runs inside the sandbox as the parent of a server without network: takes a listening socket from the hive, and
@@ -110,6 +110,4 @@ export async function sweepSockets(hiveId: string): Promise<void> {
   await Promise.all(left.map((name) => rm(join(tmpdir(), name), { recursive: true, force: true })));
 }
 
-function shortName(hiveId: string): string {
-  return `thv-${createHash('sha256').update(hiveId).digest('hex').slice(0, 8)}-`;
-}
+const shortName = (hiveId: string) => `thv-${markOf(hiveId)}-`;

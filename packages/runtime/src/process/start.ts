@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { release } from 'node:os';
 import { conflict, invalid, unavailable, unsupported } from '@toolhive/contract/failure';
 import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
 import { Cgroup } from './cgroup.ts';
 import type { Machine } from './check.ts';
 import { Door, type SocketPlace, forwarderOptions, forwarderShare, forwarderSource } from './forwarder.ts';
 import { ProcessInstance } from './instance.ts';
+import { markOf } from './mark.ts';
 import { checkMounts } from './mounts.ts';
 import { type SandboxPlan, inside, planSandbox } from './plan.ts';
 import { openFilesCeiling } from './proc.ts';
@@ -62,7 +62,7 @@ export async function startInstance(start: Start): Promise<Instance> {
 }
 
 /** Names of control groups, by which a later hive recognises those that this one left. */
-export const groupPrefix = (hiveId: string) => `toolhive-${encodeURIComponent(hiveId)}-`;
+export const groupPrefix = (hiveId: string) => `toolhive-${markOf(hiveId)}-`;
 
 const groupName = (hiveId: string) => `${groupPrefix(hiveId)}${randomUUID().slice(0, 8)}`;
 
@@ -133,20 +133,17 @@ const behindForwarder = (port: number) => [inside.node, ...forwarderOptions, ins
 const LARGEST_FILE_BYTES = 4 * 1024 ** 3;
 
 /** Limits that the kernel keeps for each process or user; `prlimit` sets them and becomes the server. */
-function limited({ prlimit, cgroups }: Machine, { openFiles, processes }: ResourceLimits): string[] {
+function limited(
+  { prlimit, cgroups, countsProcesses }: Machine,
+  { openFiles, processes }: ResourceLimits,
+): string[] {
   if (prlimit === undefined) return [];
   const files = Math.min(openFiles, openFilesCeiling());
   return [
     ...[prlimit, `--nofile=${files}:${files}`, `--fsize=${LARGEST_FILE_BYTES}`, '--core=0'],
-    // Counted in the sandbox's own user namespace since Linux 5.14, and in all of the user's processes before.
-    ...(cgroups.pids === undefined && countsByNamespace(release()) ? [`--nproc=${processes}`] : []),
+    ...(cgroups.pids === undefined && countsProcesses ? [`--nproc=${processes}`] : []),
     '--',
   ];
-}
-
-function countsByNamespace(kernel: string): boolean {
-  const [major = 0, minor = 0] = kernel.split('.').map(Number);
-  return major > 5 || (major === 5 && minor >= 14);
 }
 
 const withForwarder = (limits: ResourceLimits): ResourceLimits => ({

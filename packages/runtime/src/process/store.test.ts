@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { access, cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -30,7 +30,7 @@ describe('the package store', () => {
   async function publishable(version: string): Promise<string> {
     const path = join(folder, 'sources', version);
     await mkdir(path, { recursive: true });
-    const scripts = { install: 'touch /tmp/thv-install-script-ran' };
+    const scripts = { install: `touch ${join(folder, 'ran')}` };
     const manifest = { name: example.name, version, bin: 'main.js', scripts };
     await writeFile(join(path, 'package.json'), JSON.stringify(manifest));
     await writeFile(join(path, 'main.js'), '#!/usr/bin/env node\n');
@@ -69,6 +69,14 @@ describe('the package store', () => {
       'downloaded 1 packages',
       expect.stringMatching(/^installed @example\/server 2\.0\.0 in \d+\.\d s$/),
     ]);
+  });
+
+  test('runs no script of the package', async () => {
+    const { store } = aStore();
+
+    await prepare(store, example);
+
+    await expect(access(join(folder, 'ran'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   test('takes the newest version that a range allows', async () => {

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { aLaunch } from '../testing/conformance.ts';
+import { Conversation } from '../testing/talk.ts';
+import { type Instance, type Launch, describeExit } from '../runtime.ts';
+import { inspectMachine } from './check.ts';
+import { startInstance } from './start.ts';
+import { PackageStore } from './store.ts';
+import { type ProcessRig, never, openRig } from './test-rig.ts';
+
+describe('on a machine without writable control groups', () => {
+  let rig: ProcessRig;
+
+  beforeAll(async () => {
+    rig = await openRig();
+  });
+  afterAll(() => rig[Symbol.asyncDispose]());
+
+  async function startUnlimited(changes: Partial<Launch>): Promise<Instance> {
+    const inspection = await inspectMachine(rig.options.env, never);
+    if ('problem' in inspection) throw new Error(inspection.problem);
+    const launch = aLaunch(await rig.prepared(), changes);
+    if (launch.source.kind !== 'package') throw new Error('not a package');
+    const installed = await new PackageStore(rig.options).require(launch.source);
+    const machine = { ...inspection.machine, cgroups: {}, countsProcesses: false };
+    return startInstance({ machine, launch, installed, place: rig.options, signal: never });
+  }
+
+  test('a server that uses too much memory is ended', async () => {
+    const limits = { memoryBytes: 192 * 1024 * 1024, processes: 64, openFiles: 1024, cpus: 1 };
+    await using instance = await startUnlimited({ limits });
+
+    converse(instance).send('allocate', { mebibytes: 300 });
+
+    expect(describeExit(await instance.exited)).toBe('used more than 192 MiB of memory');
+  });
+
+  test('a server that starts too many processes is ended', async () => {
+    const limits = { memoryBytes: 512 * 1024 * 1024, processes: 32, openFiles: 1024, cpus: 1 };
+    await using instance = await startUnlimited({ limits });
+
+    converse(instance).send('processes', { count: 100 });
+
+    expect(describeExit(await instance.exited)).toBe('started more than 32 processes');
+  });
+});
+
+function converse({ stdio }: Instance): Conversation {
+  if (stdio === undefined) throw new Error('the instance speaks no stdio');
+  return new Conversation(stdio);
+}
