@@ -1,0 +1,163 @@
+import { symlink } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { proves } from './promises.ts';
+import { connectTo } from './testing/mcp.ts';
+import { makeUser, processesWith, serve, testServer, until } from './testing/thv.ts';
+import type { User } from './testing/thv.ts';
+
+describe('a mistake at the command line', () => {
+  let user: User;
+
+  beforeAll(async () => {
+    user = await makeUser();
+  });
+  afterAll(() => user?.[Symbol.asyncDispose]());
+
+  test.each([
+    ['an unknown command', ['frobnicate'], 2, "unknown command 'frobnicate'"],
+    ['an unknown flag', ['list', '--colour'], 2, "unknown option '--colour'"],
+    ['a missing argument', ['run'], 2, "missing required argument 'source'"],
+    [
+      'a port that is no number',
+      ['run', testServer, '--proxy-port', 'many'],
+      2,
+      '--proxy-port takes a number',
+    ],
+    ['a variable without a value', ['run', testServer, '--env', 'TOKEN'], 2, '--env takes NAME=VALUE'],
+    [
+      'a profile that is not there',
+      ['run', testServer, '--permission-profile', '/no/such.json'],
+      2,
+      'the permission profile /no/such.json cannot be used',
+    ],
+    ['a name that climbs', ['run', testServer, '--name', '../x'], 2, 'a workload name'],
+    ['an unknown server', ['run', 'filesistem'], 4, 'the registry has no server filesistem'],
+    ['an unknown package', ['run', 'npx://no-such-package-here'], 4, 'no-such-package-here'],
+    ['an unknown version', ['run', `${testServer}@99.0.0`], 4, '99.0.0'],
+    [
+      'an image without an engine',
+      ['run', 'ghcr.io/example/server:1'],
+      1,
+      'is a container image, and there is no container engine here',
+    ],
+    ['an unknown workload', ['stop', 'nobody'], 4, 'workload nobody not found'],
+    ['an unknown workload to remove', ['rm', 'nobody'], 4, 'workload nobody not found'],
+  ])('%s says what was wrong and what to do', async (_title, words, code, message) => {
+    proves('cli.errors', 'bad.name', 'bad.unknown-source');
+    const outcome = await user.thv(...words);
+
+    expect(outcome.code).toBe(code);
+    expect(outcome.stderr).toContain(message);
+    expect(outcome.stderr).toMatch(/^Error: /m);
+    expect(outcome.stderr).not.toMatch(/^\s+at /m);
+    expect(outcome.stdout).toBe('');
+    expect(await user.mustThv('list', '--all')).toBe('There are no workloads.\n');
+  });
+
+  test.each([
+    ['uvx', 'uvx://mcp-server-time', 'uv'],
+    ['go', 'go://example.test/server', 'go'],
+    ['npx', 'npx://anything', 'npm'],
+  ])('a missing tool chain is named: %s', async (_scheme, source, tool) => {
+    proves('run.package.missing-tool');
+    await using bare = await makeUser();
+    // Only what the sandbox itself needs is on the path.
+    for (const program of ['bwrap', 'prlimit'])
+      await symlink(`/usr/bin/${program}`, join(bare.home, program));
+    bare.env['PATH'] = bare.home;
+
+    const { code, stderr } = await bare.thv('run', source);
+
+    expect(code).toBe(5);
+    expect(stderr).toMatch(new RegExp(`^Error: .*\\b${tool}\\b`, 'm'));
+    expect(stderr).toMatch(/^Hint: /m);
+  });
+
+  test('without a sandbox nothing runs, and it is said how to get one', async () => {
+    proves('bad.no-sandbox', 'cli.runtime-check', 'api.health.none');
+    await using bare = await makeUser({ env: { PATH: '/nowhere' } });
+    await using hive = await serve(bare);
+
+    const run = await bare.thv('run', testServer);
+    const check = await bare.thv('runtime', 'check');
+    const health = await fetch(`${hive.base}/health`);
+
+    expect([run.code, check.code, health.status]).toEqual([5, 5, 503]);
+    for (const text of [run.stderr, check.stderr, await health.text()])
+      expect(text).toMatch(/bubblewrap|bwrap/);
+    expect(run.stderr).toMatch(/Hint: .*apt/);
+  });
+});
+
+describe('a server with bad manners', () => {
+  let user: User;
+
+  beforeAll(async () => {
+    user = await makeUser();
+  });
+  afterAll(() => user?.[Symbol.asyncDispose]());
+
+  test('that exits at once is reported with what it wrote', async () => {
+    proves('bad.exits');
+    const { code, stderr } = await user.thv(
+      'run',
+      testServer,
+      '--name',
+      'exits',
+      '--',
+      'exit-at-once',
+      `--of=${user.home}`,
+    );
+    const { status } = JSON.parse((await user.api('GET', '/api/v1beta/workloads/exits/status')).text) as {
+      status: string;
+    };
+
+    expect(code).toBe(5);
+    expect(stderr).toContain('the server exited with code 3; it wrote: cannot start: THE_SETTING is not set');
+    expect(stderr).toContain('thv rm exits');
+    expect(['error', 'starting']).toContain(status);
+    expect(await user.mustThv('rm', 'exits')).toBe('removed exits\n');
+    expect(await processesWith(`--of=${user.home}`)).toEqual([]);
+  });
+
+  test('that prints junk works all the same, and the junk is in its log', async () => {
+    proves('bad.junk');
+    await user.mustThv('run', testServer, '--name', 'junk', '--proxy-mode', 'streamable-http', '--', 'junk');
+    const [workload] = JSON.parse(await user.mustThv('list', '--format', 'json')) as { url: string }[];
+    await using client = await connectTo(workload?.url ?? '');
+
+    const answer = await client.call('echo', { message: 'clear' });
+
+    expect(answer.text).toBe('clear');
+    expect(await user.mustThv('logs', 'junk')).toContain('[stdout] Welcome to the server!');
+  });
+
+  test('in a port that somebody else has is reported when it is restarted, and mends itself', async () => {
+    proves('bad.port');
+    const { port, close } = await occupyPort();
+    const refused = await user.thv('run', testServer, '--name', 'late', '--proxy-port', String(port));
+    await close();
+    await user.mustThv('run', testServer, '--name', 'late', '--proxy-port', String(port));
+    await user.mustThv('stop', 'late');
+    const again = await occupyPort(port);
+
+    const restarted = await user.thv('restart', 'late');
+    await again.close();
+    await until(async () =>
+      (await user.api('GET', '/api/v1beta/workloads/late/status')).text.includes('running'),
+    );
+
+    expect(refused.stderr).toContain(`port ${port} is in use`);
+    expect(restarted.stderr).toContain(`port ${port} of workload late is in use by another program`);
+  });
+});
+
+async function occupyPort(wanted = 0): Promise<{ port: number; close: () => Promise<void> }> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(wanted, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  return { port, close: () => new Promise((resolve) => server.close(() => resolve())) };
+}

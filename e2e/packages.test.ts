@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { proves } from './promises.ts';
+import { connectTo } from './testing/mcp.ts';
+import { makeUser, publicRegistries } from './testing/thv.ts';
+import type { User } from './testing/thv.ts';
+
+const execute = promisify(execFile);
+
+async function toolsOf(user: User, ...words: string[]): Promise<string[]> {
+  const stdout = await user.mustThv('run', '--proxy-mode', 'streamable-http', ...words);
+  await using client = await connectTo(/http:\S+/.exec(stdout)?.[0] ?? '');
+  return await client.tools(); // before the client is closed
+}
+
+test('runs a server straight from its npm package', async () => {
+  proves('run.package.npx');
+  await using user = await makeUser({ env: publicRegistries() });
+
+  expect(await toolsOf(user, 'npx://@modelcontextprotocol/server-everything')).toContain('echo');
+});
+
+test('runs a server straight from its Python package', async () => {
+  proves('run.package.uvx');
+  const tools = await mkdtemp(join(tmpdir(), 'thv-uv-'));
+  await using cleanUp = new AsyncDisposableStack();
+  cleanUp.defer(() => rm(tools, { recursive: true, force: true }));
+  await execute('python3', ['-m', 'pip', 'install', '--quiet', '--target', tools, 'uv']);
+  const env = { ...publicRegistries(), PATH: [join(tools, 'bin'), process.env['PATH']].join(delimiter) };
+  await using user = await makeUser({ env });
+
+  expect(await toolsOf(user, 'uvx://mcp-server-time', '--', '--local-timezone', 'UTC')).toContain(
+    'get_current_time',
+  );
+});
+
+test('runs a server straight from a Go module in a folder', async () => {
+  proves('run.package.go');
+  await using user = await makeUser({ env: publicRegistries() });
+  const folder = join(user.home, 'server');
+  await mkdir(folder);
+  await writeFile(join(folder, 'go.mod'), 'module example.test/server\n\ngo 1.21\n');
+  await writeFile(join(folder, 'main.go'), goServer);
+
+  expect(await toolsOf(user, `go://${folder}`)).toEqual(['greet']);
+});
+
+/** A whole MCP server in standard Go. */
+const goServer = `package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+type message struct {
+	ID     json.RawMessage \`json:"id"\`
+	Method string          \`json:"method"\`
+}
+
+var results = map[string]string{
+	"initialize": \`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"go","version":"1"}}\`,
+	"tools/list": \`{"tools":[{"name":"greet","inputSchema":{"type":"object"}}]}\`,
+}
+
+func main() {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		var m message
+		if json.Unmarshal(lines.Bytes(), &m) != nil || m.ID == nil {
+			continue
+		}
+		if result, ok := results[m.Method]; ok {
+			fmt.Printf("{\\"jsonrpc\\":\\"2.0\\",\\"id\\":%s,\\"result\\":%s}\\n", m.ID, result)
+		}
+	}
+}
+`;
