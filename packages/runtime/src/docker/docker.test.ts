@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { describeExit, type Instance, type Launch, type Runtime } from '../runtime.ts';
@@ -24,29 +25,32 @@ const ownAddress = Object.values(networkInterfaces())
 let hives = 0;
 const newHiveId = () => `hive-${process.pid}-${++hives}`;
 
-for (const name of ['docker', 'podman'] as const) {
+describe.each(['docker', 'podman'] as const)('%s', (name) => {
   const socket = inject(`${name}Socket`);
-  describe.runIf(socket !== '')(`with ${name}`, () => {
-    describe('a container', () => containerCases(socket));
-    describe('an image', () => imageCases(socket));
+  describe.runIf(socket !== '')('a container', () => {
+    containerCases(socket);
   });
-}
+  describe.runIf(socket !== '')('an image', () => {
+    imageCases(socket);
+  });
+});
 
-const docker = inject('dockerSocket');
-if (docker !== '') {
+describe.runIf(inject('dockerSocket') !== '')('docker', () => {
+  const socket = inject('dockerSocket');
+  describe('a package', () => {
+    packageCases(socket);
+  });
   describeRuntime('docker', { isolates: true }, async () => {
     const registry = await startRegistry();
     return {
-      runtime: openDockerRuntime({ hiveId: newHiveId(), env: {}, socket: docker }),
+      runtime: openDockerRuntime({ hiveId: newHiveId(), env: {}, socket }),
       source: testServers,
       missing: { kind: 'image', image: `${registry.host}/no/such-server:1` },
       ...(ownAddress && { hostName: ownAddress }),
       [Symbol.asyncDispose]: () => registry[Symbol.asyncDispose](),
     };
   });
-}
-
-describe.runIf(inject('dockerSocket') !== '')('a package', () => packageCases(inject('dockerSocket')));
+});
 
 test('says that there is no engine, and throws only when something is asked of it', async () => {
   const runtime = openDockerRuntime({ hiveId: 'hive', env: {}, socket: '/nowhere/docker.sock' });
@@ -79,7 +83,7 @@ function containerCases(socket: string): void {
 
   async function talk(changes: Partial<Launch> = {}): Promise<Conversation & { instance: Instance }> {
     const instance = await start(changes);
-    return Object.assign(new Conversation(instance.stdio as NonNullable<Instance['stdio']>), { instance });
+    return Object.assign(new Conversation(stdioOf(instance)), { instance });
   }
 
   test('is spoken with by its standard streams, and tells how it ended', async () => {
@@ -123,7 +127,7 @@ function containerCases(socket: string): void {
     const starting = new AbortController();
     const instance = await runtime.start(aLaunch(testServers, { workload: 'contained' }), starting.signal);
     started.push(instance);
-    const server = new Conversation(instance.stdio as NonNullable<Instance['stdio']>);
+    const server = new Conversation(stdioOf(instance));
 
     starting.abort();
 
@@ -431,8 +435,7 @@ function packageCases(socket: string): void {
     const launch = aLaunch(parseSource(url), { workload: 'packaged', args });
     const instance = await runtime.start(launch, never);
     onTestFinished(() => instance.stop(0));
-    const chunks = await Array.fromAsync(instance.stdio?.output as AsyncIterable<Buffer>);
-    return JSON.parse(Buffer.concat(chunks).toString());
+    return json(stdioOf(instance).output);
   }
 
   test('is built once, and runs with its arguments as nobody', async () => {
@@ -483,6 +486,11 @@ function http(): Pick<Launch, 'args' | 'env' | 'transport' | 'network'> {
     transport: { kind: 'http', targetPort: 8080 },
     network: { kind: 'open' },
   };
+}
+
+function stdioOf({ stdio }: Instance): NonNullable<Instance['stdio']> {
+  if (stdio === undefined) throw new Error('the instance speaks no stdio');
+  return stdio;
 }
 
 function urlOf({ address }: Instance): string {

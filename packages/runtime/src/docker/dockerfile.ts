@@ -7,8 +7,9 @@ export interface BaseImages {
   run: string;
 }
 
-/** Where every recipe puts the server, and the version that was installed. */
-export const SERVER_PATH = '/app/server';
+/** Where every recipe puts the server. */
+const SERVER_PATH = '/app/server';
+/** Where every recipe writes down which version it installed. */
 export const VERSION_PATH = '/app/version';
 
 /** How a package of one ecosystem becomes an image. */

@@ -129,6 +129,11 @@ export async function hijack(engine: Engine, call: Call): Promise<{ socket: Sock
   });
 }
 
+/** The system's code of an error, such as `ENOENT`. */
+export function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+}
+
 /** Whether this is the engine's (or our) refusal of the given kind. */
 export function isFailure(error: unknown, kind: ThvError['kind']): boolean {
   return error instanceof ThvError && error.kind === kind;
@@ -230,7 +235,7 @@ function messageIn(text: string): string {
 function explain(error: unknown, socket: string, signal?: AbortSignal): ThvError {
   if (signal?.aborted) return cancelled('the call to the container engine was given up', { cause: error });
   if (error instanceof ThvError) return error;
-  const code = (error as NodeJS.ErrnoException).code;
+  const code = errorCode(error);
   if (code === 'EACCES' || code === 'EPERM') {
     return forbidden(`this user may not use the container engine at ${socket}`, {
       hint: 'add the user to the group that owns the socket (often `docker`) and log in again, or use rootless Podman',

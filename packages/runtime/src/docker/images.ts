@@ -132,7 +132,7 @@ function pullFailure(image: string, host: string, cause: Error): Error {
 
 /** Adds up the layers and reports each whole percent once. */
 function pullProgress(image: string, report: (message: string) => void): (line?: ProgressLine) => void {
-  const layers = new Map<string, { current: number; total: number }>();
+  const layers = new Map<string, Layer>();
   let reported: string | undefined;
   return (line) => {
     const { current, total } = line?.progressDetail ?? {};
@@ -144,10 +144,24 @@ function pullProgress(image: string, report: (message: string) => void): (line?:
     ) {
       layers.set(line.id, { current, total });
     }
-    const sum = (key: 'current' | 'total') => layers.values().reduce((bytes, layer) => bytes + layer[key], 0);
-    const percent = sum('total') > 0 ? ` (${Math.floor((100 * sum('current')) / sum('total'))} %)` : '';
+    const [done, all] = sum(layers.values());
+    const percent = all > 0 ? ` (${Math.floor((100 * done) / all)} %)` : '';
     const message = `pulling ${image}${percent}`;
     if (message !== reported) report(message);
     reported = message;
   };
+}
+
+interface Layer {
+  current: number;
+  total: number;
+}
+
+function sum(layers: Iterable<Layer>): [current: number, total: number] {
+  let [done, all] = [0, 0];
+  for (const { current, total } of layers) {
+    done += current;
+    all += total;
+  }
+  return [done, all];
 }

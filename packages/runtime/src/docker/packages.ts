@@ -108,7 +108,8 @@ async function installedVersion(engine: Engine, image: string, signal: AbortSign
       signal,
     });
     for await (const entry of archive.pipe(extract())) {
-      const text = Buffer.concat(await Array.fromAsync(entry as AsyncIterable<Buffer>)).toString();
+      let text = '';
+      for await (const chunk of entry) text += String(chunk);
       if (text.trim() !== '') return text.trim();
     }
   } finally {

@@ -2,16 +2,15 @@ import * as z from 'zod';
 import type { RuntimeReport } from '../runtime.ts';
 import { callEngine, type Engine } from './engine.ts';
 
-/** What an engine tells about itself, as far as we ask. */
-export const EngineInfo = z.object({
+const EngineInfo = z.object({
   OSType: z.string().nullish(),
-  CgroupVersion: z.string().nullish(),
   MemoryLimit: z.boolean().nullish(),
   SwapLimit: z.boolean().nullish(),
   PidsLimit: z.boolean().nullish(),
   CpuCfsQuota: z.boolean().nullish(),
   SecurityOptions: z.array(z.string()).nullish(),
 });
+/** What an engine tells about itself, as far as we ask. */
 export type EngineInfo = z.infer<typeof EngineInfo>;
 
 const EngineVersion = z.object({ Version: z.string() });
@@ -33,12 +32,12 @@ export async function reportOn(engine: Engine, signal?: AbortSignal): Promise<Ru
     available: runsLinux,
     detail: `${name} ${Version} at ${engine.socket}${rootless}`,
     ...(!runsLinux && { hint: 'switch the container engine to Linux containers' }),
-    limits: limitsOf(engine, info),
+    limits: limitsOf(engine, Version, info),
   };
 }
 
 /** What cannot be enforced, a sentence each. */
-export function limitsOf(engine: Engine, info: EngineInfo): string[] {
+export function limitsOf(engine: Engine, version: string, info: EngineInfo): string[] {
   const limits: [boolean, string][] = [
     [info.MemoryLimit === false, 'Memory cannot be limited: the memory cgroup is missing.'],
     [info.SwapLimit === false, 'Swap cannot be limited: the kernel does not account for it.'],
@@ -50,9 +49,9 @@ export function limitsOf(engine: Engine, info: EngineInfo): string[] {
       'User namespaces are not in use: root in a container is root outside, although without capabilities.',
     ],
     [
-      // The kernel's message and the removal of its group look alike to Podman there.
-      engine.kind === 'podman' && info.CgroupVersion === '1',
-      'A server that used too much memory is ended, but Podman does not say that memory was the reason.',
+      // It looks for its monitor's note in another folder than the one where that is left.
+      engine.kind === 'podman' && version.startsWith('4.'),
+      'A server that uses too much memory is ended, but Podman 4 does not say that memory was the reason.',
     ],
     [
       // Since 1.44 an engine makes what is mounted below a read-only mount read-only too.

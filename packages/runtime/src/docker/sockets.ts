@@ -2,7 +2,7 @@ import { glob, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ThvError, unavailable } from '@toolhive/contract/failure';
-import { connectEngine, type Engine } from './engine.ts';
+import { connectEngine, errorCode, type Engine } from './engine.ts';
 
 /** Where an engine might listen, in the order in which they are tried. */
 interface SocketPlace {
@@ -97,6 +97,6 @@ async function exists(path: string): Promise<boolean> {
     return true;
   } catch (error) {
     // A folder we may not look into may hide a socket; trying it tells the user so.
-    return (error as NodeJS.ErrnoException).code === 'EACCES';
+    return errorCode(error) === 'EACCES';
   }
 }

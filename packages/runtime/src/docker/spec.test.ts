@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import type { Launch } from '../runtime.ts';
 import { aLaunch } from '../testing/conformance.ts';
 import { containerSpec, requireReachable } from './spec.ts';
@@ -118,12 +119,15 @@ test('tells Podman the two limits that it will not start without', () => {
   expect(HostConfig.Ulimits.map(({ Name }) => Name)).toEqual(['nofile', 'nproc']);
 });
 
-interface Spec {
-  Env: string[];
-  HostConfig: Record<string, unknown> & { Ulimits: { Name: string }[] };
-}
+const Spec = z.looseObject({
+  Env: z.array(z.string()),
+  HostConfig: z.looseObject({
+    PortBindings: z.unknown().optional(),
+    Ulimits: z.array(z.looseObject({ Name: z.string() })),
+  }),
+});
 
-function spec(launch: Launch, engine: 'docker' | 'podman' = 'docker'): Spec {
+function spec(launch: Launch, engine: 'docker' | 'podman' = 'docker'): z.infer<typeof Spec> {
   const blueprint = {
     launch,
     image: image.image,
@@ -132,5 +136,5 @@ function spec(launch: Launch, engine: 'docker' | 'podman' = 'docker'): Spec {
     engine,
     init: true,
   };
-  return containerSpec(blueprint) as unknown as Spec; // the parts that these tests look at
+  return Spec.parse(containerSpec(blueprint));
 }

@@ -82,14 +82,8 @@ function isHostNetwork(network: LaunchNetwork): boolean {
 }
 
 function networkModeOf(network: LaunchNetwork): string {
-  switch (network.kind) {
-    case 'none':
-      return 'none';
-    case 'open':
-      return EXTERNAL_NETWORK;
-    case 'mode':
-      return network.mode;
-  }
+  if (network.kind === 'mode') return network.mode;
+  return network.kind === 'open' ? EXTERNAL_NETWORK : 'none';
 }
 
 /**

@@ -142,6 +142,8 @@ async function startEngine(
   const logFile = join(folder, 'engine.log');
   await using log = await open(logFile, 'a');
   const child = spawn(program, args, {
+    // What it drops where it stands (Podman's monitor does), goes when the folder goes.
+    cwd: folder,
     env: { ...process.env, ...env },
     stdio: ['ignore', log.fd, log.fd],
   });

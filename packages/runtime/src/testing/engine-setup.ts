@@ -30,7 +30,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
         await buildTestImage(engine);
         socket = engine.socket;
       }
-      if (socket === undefined) console.warn(`SKIPPED: everything that needs ${name}, as ${available[name]}`);
+      if (socket === undefined)
+        process.stderr.write(`SKIPPED: everything that needs ${name}, as ${available[name]}\n`);
       project.provide(`${name}Socket`, socket ?? '');
     }
   } catch (error) {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
@@ -38,6 +37,8 @@ export async function startRegistry(login?: { username: string; password: string
     send(response, manifests.get(`${name}:${reference}`), MANIFEST);
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the registry listens on no port');
 
   function keep(content: Buffer): { size: number; digest: string } {
     const digest = digestOf(content);
@@ -46,7 +47,7 @@ export async function startRegistry(login?: { username: string; password: string
   }
 
   return {
-    host: `127.0.0.1:${(server.address() as AddressInfo).port}`, // it listens on TCP
+    host: `127.0.0.1:${address.port}`,
     pulls,
     async offer(name, tag, content) {
       const archive = pack();
