@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hostAndOrigin } from './middleware/host-and-origin.ts';
+import { recovery } from './middleware/recovery.ts';
 
 /** One request on its way through a workload's proxy. */
 export interface Exchange {
@@ -18,6 +19,8 @@ export type Middleware = (exchange: Exchange, next: () => void) => void;
 export interface PipelineOptions {
   /** Names beside the loopback ones that clients may use for this listener. */
   allowedHosts: readonly string[];
+  /** Told of bugs, which callers are not. */
+  onFault: (error: unknown) => void;
 }
 
 interface MiddlewareRow {
@@ -26,7 +29,10 @@ interface MiddlewareRow {
 }
 
 /** Every middleware, the outermost first. A new one is a file in `middleware/` and a row here. */
-export const pipeline: readonly MiddlewareRow[] = [{ type: 'host-and-origin', make: hostAndOrigin }];
+export const pipeline: readonly MiddlewareRow[] = [
+  { type: 'recovery', make: recovery },
+  { type: 'host-and-origin', make: hostAndOrigin },
+];
 
 /** The whole pipeline as one function around `handle`. */
 export function compose(

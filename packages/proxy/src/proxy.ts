@@ -20,7 +20,10 @@ export interface ProxyOptions {
   /** How the server behind it talks. */
   transport: 'stdio' | 'sse' | 'streamable-http';
   version: string;
+  /** Told what the server printed that is no protocol. */
   onJunk: (line: string) => void;
+  /** Told of bugs in the proxy. */
+  onFault: (error: unknown) => void;
 }
 
 /** Slow headers are cut off after this long, so that nobody keeps a connection busy for nothing. */
@@ -42,7 +45,9 @@ export class WorkloadProxy implements AsyncDisposable {
   private constructor(options: ProxyOptions) {
     this.#options = options;
     this.#backend = options.transport === 'stdio' ? stdioBackend(options) : httpBackend(options);
-    const handle = compose({ allowedHosts: namesOf(options.host) }, (exchange) => this.#dispatch(exchange));
+    const handle = compose({ allowedHosts: namesOf(options.host), onFault: options.onFault }, (exchange) =>
+      this.#dispatch(exchange),
+    );
     this.#server = createServer(
       { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: 65_000 },
       (request, response) => {
@@ -111,8 +116,8 @@ interface Backend {
   close(): Promise<void>;
 }
 
-function stdioBackend({ version, onJunk }: ProxyOptions): Backend {
-  const bridge = new StdioBridge({ version, onJunk });
+function stdioBackend({ version, onJunk, onFault }: ProxyOptions): Backend {
+  const bridge = new StdioBridge({ version, onJunk, onFault });
   return {
     connect: (instance, signal) => bridge.connect(instance, signal),
     disconnect: (reason, final) => bridge.disconnect(reason, final),

@@ -205,6 +205,7 @@ export class Supervisor implements AsyncDisposable {
       port,
       transport: transport === 'inspector' ? 'stdio' : transport,
       version: this.#options.version,
+      onFault: (error) => this.#log.error({ err: error }, 'fault in the proxy'),
       onJunk: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
     });
   }

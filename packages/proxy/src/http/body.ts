@@ -40,6 +40,10 @@ export function readBody(
   function settle(error: UnacceptableBody | undefined, text: string): void {
     if (settled) return;
     settled = true;
-    done(error, text);
+    try {
+      done(error, text);
+    } catch (fault) {
+      request.emit('fault', fault); // to the recovery middleware: this runs outside of its call
+    }
   }
 }

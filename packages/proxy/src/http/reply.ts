@@ -23,6 +23,7 @@ export function replyJson(
   text: string,
   headers: Record<string, string> = {},
 ): void {
+  if (response.headersSent) return; // it was answered otherwise already, with a failure
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),

@@ -3,7 +3,14 @@ export interface Message {
   kind: 'request' | 'notification' | 'response';
   text: string;
   value: MessageValue;
+  /** Where its id stands in the text; of a cancellation, the id of the request that it cancels. */
+  id?: Span;
+  /** Where its progress token stands in the text. */
+  token?: Span;
 }
+
+/** From where to where something stands in a text. */
+export type Span = readonly [start: number, end: number];
 
 /** What of a message the proxy looks at. Everything else stays text. */
 export interface MessageValue {
@@ -33,21 +40,40 @@ export const errorCodes = {
   serverError: -32000,
 } as const;
 
-/** Reads one JSON-RPC message; throws `MalformedMessage` for anything else. */
+/**
+ * Reads one JSON-RPC message; throws `MalformedMessage` for anything else. What the proxy would rewrite in it
+ * may stand there only once: two readers of a duplicate could disagree about what it says.
+ */
 export function readMessage(text: string): Message {
   const value = parse(text);
-  const { id, method } = value;
+  const { id, method, params } = value;
   if (id !== undefined && typeof id !== 'string' && !(typeof id === 'number' && Number.isSafeInteger(id))) {
     throw new MalformedMessage(errorCodes.invalidRequest, 'the id must be a string or an integer');
   }
   if (method !== undefined && typeof method !== 'string') {
     throw new MalformedMessage(errorCodes.invalidRequest, 'the method must be a string');
   }
-  if (method !== undefined) return { kind: id === undefined ? 'notification' : 'request', text, value };
-  if (id === undefined || (value.result === undefined) === (value.error === undefined)) {
-    throw new MalformedMessage(errorCodes.invalidRequest, 'neither a request, a notification nor a response');
+  if (method === undefined) {
+    if (id === undefined || (value.result === undefined) === (value.error === undefined)) {
+      throw new MalformedMessage(
+        errorCodes.invalidRequest,
+        'neither a request, a notification nor a response',
+      );
+    }
+    return { kind: 'response', text, value, id: locate(text, ['id']) };
   }
-  return { kind: 'response', text, value };
+  if (id !== undefined) {
+    const hasToken = params?._meta?.progressToken !== undefined;
+    const message: Message = { kind: 'request', text, value, id: locate(text, ['id']) };
+    return hasToken ? { ...message, token: locate(text, ['params', '_meta', 'progressToken']) } : message;
+  }
+  if (method === 'notifications/progress' && params?.['progressToken'] !== undefined) {
+    return { kind: 'notification', text, value, token: locate(text, ['params', 'progressToken']) };
+  }
+  if (method === 'notifications/cancelled' && params?.['requestId'] !== undefined) {
+    return { kind: 'notification', text, value, id: locate(text, ['params', 'requestId']) };
+  }
+  return { kind: 'notification', text, value };
 }
 
 function parse(text: string): MessageValue {
@@ -75,22 +101,31 @@ function parse(text: string): MessageValue {
 }
 
 /**
- * The text of a message with the value at `path` replaced, every other byte untouched: numbers beyond what
- * JavaScript holds, the order of members and white space all survive. `replacement` is JSON text.
+ * The text of a message with its id and its token replaced by other JSON texts, and every other byte untouched:
+ * numbers beyond what JavaScript holds, the order of members and white space all survive.
  */
-export function splice(text: string, path: readonly string[], replacement: string): string {
-  const [start, end] = locate(text, path);
-  return text.slice(0, start) + replacement + text.slice(end);
+export function restate(
+  { text, id, token }: Message,
+  { newId, newToken }: { newId?: string; newToken?: string },
+): string {
+  const changes: [Span, string][] = [];
+  if (id !== undefined && newId !== undefined) changes.push([id, newId]);
+  if (token !== undefined && newToken !== undefined) changes.push([token, newToken]);
+  // From the back, so that what is replaced first does not move what comes before it.
+  changes.sort(([one], [other]) => other[0] - one[0]);
+  return changes.reduce(
+    (result, [[start, end], replacement]) => result.slice(0, start) + replacement + result.slice(end),
+    text,
+  );
 }
 
-/** The JSON text of the value at `path`, exactly as it was written. */
-export function slice(text: string, path: readonly string[]): string {
-  const [start, end] = locate(text, path);
+/** The JSON text of an id or a token, exactly as it was written. */
+export function written({ text }: Message, [start, end]: Span): string {
   return text.slice(start, end);
 }
 
 /** Where the value at `path` stands in a text that is known to be valid JSON and to have it. */
-function locate(text: string, path: readonly string[]): [number, number] {
+function locate(text: string, path: readonly string[]): Span {
   let start = skipSpace(text, 0);
   let end = text.length;
   for (const name of path) {
@@ -106,8 +141,8 @@ function locate(text: string, path: readonly string[]): [number, number] {
  * Finds a member of the object that begins at `start`, and refuses a second one of that name: two readers of
  * such a message could disagree about what it says.
  */
-function member(text: string, start: number, name: string): [number, number] | undefined {
-  let found: [number, number] | undefined;
+function member(text: string, start: number, name: string): Span | undefined {
+  let found: Span | undefined;
   let at = skipSpace(text, start + 1);
   while (text.charCodeAt(at) === quote) {
     const keyEnd = skipString(text, at);

@@ -1,5 +1,5 @@
 import type { Instance } from '@toolhive/runtime/runtime';
-import { errorCodes, errorText, onOneLine, readMessage, slice, splice } from '../jsonrpc/message.ts';
+import { errorCodes, errorText, onOneLine, readMessage, restate, written } from '../jsonrpc/message.ts';
 import type { Message, MessageValue } from '../jsonrpc/message.ts';
 import { readLines } from './lines.ts';
 import { Session } from './session.ts';
@@ -24,6 +24,8 @@ export interface BridgeOptions {
   version: string;
   /** Told what the server printed that is no protocol. */
   onJunk: (line: string) => void;
+  /** Told of bugs in the bridge. */
+  onFault: (error: unknown) => void;
   now?: () => number;
 }
 
@@ -173,15 +175,9 @@ export class StdioBridge implements AsyncDisposable {
 
   #forward(session: Session, message: Message, reply: ReplyTo, link: ServerLink): void {
     const id = ++this.#lastId;
-    const originalId = idText(message);
-    let text = splice(message.text, ['id'], String(id));
-    let originalToken: string | undefined;
-    if (message.value.params?._meta?.progressToken !== undefined) {
-      originalToken = slice(message.text, tokenInRequest);
-      text = splice(text, tokenInRequest, String(id));
-    }
-    this.#pending.set(id, { session, reply, originalId, originalToken });
-    link.input.write(`${onOneLine(text)}\n`);
+    const originalToken = message.token === undefined ? undefined : written(message, message.token);
+    this.#pending.set(id, { session, reply, originalId: idText(message), originalToken });
+    link.input.write(`${onOneLine(restate(message, { newId: String(id), newToken: String(id) }))}\n`);
   }
 
   #routeNotification(session: Session, message: Message, link: ServerLink): void {
@@ -192,7 +188,7 @@ export class StdioBridge implements AsyncDisposable {
 
     for (const [id, pending] of this.#pending) {
       if (pending.session !== session || JSON.parse(pending.originalId) !== params?.['requestId']) continue;
-      link.input.write(`${onOneLine(splice(message.text, ['params', 'requestId'], String(id)))}\n`);
+      link.input.write(`${onOneLine(restate(message, { newId: String(id) }))}\n`);
       return;
     }
   }
@@ -212,9 +208,13 @@ export class StdioBridge implements AsyncDisposable {
       this.#options.onJunk(line);
       return;
     }
-    if (message.kind === 'response') this.#receiveResponse(message);
-    else if (message.kind === 'request') this.#answerServer(link, message);
-    else this.#receiveNotification(message);
+    try {
+      if (message.kind === 'response') this.#receiveResponse(message);
+      else if (message.kind === 'request') this.#answerServer(link, message);
+      else this.#receiveNotification(message);
+    } catch (error) {
+      this.#options.onFault(error); // whatever one message did, the next one is read
+    }
   }
 
   #receiveResponse(message: Message): void {
@@ -222,17 +222,7 @@ export class StdioBridge implements AsyncDisposable {
     const pending = typeof id === 'number' ? this.#pending.get(id) : undefined;
     if (pending === undefined || typeof id !== 'number') return; // cancelled meanwhile, or never asked
     this.#pending.delete(id);
-    let text: string;
-    try {
-      text = splice(message.text, ['id'], pending.originalId);
-    } catch {
-      text = errorText(
-        pending.originalId,
-        errorCodes.serverError,
-        'the server answered with an ambiguous message',
-      );
-    }
-    pending.reply.answer(text);
+    pending.reply.answer(restate(message, { newId: pending.originalId }));
   }
 
   #receiveNotification(message: Message): void {
@@ -255,7 +245,7 @@ export class StdioBridge implements AsyncDisposable {
     const token = message.value.params?.['progressToken'];
     const pending = typeof token === 'number' ? this.#pending.get(token) : undefined;
     if (pending?.originalToken === undefined) return;
-    pending.reply.notify(splice(message.text, ['params', 'progressToken'], pending.originalToken));
+    pending.reply.notify(restate(message, { newToken: pending.originalToken }));
   }
 
   #answerServer(link: ServerLink, message: Message): void {
@@ -361,10 +351,9 @@ interface UpState {
 type BridgeState =
   UpState | { kind: 'starting'; link: ServerLink } | { kind: 'down'; reason: string; final: boolean };
 
-const tokenInRequest = ['params', '_meta', 'progressToken'];
-
+/** The id of a request, as JSON text. */
 function idText(message: Message): string {
-  return slice(message.text, ['id']);
+  return message.id === undefined ? 'null' : written(message, message.id);
 }
 
 function notThere(state: BridgeState): string {

@@ -1,0 +1,45 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { readLines } from './lines.ts';
+
+/** What comes of chunks, in the order of the events. */
+async function linesOf(chunks: readonly (string | Buffer)[], limitBytes = 100): Promise<string[]> {
+  const output = new PassThrough();
+  const seen: string[] = [];
+  readLines(output, {
+    onLine: (line) => seen.push(line),
+    onTooLong: () => seen.push('(too long)'),
+    limitBytes,
+  });
+  for (const chunk of chunks) output.write(chunk);
+  output.end();
+  await new Promise((resolve) => output.once('end', resolve));
+  return seen;
+}
+
+test.each([
+  ['whole lines', ['one\ntwo\n'], ['one', 'two']],
+  ['lines in pieces', ['on', 'e\nt', 'wo', '\n'], ['one', 'two']],
+  ['empty lines', ['\n\none\n\n'], ['one']],
+  ['a last line without an end', ['one\ntw'], ['one']],
+  ['nothing', [], []],
+])('reads %s', async (_title, chunks, expected) => {
+  expect(await linesOf(chunks)).toEqual(expected);
+});
+
+test('joins a character that was cut in two', async () => {
+  const text = Buffer.from('ä\n');
+
+  expect(await linesOf([text.subarray(0, 1), text.subarray(1)])).toEqual(['ä']);
+});
+
+test('drops a line that is too long, however it comes, and goes on with the next', async () => {
+  const long = 'x'.repeat(40);
+
+  expect(await linesOf([`before\n${long}`, long, `${long}\nafter\n`])).toEqual([
+    'before',
+    '(too long)',
+    'after',
+  ]);
+  expect(await linesOf([`${'x'.repeat(120)}\nafter\n`])).toEqual(['(too long)', 'after']);
+});
