@@ -10,15 +10,19 @@ export async function writeWhole(path: string, text: string): Promise<void> {
   const temporary = join(dirname(path), `.${randomBytes(6).toString('hex')}.tmp`);
   await mkdir(dirname(path), { recursive: true, mode: 0o750 });
   try {
-    await using file = await open(temporary, 'wx', 0o600);
-    await file.writeFile(text);
-    await file.sync();
+    await writeSynced(temporary, text);
+    await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
   }
-  await rename(temporary, path);
   await syncDirectory(dirname(path));
+}
+
+async function writeSynced(path: string, text: string): Promise<void> {
+  await using file = await open(path, 'wx', 0o600);
+  await file.writeFile(text);
+  await file.sync();
 }
 
 /** Makes a rename survive a power cut. File systems that cannot do that for directories say so, harmlessly. */

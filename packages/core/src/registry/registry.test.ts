@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { proves } from '../../../../e2e/promises.ts';
+import { deriveName } from '../workloads/name.ts';
+import { openRegistry, resolveSource } from './registry.ts';
+
+const registry = openRegistry();
+
+test('has the nine catalogued servers, each with a description', () => {
+  proves('run.catalogue');
+  const names = [...Object.keys(registry.servers), ...Object.keys(registry.remote_servers)];
+
+  expect(names.toSorted()).toEqual([
+    'context7',
+    'fetch',
+    'filesystem',
+    'github',
+    'k8s',
+    'meta-mcp',
+    'notion-remote',
+    'osv',
+    'playwright',
+  ]);
+  for (const { description } of [
+    ...Object.values(registry.servers),
+    ...Object.values(registry.remote_servers),
+  ]) {
+    expect(description.length).toBeGreaterThan(10);
+  }
+});
+
+describe('a source', () => {
+  test('is the image of an entry in a container engine, and its package elsewhere', () => {
+    const contained = resolveSource(registry, 'filesystem', 'docker');
+    const sandboxed = resolveSource(registry, 'filesystem', 'process');
+
+    expect(contained.source).toEqual({ kind: 'image', image: 'docker.io/mcp/filesystem:latest' });
+    expect(sandboxed.source).toMatchObject({
+      kind: 'package',
+      scheme: 'npx',
+      name: '@modelcontextprotocol/server-filesystem',
+    });
+  });
+
+  test('that brings arguments of its own keeps them', () => {
+    expect(resolveSource(registry, 'github', 'process').sourceArgs).toEqual(['stdio']);
+  });
+
+  test.each([
+    ['meta-mcp', 'comes as a container image only'],
+    ['notion-remote', 'is a remote server'],
+    ['filesistem', 'the registry has no server filesistem'],
+    ['ghcr.io/example/server:1', 'is a container image, and there is no container engine here'],
+    ['constructor', 'the registry has no server constructor'],
+  ])('that cannot run here says why: %s', (word, message) => {
+    expect(() => resolveSource(registry, word, 'process')).toThrow(message);
+  });
+});
+
+test.each([
+  [{ kind: 'image' as const, image: 'docker.io/library/nginx:latest' }, 'library-nginx'],
+  [{ kind: 'image' as const, image: 'localhost:5000/image:latest' }, 'localhost-image'],
+  [{ kind: 'image' as const, image: 'image' }, 'image'],
+  [{ kind: 'package' as const, scheme: 'npx' as const, name: '@scope/server' }, 'scope-server'],
+  [{ kind: 'package' as const, scheme: 'go' as const, name: 'github.com/a/b/cmd/server' }, 'cmd-server'],
+  [{ kind: 'package' as const, scheme: 'go' as const, name: './' }, 'workload'],
+])('derives a name from %j', (source, name) => {
+  expect(deriveName(source, undefined)).toBe(name);
+});

@@ -1,0 +1,198 @@
+import { chmod, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { makeHome } from '../testing/test-core.ts';
+import { writeWhole } from './files.ts';
+import { takeOwnership } from './ownership.ts';
+import { statePaths } from './paths.ts';
+import { RunConfigs } from './run-configs.ts';
+import { ServerLog, readServerLog } from './server-log.ts';
+import { Statuses } from './statuses.ts';
+
+describe('paths', () => {
+  test('follow the XDG variables where they are absolute', () => {
+    const env = {
+      HOME: '/home/ada',
+      XDG_STATE_HOME: '/elsewhere',
+      XDG_DATA_HOME: 'relative',
+      XDG_CONFIG_HOME: '',
+    };
+
+    expect(statePaths(env, 'linux')).toMatchObject({
+      config: '/home/ada/.config/toolhive',
+      state: '/elsewhere/toolhive',
+      data: '/home/ada/.local/share/toolhive',
+      runConfigs: '/elsewhere/toolhive/runconfigs',
+      socket: '/elsewhere/toolhive/hive.sock',
+    });
+  });
+
+  test('lead to a shorter place for a socket that would not fit', () => {
+    const { socket } = statePaths({ HOME: `/${'deep/'.repeat(40)}` }, 'linux');
+
+    expect(socket.length).toBeLessThanOrEqual(103);
+    expect(socket).toMatch(/toolhive-\d+\/[0-9a-f]{16}\.sock$/);
+  });
+});
+
+describe('a file', () => {
+  test('is written whole, for its owner only, and nothing else is left', async () => {
+    await using home = await makeHome();
+    const path = join(home.path, 'new', 'file.json');
+
+    await writeWhole(path, 'one');
+    await writeWhole(path, 'two');
+
+    expect(await readFile(path, 'utf8')).toBe('two');
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await readdir(dirname(path))).toEqual(['file.json']);
+  });
+
+  test('stays as it was when it cannot be written', async () => {
+    await using home = await makeHome();
+    const path = join(home.path, 'taken');
+    await mkdir(join(path, 'folder'), { recursive: true });
+
+    await expect(writeWhole(path, 'text')).rejects.toThrow();
+
+    expect(await readdir(home.path)).toEqual(['taken']);
+  });
+});
+
+describe('the state directory', () => {
+  test('belongs to one owner at a time, and keeps its identity', async () => {
+    await using home = await makeHome();
+    const paths = statePaths(home.env, 'linux');
+    const first = await takeOwnership(paths);
+
+    await expect(takeOwnership(paths)).rejects.toMatchObject({ kind: 'conflict' });
+    first[Symbol.dispose]();
+    using second = await takeOwnership(paths);
+
+    expect(second.hiveId).toBe(first.hiveId);
+  });
+});
+
+const aRunConfig = {
+  schema_version: 'v0.1.0',
+  name: 'echo',
+  base_name: 'echo',
+  container_name: 'echo',
+  image: 'example/echo:1',
+  transport: 'stdio' as const,
+  host: '127.0.0.1',
+  port: 12_345,
+};
+
+describe('run configs', () => {
+  test('come back as they were saved, with what others wrote into them', async () => {
+    await using home = await makeHome();
+    const store = new RunConfigs(home.path);
+    await store.save({ ...aRunConfig, from_the_future: { kept: true } });
+
+    expect((await store.load()).runConfigs).toEqual([{ ...aRunConfig, from_the_future: { kept: true } }]);
+  });
+
+  test.each([
+    ['an empty file', '', 'the file is empty'],
+    ['half a file', '{"name": "echo", "ba', 'the file is not JSON'],
+    ['something else', '[]', 'the file: Invalid input: expected object, received array'],
+    [
+      'a wrong port',
+      JSON.stringify({ ...aRunConfig, port: 'many' }),
+      'port: Invalid input: expected number, received string',
+    ],
+    [
+      'another name',
+      JSON.stringify({ ...aRunConfig, name: 'other' }),
+      'the file is named echo, but its workload other',
+    ],
+  ])('are set aside when they cannot be read: %s', async (_title, text, why) => {
+    await using home = await makeHome();
+    const store = new RunConfigs(home.path);
+    await writeFile(join(home.path, 'echo.json'), text);
+
+    const { runConfigs, setAside } = await store.load();
+
+    expect(runConfigs).toEqual([]);
+    expect(setAside).toEqual([{ name: 'echo', path: join(home.path, 'echo.set-aside'), why }]);
+    expect(await readFile(join(home.path, 'echo.set-aside'), 'utf8')).toBe(text);
+    expect((await store.load()).setAside).toEqual(setAside);
+  });
+
+  test('are gone with everything that was set aside for them', async () => {
+    await using home = await makeHome();
+    const store = new RunConfigs(home.path);
+    await writeFile(join(home.path, 'echo.json'), 'broken');
+    await store.load();
+
+    await store.remove('echo');
+
+    expect(await readdir(home.path)).toEqual([]);
+  });
+});
+
+describe('statuses', () => {
+  test('end as the last write says, however quickly they follow', async () => {
+    await using home = await makeHome();
+    const statuses = new Statuses(home.path);
+    const created_at = '2026-01-01T00:00:00Z';
+
+    await Promise.all(
+      (['starting', 'running', 'stopping', 'stopped'] as const).map((status) =>
+        statuses.write('echo', { status, created_at }),
+      ),
+    );
+
+    expect(await statuses.read('echo')).toEqual({ status: 'stopped', created_at });
+  });
+
+  test('are told apart when they cannot be read', async () => {
+    await using home = await makeHome();
+    const statuses = new Statuses(home.path);
+    await writeFile(join(home.path, 'echo.json'), '{"status":"flying"}');
+
+    expect([await statuses.read('echo'), await statuses.read('nobody')]).toEqual(['unreadable', undefined]);
+  });
+});
+
+describe('the log of a server', () => {
+  test('keeps the last lines, across its two files', async () => {
+    await using home = await makeHome();
+    const line = `${'x'.repeat(1000)}\n`;
+    {
+      await using log = await ServerLog.open(home.path, 'echo');
+      for (let n = 0; n < 5000; n++) {
+        log.write(line);
+        if (n % 500 === 0) await new Promise(setImmediate);
+      }
+      await new Promise(setImmediate);
+    }
+    await using again = await ServerLog.open(home.path, 'echo');
+    again.write('the end\n');
+    await again[Symbol.asyncDispose]();
+
+    const sizes = await Promise.all(
+      (await readdir(home.path)).map(async (file) => (await stat(join(home.path, file))).size),
+    );
+
+    expect(Math.max(...sizes)).toBeLessThan(6 * 1024 * 1024);
+    expect((await readServerLog(home.path, 'echo', 2)).split('\n').at(-2)).toBe('the end');
+    expect((await readServerLog(home.path, 'echo', 100)).trimEnd().split('\n')).toHaveLength(100);
+  });
+
+  test('is empty for a server that wrote nothing', async () => {
+    await using home = await makeHome();
+
+    expect(await readServerLog(home.path, 'nobody', 100)).toBe('');
+  });
+
+  test('that cannot be written costs nothing but itself', async () => {
+    await using home = await makeHome();
+    await mkdir(join(home.path, 'echo.server.log'));
+    await chmod(home.path, 0o700);
+    await using log = await ServerLog.open(home.path, 'echo');
+
+    expect(() => log.write('lost')).not.toThrow();
+  });
+});

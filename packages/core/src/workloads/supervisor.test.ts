@@ -1,0 +1,172 @@
+import { connect } from 'node:net';
+import { expect, test } from 'vitest';
+import { proves } from '../../../../e2e/promises.ts';
+import type { Core } from '../core.ts';
+import { makeHome, openTestCore, quickTiming, testServer } from '../testing/test-core.ts';
+import { createWorkload } from './create.ts';
+import { deleteWorkload, logsOf, restartWorkload, stopWorkload } from './operate.ts';
+
+const never = new AbortController().signal;
+const silently = { report: () => {}, signal: never };
+
+async function run(core: Core, ...cmd_arguments: string[]): Promise<void> {
+  await createWorkload(core, { name: 'test', image: testServer, cmd_arguments }, silently);
+  await core.workloads.require('test').follow(() => {});
+}
+
+test('reports a server that never answers initialize, and leaves it alone after a few attempts', async () => {
+  proves('bad.silent');
+  await using home = await makeHome();
+  await using core = await openTestCore(home, { timing: { ...quickTiming, startMs: 50 } });
+
+  await expect(run(core, 'silent')).rejects.toThrow(/did not answer initialize within 0.05 seconds/);
+
+  const isLeftAlone = (): boolean => {
+    const { status, context } = core.workloads.require('test').condition;
+    return status === 'error' && context?.includes('next attempt') === false;
+  };
+  await until(isLeftAlone);
+});
+
+test('says what a server wrote that exits at once', async () => {
+  await using home = await makeHome();
+  await using core = await openTestCore(home);
+
+  await expect(run(core, 'exit-at-once')).rejects.toThrow(
+    /exited with code 3; it wrote: cannot start: THE_SETTING is not set/,
+  );
+
+  expect(await logsOf(core, 'test', 100)).toContain('THE_SETTING is not set');
+});
+
+test('gives the name of a failed workload to the next one', async () => {
+  await using home = await makeHome();
+  await using core = await openTestCore(home);
+  await expect(run(core, 'exit-at-once')).rejects.toThrow();
+  await until(() => core.workloads.require('test').condition.status === 'error');
+
+  await run(core, 'echo');
+
+  expect(core.workloads.require('test').condition.status).toBe('running');
+});
+
+test('starts a server again that ended, without being asked', async () => {
+  await using home = await makeHome();
+  await using core = await openTestCore(home);
+  await run(core, 'echo');
+  const { port } = core.workloads.require('test').runConfig;
+  const statuses = new Set<string>();
+
+  await callTool(port, 'crash');
+  await until(() => statuses.add(core.workloads.require('test').condition.status).has('error'));
+  await until(() => core.workloads.require('test').condition.status === 'running');
+
+  expect([...statuses]).toContain('error');
+});
+
+test('ends as the last call says, whatever came before', async () => {
+  await using home = await makeHome();
+  await using core = await openTestCore(home);
+  await run(core, 'echo');
+
+  const calls = [
+    stopWorkload(core, 'test'),
+    restartWorkload(core, 'test'),
+    stopWorkload(core, 'test'),
+    restartWorkload(core, 'test'),
+  ];
+  await Promise.all(calls);
+  await core.workloads.require('test').follow(() => {});
+  await until(() => core.workloads.require('test').condition.status === 'running');
+
+  expect(core.workloads.require('test').condition.status).toBe('running');
+});
+
+test('stops a workload that is still starting', async () => {
+  await using home = await makeHome();
+  await using core = await openTestCore(home, { timing: { ...quickTiming, startMs: 60_000 } });
+  await createWorkload(core, { name: 'test', image: testServer, cmd_arguments: ['silent'] }, silently);
+
+  const stopping = await stopWorkload(core, 'test');
+  await stopping.follow(() => {}, never);
+
+  expect(core.workloads.require('test').condition.status).toBe('stopped');
+  expect(await isOpen(core.workloads.require('test').runConfig.port)).toBe(false);
+});
+
+test('a new hive goes on where the last one ended', async () => {
+  await using home = await makeHome();
+  {
+    await using core = await openTestCore(home);
+    await run(core, 'echo');
+    await createWorkload(core, { name: 'stopped', image: testServer }, silently);
+    await (await stopWorkload(core, 'stopped')).follow(() => {}, never);
+  }
+
+  await using core = await openTestCore(home);
+  await core.workloads.require('test').follow(() => {});
+
+  expect(core.workloads.all().map(({ runConfig, condition }) => [runConfig.name, condition.status])).toEqual([
+    ['stopped', 'stopped'],
+    ['test', 'running'],
+  ]);
+});
+
+test('a new hive finishes a removal', async () => {
+  await using home = await makeHome();
+  {
+    await using core = await openTestCore(home);
+    await run(core, 'echo');
+    await core.workloads.require('test').remove();
+  }
+
+  await using core = await openTestCore(home);
+
+  expect(core.workloads.all()).toEqual([]);
+});
+
+test('removes all of a workload', async () => {
+  await using home = await makeHome();
+  await using core = await openTestCore(home);
+  await run(core, 'chatty');
+  const { port } = core.workloads.require('test').runConfig;
+
+  await (await deleteWorkload(core, 'test')).follow(() => {}, never);
+
+  expect(core.workloads.all()).toEqual([]);
+  expect(await isOpen(port)).toBe(false);
+  expect(await openTestCore(home).catch((error: Error) => error.message)).toMatch(/another hive owns/);
+});
+
+test('gives two requests at once two ports, and one name to one of them', async () => {
+  await using home = await makeHome();
+  await using core = await openTestCore(home);
+  const create = (name: string) => createWorkload(core, { name, image: testServer }, silently);
+
+  const [one, two, same] = await Promise.allSettled([create('one'), create('two'), create('one')]);
+
+  expect([one.status, two.status, same.status]).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+  expect(core.workloads.ports.size).toBe(2);
+});
+
+async function callTool(port: number, name: string): Promise<void> {
+  await fetch(`http://127.0.0.1:${port}/mcp`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } }),
+  });
+}
+
+async function isOpen(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect({ host: '127.0.0.1', port });
+  socket.once('connect', () => resolve(true));
+  socket.once('error', () => resolve(false));
+  const isThere = await promise;
+  socket.destroy();
+  return isThere;
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(setImmediate);
+}
