@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
 import type { ResourceLimits } from '../runtime.ts';
 
-export const controllers = ['memory', 'pids', 'cpu'] as const;
+const controllers = ['memory', 'pids', 'cpu'] as const;
 
 export type Controller = (typeof controllers)[number];
 

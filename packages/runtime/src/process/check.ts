@@ -30,8 +30,8 @@ export async function inspectMachine(env: NodeJS.ProcessEnv, signal: AbortSignal
   if (process.platform !== 'linux') {
     return { problem: `there is no sandbox for ${process.platform} yet`, hint: 'install Docker or Podman' };
   }
-  const architecture = knownArchitecture();
-  if (architecture === undefined) {
+  const architecture: string = process.arch;
+  if (!isKnown(architecture)) {
     return {
       problem: `there is no sandbox for ${process.arch} processors`,
       hint: 'install Docker or Podman',
@@ -68,9 +68,8 @@ export function reportOn(inspection: Inspection): RuntimeReport {
 const installHint =
   'install it with: apt install bubblewrap (Debian, Ubuntu), dnf install bubblewrap (Fedora), pacman -S bubblewrap (Arch)';
 
-function knownArchitecture(): Architecture | undefined {
-  return Object.hasOwn(auditArchitecture, process.arch) ? (process.arch as Architecture) : undefined;
-}
+const isKnown = (architecture: string): architecture is Architecture =>
+  Object.hasOwn(auditArchitecture, architecture);
 
 /** What bubblewrap complains about when it runs a program that does nothing. */
 async function tryOut(
@@ -89,14 +88,13 @@ async function tryOut(
       readOnlyPaths: [],
     });
     const log = (chunk: Buffer) => said.push(chunk);
-    const beforeStart = async () => {};
     const sandbox = await Sandbox.start({
       bwrap,
       plan,
       speaks: false,
 
       log,
-      beforeStart,
+      beforeStart: nothing,
       signal,
     });
     const { code } = await sandbox.ended;
@@ -106,6 +104,8 @@ async function tryOut(
     return messageOf(error);
   }
 }
+
+const nothing = async () => {};
 
 async function versionOf(bwrap: string): Promise<string> {
   const { stdout } = await promisify(execFile)(bwrap, ['--version'], { env: {} });

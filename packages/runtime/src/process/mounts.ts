@@ -28,7 +28,7 @@ export interface CheckedMount extends Mount {
 export async function checkMounts(mounts: readonly Mount[]): Promise<CheckedMount[]> {
   const outerFirst = mounts
     .map((mount) => ({ ...mount, target: mount.target.replace(/(?<=.)\/+$/, '') }))
-    .sort((a, b) => depth(a.target) - depth(b.target));
+    .toSorted((a, b) => depth(a.target) - depth(b.target));
   const checked: CheckedMount[] = [];
   for (const mount of outerFirst) {
     checkTarget(mount.target);

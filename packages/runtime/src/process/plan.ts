@@ -48,34 +48,34 @@ export async function planSandbox(confinement: Confinement): Promise<SandboxPlan
   const descriptorOf = (content: Buffer | string) =>
     String(descriptors.firstContent + contents.push(Buffer.from(content)) - 1);
   const options = [
-    ...isolation(confinement.network),
-    ...(await systemFolders()),
-    ...systemFiles(confinement.network, descriptorOf),
-    ...kernelFolders(),
-    ...scratchFolders(),
-    ...programs(confinement),
-    ...confinement.mounts.flatMap(({ source, target, readOnly }) => [
+    isolation(confinement.network),
+    await systemFolders(),
+    systemFiles(confinement.network, descriptorOf),
+    kernelFolders(),
+    scratchFolders(),
+    programs(confinement),
+    confinement.mounts.flatMap(({ source, target, readOnly }) => [
       readOnly ? '--ro-bind' : '--bind',
       source,
       target,
     ]),
-    ...madeUp(confinement.files ?? {}, descriptorOf),
-    ...['--remount-ro', '/'],
-    ...environment(confinement),
-    ...['--chdir', inside.home],
-    ...['--seccomp', descriptorOf(seccompFilter(filterOptions(confinement)))],
-    ...['--json-status-fd', String(descriptors.status), '--block-fd', String(descriptors.release)],
-  ];
+    madeUp(confinement.files ?? {}, descriptorOf),
+    ['--remount-ro', '/'],
+    environment(confinement),
+    ['--chdir', inside.home],
+    ['--seccomp', descriptorOf(seccompFilter(filterOptions(confinement)))],
+    ['--json-status-fd', String(descriptors.status), '--block-fd', String(descriptors.release)],
+  ].flat();
   return { options, command: [...confinement.command], contents, channel: confinement.channel === true };
 }
 
 function isolation(network: Confinement['network']): string[] {
   return [
-    '--unshare-all',
-    ...(network === 'open' ? ['--share-net'] : []),
-    ...['--unshare-user', '--uid', '65534', '--gid', '65534', '--disable-userns'],
-    ...['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--hostname', 'toolhive'],
-  ];
+    ['--unshare-all'],
+    network === 'open' ? ['--share-net'] : [],
+    ['--unshare-user', '--uid', '65534', '--gid', '65534', '--disable-userns'],
+    ['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--hostname', 'toolhive'],
+  ].flat();
 }
 
 async function systemFolders(): Promise<string[]> {
@@ -151,12 +151,12 @@ const MEBIBYTE = 1024 * 1024;
 
 function kernelFolders(): string[] {
   return [
-    ...['--proc', '/proc'],
-    ...hiddenInProc.filter(existsSync).flatMap((file) => ['--ro-bind', '/dev/null', file]),
+    ['--proc', '/proc'],
+    hiddenInProc.filter(existsSync).flatMap((file) => ['--ro-bind', '/dev/null', file]),
     // Nothing in /proc is for a server to set, and to root's own processes much of it is writable.
-    ...['--remount-ro', '/proc'],
-    ...['--dev', '/dev', ...scratch('/dev/shm', 64 * MEBIBYTE), '--remount-ro', '/dev'],
-  ];
+    ['--remount-ro', '/proc'],
+    ['--dev', '/dev', ...scratch('/dev/shm', 64 * MEBIBYTE), '--remount-ro', '/dev'],
+  ].flat();
 }
 
 function scratchFolders(): string[] {

@@ -148,7 +148,7 @@ describe('the process runtime itself', () => {
     hive.kill('SIGKILL');
     await once(hive, 'exit');
 
-    await waitFor(async () => (await processesWith(marker)).length === 0);
+    await expect(waitFor(async () => (await processesWith(marker)).length === 0)).resolves.toBe(true);
   });
 
   test('sweeps what an earlier hive left', async () => {
@@ -164,6 +164,22 @@ describe('the process runtime itself', () => {
     expect(await readdir(tempDir)).toEqual([]);
     await expect(access(staging)).rejects.toMatchObject({ code: 'ENOENT' });
     await expect(access(group)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('leaves nothing of a start that is given up, whenever that is', async () => {
+    const source = await rig.prepared();
+    const marker = crypto.randomUUID();
+
+    for (const afterMs of [0, 5, 15, 30]) {
+      const launch = aLaunch(source, { args: ['echo', marker] });
+      const starting = rig.runtime.start(launch, AbortSignal.timeout(afterMs));
+      await starting.then(
+        (faster) => faster[Symbol.asyncDispose](),
+        (error: unknown) => expect(error).toMatchObject({ kind: 'cancelled' }),
+      );
+    }
+
+    await expect(waitFor(async () => (await processesWith(marker)).length === 0)).resolves.toBe(true);
   });
 
   test('leaves no control group behind', async () => {

@@ -79,16 +79,21 @@ class ProcessRuntime implements Runtime {
     if (this.#inspection !== undefined && performance.now() < this.#inspection.expires) {
       return this.#inspection.result;
     }
-    const result = inspectMachine(this.#options.env, AbortSignal.timeout(INSPECTION_TIMEOUT_MS));
-    const inspection = { expires: Infinity, result };
+    const inspection = { expires: Infinity, result: this.#look() };
     this.#inspection = inspection;
-    void result.then((found) => {
-      const lastsMs = 'problem' in found ? BAD_NEWS_LASTS_MS : GOOD_NEWS_LASTS_MS;
-      inspection.expires = performance.now() + lastsMs;
-    });
-    return result;
+    inspection.result.then(
+      (found) => (inspection.expires = performance.now() + lastsMs(found)),
+      () => (inspection.expires = 0),
+    );
+    return inspection.result;
+  }
+
+  #look(): Promise<Inspection> {
+    return inspectMachine(this.#options.env, AbortSignal.timeout(INSPECTION_TIMEOUT_MS));
   }
 }
+
+const lastsMs = (found: Inspection) => ('problem' in found ? BAD_NEWS_LASTS_MS : GOOD_NEWS_LASTS_MS);
 
 function requirePackage(source: ServerSource): PackageSource {
   if (source.kind === 'package') return source;

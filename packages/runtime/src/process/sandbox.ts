@@ -1,19 +1,20 @@
-import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
-import { constants } from 'node:os';
-import type { Readable, Writable } from 'node:stream';
+import type { ChildProcess } from 'node:child_process';
+import { Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
 import { cancelled, unavailable } from '@toolhive/contract/failure';
 import type { Exit } from '../runtime.ts';
-import { type SandboxPlan, descriptors } from './plan.ts';
-import { childrenOf, inheritableDescriptors, isAlive, waitUntil } from './proc.ts';
+import {
+  type BubblewrapCall,
+  Complaints,
+  StatusReader,
+  exitFrom,
+  exitOf,
+  spawnBubblewrap,
+} from './bubblewrap.ts';
+import { descriptors } from './plan.ts';
+import { childrenOf, isAlive, waitUntil } from './proc.ts';
 
-export interface SandboxOptions {
-  bwrap: string;
-  plan: SandboxPlan;
-  /** Whether standard input and output are the server's protocol; otherwise it has no input, and output is log. */
-  speaks: boolean;
+export interface SandboxOptions extends BubblewrapCall {
   log: (chunk: Buffer) => void;
   /** Called with the sandbox's first process before anything runs in it. */
   beforeStart: (pid: number) => Promise<void>;
@@ -34,8 +35,8 @@ export class Sandbox implements AsyncDisposable {
 
   private constructor(options: SandboxOptions) {
     this.bwrap = spawnBubblewrap(options);
-    this.#status = new StatusReader(this.#stream(descriptors.status) as Readable);
-    this.ended = this.#watch(options);
+    this.ended = this.#watch(options); // first of all, as it also catches what fails before anything runs
+    this.#status = new StatusReader(this.#stream(descriptors.status));
   }
 
   /** Starts the command of the plan inside; throws if the sandbox could not be set up. */
@@ -47,6 +48,7 @@ export class Sandbox implements AsyncDisposable {
     options.signal.addEventListener('abort', abort);
     try {
       await sandbox.#setUp(options);
+      if (options.signal.aborted) throw new SetupFailed();
     } catch (error) {
       await sandbox[Symbol.asyncDispose]();
       if (options.signal.aborted) throw cancelled('the start was cancelled', { cause: error });
@@ -110,7 +112,7 @@ export class Sandbox implements AsyncDisposable {
     const logs = [stderr, ...(speaks ? [] : [stdout])].filter((stream) => stream !== null);
     for (const stream of logs) stream.on('data', log);
     stdin?.on('error', () => {}); // the server has closed its input: that it ended is told by its exit
-    const [code, signal] = await exitOf(this.bwrap);
+    const { code, signal } = await exitOf(this.bwrap);
     const init = this.#init;
     if (init !== undefined) await waitUntil(() => !isAlive(init), { timeoutMs: CLEARED_TIMEOUT_MS });
     await Promise.allSettled([this.#status.ended, ...logs.map((stream) => finished(stream))]);
@@ -122,100 +124,16 @@ export class Sandbox implements AsyncDisposable {
   }
 
   #feed(descriptor: number, content: Buffer): void {
-    const stream = this.#stream(descriptor) as Writable;
+    const stream = this.#stream(descriptor);
     stream.on('error', () => {}); // bubblewrap has ended before it read it, and says why itself
     stream.end(content, () => stream.destroy());
   }
 
-  #stream(descriptor: number): Readable | Writable | null | undefined {
-    return this.bwrap.stdio[descriptor];
+  #stream(descriptor: number): Socket {
+    const stream = this.bwrap.stdio[descriptor];
+    if (stream instanceof Socket) return stream;
+    throw unavailable('bubblewrap could not be started');
   }
 }
 
 class SetupFailed extends Error {}
-
-function spawnBubblewrap({ bwrap, plan, speaks }: SandboxOptions): ChildProcess {
-  const nothing = openSync('/dev/null', 'r+');
-  try {
-    const stdio: StdioOptions = [speaks ? 'pipe' : 'ignore', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'];
-    stdio[descriptors.channel] = plan.channel ? 'ipc' : nothing;
-    for (const _ of plan.contents) stdio.push('pipe');
-    const inherited = inheritableDescriptors().filter((descriptor) => descriptor >= stdio.length);
-    for (const descriptor of inherited) stdio[descriptor] = nothing;
-    return spawn(bwrap, ['--args', String(descriptors.options), '--', ...plan.command], {
-      env: {}, // inside, /proc/1/environ shows what bubblewrap itself was started with
-      cwd: '/',
-      detached: true, // a Ctrl-C meant for the hive is not for bubblewrap
-      stdio: Array.from(stdio, (entry) => entry ?? 'ignore'),
-    });
-  } finally {
-    closeSync(nothing);
-  }
-}
-
-/** Never rejects: a bubblewrap that could not even be started has ended, too. */
-async function exitOf(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
-  try {
-    return (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-  } catch {
-    return [null, null];
-  }
-}
-
-/** bubblewrap reports a server that died of a signal the way shells do, as 128 and the signal's number. */
-function exitFrom(code: number | null): Exit {
-  const signal = Object.entries(constants.signals).find(([, number]) => code === 128 + number)?.[0];
-  return signal === undefined ? { code, signal: null } : { code: null, signal };
-}
-
-const STATUS_LIMIT = 16_384;
-
-/** Reads what bubblewrap tells about itself: one JSON object a line. */
-class StatusReader {
-  readonly childPid: Promise<number>;
-  readonly ended: Promise<void>;
-  exitCode: number | undefined;
-
-  constructor(stream: Readable) {
-    const { promise, resolve } = Promise.withResolvers<number>();
-    this.childPid = promise;
-    this.ended = finished(stream);
-    this.ended.catch(() => {}); // whoever waits for it learns it; nobody has to
-    let text = '';
-    stream.setEncoding('utf8').on('error', () => {});
-    stream.on('data', (chunk: string) => {
-      if (text.length < STATUS_LIMIT) text += chunk;
-      const number = (field: string) => new RegExp(`"${field}":\\s*(\\d+)`).exec(text)?.[1];
-      const pid = number('child-pid');
-      const code = number('exit-code');
-      if (pid !== undefined) resolve(Number(pid));
-      if (code !== undefined) this.exitCode = Number(code);
-    });
-  }
-}
-
-const COMPLAINT_LIMIT = 4096;
-
-/** What bubblewrap says on standard error while it sets up the sandbox. */
-class Complaints {
-  readonly #stream: Readable | null;
-  #text = '';
-
-  constructor(stream: Readable | null) {
-    this.#stream = stream;
-    stream?.on('data', this.#listen);
-  }
-
-  ignore(): void {
-    this.#stream?.off('data', this.#listen);
-  }
-
-  describe(): string {
-    const complaint = /^bwrap: (.*)$/m.exec(this.#text)?.[1];
-    return `the sandbox could not be set up: ${complaint ?? 'bubblewrap did not start'}`;
-  }
-
-  readonly #listen = (chunk: Buffer): void => {
-    if (this.#text.length < COMPLAINT_LIMIT) this.#text += chunk.toString();
-  };
-}

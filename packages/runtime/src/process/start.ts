@@ -140,7 +140,10 @@ function limited(
   if (prlimit === undefined) return [];
   const files = Math.min(openFiles, openFilesCeiling());
   return [
-    ...[prlimit, `--nofile=${files}:${files}`, `--fsize=${LARGEST_FILE_BYTES}`, '--core=0'],
+    prlimit,
+    `--nofile=${files}:${files}`,
+    `--fsize=${LARGEST_FILE_BYTES}`,
+    '--core=0',
     ...(cgroups.pids === undefined && countsProcesses ? [`--nproc=${processes}`] : []),
     '--',
   ];

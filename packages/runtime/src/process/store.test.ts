@@ -51,12 +51,6 @@ describe('the package store', () => {
     };
   }
 
-  function prepare(store: PackageStore, source: PackageSource, signal = never) {
-    const messages: string[] = [];
-    const prepared = store.prepare(source, { report: (message) => messages.push(message), signal });
-    return Object.assign(prepared, { messages });
-  }
-
   test('installs the latest version and pins it', async () => {
     const { store } = aStore();
 
@@ -196,6 +190,12 @@ describe('the package store', () => {
     await expect(patient).resolves.toMatchObject({ version: '2.0.0' });
   });
 });
+
+function prepare(store: PackageStore, source: PackageSource, signal = never) {
+  const messages: string[] = [];
+  const prepared = store.prepare(source, { report: (message) => messages.push(message), signal });
+  return Object.assign(prepared, { messages });
+}
 
 test('versions are compared by number, and a release is newer than its pre-releases', () => {
   const versions = ['1.10.0', '1.9.0', '1.10.0-beta.2', '2.0.0-rc.1', '1.10.0-beta.10'];

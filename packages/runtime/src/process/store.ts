@@ -123,7 +123,7 @@ export class PackageStore {
     const installs = await Promise.all(entries.map((entry) => readInstall(join(parent, entry))));
     return installs
       .flatMap((install) => install?.version ?? [])
-      .sort(compareVersions)
+      .toSorted(compareVersions)
       .at(-1);
   }
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { mkdir, readdir, stat } from 'node:fs/promises';
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, type Server, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -20,12 +20,6 @@ describe('a server that speaks HTTP', () => {
     const source = await on.prepared();
     return on.runtime.start(aLaunch(source, { args: ['http'], ...changes }), never);
   }
-
-  const isolated = (port: number): Partial<Launch> => ({
-    transport: { kind: 'http', targetPort: port },
-    env: { MCP_PORT: String(port) },
-    network: { kind: 'none' },
-  });
 
   test('is reached through a socket when it has no network', async () => {
     await using instance = await serve(isolated(8080));
@@ -129,6 +123,12 @@ describe('a server that speaks HTTP', () => {
   });
 });
 
+const isolated = (port: number): Partial<Launch> => ({
+  transport: { kind: 'http', targetPort: port },
+  env: { MCP_PORT: String(port) },
+  network: { kind: 'none' },
+});
+
 describe('the network of a server', () => {
   let rig: ProcessRig;
 
@@ -183,10 +183,10 @@ async function post(address: InstanceAddress | undefined, message: object) {
   const headers = { 'content-type': 'application/json', ...(session ? { 'mcp-session-id': session } : {}) };
   const sent = request({ ...where, path: '/mcp', method: 'POST', headers, agent: false });
   sent.end(JSON.stringify(message));
-  const [response] = (await once(sent, 'response')) as [import('node:http').IncomingMessage];
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
   let body = '';
   for await (const chunk of response.setEncoding('utf8')) body += chunk;
-  return { body, session: response.headers['mcp-session-id'] as string | undefined };
+  return { body, session: [response.headers['mcp-session-id']].flat()[0] };
 }
 
 async function freePort(): Promise<number> {

@@ -105,10 +105,7 @@ const noProgram = (name: string) =>
   unsupported(`package ${name} has no program to run`, { hint: 'name the folder of its main package' });
 
 /** Says in a line what was wrong, in the words of `go` where they help. */
-export function goFailure(
-  { name, version }: PackageSource,
-  { stderr }: Pick<ToolResult, 'stderr'>,
-): ThvError {
+function goFailure({ name, version }: PackageSource, { stderr }: Pick<ToolResult, 'stderr'>): ThvError {
   if (/is not a main package/.test(stderr)) return noProgram(name);
   if (/dial tcp|no such host|connection refused|i\/o timeout|TLS handshake timeout/.test(stderr)) {
     return unavailable('cannot reach the Go module proxy', {

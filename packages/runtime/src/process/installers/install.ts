@@ -27,7 +27,7 @@ export function parseInstall(text: string): Install | undefined {
 
 function isInstall(value: unknown): value is Install {
   if (typeof value !== 'object' || value === null) return false;
-  const { version, command, args, readOnlyPaths } = value as Record<string, unknown>;
+  const { version, command, args, readOnlyPaths } = value as Record<string, unknown>; // any object may be looked at so
   return (
     typeof version === 'string' &&
     isInnerPath(command) &&

@@ -14,9 +14,9 @@ describe('the program of a package', () => {
   });
 
   test('is not guessed among several', () => {
-    const choosing = () => chooseBin('@scope/server', { cli: 'cli.js', http: 'http.js' });
+    const bin = { cli: 'cli.js', http: 'http.js' };
 
-    expect(choosing).toThrow(
+    expect(() => chooseBin('@scope/server', bin)).toThrow(
       expect.objectContaining({ kind: 'unsupported', hint: expect.stringContaining('cli, http') }),
     );
   });

@@ -34,10 +34,10 @@ export const npmInstaller: Installer = {
   },
 };
 
-const installOptions = [
-  ...['--json', '--ignore-scripts', '--no-audit', '--no-fund', '--omit=dev'],
-  ...['--no-global', '--loglevel=http', '--no-update-notifier'],
-];
+const installOptions =
+  '--json --ignore-scripts --no-audit --no-fund --omit=dev --no-global --loglevel=http --no-update-notifier'.split(
+    ' ',
+  );
 
 const specOf = ({ name, version }: PackageSource) => (version === undefined ? name : `${name}@${version}`);
 
@@ -66,17 +66,12 @@ function newestOf(versions: unknown): string | undefined {
 
 async function describeInstall(name: string, folder: string): Promise<Install> {
   const root = `node_modules/${name}`;
-  const manifest = parseJson(await readFile(join(folder, root, 'package.json'), 'utf8')) as Manifest;
-  const file = `${root}/${innerPath(name, chooseBin(name, manifest.bin))}`;
+  const manifest = parseJson(await readFile(join(folder, root, 'package.json'), 'utf8'));
+  const file = `${root}/${innerPath(name, chooseBin(name, field(manifest, 'bin')))}`;
   const started = (await isScriptOfNode(join(folder, file)))
     ? { command: 'node', args: [file] }
     : { command: file, args: [] };
-  return { version: String(manifest.version), ...started, readOnlyPaths: [] };
-}
-
-interface Manifest {
-  version?: unknown;
-  bin?: unknown;
+  return { version: String(field(manifest, 'version')), ...started, readOnlyPaths: [] };
 }
 
 /** Which of a package's programs is the server: the only one, or the one named like the package. */
@@ -109,10 +104,8 @@ async function isScriptOfNode(path: string): Promise<boolean> {
   );
 }
 
-const network = new Set([
-  ...['ENOTFOUND', 'ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'],
-  ...['ERR_SOCKET_TIMEOUT', 'ENOTCACHED', 'E502', 'E503', 'E504'],
-]);
+const network =
+  /^(ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT|ENOTCACHED|E50[234])$/;
 
 /** Says in a line what npm says in twenty. */
 export function npmFailure(
@@ -121,11 +114,11 @@ export function npmFailure(
 ): ThvError {
   const { code, summary } = npmError(stdout, stderr);
   // npm says E404 for a version of an existing package that matches nothing, too.
-  if (code === 'ETARGET' || (code === 'E404' && /^No match found/.test(summary))) {
+  if (code === 'ETARGET' || (code === 'E404' && summary.startsWith('No match found'))) {
     return notFound(`version ${source.version ?? 'latest'} of package ${source.name} not found`);
   }
   if (code === 'E404') return notFound(`package ${source.name} not found`);
-  if (network.has(code)) {
+  if (network.test(code)) {
     return unavailable(`cannot reach the package registry: ${summary}`, {
       hint: 'check the network, the proxy settings and the registry in your .npmrc',
     });
@@ -135,15 +128,22 @@ export function npmFailure(
 }
 
 function npmError(stdout: string, stderr: string): { code: string; summary: string } {
-  const { error } = (parseJson(stdout) ?? {}) as { error?: { code?: unknown; summary?: unknown } };
-  const [line = 'it gave no reason'] = stderr
+  const error = field(parseJson(stdout), 'error');
+  const code = field(error, 'code') ?? /^npm (?:error|ERR!) code (\S+)$/m.exec(stderr)?.[1];
+  const summary = field(error, 'summary');
+  const [line = 'it gave no reason'] =
+    typeof summary === 'string' && summary !== '' ? summary.split('\n') : usefulLines(stderr);
+  return { code: typeof code === 'string' ? code : '', summary: line.replace(/^(FetchError|Error): /, '') };
+}
+
+const usefulLines = (stderr: string) =>
+  stderr
     .split('\n')
-    .flatMap((text) => /^npm (?:error|ERR!) (?!code |errno |syscall )(.+)$/.exec(text)?.[1] ?? []);
-  const [firstLine = ''] = String(error?.summary ?? '').split('\n');
-  return {
-    code: String(error?.code ?? /^npm (?:error|ERR!) code (\S+)$/m.exec(stderr)?.[1] ?? ''),
-    summary: (firstLine || line).replace(/^(FetchError|Error): /, ''),
-  };
+    .flatMap((line) => /^npm (?:error|ERR!) (?!code |errno |syscall )(.+)$/.exec(line)?.[1] ?? []);
+
+/** A field of an object that somebody else wrote; undefined if it is none. */
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
 function parseJson(text: string): unknown {

@@ -63,7 +63,7 @@ async function nameOf(runtime: ReturnType<typeof aRuntime>, source: string, chan
     clientInfo,
   });
   const reply = await Promise.race([asked, instance.exited]);
-  const { result } = reply as { result?: { serverInfo?: { name: string } } };
+  const { result } = reply as { result?: { serverInfo?: { name: string } } }; // an exit has none
   return {
     name: result?.serverInfo?.name ?? JSON.stringify(reply),
     version: (prepared as PackageSource).version,
