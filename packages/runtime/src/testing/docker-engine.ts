@@ -78,14 +78,13 @@ export async function startPodmanEngine(): Promise<TestEngine> {
 /** Builds `TEST_IMAGE` out of what this machine has: no registry is asked for anything. */
 export async function buildTestImage({ socket }: Pick<TestEngine, 'socket'>): Promise<void> {
   const servers = join(import.meta.dirname, '../../../test-servers');
-  const files = new Map<string, string>();
+  const files = await programFiles({
+    node: process.execPath,
+    sleep: await find('sleep'),
+    sh: await find('sh'),
+  });
   for (const name of ['main.js', 'http.js', 'servers.js', 'package.json']) {
     files.set(`app/${name}`, join(servers, name));
-  }
-  const programs = { node: process.execPath, sleep: await find('sleep'), sh: await find('sh') };
-  for (const [name, path] of Object.entries(programs)) {
-    files.set(`bin/${name}`, path);
-    for (const library of await librariesOf(path)) files.set(library.slice(1), library);
   }
   const dockerfile = [
     'FROM scratch',
@@ -95,6 +94,16 @@ export async function buildTestImage({ socket }: Pick<TestEngine, 'socket'>): Pr
     'ENTRYPOINT ["node", "/app/main.js"]',
   ].join('\n');
   await buildFromScratch(socket, TEST_IMAGE, dockerfile, files);
+}
+
+/** Programs of this machine with the libraries that they need, as files of an image. */
+export async function programFiles(programs: Readonly<Record<string, string>>): Promise<Map<string, string>> {
+  const files = new Map<string, string>();
+  for (const [name, path] of Object.entries(programs)) {
+    files.set(`bin/${name}`, path);
+    for (const library of await librariesOf(path)) files.set(library.slice(1), library);
+  }
+  return files;
 }
 
 /** Builds a small image from a Dockerfile and files of this machine (`/path/in/archive` → `path here`). */

@@ -1,0 +1,249 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import { TEST_IMAGE, buildFromScratch, programFiles } from '@toolhive/runtime/testing/docker-engine';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { proves } from './promises.ts';
+import { connectTo, officialClients } from './testing/mcp.ts';
+import { isListening, makeUser, until } from './testing/thv.ts';
+import type { User } from './testing/thv.ts';
+
+const execute = promisify(execFile);
+
+/** The same server that the sandbox runs from its package, as an image. Its tag keeps the engine from asking a registry. */
+const filesystemImage = 'mcp/filesystem:2026.8.31';
+
+describe.each(['docker', 'podman'] as const)('%s', (engine) => {
+  const socket = inject(`${engine}Socket`);
+  describe.runIf(socket !== '')('runs the main job', () => mainJob(engine, socket));
+});
+
+function mainJob(engine: string, socket: string): void {
+  let user: User;
+  let folder: string;
+
+  beforeAll(async () => {
+    await buildFilesystemImage(socket);
+    const variable = engine === 'docker' ? 'TOOLHIVE_DOCKER_SOCKET' : 'TOOLHIVE_PODMAN_SOCKET';
+    user = await makeUser({ env: { TOOLHIVE_RUNTIME: '', [variable]: socket } });
+    folder = join(user.home, 'notes');
+    await mkdir(folder);
+    await writeFile(join(folder, 'hello.txt'), 'a note');
+  });
+  afterAll(() => user?.[Symbol.asyncDispose]());
+
+  test('in the engine that is there', async () => {
+    proves('cli.runtime-check', 'api.health');
+    const text = await user.mustThv('runtime', 'check');
+
+    expect(text).toMatch(/^docker: available, used for new workloads$/m);
+    expect(text).toMatch(new RegExp(engine, 'i'));
+  });
+
+  test('with a server that reads a shared folder, and nothing else', async () => {
+    proves('run.docker', 'run.sandbox.files', 'run.mounts');
+    const stdout = await user.mustThv(
+      'run',
+      filesystemImage,
+      '--name',
+      'files',
+      '--volume',
+      `${folder}:/projects:ro`,
+      '--',
+      '/projects',
+      '/',
+    );
+    await using client = await officialClients['current SDK, SSE']!(urlIn(stdout)); // one of its own keys
+
+    const read = await client.call('read_text_file', { path: '/projects/hello.txt' });
+    const write = await client.call('write_file', { path: '/projects/new.txt', content: '' });
+    const outside = await client.call('read_text_file', { path: join(folder, 'hello.txt') });
+
+    expect(read.text).toBe('a note');
+    expect(write).toMatchObject({ failed: true, text: expect.stringMatching(/EROFS|EACCES/) });
+    expect(outside).toMatchObject({ failed: true });
+  });
+
+  test('hardened, labelled, and published on loopback only', async () => {
+    await user.mustThv(
+      'run',
+      TEST_IMAGE,
+      '--name',
+      'web',
+      '--transport',
+      'streamable-http',
+      '--target-port',
+      '8080',
+      '--',
+      'http',
+    );
+
+    const [container] = (await ask(
+      socket,
+      `/containers/json?filters=${encodeURIComponent('{"name":["web"]}')}`,
+    )) as { Id: string }[];
+    const { HostConfig, Config } = (await ask(socket, `/containers/${container?.Id}/json`)) as Inspected;
+
+    expect(HostConfig).toMatchObject({
+      ReadonlyRootfs: true,
+      Privileged: false,
+      PortBindings: { '8080/tcp': [{ HostIp: '127.0.0.1' }] },
+    });
+    expect(HostConfig.PidsLimit).toBeGreaterThan(0);
+    expect(HostConfig.Memory).toBeGreaterThan(0);
+    expect(HostConfig.SecurityOpt.join()).toContain('no-new-privileges');
+    expect(Config.Labels).toMatchObject({
+      toolhive: 'true',
+      'toolhive-basename': 'web',
+      'toolhive-tool-type': 'mcp',
+    });
+  });
+
+  test('through a stop, a restart and a removal that leave nothing', async () => {
+    proves('cli.life-cycle');
+    const url = urlIn(
+      await user.mustThv(
+        'run',
+        TEST_IMAGE,
+        '--name',
+        'cycle',
+        '--proxy-mode',
+        'streamable-http',
+        '--',
+        'chatty',
+      ),
+    );
+
+    await user.mustThv('stop', 'cycle');
+    const whileStopped = await containersOf(socket, 'cycle');
+    await user.mustThv('restart', 'cycle');
+    const logs = await user.mustThv('logs', 'cycle');
+    await user.mustThv('rm', 'cycle');
+
+    expect(whileStopped).toEqual([]);
+    expect(logs).toContain('line 5000 of a long story');
+    expect(await containersOf(socket, 'cycle')).toEqual([]);
+    expect(await isListening(Number(new URL(url).port))).toBe(false);
+  });
+
+  test('again after its container was removed by somebody else', async () => {
+    proves('state.server-killed');
+    const url = urlIn(
+      await user.mustThv(
+        'run',
+        TEST_IMAGE,
+        '--name',
+        'victim',
+        '--proxy-mode',
+        'streamable-http',
+        '--',
+        'echo',
+      ),
+    );
+    await using client = await connectTo(url);
+    const before = await client.call('instance');
+    const [id] = await containersOf(socket, 'victim');
+
+    await ask(socket, `/containers/${id}?force=1`, 'DELETE');
+    await until(async () => (await containersOf(socket, 'victim')).some((other) => other !== id));
+
+    expect((await client.call('instance')).text).not.toBe(before.text);
+  });
+
+  test('again after the hive was killed, with one container for each server', async () => {
+    proves('state.hive-killed');
+    const url = urlIn(
+      await user.mustThv(
+        'run',
+        TEST_IMAGE,
+        '--name',
+        'survivor',
+        '--proxy-mode',
+        'streamable-http',
+        '--',
+        'echo',
+      ),
+    );
+    const [id] = await containersOf(socket, 'survivor');
+
+    process.kill(await user.hivePid(), 'SIGKILL');
+    await user.thv('list');
+    await until(async () =>
+      (await user.api('GET', '/api/v1beta/workloads/survivor/status')).text.includes('running'),
+    );
+    await using client = await connectTo(url);
+
+    expect((await client.call('echo', { message: 'alive' })).text).toBe('alive');
+    const now = await containersOf(socket, 'survivor');
+    expect(now).toHaveLength(1);
+    expect(now).not.toContain(id);
+  });
+
+  test('not, with a clear error, for an image that does not exist', async () => {
+    proves('bad.unknown-source');
+    const { code, stderr } = await user.thv('run', '127.0.0.1:1/no/such-image:1', '--name', 'ghost');
+
+    expect(code).not.toBe(0);
+    expect(stderr).toMatch(/^Error: .*127\.0\.0\.1:1\/no\/such-image:1/m);
+    expect(await user.mustThv('list', '--all', '--format', 'json')).not.toContain('ghost');
+  });
+}
+
+interface Inspected {
+  HostConfig: { PidsLimit: number; Memory: number; SecurityOpt: string[] };
+  Config: { Labels: Record<string, string> };
+}
+
+function urlIn(stdout: string): string {
+  return /http:\S+/.exec(stdout)?.[0] ?? '';
+}
+
+async function containersOf(socket: string, workload: string): Promise<string[]> {
+  const filters = JSON.stringify({ label: [`toolhive-basename=${workload}`] });
+  const found = (await ask(socket, `/containers/json?all=1&filters=${encodeURIComponent(filters)}`)) as {
+    Id: string;
+  }[];
+  return found.map(({ Id }) => Id);
+}
+
+/** Asks the engine itself, beside ToolHive. */
+async function ask(socketPath: string, path: string, method = 'GET'): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const asking = request({ socketPath, path, method, agent: false }, (response) => {
+    let text = '';
+    response.setEncoding('utf8');
+    response.on('data', (chunk: string) => (text += chunk));
+    response.on('end', () => resolve(text === '' ? undefined : JSON.parse(text)));
+  });
+  asking.on('error', reject);
+  asking.end();
+  return promise;
+}
+
+/** An image from scratch: the node of this machine, its libraries, and the server as npm installs it. */
+async function buildFilesystemImage(socket: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'thv-image-'));
+  try {
+    const npm = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', folder];
+    await execute('npm', [...npm, '@modelcontextprotocol/server-filesystem@2026.8.31']);
+    const files = await programFiles({ node: process.execPath });
+    for (const entry of await readdir(join(folder, 'node_modules'), {
+      recursive: true,
+      withFileTypes: true,
+    })) {
+      const path = join(entry.parentPath, entry.name);
+      if (entry.isFile()) files.set(`app/${relative(folder, path)}`, path);
+    }
+    const dockerfile = [
+      'FROM scratch',
+      'COPY files/ /',
+      'ENTRYPOINT ["/bin/node", "/app/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"]',
+    ];
+    await buildFromScratch(socket, filesystemImage, dockerfile.join('\n'), files);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
