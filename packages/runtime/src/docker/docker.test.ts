@@ -169,7 +169,7 @@ function containerCases(socket: string): void {
     const neighbour = await start({ ...http(), workload: 'neighbour' });
     await waitFor(() => statusOf(urlOf(neighbour)));
     const { NetworkSettings } = await inspect(socket, neighbour.id);
-    const host = NetworkSettings.Networks['toolhive-external']?.IPAddress;
+    const host = NetworkSettings.Networks[`toolhive-external-${hiveId}`]?.IPAddress;
     const { kind } = await connectEngine(socket);
     const server = await talk({ network: { kind: 'open' } });
 

@@ -17,8 +17,6 @@ import { startContainer, type Yard } from './start.ts';
 export interface DockerRuntimeOptions {
   /** Tells this hive's containers from those of other hives on the same engine. */
   hiveId: string;
-  /** A folder of the hive's own. Containers leave nothing in it so far. */
-  stateDir?: string;
   /** Where sockets, registry credentials and credential helpers are looked for. */
   env: NodeJS.ProcessEnv;
   /** The one socket to use, instead of looking for one. */
@@ -35,7 +33,7 @@ export interface DockerRuntimeOptions {
  */
 export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
   const { hiveId, env, log = () => {} } = options;
-  const yard: Yard = { hiveId, names: new Set(), withoutInit: new Set(), log };
+  const yard: Yard = { hiveId, names: new Set(), network: undefined, withoutInit: new Set(), log };
   let last: string | undefined;
 
   async function sockets(): Promise<string[]> {

@@ -3,42 +3,32 @@ import * as z from 'zod';
 import { callEngine, isFailure, type Engine } from './engine.ts';
 import { HIVE_LABEL, ownedBy } from './ownership.ts';
 
-/** The bridge network of servers that may reach whatever the machine reaches. */
-export const EXTERNAL_NETWORK = 'toolhive-external';
+/**
+ * The bridge network of a hive's servers that may reach whatever the machine reaches. Each hive has its own:
+ * names of networks are not unique, and an engine starts nothing in a network whose name two of them have.
+ */
+export function externalNetwork(hiveId: string): string {
+  return `toolhive-external-${hiveId}`;
+}
 
-/** Makes sure that the network for servers with an open network exists. */
-export async function ensureExternalNetwork(
-  engine: Engine,
-  hiveId: string,
-  signal?: AbortSignal,
-): Promise<void> {
-  const aborting = signal && { signal };
+/** Makes sure that the network for servers with an open network exists. Not to be called twice at once. */
+export async function ensureExternalNetwork(engine: Engine, hiveId: string): Promise<void> {
+  const name = externalNetwork(hiveId);
   try {
-    const path = `/networks/${EXTERNAL_NETWORK}`;
-    await callEngine(engine, z.unknown(), { method: 'GET', path, ...aborting });
+    await callEngine(engine, z.unknown(), { method: 'GET', path: `/networks/${name}` });
     return;
   } catch (error) {
     if (!isFailure(error, 'not-found')) throw error;
   }
   const json = {
-    Name: EXTERNAL_NETWORK,
+    Name: name,
     Driver: 'bridge',
     CheckDuplicate: true,
     Labels: { toolhive: 'true', [HIVE_LABEL]: hiveId },
     // Servers have no business with each other. Podman does not know this option and refuses unknown ones.
     ...(engine.kind === 'docker' && { Options: { 'com.docker.network.bridge.enable_icc': 'false' } }),
   };
-  try {
-    await callEngine(engine, z.unknown(), {
-      method: 'POST',
-      path: '/networks/create',
-      body: { json },
-      ...aborting,
-    });
-  } catch (error) {
-    // Two servers start at once: the other one made it.
-    if (!isFailure(error, 'conflict')) throw error;
-  }
+  await callEngine(engine, z.unknown(), { method: 'POST', path: '/networks/create', body: { json } });
 }
 
 const Networks = z.array(z.object({ Id: z.string() }));

@@ -1,7 +1,7 @@
 import { unsupported } from '@toolhive/contract/failure';
 import type { Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
 import type { Engine } from './engine.ts';
-import { EXTERNAL_NETWORK } from './network.ts';
+import { externalNetwork } from './network.ts';
 import { HIVE_LABEL } from './ownership.ts';
 
 /** What a container is made from. */
@@ -25,7 +25,7 @@ const LOOPBACK = '127.0.0.1';
 
 /** The body of the engine's "create container" call: the launch and nothing else of the machine. */
 export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
-  const { launch, image, engine, init } = blueprint;
+  const { launch, image, hiveId, engine, init } = blueprint;
   const speaksStdio = launch.transport.kind === 'stdio';
   const port = publishedPort(launch);
   return {
@@ -45,7 +45,7 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
       ...hardening(launch),
       ...limitsOf(launch.limits, engine),
       Init: init,
-      NetworkMode: networkModeOf(launch.network),
+      NetworkMode: launch.network.kind === 'open' ? externalNetwork(hiveId) : modeOf(launch.network),
       ...(port && { PortBindings: { [port]: [{ HostIp: LOOPBACK, HostPort: '' }] } }),
       Mounts: launch.mounts.map(({ source, target, readOnly }) => ({
         Type: 'bind',
@@ -70,7 +70,7 @@ export function publishedPort({ transport, network }: Launch): string | undefine
 /** Refuses a launch that could never be reached. */
 export function requireReachable({ transport, network }: Launch): void {
   if (transport.kind === 'stdio') return;
-  const mode = networkModeOf(network);
+  const mode = modeOf(network);
   if (mode !== 'none' && !mode.startsWith('container:')) return;
   throw unsupported(`a server that speaks HTTP cannot be reached with the network mode ${mode}`, {
     hint: 'use the stdio transport, or allow the server a network',
@@ -81,9 +81,8 @@ function isHostNetwork(network: LaunchNetwork): boolean {
   return network.kind === 'mode' && network.mode === 'host';
 }
 
-function networkModeOf(network: LaunchNetwork): string {
-  if (network.kind === 'mode') return network.mode;
-  return network.kind === 'open' ? EXTERNAL_NETWORK : 'none';
+function modeOf(network: LaunchNetwork): string {
+  return network.kind === 'mode' ? network.mode : network.kind;
 }
 
 /**

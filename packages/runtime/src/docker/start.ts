@@ -15,6 +15,8 @@ export interface Yard {
   hiveId: string;
   /** The names of containers that run or start now. */
   names: Set<string>;
+  /** The making of the network for servers with an open one, while it goes on: once for all that start. */
+  network: Promise<void> | undefined;
   /** Sockets of engines that have no init program to put into containers. */
   withoutInit: Set<string>;
   log: (message: string, fields: Record<string, unknown>) => void;
@@ -32,7 +34,10 @@ export async function startContainer(
   const release = () => void yard.names.delete(name);
   try {
     await clearName(engine, yard, name, signal);
-    if (launch.network.kind === 'open') await ensureExternalNetwork(engine, yard.hiveId, signal);
+    if (launch.network.kind === 'open') {
+      yard.network ??= ensureExternalNetwork(engine, yard.hiveId).finally(() => (yard.network = undefined));
+      await yard.network;
+    }
     return await createAndStart(engine, yard, { launch, image, name, signal, release });
   } catch (error) {
     release();
