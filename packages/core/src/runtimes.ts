@@ -19,7 +19,10 @@ export class Runtimes {
   async check(signal?: AbortSignal): Promise<RuntimeChecks> {
     const reports = await Promise.all(this.#runtimes.map((runtime) => runtime.check(signal)));
     const chosen = reports.find((report) => report.available && this.#isWanted(report));
-    return { chosen: chosen?.runtime ?? null, runtimes: reports };
+    return {
+      chosen: chosen?.runtime ?? null,
+      runtimes: reports.map((report) => ({ ...report, limits: report.limits.map(({ text }) => text) })),
+    };
   }
 
   /** The runtime for a new workload. Throws what to install when none is there. */

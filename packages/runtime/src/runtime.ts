@@ -38,8 +38,15 @@ export interface RuntimeReport {
   detail: string;
   /** Why it is not available, and what to do about it. */
   hint?: string;
-  /** What of a permission profile cannot be enforced on this machine, a sentence each. */
-  limits: string[];
+  /** What cannot be enforced on this machine. */
+  limits: RuntimeLimit[];
+}
+
+/** Something that a runtime cannot enforce, and whom that concerns. */
+export interface RuntimeLimit {
+  concerns: 'every server' | 'servers with mounts' | 'servers with a network';
+  /** A sentence that stands behind a workload's name as well as alone. */
+  text: string;
 }
 
 export interface PrepareOptions {
@@ -52,7 +59,7 @@ export type Progress = (message: string) => void;
 
 /** Everything an instance is given. What is not in here, it does not get. */
 export interface Launch {
-  /** The workload's name; instances and containers are named after it. */
+  /** The workload's name; instances and containers are named after it. Several of one workload may live at once. */
   workload: string;
   source: ServerSource;
   args: readonly string[];
@@ -80,7 +87,7 @@ export type LaunchTransport =
  */
 export type LaunchNetwork = { kind: 'none' } | { kind: 'open' } | { kind: 'mode'; mode: string };
 
-/** A file or folder of this machine inside the server's world. Both paths are absolute. */
+/** A file or folder of this machine inside the server's world. Both paths are absolute; the source must exist. */
 export interface Mount {
   source: string;
   target: string;
@@ -101,7 +108,7 @@ export interface Instance extends AsyncDisposable {
   readonly id: string;
   /** The server's standard input and output, when it speaks stdio. */
   readonly stdio?: { input: Writable; output: Readable };
-  /** Where the hive reaches it, when it speaks HTTP. */
+  /** Where the hive reaches it, when it speaks HTTP; absent if it ended before that could be told. */
   readonly address?: InstanceAddress;
   /** Settles once when the server has ended, for whatever reason; never rejects. */
   readonly exited: Promise<Exit>;

@@ -42,7 +42,7 @@ export function getWorkload(core: Core, name: string): WorkloadDetails {
   };
 }
 
-function describe({ runConfig, condition, warnings }: Supervisor): Workload {
+function describe({ runConfig, condition, limits }: Supervisor): Workload {
   return {
     name: runConfig.name,
     package: runConfig.image ?? '',
@@ -59,7 +59,7 @@ function describe({ runConfig, condition, warnings }: Supervisor): Workload {
     tools: runConfig.tools_filter ?? [],
     remote: false,
     ...(runConfig.runtime === undefined ? {} : { runtime: runConfig.runtime }),
-    warnings: warningsOf(runConfig, warnings),
+    warnings: warningsOf(runConfig, limits),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import type { Launch, LaunchNetwork, ResourceLimits } from '@toolhive/runtime/runtime';
+import type { Launch, LaunchNetwork, ResourceLimits, RuntimeLimit } from '@toolhive/runtime/runtime';
 import { parseSource } from '@toolhive/runtime/source';
 import { mountsOf } from './mounts.ts';
 
@@ -56,9 +56,15 @@ function allowsNothing(outbound: Outbound): boolean {
 }
 
 /** What a person should know of a workload's permissions, because it is less safe than it could be. */
-export function warningsOf(runConfig: RunConfig, runtimeLimits: readonly string[]): string[] {
+export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]): string[] {
   const profile = runConfig.permission_profile ?? {};
-  const warnings = [...runtimeLimits];
+  const mounts = mountsOf(profile, runConfig.volumes ?? []);
+  const isConcerned: Record<RuntimeLimit['concerns'], boolean> = {
+    'every server': true,
+    'servers with mounts': mounts.length > 0,
+    'servers with a network': networkOf(profile).kind !== 'none',
+  };
+  const warnings = limits.filter(({ concerns }) => isConcerned[concerns]).map(({ text }) => text);
   if (profile.privileged === true) warnings.push('it runs privileged: nothing of its container is hardened');
   const outbound = profile.network?.outbound;
   const namesHosts = (outbound?.allow_host ?? []).length > 0 || (outbound?.allow_port ?? []).length > 0;
@@ -67,7 +73,7 @@ export function warningsOf(runConfig: RunConfig, runtimeLimits: readonly string[
       'it reaches every host: the hosts and ports of its profile are not enforced without network isolation',
     );
   }
-  if (mountsOf(profile, runConfig.volumes ?? []).some(({ source }) => source.endsWith('docker.sock'))) {
+  if (mounts.some(({ source }) => source.endsWith('docker.sock'))) {
     warnings.push(
       'it is given the socket of the container engine, which makes it as powerful as this machine',
     );

@@ -4,7 +4,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { WorkloadStatus } from '@toolhive/contract/workload';
 import { WorkloadProxy } from '@toolhive/proxy/proxy';
 import { describeExit } from '@toolhive/runtime/runtime';
-import type { Instance, Progress, Runtime } from '@toolhive/runtime/runtime';
+import type { Instance, Progress, Runtime, RuntimeLimit } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Logger } from 'pino';
 import { ServerLog, readServerLog } from '../state/server-log.ts';
@@ -64,7 +64,7 @@ export class Supervisor implements AsyncDisposable {
   #running: { stop: AbortController; ended: Promise<void> } | undefined;
   /** It has worked once, so it is worth trying for ever. */
   #hasWorked: boolean;
-  #warnings: string[] = [];
+  #limits: readonly RuntimeLimit[] = [];
   #turn: Promise<void> = Promise.resolve();
 
   constructor(runConfig: RunConfig, condition: Condition, options: SupervisorOptions) {
@@ -84,8 +84,8 @@ export class Supervisor implements AsyncDisposable {
   }
 
   /** What its runtime cannot enforce for it, known once it was started. */
-  get warnings(): readonly string[] {
-    return this.#warnings;
+  get limits(): readonly RuntimeLimit[] {
+    return this.#limits;
   }
 
   /** Begins to run it, if it does not run yet. One that waits for its next attempt is tried at once. */
@@ -218,7 +218,7 @@ export class Supervisor implements AsyncDisposable {
       report: (message) => this.#report(message),
       signal,
     });
-    this.#warnings = (await runtime.check(signal)).limits;
+    this.#limits = (await runtime.check(signal)).limits;
 
     this.#report(`starting ${formatSource(source)}`);
     const startedMs = performance.now();

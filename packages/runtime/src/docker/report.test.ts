@@ -19,8 +19,8 @@ test('says what the machine lacks', () => {
   const info = { ...complete, MemoryLimit: false, SecurityOptions: ['name=userns'] };
 
   expect(limitsOf(modern, '28.2.2', info)).toEqual([
-    'Memory cannot be limited: the memory cgroup is missing.',
-    'System calls are not filtered: the engine runs without seccomp.',
+    'memory cannot be limited: the memory cgroup is missing',
+    'system calls are not filtered: the engine runs without seccomp',
   ]);
 });
 
@@ -29,7 +29,7 @@ test('says what the engine is too old for', () => {
   const info = { ...complete, SecurityOptions: ['name=seccomp,profile=default', 'name=rootless'] };
 
   expect(limitsOf(old, '4.3.1', info)).toEqual([
-    'A server that uses too much memory is ended, but Podman 4 does not say that memory was the reason.',
-    'What is mounted inside a folder that is granted read-only stays writable.',
+    'a server that uses too much memory is ended, but Podman 4 does not say that memory was the reason',
+    'what is mounted inside a folder that is granted read-only stays writable',
   ]);
 });

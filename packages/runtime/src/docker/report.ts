@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { RuntimeReport } from '../runtime.ts';
+import type { RuntimeLimit, RuntimeReport } from '../runtime.ts';
 import { callEngine, type Engine } from './engine.ts';
 
 const EngineInfo = z.object({
@@ -36,30 +36,33 @@ export async function reportOn(engine: Engine, signal?: AbortSignal): Promise<Ru
   };
 }
 
-/** What cannot be enforced, a sentence each. */
-export function limitsOf(engine: Engine, version: string, info: EngineInfo): string[] {
-  const limits: [boolean, string][] = [
-    [info.MemoryLimit === false, 'Memory cannot be limited: the memory cgroup is missing.'],
-    [info.SwapLimit === false, 'Swap cannot be limited: the kernel does not account for it.'],
-    [info.PidsLimit === false, 'The number of processes cannot be limited: the pids cgroup is missing.'],
-    [info.CpuCfsQuota === false, 'Processor time cannot be limited: the cpu cgroup has no quota.'],
-    [!hasSecurity(info, 'seccomp'), 'System calls are not filtered: the engine runs without seccomp.'],
+/** What cannot be enforced. */
+export function limitsOf(engine: Engine, version: string, info: EngineInfo): RuntimeLimit[] {
+  const limits: [boolean, string, RuntimeLimit['concerns']?][] = [
+    [info.MemoryLimit === false, 'memory cannot be limited: the memory cgroup is missing'],
+    [info.SwapLimit === false, 'swap cannot be limited: the kernel does not account for it'],
+    [info.PidsLimit === false, 'the number of processes cannot be limited: the pids cgroup is missing'],
+    [info.CpuCfsQuota === false, 'processor time cannot be limited: the cpu cgroup has no quota'],
+    [!hasSecurity(info, 'seccomp'), 'system calls are not filtered: the engine runs without seccomp'],
     [
       !isRootless(info) && !hasSecurity(info, 'userns'),
-      'User namespaces are not in use: root in a container is root outside, although without capabilities.',
+      'user namespaces are not in use: root in a container is root outside, although without capabilities',
     ],
     [
       // It looks for its monitor's note in another folder than the one where that is left.
       engine.kind === 'podman' && version.startsWith('4.'),
-      'A server that uses too much memory is ended, but Podman 4 does not say that memory was the reason.',
+      'a server that uses too much memory is ended, but Podman 4 does not say that memory was the reason',
     ],
     [
       // Since 1.44 an engine makes what is mounted below a read-only mount read-only too.
       Number(engine.apiVersion.split('.')[1]) < 44,
-      'What is mounted inside a folder that is granted read-only stays writable.',
+      'what is mounted inside a folder that is granted read-only stays writable',
+      'servers with mounts',
     ],
   ];
-  return limits.filter(([applies]) => applies).map(([, sentence]) => sentence);
+  return limits
+    .filter(([applies]) => applies)
+    .map(([, text, concerns = 'every server']) => ({ concerns, text }));
 }
 
 function isRootless(info: EngineInfo): boolean {

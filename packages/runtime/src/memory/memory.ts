@@ -37,7 +37,7 @@ export function openMemoryRuntime(servers: ReadonlyMap<string, MemoryServer>): R
         runtime: 'memory',
         available: true,
         detail: `${servers.size} servers in this process`,
-        limits: ['nothing is isolated'],
+        limits: [{ concerns: 'every server', text: 'nothing is isolated' }],
       };
     },
     async prepare(source: ServerSource, { signal }: PrepareOptions): Promise<ServerSource> {

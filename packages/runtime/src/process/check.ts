@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { release } from 'node:os';
 import { promisify } from 'node:util';
 import { messageOf } from '@toolhive/contract/failure';
-import type { RuntimeReport } from '../runtime.ts';
+import type { RuntimeLimit, RuntimeReport } from '../runtime.ts';
 import { type CgroupPlaces, findCgroups } from './cgroup.ts';
 import { planSandbox } from './plan.ts';
 import { type Binary, findNode, findProgram } from './programs.ts';
@@ -158,22 +158,38 @@ function countsByNamespace(kernel: string): boolean {
 
 const isRoot = () => process.getuid?.() === 0;
 
-function limitsOf({ cgroups, prlimit, countsProcesses }: Machine): string[] {
-  return [
-    'with network access a server shares this machine’s network, the services on its loopback addresses included; single hosts are not filtered',
-    'with network access an HTTP server can listen on any address of this machine',
-    ...(isRoot() ? ['ToolHive runs as root, and what a server is granted it reads and writes as root'] : []),
-    ...(cgroups.memory === undefined
-      ? [
-          'memory is watched once a second rather than limited by the kernel; files in the sandbox’s own folders are not counted',
-        ]
-      : []),
-    ...(cgroups.pids === undefined && !countsProcesses
-      ? ['the number of processes is watched once a second rather than limited by the kernel']
-      : []),
-    ...(cgroups.cpu === undefined ? ['processor time is not limited'] : []),
-    ...(prlimit === undefined
-      ? ['the numbers of open files and the sizes of files are not limited (prlimit is not installed)']
-      : []),
+function limitsOf({ cgroups, prlimit, countsProcesses }: Machine): RuntimeLimit[] {
+  const limits: [boolean, string, RuntimeLimit['concerns']?][] = [
+    [
+      true,
+      'with network access a server shares this machine’s network, the services on its loopback addresses included; single hosts are not filtered',
+      'servers with a network',
+    ],
+    [
+      true,
+      'with network access an HTTP server can listen on any address of this machine',
+      'servers with a network',
+    ],
+    [
+      isRoot(),
+      'ToolHive runs as root, and what a server is granted it reads and writes as root',
+      'servers with mounts',
+    ],
+    [
+      cgroups.memory === undefined,
+      'memory is watched once a second rather than limited by the kernel; files in the sandbox’s own folders are not counted',
+    ],
+    [
+      cgroups.pids === undefined && !countsProcesses,
+      'the number of processes is watched once a second rather than limited by the kernel',
+    ],
+    [cgroups.cpu === undefined, 'processor time is not limited'],
+    [
+      prlimit === undefined,
+      'the numbers of open files and the sizes of files are not limited (prlimit is not installed)',
+    ],
   ];
+  return limits
+    .filter(([applies]) => applies)
+    .map(([, text, concerns = 'every server']) => ({ concerns, text }));
 }
