@@ -1,7 +1,6 @@
-import { invalid } from '@toolhive/contract/failure';
 import { commands } from './commands/commands.ts';
 import { processOut } from './out.ts';
-import { buildProgram } from './program.ts';
+import { understand } from './program.ts';
 import type { Invocation } from './program.ts';
 import { reportFailure } from './report.ts';
 
@@ -15,36 +14,11 @@ export async function main(words: readonly string[]): Promise<void> {
     if (error.code !== 'EPIPE') throw error;
   });
   try {
-    const invocation = parse(words);
+    const invocation = await understand(commands, words);
     if (invocation !== undefined) await carryOut(invocation, interrupted.signal);
   } catch (thrown) {
     process.exitCode = interrupted.signal.aborted ? 130 : reportFailure(thrown);
   }
-}
-
-function parse(words: readonly string[]): Invocation | undefined {
-  let invocation: Invocation | undefined;
-  const program = buildProgram(commands, (understood) => (invocation = understood));
-  try {
-    if (words.length === 0) program.outputHelp();
-    else program.parse([...words], { from: 'user' });
-  } catch (thrown) {
-    if (!isParserError(thrown)) throw thrown;
-    if (thrown.exitCode === 0) return undefined; // help was asked for, and printed
-    throw invalid(mistakeOf(thrown.message), {
-      hint: '`thv --help` lists the commands, `thv COMMAND --help` their flags',
-    });
-  }
-  return invocation;
-}
-
-function isParserError(thrown: unknown): thrown is { exitCode: number; message: string } {
-  return thrown instanceof Error && 'exitCode' in thrown;
-}
-
-/** The parser begins its sentences with `error:`; so do we. */
-function mistakeOf(message: string): string {
-  return message.replace(/^error: /, '').replace('(outputHelp)', 'a command is missing');
 }
 
 async function carryOut(
