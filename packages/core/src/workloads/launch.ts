@@ -66,6 +66,11 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
   };
   const warnings = limits.filter(({ concerns }) => isConcerned[concerns]).map(({ text }) => text);
   if (profile.privileged === true) warnings.push('it runs privileged: nothing of its container is hardened');
+  if (profile.network?.mode === 'host') {
+    warnings.push(
+      'it shares this machine’s network, and reaches every service that listens here, ToolHive included',
+    );
+  }
   const outbound = profile.network?.outbound;
   const namesHosts = (outbound?.allow_host ?? []).length > 0 || (outbound?.allow_port ?? []).length > 0;
   if (networkOf(profile).kind === 'open' && namesHosts && outbound?.insecure_allow_all !== true) {

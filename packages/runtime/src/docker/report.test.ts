@@ -18,7 +18,7 @@ test('has nothing to say where everything can be enforced', () => {
 test('says what the machine lacks', () => {
   const info = { ...complete, MemoryLimit: false, SecurityOptions: ['name=userns'] };
 
-  expect(limitsOf(modern, '28.2.2', info)).toEqual([
+  expect(limitsOf(modern, '28.2.2', info).map(({ text }) => text)).toEqual([
     'memory cannot be limited: the memory cgroup is missing',
     'system calls are not filtered: the engine runs without seccomp',
   ]);
@@ -28,7 +28,7 @@ test('says what the engine is too old for', () => {
   const old: Engine = { kind: 'podman', socket: '/podman.sock', apiVersion: '1.41' };
   const info = { ...complete, SecurityOptions: ['name=seccomp,profile=default', 'name=rootless'] };
 
-  expect(limitsOf(old, '4.3.1', info)).toEqual([
+  expect(limitsOf(old, '4.3.1', info).map(({ text }) => text)).toEqual([
     'a server that uses too much memory is ended, but Podman 4 does not say that memory was the reason',
     'what is mounted inside a folder that is granted read-only stays writable',
   ]);
