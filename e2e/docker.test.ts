@@ -18,7 +18,9 @@ const filesystemImage = 'mcp/filesystem:2026.8.31';
 
 describe.each(['docker', 'podman'] as const)('%s', (engine) => {
   const socket = inject(`${engine}Socket`);
-  describe.runIf(socket !== '')('runs the main job', () => mainJob(engine, socket));
+  describe.runIf(socket !== '')('runs the main job', () => {
+    mainJob(engine, socket);
+  });
 });
 
 function mainJob(engine: string, socket: string): void {

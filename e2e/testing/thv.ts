@@ -10,9 +10,9 @@ import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 const root = new URL('../../', import.meta.url).pathname;
 
 /** The built command line, as a person types it. */
-export const thvScript = join(root, 'apps/cli/bin/thv.js');
+const thvScript = join(root, 'apps/cli/bin/thv.js');
 
-export interface Outcome {
+interface Outcome {
   code: number;
   stdout: string;
   stderr: string;
@@ -41,7 +41,11 @@ const sharedCache = join(tmpdir(), `thv-e2e-npm-cache-${process.getuid?.() ?? 0}
 export function publicRegistries(): NodeJS.ProcessEnv {
   const { npm_config_registry, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, PIP_CERT, GOPROXY } = process.env;
   return {
-    ...{ npm_config_registry, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, PIP_CERT, GOPROXY },
+    npm_config_registry,
+    NODE_EXTRA_CA_CERTS,
+    SSL_CERT_FILE,
+    PIP_CERT,
+    GOPROXY,
     npm_config_userconfig: join(homedir(), '.npmrc'),
   };
 }

@@ -29,10 +29,11 @@ export async function serveHttp(manners, world) {
     response.writeHead(404).end();
   });
   server.listen({ host: world.env.MCP_HOST ?? '127.0.0.1', port: Number(world.env.MCP_PORT) });
-  void world.ended?.then(() => {
+  if (world.ended !== undefined) {
+    await world.ended;
     server.close();
     server.closeAllConnections();
-  });
+  }
 
   function openStream(response) {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
@@ -42,10 +43,15 @@ export async function serveHttp(manners, world) {
   async function streamable(request, response) {
     const body = JSON.parse(await textOf(request));
     const session = request.headers['mcp-session-id'];
-    if (body.method !== 'initialize' && !sessions.has(session))
-      return response.writeHead(404).end('unknown session');
+    if (body.method !== 'initialize' && !sessions.has(session)) {
+      response.writeHead(404).end('unknown session');
+      return;
+    }
     const reply = await answer(body, state);
-    if (reply === undefined) return response.writeHead(202).end();
+    if (reply === undefined) {
+      response.writeHead(202).end();
+      return;
+    }
     const headers = { 'content-type': 'application/json' };
     if (body.method === 'initialize') {
       const created = randomUUID();
@@ -57,7 +63,10 @@ export async function serveHttp(manners, world) {
 
   async function message(request, response, session) {
     const stream = streams.get(session);
-    if (stream === undefined) return response.writeHead(404).end();
+    if (stream === undefined) {
+      response.writeHead(404).end();
+      return;
+    }
     const body = JSON.parse(await textOf(request));
     response.writeHead(202).end('Accepted');
     const reply = await answer(body, state);

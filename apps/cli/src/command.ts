@@ -19,7 +19,7 @@ export interface Command {
   load: () => Promise<{ run: Run }>;
 }
 
-export interface Argument {
+interface Argument {
   name: string;
   description: string;
   required?: boolean;
@@ -40,7 +40,7 @@ export interface Flag {
 }
 
 /** Carries a command out; what it throws is reported and decides the exit code. */
-export type Run = (call: CommandCall) => Promise<void>;
+type Run = (call: CommandCall) => Promise<void>;
 
 export interface CommandCall {
   arguments: readonly string[];

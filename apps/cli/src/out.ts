@@ -3,17 +3,17 @@ import { styleText } from 'node:util';
 /** Where a command writes: results to standard output, everything about them to standard error. */
 export interface Out {
   /** A line of the result. */
-  line(text: string): void;
+  line: (text: string) => void;
   /** The result as JSON, for programs. */
-  json(value: unknown): void;
+  json: (value: unknown) => void;
   /** Rows under a header, as wide as their longest cells. */
-  table(header: readonly string[], rows: readonly (readonly string[])[]): void;
+  table: (header: readonly string[], rows: readonly (readonly string[])[]) => void;
   /** What is going on, for a person who waits. */
-  progress(message: string): void;
+  progress: (message: string) => void;
   /** Something that a person should know, on standard error. */
-  note(text: string): void;
+  note: (text: string) => void;
   /** Text in a colour, where colours are wanted. */
-  paint(colour: Colour, text: string): string;
+  paint: (colour: Colour, text: string) => string;
 }
 
 export type Colour = 'green' | 'red' | 'yellow' | 'dim' | 'bold';

@@ -42,8 +42,8 @@ export function createClient(send: Send): Client {
 }
 
 interface AnyCall {
-  params?: Record<string, unknown>;
-  query?: Record<string, unknown>;
+  params?: Record<string, string>;
+  query?: Record<string, string | number | boolean | undefined>;
   body?: unknown;
 }
 
@@ -82,7 +82,7 @@ function pathOf(operation: Operation, call: AnyCall): string {
   for (const [name, value] of Object.entries(call.query ?? {})) {
     if (value !== undefined) query.set(name, String(value));
   }
-  return `${apiBase}${path}${query.size === 0 ? '' : `?${query}`}`;
+  return `${apiBase}${path}${query.size === 0 ? '' : `?${query.toString()}`}`;
 }
 
 async function followProgress(

@@ -29,7 +29,7 @@ interface MiddlewareRow {
 }
 
 /** Every middleware, the outermost first. A new one is a file in `middleware/` and a row here. */
-export const pipeline: readonly MiddlewareRow[] = [
+const pipeline: readonly MiddlewareRow[] = [
   { type: 'recovery', make: recovery },
   { type: 'host-and-origin', make: hostAndOrigin },
 ];

@@ -113,10 +113,10 @@ describe('a session of streamable HTTP', () => {
   test('hears nothing that may belong to somebody else', async () => {
     await using test = await openTestProxy();
     const { stdio } = await test.connect();
-    const sessions = await Promise.all([RawSession.open(test.url), RawSession.open(test.url)]);
-    await sessions[0]?.post({ id: 1, method: 'resources/subscribe', params: { uri: 'test://one' } });
-    await using first = await sessions[0]!.listen(); // there are two of them
-    await using second = await sessions[1]!.listen();
+    const [one, two] = await Promise.all([RawSession.open(test.url), RawSession.open(test.url)]);
+    await one.post({ id: 1, method: 'resources/subscribe', params: { uri: 'test://one' } });
+    await using first = await one.listen();
+    await using second = await two.listen();
 
     for (const message of [
       { method: 'notifications/message', params: { level: 'info', data: 'private' } },

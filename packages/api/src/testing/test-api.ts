@@ -16,7 +16,7 @@ export interface TestApi extends AsyncDisposable {
   run(name: string, manners?: string): Promise<void>;
 }
 
-export interface Answer {
+interface Answer {
   status: number;
   headers: NodeJS.Dict<string | string[]>;
   text: string;

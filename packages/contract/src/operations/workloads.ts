@@ -14,11 +14,11 @@ const byName = z.object({ name: WorkloadName.meta({ description: 'The name of th
 /** True for exactly `true`, as the original reads it. */
 const QueryFlag = z.string().transform((text) => text === 'true');
 
-export const WorkloadList = z
+const WorkloadList = z
   .object({ workloads: z.array(Workload) })
   .meta({ id: 'WorkloadList', description: 'Workloads, sorted by name.' });
 
-export const StatusOfWorkload = z
+const StatusOfWorkload = z
   .object({
     status: WorkloadStatus,
     status_context: z

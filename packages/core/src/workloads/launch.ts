@@ -5,7 +5,7 @@ import { parseSource } from '@toolhive/runtime/source';
 import { mountsOf } from './mounts.ts';
 
 /** What every server may use unless somebody says otherwise. */
-export const defaultLimits: ResourceLimits = {
+const defaultLimits: ResourceLimits = {
   memoryBytes: 2 * 1024 ** 3,
   processes: 512,
   openFiles: 4096,

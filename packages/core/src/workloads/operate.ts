@@ -1,4 +1,4 @@
-import { WorkloadStatus } from '@toolhive/contract/workload';
+import type { WorkloadStatus } from '@toolhive/contract/workload';
 import type { Progress } from '@toolhive/runtime/runtime';
 import type { Core } from '../core.ts';
 import { readServerLog } from '../state/server-log.ts';

@@ -304,7 +304,7 @@ export class Supervisor implements AsyncDisposable {
       created_at: createdAt,
       updated_at: new Date().toISOString(),
     });
-    for (const watcher of [...this.#watchers]) watcher.settle(this.#condition);
+    for (const watcher of this.#watchers) watcher.settle(this.#condition);
   }
 
   #report(message: string): void {

@@ -25,7 +25,10 @@ export function readBody(
 
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes <= maxBodyBytes) return void chunks.push(chunk);
+    if (bytes <= maxBodyBytes) {
+      chunks.push(chunk);
+      return;
+    }
     chunks = [];
     request.pause();
     settle(new UnacceptableBody(413, `the body is larger than ${maxBodyBytes / 1024 / 1024} MiB`), '');

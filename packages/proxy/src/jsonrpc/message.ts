@@ -97,7 +97,7 @@ function parse(text: string): MessageValue {
   if (params !== undefined && (typeof params !== 'object' || params === null)) {
     throw new MalformedMessage(errorCodes.invalidParams, 'params must be an object');
   }
-  return value as MessageValue; // id and method are checked by readMessage, the rest is looked at with care
+  return value; // id and method are checked by readMessage, the rest is looked at with care
 }
 
 /**

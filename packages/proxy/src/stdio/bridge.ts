@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { errorCodes, errorText, onOneLine, readMessage, restate, written } from '../jsonrpc/message.ts';
 import type { Message, MessageValue } from '../jsonrpc/message.ts';
@@ -330,7 +331,7 @@ export class StdioBridge implements AsyncDisposable {
 }
 
 interface ServerLink {
-  input: import('node:stream').Writable;
+  input: Writable;
 }
 
 interface Pending {

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 
 /** The longest line that a server may write; longer ones are skipped, in constant memory. */
-export const maxLineBytes = 64 * 1024 * 1024;
+const maxLineBytes = 64 * 1024 * 1024;
 
 const lineFeed = 0x0a;
 
