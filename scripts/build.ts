@@ -9,10 +9,15 @@ const cli = fileURLToPath(new URL('../apps/cli/', import.meta.url));
 
 /** Bundles `thv`: one entry, and a chunk for each part that most commands do not need. */
 export async function buildCli(): Promise<void> {
-  await rm(`${cli}dist`, { recursive: true, force: true });
+  await bundle({ thv: `${cli}src/main.ts` }, `${cli}dist`);
+}
+
+/** Bundles programs into a folder of their own, by the names of their files. */
+export async function bundle(entryPoints: Record<string, string>, outdir: string): Promise<void> {
+  await rm(outdir, { recursive: true, force: true });
   await build({
-    entryPoints: { thv: `${cli}src/main.ts` },
-    outdir: `${cli}dist`,
+    entryPoints,
+    outdir,
     bundle: true,
     splitting: true,
     format: 'esm',

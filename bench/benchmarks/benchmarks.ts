@@ -1,0 +1,30 @@
+import type { Figure } from '../measurement.ts';
+import { bridge } from './bridge.ts';
+import { cli } from './cli.ts';
+import { list } from './list.ts';
+import { memory } from './memory.ts';
+import { proxy } from './proxy.ts';
+import { start } from './start.ts';
+
+/** What a benchmark may use beside its own. */
+export interface BenchmarkContext {
+  /** Aborted by Ctrl-C. */
+  signal: AbortSignal;
+  /** Tells the person who waits. */
+  note: (text: string) => void;
+}
+
+interface Benchmark {
+  name: string;
+  run: (context: BenchmarkContext) => Promise<Figure[]>;
+}
+
+/** Every benchmark. A new one is a file beside this one and a row here. */
+export const benchmarks: readonly Benchmark[] = [
+  { name: 'bridge', run: bridge },
+  { name: 'proxy', run: proxy },
+  { name: 'memory', run: memory },
+  { name: 'cli', run: cli },
+  { name: 'start', run: start },
+  { name: 'list', run: list },
+];

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { makeUser } from '../../e2e/testing/thv.ts';
+import { buildCli } from '../../scripts/build.ts';
+import type { Figure } from '../measurement.ts';
+import { inTurns, median } from '../statistics.ts';
+import type { BenchmarkContext } from './benchmarks.ts';
+
+const thvScript = new URL('../../apps/cli/bin/thv.js', import.meta.url).pathname;
+
+const rounds = 30;
+/** The programs are read from the disk for the first time before it counts. */
+const warmUpRounds = 2;
+
+/** What commands take from start to end, with a hive up, beside a Node.js that does nothing. */
+export async function cli({ signal, note }: BenchmarkContext): Promise<Figure[]> {
+  note('building thv');
+  await buildCli();
+  await using user = await makeUser();
+  await user.mustThv('list'); // starts the hive
+  const contenders = {
+    nothing: () => run(['-e', '0'], user.env),
+    version: () => run([thvScript, 'version'], user.env),
+    list: () => run([thvScript, 'list'], user.env),
+    parsed: () => run([thvScript, 'list', '--all'], user.env),
+  };
+  await inTurns(warmUpRounds, contenders, signal);
+  const runs = await inTurns(rounds, contenders, signal);
+  const compare = (name: keyof typeof contenders, what: string, budget?: number): Figure[] => [
+    {
+      what,
+      unit: 'ms',
+      ours: median(runs[name].map(({ wallMs }) => wallMs)),
+      reference: median(runs.nothing.map(({ wallMs }) => wallMs)),
+      comparison: 'times',
+      ...(budget === undefined ? {} : { budget }),
+    },
+    ...processorTime(`${what}, processor time`, runs[name], runs.nothing, budget),
+  ];
+  return [
+    ...compare('version', 'thv version', 1.5),
+    ...compare('list', 'thv list', 2.5),
+    ...compare('parsed', 'thv list --all'), // not bare, so it loads the parser
+  ];
+}
+
+interface Run {
+  wallMs: number;
+  cpuMs: number | undefined;
+}
+
+async function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Run> {
+  const cpuBeforeMs = cpuOfChildrenMs();
+  const startedMs = performance.now();
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  const wallMs = performance.now() - startedMs;
+  const cpuAfterMs = cpuOfChildrenMs();
+  if (code !== 0) throw new Error(`node ${args.join(' ')} ended with ${code}`);
+  const isKnown = cpuBeforeMs !== undefined && cpuAfterMs !== undefined;
+  return { wallMs, cpuMs: isKnown ? cpuAfterMs - cpuBeforeMs : undefined };
+}
+
+/** The kernel counts in steps that are longer than the differences, so only the mean of many runs says something. */
+function processorTime(
+  what: string,
+  ours: readonly Run[],
+  reference: readonly Run[],
+  budget: number | undefined,
+): Figure[] {
+  const [oursMs, referenceMs] = [meanCpuMs(ours), meanCpuMs(reference)];
+  if (oursMs === undefined || referenceMs === undefined) return [];
+  const compared = { ours: oursMs, reference: referenceMs, comparison: 'times' as const };
+  return [{ what, unit: 'ms', ...compared, ...(budget === undefined ? {} : { budget }) }];
+}
+
+function meanCpuMs(runs: readonly Run[]): number | undefined {
+  const known = runs.flatMap(({ cpuMs }) => cpuMs ?? []);
+  return known.length === 0 ? undefined : known.reduce((sum, ms) => sum + ms, 0) / known.length;
+}
+
+/** What ended children of this process have used, where the system tells (proc(5), cutime and cstime). */
+function cpuOfChildrenMs(): number | undefined {
+  if (process.platform !== 'linux') return undefined;
+  // The name of the program stands in brackets and may hold spaces.
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? [];
+  const ticks = Number(fields[13]) + Number(fields[14]);
+  return ticks * 10; // a tick is a hundredth of a second on every Linux
+}

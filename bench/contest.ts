@@ -1,0 +1,84 @@
+import type { Child } from './child.ts';
+import { Load } from './load.ts';
+import { inTurns, median, quantile } from './statistics.ts';
+
+/** A server that listens on a port. */
+export type PortChild = Child<{ port: number }>;
+
+const connectionCount = 32;
+const warmUpMs = 1_000;
+
+/** How fast one server was, medians over the rounds. */
+export interface Throughput {
+  requestsPerSecond: number;
+  /** Processor time of the server's process for one request. */
+  cpuMicroseconds: number;
+}
+
+/**
+ * Puts servers under full load in turns. Processor time counts most: with few processors the load generator and
+ * the server behind a proxy take part of what there is.
+ */
+export async function compareThroughput<Name extends string>(
+  servers: Record<Name, PortChild>,
+  signal: AbortSignal,
+): Promise<Record<Name, Throughput>> {
+  using opened = new DisposableStack();
+  const rounds = await inTurns(
+    6,
+    await mapValues(servers, async (server) => {
+      const load = opened.use(await Load.open(server.ready.port, connectionCount));
+      await load.run(warmUpMs);
+      return async () => {
+        const before = await server.usage();
+        const { requests, ms } = await load.run(1_500);
+        const after = await server.usage();
+        return { rate: (requests / ms) * 1000, cpu: ((after.cpuMs - before.cpuMs) / requests) * 1000 };
+      };
+    }),
+    signal,
+  );
+  return mapValues(rounds, async (values) => ({
+    requestsPerSecond: median(values.map(({ rate }) => rate)),
+    cpuMicroseconds: median(values.map(({ cpu }) => cpu)),
+  }));
+}
+
+/** How long one server took to answer when nobody else asked; medians over the rounds. */
+export interface Latency {
+  p50Ms: number;
+  p99Ms: number;
+}
+
+/** Asks servers one request at a time, in turns. */
+export async function compareLatency<Name extends string>(
+  servers: Record<Name, PortChild>,
+  signal: AbortSignal,
+): Promise<Record<Name, Latency>> {
+  using opened = new DisposableStack();
+  const rounds = await inTurns(
+    8,
+    await mapValues(servers, async (server) => {
+      const load = opened.use(await Load.open(server.ready.port, 1));
+      await load.run(warmUpMs / 2);
+      return async () => {
+        const { latenciesMs } = await load.run(500);
+        return { p50: quantile(latenciesMs, 0.5), p99: quantile(latenciesMs, 0.99) };
+      };
+    }),
+    signal,
+  );
+  return mapValues(rounds, async (values) => ({
+    p50Ms: median(values.map(({ p50 }) => p50)),
+    p99Ms: median(values.map(({ p99 }) => p99)),
+  }));
+}
+
+async function mapValues<Name extends string, From, To>(
+  record: Record<Name, From>,
+  change: (value: From) => Promise<To>,
+): Promise<Record<Name, To>> {
+  const entries: [string, To][] = [];
+  for (const [name, value] of Object.entries<From>(record)) entries.push([name, await change(value)]);
+  return Object.fromEntries(entries) as Record<Name, To>; // the same names
+}

@@ -1,0 +1,23 @@
+import { WorkloadProxy } from '@toolhive/proxy/proxy';
+import type { ProxyOptions } from '@toolhive/proxy/proxy';
+import { freePort } from './port.ts';
+
+/** A proxy as the hive opens it, on a free port. */
+export async function openProxy(
+  transport: ProxyOptions['transport'],
+): Promise<{ proxy: WorkloadProxy; port: number }> {
+  const port = await freePort();
+  const fail = (trouble: unknown): void => {
+    throw new Error('the proxy had something to report', { cause: trouble });
+  };
+  const proxy = await WorkloadProxy.open({
+    workload: 'bench',
+    host: '127.0.0.1',
+    port,
+    transport,
+    version: 'v0.0.0',
+    onJunk: fail,
+    onFault: fail,
+  });
+  return { proxy, port };
+}

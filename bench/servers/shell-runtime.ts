@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Exit, Instance, Launch, Runtime } from '@toolhive/runtime/runtime';
+import { identity } from './answer.ts';
+
+/** Answers the first line, which is `initialize`, under the id that it came with; ends with its input. */
+const script = `read -r line
+id=\${line#*'"id":'}
+id=\${id%%,*}
+printf '{"jsonrpc":"2.0","id":%s,"result":%s}\\n' "$id" '${JSON.stringify(identity)}'
+while read -r line; do :; done`;
+
+/**
+ * Runs every server as a shell of five lines. Each is a real process behind real pipes, as servers are, so that
+ * the hive carries all that a workload costs it; and each has a memory of its own, which is not the hive's.
+ */
+export function openShellRuntime(): Runtime {
+  return {
+    name: 'memory',
+    check: async () => ({
+      runtime: 'memory',
+      available: true,
+      detail: 'a shell for each server',
+      limits: [],
+    }),
+    prepare: async (source) => source,
+    start: async (launch) => startShell(launch),
+    sweep: async () => {},
+  };
+}
+
+function startShell({ log }: Launch): Instance {
+  const shell = spawn('/bin/sh', ['-c', script], { stdio: ['pipe', 'pipe', 'pipe'], env: {} });
+  shell.stderr.on('data', log);
+  const exited = once(shell, 'exit').then(([code, signal]: (string | number | null)[]): Exit => {
+    return { code: code as number | null, signal: signal as string | null }; // as the event is documented
+  });
+  const stop = async (): Promise<void> => {
+    shell.stdin.end();
+    await exited;
+  };
+  return {
+    id: String(shell.pid),
+    stdio: { input: shell.stdin, output: shell.stdout },
+    exited,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
