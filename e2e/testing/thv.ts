@@ -7,10 +7,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 
-const root = new URL('../../', import.meta.url).pathname;
+/** The root of the repository. */
+export const root = new URL('../../', import.meta.url).pathname;
 
 /** The built command line, as a person types it. */
-const thvScript = join(root, 'apps/cli/bin/thv.js');
+export const thvScript = join(root, 'apps/cli/bin/thv.js');
 
 interface Outcome {
   code: number;

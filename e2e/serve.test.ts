@@ -1,0 +1,106 @@
+import { execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { proves } from './promises.ts';
+import { isListening, makeUser, root, serve, thvScript, until } from './testing/thv.ts';
+
+const execute = promisify(execFile);
+
+test('prints its version without a hive', async () => {
+  proves('cli.version');
+  await using user = await makeUser();
+
+  const text = await user.mustThv('version');
+  const json = JSON.parse(await user.mustThv('version', '--format', 'json')) as object;
+
+  expect(text).toMatch(/^ToolHive v\d+\.\d+\.\d+$/m);
+  expect(json).toEqual({
+    version: expect.stringMatching(/^v\d/),
+    node_version: process.version,
+    platform: `${process.platform}/${process.arch}`,
+  });
+  expect(existsSync(join(user.home, '.local'))).toBe(false);
+});
+
+test('serves the API where it says, and its socket for the owner only', async () => {
+  proves('api.base', 'api.openapi', 'api.version');
+  await using user = await makeUser();
+  await using hive = await serve(user, '--host', '127.0.0.1');
+
+  const version = await fetch(`${hive.base}/api/v1beta/version`);
+  const document = await fetch(`${hive.base}/api/openapi.json`);
+  const socket = await stat(join(user.home, '.local/state/toolhive/hive.sock'));
+
+  expect(await version.json()).toEqual({ version: expect.stringMatching(/^v\d/) });
+  expect(await document.json()).toMatchObject({ openapi: '3.1.0' });
+  expect(socket.mode & 0o777).toBe(0o600);
+});
+
+test('listens on port 8080 of loopback when nothing else is said', async () => {
+  proves('api.default-address');
+  await using user = await makeUser();
+  // In a network of its own, so that nothing on this machine is in the way, and nothing sees it.
+  const script = `
+    const { spawn } = await import('node:child_process');
+    const hive = spawn(process.execPath, [${JSON.stringify(thvScript)}, 'serve'], { stdio: 'ignore' });
+    let answer;
+    while (answer === undefined) answer = await fetch('http://localhost:8080/version').catch(() => undefined);
+    console.log(answer.status);
+    hive.kill('SIGTERM');`;
+
+  const namespace = ['--unshare-net', '--dev-bind', '/', '/', '--die-with-parent'];
+  const { stdout } = await execute(
+    'bwrap',
+    [...namespace, process.execPath, '--input-type=module', '--eval', script],
+    { env: user.env },
+  );
+
+  expect(stdout).toBe('200\n');
+});
+
+test('says when its port belongs to somebody else', async () => {
+  await using user = await makeUser();
+  await using other = await makeUser();
+  await using hive = await serve(user);
+
+  const { code, stderr } = await other.thv('serve', '--port', new URL(hive.base).port);
+
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/^Error: port \d+ on 127\.0\.0\.1 is in use by another program$/m);
+});
+
+test('ends with everything that it started when it is told to', async () => {
+  await using user = await makeUser();
+  const hive = await serve(user);
+  await user.mustThv('run', 'npx://toolhive-test-servers', '--name', 'echo');
+  const [workload] = JSON.parse(await user.mustThv('list', '--format', 'json')) as { port: number }[];
+
+  await hive[Symbol.asyncDispose]();
+
+  expect(hive.child.exitCode).toBe(0);
+  expect(await isListening(workload?.port ?? 0)).toBe(false);
+  expect(existsSync(join(user.home, '.local/state/toolhive/hive.sock'))).toBe(false);
+});
+
+test('npm start runs it from the repository, and passes on what stands behind --', async () => {
+  await using user = await makeUser();
+  const npm = spawn('npm', ['start', '--silent', '--', '--port', '0'], {
+    cwd: root,
+    env: user.env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  npm.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const ended = new Promise((resolve) => npm.once('exit', resolve));
+
+  const base = await until(() => /API +(http\S+)\/api\/v1beta/.exec(output)?.[1]);
+  const version = await fetch(`${base}/version`);
+  await user.api('POST', '/api/v1beta/hive/stop');
+  await ended;
+
+  expect(version.status).toBe(200);
+  expect(output).toMatch(/OpenAPI +http.*\n.*Health/);
+});
