@@ -1,8 +1,8 @@
-import type { Writable } from 'node:stream';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { errorCodes, errorText, onOneLine, readMessage, restate, written } from '../jsonrpc/message.ts';
 import type { Message, MessageValue } from '../jsonrpc/message.ts';
 import { readLines } from './lines.ts';
+import { ServerInput } from './server-input.ts';
 import { Session } from './session.ts';
 import type { ReplyTo } from './session.ts';
 
@@ -75,9 +75,8 @@ export class StdioBridge implements AsyncDisposable {
   async connect(instance: Instance, signal: AbortSignal): Promise<void> {
     const { stdio } = instance;
     if (stdio === undefined) throw new Error('a bridge needs an instance that speaks stdio');
-    const link: ServerLink = { input: stdio.input };
+    const link = new ServerInput(stdio.input);
     this.#state = { kind: 'starting', link };
-    stdio.input.on('error', () => {}); // the server's end is noticed by its exit, which says more than EPIPE
     readLines(stdio.output, {
       onLine: (line) => this.#receive(link, line),
       onTooLong: () => this.#options.onJunk('(a line that is too long was dropped)'),
@@ -167,29 +166,29 @@ export class StdioBridge implements AsyncDisposable {
         break;
       }
     }
-    if (link.input.writableLength > maxUnreadBytes) {
+    if (link.unreadBytes > maxUnreadBytes) {
       const busy = 'the server does not read what it is sent, try again later';
       return reply.answer(errorText(idText(message), errorCodes.serverError, busy));
     }
     this.#forward(session, message, reply, link);
   }
 
-  #forward(session: Session, message: Message, reply: ReplyTo, link: ServerLink): void {
+  #forward(session: Session, message: Message, reply: ReplyTo, link: ServerInput): void {
     const id = ++this.#lastId;
     const originalToken = message.token === undefined ? undefined : written(message, message.token);
     this.#pending.set(id, { session, reply, originalId: idText(message), originalToken });
-    link.input.write(`${onOneLine(restate(message, { newId: String(id), newToken: String(id) }))}\n`);
+    link.writeLine(onOneLine(restate(message, { newId: String(id), newToken: String(id) })));
   }
 
-  #routeNotification(session: Session, message: Message, link: ServerLink): void {
+  #routeNotification(session: Session, message: Message, link: ServerInput): void {
     const { method, params } = message.value;
     // The bridge is the client that the server knows: it has said that it is initialized, and that it has no roots.
     if (method === 'notifications/initialized' || method === 'notifications/roots/list_changed') return;
-    if (method !== 'notifications/cancelled') return void link.input.write(`${onOneLine(message.text)}\n`);
+    if (method !== 'notifications/cancelled') return void link.writeLine(onOneLine(message.text));
 
     for (const [id, pending] of this.#pending) {
       if (pending.session !== session || JSON.parse(pending.originalId) !== params?.['requestId']) continue;
-      link.input.write(`${onOneLine(restate(message, { newId: String(id) }))}\n`);
+      link.writeLine(onOneLine(restate(message, { newId: String(id) })));
       return;
     }
   }
@@ -201,7 +200,7 @@ export class StdioBridge implements AsyncDisposable {
     return `{"jsonrpc":"2.0","id":${idText(message)},"result":${JSON.stringify(result)}}`;
   }
 
-  #receive(link: ServerLink, line: string): void {
+  #receive(link: ServerInput, line: string): void {
     let message: Message;
     try {
       message = readMessage(line);
@@ -249,17 +248,17 @@ export class StdioBridge implements AsyncDisposable {
     pending.reply.notify(restate(message, { newToken: pending.originalToken }));
   }
 
-  #answerServer(link: ServerLink, message: Message): void {
+  #answerServer(link: ServerInput, message: Message): void {
     const id = idText(message);
     // No capability was offered, so only `ping` may be asked (MCP 2025-11-25, Lifecycle, Capability Negotiation).
     const answer =
       message.value.method === 'ping'
         ? `{"jsonrpc":"2.0","id":${id},"result":{}}`
         : errorText(id, errorCodes.methodNotFound, `the client does not offer ${message.value.method}`);
-    link.input.write(`${answer}\n`);
+    link.writeLine(answer);
   }
 
-  async #initialize(link: ServerLink, signal: AbortSignal): Promise<ServerIdentity> {
+  async #initialize(link: ServerInput, signal: AbortSignal): Promise<ServerIdentity> {
     const params = {
       protocolVersion: newestRevision,
       capabilities: {},
@@ -271,24 +270,22 @@ export class StdioBridge implements AsyncDisposable {
     const { result, error } = await promise;
     if (error !== undefined) throw new Error(`the server refused to be initialized: ${error.message}`);
     const identity = asIdentity(result);
-    link.input.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
+    link.writeLine('{"jsonrpc":"2.0","method":"notifications/initialized"}');
     return identity;
   }
 
   /** Sends a request of the bridge's own. */
-  #ask(link: ServerLink, method: string, params: object, reply: ReplyTo): void {
+  #ask(link: ServerInput, method: string, params: object, reply: ReplyTo): void {
     const id = ++this.#lastId;
     this.#pending.set(id, { session: undefined, reply, originalId: String(id), originalToken: undefined });
-    link.input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
+    link.writeLine(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
   }
 
   #cancel(id: number, reason: string): void {
     this.#pending.delete(id);
     if (this.#state.kind !== 'up') return;
     const params = { requestId: id, reason };
-    this.#state.link.input.write(
-      `${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })}\n`,
-    );
+    this.#state.link.writeLine(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params }));
   }
 
   #isSubscribed(uri: string): boolean {
@@ -330,10 +327,6 @@ export class StdioBridge implements AsyncDisposable {
   }
 }
 
-interface ServerLink {
-  input: Writable;
-}
-
 interface Pending {
   /** Absent for the bridge's own requests. */
   session: Session | undefined;
@@ -345,12 +338,12 @@ interface Pending {
 
 interface UpState {
   kind: 'up';
-  link: ServerLink;
+  link: ServerInput;
   identity: ServerIdentity;
 }
 
 type BridgeState =
-  UpState | { kind: 'starting'; link: ServerLink } | { kind: 'down'; reason: string; final: boolean };
+  UpState | { kind: 'starting'; link: ServerInput } | { kind: 'down'; reason: string; final: boolean };
 
 /** The id of a request, as JSON text. */
 function idText(message: Message): string {
