@@ -184,7 +184,7 @@ export class StdioBridge implements AsyncDisposable {
     const { method, params } = message.value;
     // The bridge is the client that the server knows: it has said that it is initialized, and that it has no roots.
     if (method === 'notifications/initialized' || method === 'notifications/roots/list_changed') return;
-    if (method !== 'notifications/cancelled') return void link.writeLine(onOneLine(message.text));
+    if (method !== 'notifications/cancelled') return link.writeLine(onOneLine(message.text));
 
     for (const [id, pending] of this.#pending) {
       if (pending.session !== session || JSON.parse(pending.originalId) !== params?.['requestId']) continue;
