@@ -88,10 +88,12 @@ test('two hives never own one state directory', async () => {
   await using user = await makeUser();
   await using _hive = await serve(user);
 
-  const second = await user.thv('serve', '--background', '--port', '0');
+  const background = await user.thv('serve', '--background');
+  const foreground = await user.thv('serve', '--port', '0');
 
-  expect(second.code).toBe(3);
-  expect(second.stderr).toMatch(/another hive owns .*\.local\/state\/toolhive/);
+  expect([background.code, foreground.code]).toEqual([3, 3]);
+  expect(background.stderr).toMatch(/another hive owns .*\.local\/state\/toolhive/);
+  expect(foreground.stderr).toMatch(/a hive runs in the foreground already, as process \d+/);
 });
 
 test('a hive in the foreground takes over from one in the background', async () => {

@@ -22,6 +22,11 @@ const core = opened.use(
     runtimes: () => [process.argv[2] === 'memory' ? openMemoryRuntime(memoryServers) : openShellRuntime()],
   }),
 );
-opened.use(await listenOnSocket(createApi(core, { listener: 'socket', stop: () => {} }), core.paths.socket));
+opened.use(
+  await listenOnSocket(
+    createApi(core, { listener: { hive: { pid: process.pid, background: true }, stop: () => {} } }),
+    core.paths.socket,
+  ),
+);
 const everything = opened.move();
 serveParent({ socketPath: core.paths.socket, image }, () => everything.disposeAsync());

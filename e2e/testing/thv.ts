@@ -76,9 +76,8 @@ export async function makeUser({ env: changes = {} }: { env?: NodeJS.ProcessEnv 
       return stdout;
     },
     async hivePid() {
-      const log = await readFile(join(home, '.local/share/toolhive/logs/hive.log'), 'utf8');
-      const started = log.split('\n').findLast((line) => line.includes('"hive runs"')) ?? '{}';
-      return (JSON.parse(started) as { pid: number }).pid;
+      const { text } = await askSocket(socket, 'GET', '/api/v1beta/hive');
+      return (JSON.parse(text) as { pid: number }).pid;
     },
     api: (method, path) => askSocket(socket, method, path),
   };

@@ -20,16 +20,37 @@ export type Colour = 'green' | 'red' | 'yellow' | 'dim' | 'bold';
 
 /** Writes to the process's own streams; colours follow `NO_COLOR`, `FORCE_COLOR` and whether a terminal is there. */
 export function processOut(): Out {
+  let isMidLine = false;
+  const finishLine = (): void => {
+    if (isMidLine) process.stderr.write(eraseLine);
+    isMidLine = false;
+  };
+  const print = (text: string): void => {
+    finishLine();
+    process.stdout.write(text);
+  };
   return {
-    line: (text) => void process.stdout.write(`${text}\n`),
-    json: (value) => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`),
-    table: (header, rows) => void process.stdout.write(formatTable(header, rows)),
-    progress: (message) =>
-      void process.stderr.write(`${styleText('dim', `- ${message}`, { stream: process.stderr })}\n`),
-    note: (text) => void process.stderr.write(`${text}\n`),
+    line: (text) => print(`${text}\n`),
+    json: (value) => print(`${JSON.stringify(value, null, 2)}\n`),
+    table: (header, rows) => print(formatTable(header, rows)),
+    progress: (message) => {
+      const { isTTY, columns } = process.stderr;
+      // On a terminal each step takes the place of the last one; anywhere else every line is kept.
+      const step = `- ${printable(message)}`.slice(0, isTTY ? columns - 1 : undefined);
+      const painted = styleText('dim', step, { stream: process.stderr });
+      process.stderr.write(isTTY ? `${eraseLine}${painted}` : `${painted}\n`);
+      isMidLine = isTTY;
+    },
+    note: (text) => {
+      finishLine();
+      process.stderr.write(`${printable(text)}\n`);
+    },
     paint: (colour, text) => styleText(colour, text, { stream: process.stdout }),
   };
 }
+
+/** To the beginning of the line, and all of it gone (ECMA-48, EL). */
+export const eraseLine = '\r\u001b[2K';
 
 const gap = '   ';
 

@@ -1,6 +1,6 @@
 import { ThvError, messageOf } from '@toolhive/contract/failure';
 import type { FailureKind } from '@toolhive/contract/failure';
-import { printable } from './out.ts';
+import { eraseLine, printable } from './out.ts';
 
 /** The exit codes that programs may tell failures apart by; every other failure is 1. */
 const exitCodes: Partial<Record<FailureKind, number>> = {
@@ -19,7 +19,8 @@ export function exitCodeOf(kind: FailureKind): number {
 /** Prints what went wrong and what to do about it, and gives the exit code. */
 export function reportFailure(thrown: unknown): number {
   const message = printable(messageOf(thrown));
-  process.stderr.write(`Error: ${message}\n`);
+  // A step of something that took time may still stand in the last line of a terminal.
+  process.stderr.write(`${process.stderr.isTTY ? eraseLine : ''}Error: ${message}\n`);
   if (!(thrown instanceof ThvError)) return 1;
   if (thrown.hint !== undefined) process.stderr.write(`Hint: ${printable(thrown.hint)}\n`);
   return exitCodeOf(thrown.kind);

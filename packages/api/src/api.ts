@@ -4,8 +4,10 @@ import { getWorkload, listWorkloads } from '@toolhive/core/describe';
 import { deleteWorkload, logsOf, restartWorkload, statusOf, stopWorkload } from '@toolhive/core/operate';
 import type { Accepted } from '@toolhive/core/operate';
 import { notFound, unsupported } from '@toolhive/contract/failure';
+import type { Operation } from '@toolhive/contract/operation';
 import { openApiDocument } from '@toolhive/contract/openapi';
 import { operations } from '@toolhive/contract/operations';
+import type { HiveProcess } from '@toolhive/contract/system';
 import { Hono } from 'hono';
 import { failureResponse } from './failures.ts';
 import { ownRequestsOnly, securityHeaders, writesAsJsonOnly } from './guards.ts';
@@ -14,13 +16,18 @@ import type { Followed } from './mount.ts';
 
 export interface ApiOptions {
   /** Where it listens: only there are requests answered. */
-  listener: { host: string; port: number } | 'socket';
-  /** Ends the hive. Only asked for over the hive's own socket. */
+  listener: { host: string; port: number } | HiveSocket;
+}
+
+/** The hive's own socket, over which it answers for itself, too. */
+export interface HiveSocket {
+  hive: HiveProcess;
+  /** Ends the hive. */
   stop: () => void;
 }
 
 /** The HTTP API over a core, for one listener. */
-export function createApi(core: Core, { listener, stop }: ApiOptions): Hono {
+export function createApi(core: Core, { listener }: ApiOptions): Hono {
   const app = new Hono();
   app.onError((error) => failureResponse(error, core.log));
   app.use(securityHeaders, ownRequestsOnly(listener), writesAsJsonOnly);
@@ -43,7 +50,10 @@ export function createApi(core: Core, { listener, stop }: ApiOptions): Hono {
   mount(operations.stopWorkload, async ({ params }) => accepted(await stopWorkload(core, params.name)));
   mount(operations.restartWorkload, async ({ params }) => accepted(await restartWorkload(core, params.name)));
   mount(operations.deleteWorkload, async ({ params }) => accepted(await deleteWorkload(core, params.name)));
-  if (listener === 'socket') mount(operations.stopHive, async () => stop());
+  if ('stop' in listener) {
+    mount(operations.getHive, async () => listener.hive);
+    mount(operations.stopHive, async () => listener.stop());
+  }
 
   const document = openApiDocument(core.version);
   app.get('/api/openapi.json', (context) => context.json(document));
@@ -57,8 +67,10 @@ function accepted({ follow }: Accepted): Followed<void> {
 
 /** A path that exists with other methods is told apart from one that does not exist. */
 function unknownRoute(method: string, path: string): Error {
-  const isKnown = Object.values(operations).some((operation) =>
-    pathsOf(operation).some((route) => new RegExp(`^${route.replace(/:\w+/g, '[^/]+')}$`).test(path)),
+  const isKnown = Object.values<Operation>(operations).some(
+    (operation) =>
+      operation.socketOnly !== true &&
+      pathsOf(operation).some((route) => new RegExp(`^${route.replace(/:\w+/g, '[^/]+')}$`).test(path)),
   );
   return isKnown ? unsupported(`${method} is not possible for ${path}`) : notFound(`${path} not found`);
 }

@@ -21,8 +21,8 @@ export const securityHeaders: MiddlewareHandler = async (context, next) => {
  * Answers only requests that name this listener and that no foreign web page made. Loopback is no
  * authentication: every page in the user's browser can reach it.
  */
-export function ownRequestsOnly(listener: { host: string; port: number } | 'socket'): MiddlewareHandler {
-  const isOwnHost = hostRule(listener === 'socket' ? [] : [listener.host]);
+export function ownRequestsOnly(listener: { host: string } | object): MiddlewareHandler {
+  const isOwnHost = hostRule('host' in listener ? [listener.host] : []);
   return async (context, next) => {
     const host = context.req.header('host');
     if (host === undefined || !isOwnHost(host)) {

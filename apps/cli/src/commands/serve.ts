@@ -2,7 +2,7 @@ import { createApi } from '@toolhive/api/api';
 import { listenOnSocket, listenOnTcp } from '@toolhive/api/listen';
 import { openCore } from '@toolhive/core/core';
 import type { Core, CoreOptions } from '@toolhive/core/core';
-import { ThvError } from '@toolhive/contract/failure';
+import { ThvError, conflict, messageOf } from '@toolhive/contract/failure';
 import { waitUntil } from '../wait.ts';
 import type { CommandCall } from '../command.ts';
 import { findHive } from '../hive.ts';
@@ -16,6 +16,10 @@ const takeOverMs = 30_000;
 export async function run({ flags, out, signal }: CommandCall): Promise<void> {
   const isBackground = flags.has('background');
   const log = openLog({ debug: flags.has('debug'), json: isBackground });
+  // No bug in one workload may end the others; what it was stands in the log.
+  process.on('uncaughtException', (error) =>
+    log.error({ err: error, reason: messageOf(error) }, 'uncaught failure'),
+  );
   const ended = new AbortController();
   const stop = (): void => ended.abort();
   signal.addEventListener('abort', stop, { once: true });
@@ -25,11 +29,12 @@ export async function run({ flags, out, signal }: CommandCall): Promise<void> {
   const core = hive.use(
     isBackground ? await openCore(options) : await openOrTakeOver(options, out.note, signal),
   );
-  hive.use(await listenOnSocket(createApi(core, { listener: 'socket', stop }), core.paths.socket));
+  const own = { hive: { pid: process.pid, background: isBackground }, stop };
+  hive.use(await listenOnSocket(createApi(core, { listener: own }), core.paths.socket));
   if (!isBackground) {
     const host = flags.text('host') ?? '127.0.0.1';
     const address = { host, port: flags.number('port') ?? 8080 };
-    const listener = hive.use(await listenOnTcp(createApi(core, { listener: address, stop }), address));
+    const listener = hive.use(await listenOnTcp(createApi(core, { listener: address }), address));
     await announce(core, out.line, `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`);
   }
   log.info({ version, socket: core.paths.socket }, 'hive runs');
@@ -51,6 +56,12 @@ async function openOrTakeOver(
   } catch (error) {
     const other = error instanceof ThvError && error.kind === 'conflict' ? await findHive() : undefined;
     if (other === undefined) throw error;
+    const { pid, background } = await other.getHive({});
+    if (!background) {
+      throw conflict(`a hive runs in the foreground already, as process ${pid}`, {
+        hint: 'use that one, or end it first',
+      });
+    }
     note('taking over from the hive that runs already');
     await other.stopHive({});
     return waitUntil(() => openCore(options).catch(retryOnConflict), {

@@ -28,7 +28,7 @@ export async function openTestApi(changes: Partial<CoreOptions> = {}): Promise<T
   const home = opened.use(await makeHome());
   const core = opened.use(await openTestCore(home, changes));
   const listener = { host: '127.0.0.1', port: 0 };
-  const { port } = opened.use(await listenOnTcp(createApi(core, { listener, stop: () => {} }), listener));
+  const { port } = opened.use(await listenOnTcp(createApi(core, { listener }), listener));
   const everything = opened.move();
   const json = { 'content-type': 'application/json' };
   const send: TestApi['send'] = (method, path, headers, body) => ask(port, method, path, headers, body);

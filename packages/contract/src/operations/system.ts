@@ -27,6 +27,14 @@ export const RuntimeChecks = z
   .meta({ id: 'RuntimeChecks', description: 'What this machine can run servers in.' });
 export type RuntimeChecks = z.infer<typeof RuntimeChecks>;
 
+export const HiveProcess = z
+  .object({
+    pid: z.int().meta({ description: 'Its process id.' }),
+    background: z.boolean().meta({ description: 'A command started it, and nobody looks at it.' }),
+  })
+  .meta({ id: 'HiveProcess', description: 'The process of a hive.' });
+export type HiveProcess = z.infer<typeof HiveProcess>;
+
 export const systemOperations = {
   getHealth: operation({
     method: 'GET',
@@ -58,6 +66,15 @@ export const systemOperations = {
       description: 'Every runtime, whether it is there, and what it cannot enforce.',
       body: RuntimeChecks,
     },
+    failures: [],
+  }),
+  getHive: operation({
+    method: 'GET',
+    path: '/hive',
+    socketOnly: true,
+    tag: 'system',
+    summary: 'Describe the hive that answers',
+    success: { status: 200, description: 'The process of the hive.', body: HiveProcess },
     failures: [],
   }),
   stopHive: operation({
