@@ -1,21 +1,57 @@
-import { rm } from 'node:fs/promises';
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Operation } from '@toolhive/contract/operation';
 import { operations } from '@toolhive/contract/operations';
 import { build } from 'esbuild';
 import type { Plugin } from 'esbuild';
 
-const cli = fileURLToPath(new URL('../apps/cli/', import.meta.url));
+const root = fileURLToPath(new URL('..', import.meta.url));
+const cli = join(root, 'apps/cli/');
 
-/** Bundles `thv`: one entry, and a chunk for each part that most commands do not need. */
+/** Bundles `thv`: one entry, and a chunk for each part that most commands do not need. Does nothing when nothing has changed. */
 export async function buildCli(): Promise<void> {
-  await bundle({ thv: `${cli}src/main.ts` }, `${cli}dist`);
+  const outdir = `${cli}dist`;
+  if (await isCurrent(outdir)) return;
+  // Made beside the old one and put in its place, so that a command that runs meanwhile finds one of both.
+  const fresh = `${outdir}-${process.pid}`;
+  try {
+    const inputs = await bundle({ thv: `${cli}src/main.ts` }, fresh);
+    await writeFile(
+      `${fresh}/${inputsFile}`,
+      JSON.stringify(await timesOf([...inputs, import.meta.filename])),
+    );
+    await rm(outdir, { recursive: true, force: true });
+    await rename(fresh, outdir);
+  } finally {
+    await rm(fresh, { recursive: true, force: true });
+  }
 }
 
-/** Bundles programs into a folder of their own, by the names of their files. */
-export async function bundle(entryPoints: Record<string, string>, outdir: string): Promise<void> {
+/** What a bundle was made of: each file with the time of its last change. */
+const inputsFile = 'inputs.json';
+
+async function isCurrent(outdir: string): Promise<boolean> {
+  const text = await readFile(`${outdir}/${inputsFile}`, 'utf8').catch(() => undefined); // not built yet
+  if (text === undefined) return false;
+  const built = JSON.parse(text) as Record<string, number>; // written above
+  return JSON.stringify(await timesOf(Object.keys(built))) === text;
+}
+
+async function timesOf(paths: readonly string[]): Promise<Record<string, number>> {
+  const times = await Promise.all(
+    paths.map(async (path) => {
+      const stats = await stat(path).catch(() => undefined); // a file that is gone has changed
+      return [path, stats?.mtimeMs ?? 0] as const;
+    }),
+  );
+  return Object.fromEntries(times);
+}
+
+/** Bundles programs into a folder of their own, by the names of their files, and returns the files that they consist of. */
+export async function bundle(entryPoints: Record<string, string>, outdir: string): Promise<string[]> {
   await rm(outdir, { recursive: true, force: true });
-  await build({
+  const { metafile } = await build({
     entryPoints,
     outdir,
     bundle: true,
@@ -32,7 +68,12 @@ export async function bundle(entryPoints: Record<string, string>, outdir: string
       js: "const require = process.getBuiltinModule('node:module').createRequire(import.meta.url);",
     },
     logLevel: 'warning',
+    metafile: true,
+    absWorkingDir: root,
   });
+  return Object.keys(metafile.inputs)
+    .filter((input) => !/^[\w-]+:/.test(input)) // what plugins made up
+    .map((input) => join(root, input));
 }
 
 /**

@@ -211,7 +211,8 @@ export function describeRuntime(
       await expect(rig.runtime.sweep()).resolves.toBeUndefined();
     });
 
-    describe.runIf(isolates)('isolation', () => {
+    if (!isolates) return;
+    describe('isolation', () => {
       let folder: string;
 
       beforeAll(async () => {
