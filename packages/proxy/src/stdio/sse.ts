@@ -1,11 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { readBody } from '../http/body.ts';
 import { EventStream, encodeEvent } from '../http/event-stream.ts';
 import { replyText } from '../http/reply.ts';
-import { readMessage } from '../jsonrpc/message.ts';
-import type { Message } from '../jsonrpc/message.ts';
 import type { StdioBridge } from './bridge.ts';
-import { replyMalformed } from './streamable-http.ts';
+import { readIncoming } from './incoming.ts';
 
 /** Where messages of an event stream are posted to. */
 export const messagesPath = '/messages';
@@ -32,14 +29,7 @@ export function receiveEventMessage(
   if (id === null) return replyText(response, 400, 'the parameter session_id is missing');
   const session = bridge.findSession(id);
   if (session === undefined) return replyText(response, 404, 'there is no such session');
-  readBody(request, (error, text) => {
-    if (error !== undefined) return replyText(response, error.status, error.message, { connection: 'close' });
-    let message: Message;
-    try {
-      message = readMessage(text);
-    } catch (malformed) {
-      return replyMalformed(response, malformed);
-    }
+  readIncoming(request, response, (message) => {
     bridge.accept(session, message, {
       answer: (reply) => session.send(reply),
       notify: (note) => session.send(note),

@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { readBody } from '../http/body.ts';
 import { EventStream, encodeEvent } from '../http/event-stream.ts';
 import { replyJson, replyText } from '../http/reply.ts';
-import { MalformedMessage, errorText, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { StdioBridge } from './bridge.ts';
+import { readIncoming } from './incoming.ts';
 import { Session } from './session.ts';
 import type { ReplyTo } from './session.ts';
 
@@ -33,14 +32,7 @@ function receiveMessage(bridge: StdioBridge, request: IncomingMessage, response:
   if (mediaType === undefined || !/^application\/json\s*(;|$)/i.test(mediaType)) {
     return replyText(response, 415, 'send the message as application/json');
   }
-  readBody(request, (error, text) => {
-    if (error !== undefined) return replyText(response, error.status, error.message, { connection: 'close' });
-    let message: Message;
-    try {
-      message = readMessage(text);
-    } catch (malformed) {
-      return replyMalformed(response, malformed);
-    }
+  readIncoming(request, response, (message) => {
     const session = sessionFor(bridge, message, request, response);
     if (session !== undefined) deliver(bridge, session, message, request, response);
   });
@@ -113,12 +105,6 @@ function endSession(bridge: StdioBridge, request: IncomingMessage, response: Ser
   if (session === undefined) return replyText(response, 404, 'there is no such session');
   bridge.closeSession(session);
   response.writeHead(204).end();
-}
-
-/** Answers a body that is no message, as JSON-RPC wants it: with an id of null. */
-export function replyMalformed(response: ServerResponse, thrown: unknown): void {
-  if (!(thrown instanceof MalformedMessage)) throw thrown;
-  replyJson(response, 400, errorText('null', thrown.code, thrown.message));
 }
 
 const nothing: ReplyTo = { answer: () => {}, notify: () => {} };
