@@ -145,7 +145,7 @@ function optionOf(
   if (preset !== undefined) option.default(preset);
   if (choices !== undefined) option.choices(choices);
   if (hidden === true) option.hideHelp();
-  if (kind === 'list') option.argParser<string[]>((text, earlier = []) => [...earlier, text]);
+  if (kind === 'list') option.argParser((text, earlier: string[] | undefined) => [...(earlier ?? []), text]);
   if (kind === 'number') {
     option.argParser((text) => {
       if (!/^\d{1,9}$/.test(text)) throw invalid(`--${name} takes a number, not ${JSON.stringify(text)}`);

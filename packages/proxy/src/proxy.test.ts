@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { RawSession, openTestProxy, readEvents } from './testing/test-proxy.ts';
 
@@ -319,6 +321,29 @@ describe('a server that speaks HTTP', () => {
 
     expect([before.status, after.status]).toEqual([503, 503]);
     expect(await after.text()).toBe('the server is not running: it exited with code 1\n');
+  });
+
+  test.each([10, 100_000])('gets a body of %i characters unchanged', async (length) => {
+    await using test = await openTestProxy({ transport: 'streamable-http' });
+    await test.connect();
+    const session = await RawSession.open(test.url);
+    const message = 'ä'.repeat(length);
+
+    expect(await session.call('echo', { message })).toBe(message);
+  });
+
+  test('hears nothing of a request whose client went away in the middle', async () => {
+    await using test = await openTestProxy({ transport: 'streamable-http' });
+    await test.connect();
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(test.url).port) });
+    socket.write('POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{"jsonrpc"');
+    await once(socket, 'connect');
+    socket.destroy();
+
+    const session = await RawSession.open(test.url);
+
+    expect(await session.call('echo', { message: 'still here' })).toBe('still here');
+    expect(test.faults).toEqual([]);
   });
 
   test('is protected from foreign hosts and origins', async () => {

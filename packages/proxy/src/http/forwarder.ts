@@ -21,6 +21,9 @@ const notForwarded = new Set([
   'origin', // checked here already; the server would compare it with an address of its own
 ]);
 
+/** A body up to this size is passed on when it is all there, which takes less work than passing on a stream. */
+const maxGatheredBytes = 64 * 1024;
+
 /**
  * Passes requests on to a server that speaks HTTP itself, byte for byte and as they come. It stays when the
  * server goes, and says so to clients.
@@ -52,21 +55,23 @@ export class HttpForwarder implements AsyncDisposable {
       });
       return;
     }
-    const hasBody =
-      request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined;
     const { pool, authority } = this.#state;
-    pool.dispatch(
-      {
+    const dispatch = (body: Dispatcher.DispatchOptions['body']): void => {
+      const options: Dispatcher.DispatchOptions = {
         method: request.method as Dispatcher.HttpMethod, // node:http accepts no others than undici sends
         path: request.url ?? '/',
         headers: forwardedHeaders(request.rawHeaders, authority),
-        body: hasBody ? request : null,
+        body,
         // A call may take as long as it takes, and an event stream is silent for hours.
         headersTimeout: 0,
         bodyTimeout: 0,
-      },
-      new PassThrough(response),
-    );
+      };
+      pool.dispatch(options, new PassThrough(response));
+    };
+    const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+    if (length === undefined) dispatch(coding === undefined ? null : request);
+    else if (Number(length) <= maxGatheredBytes) gather(request, dispatch);
+    else dispatch(request);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -80,6 +85,21 @@ function openPool(address: InstanceAddress): { pool: Pool; authority: string } {
   }
   const authority = `${address.host}:${address.port}`;
   return { pool: new Pool(`http://${authority}`), authority };
+}
+
+/** Calls back with a body that has arrived; never when the client goes away before that. */
+function gather(request: IncomingMessage, done: (body: Buffer) => void): void {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => void chunks.push(chunk));
+  request.on('error', () => {}); // the client went away, and nobody has heard of its request
+  request.on('end', () => {
+    const [first] = chunks;
+    try {
+      done(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
+    } catch (fault) {
+      request.emit('fault', fault); // to the recovery middleware: this runs outside of its call
+    }
+  });
 }
 
 function forwardedHeaders(raw: readonly string[], authority: string): string[] {
