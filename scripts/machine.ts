@@ -9,7 +9,10 @@ interface SystemProgram {
 }
 
 /** What servers need that run as sandboxed processes. */
-export const sandboxPrograms: SystemProgram[] = [{ program: 'bwrap', debian: 'bubblewrap' }];
+export const sandboxPrograms: SystemProgram[] = [
+  { program: 'bwrap', debian: 'bubblewrap' },
+  { program: 'slirp4netns', debian: 'slirp4netns' },
+];
 
 /** What the tests of the container engines need. */
 export const enginePrograms: SystemProgram[] = [

@@ -1,11 +1,10 @@
-import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { Exit } from '../runtime.ts';
 import { type SandboxPlan, descriptors } from './plan.ts';
-import { inheritableDescriptors } from './proc.ts';
+import { spawnSealed } from './spawn.ts';
 
 export interface BubblewrapCall {
   bwrap: string;
@@ -14,39 +13,19 @@ export interface BubblewrapCall {
   speaks: boolean;
 }
 
-/** Starts bubblewrap with a descriptor for each thing that it reads, and without any other that the hive has open. */
+/**
+ * Starts bubblewrap with a descriptor for each thing that it reads. Its empty environment matters: inside,
+ * /proc/1/environ shows what bubblewrap itself was started with.
+ */
 export function spawnBubblewrap({ bwrap, plan, speaks }: BubblewrapCall): ChildProcess {
-  const nothing = openSync('/dev/null', 'r+');
-  try {
-    const stdio: StdioOptions = [speaks ? 'pipe' : 'ignore', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'];
-    stdio[descriptors.channel] = plan.channel ? 'ipc' : nothing;
-    for (const _ of plan.contents) stdio.push('pipe');
-    const inherited = inheritableDescriptors().filter((descriptor) => descriptor >= stdio.length);
-    for (const descriptor of inherited) stdio[descriptor] = nothing;
-    return spawn(bwrap, ['--args', String(descriptors.options), '--', ...plan.command], {
-      env: {}, // inside, /proc/1/environ shows what bubblewrap itself was started with
-      cwd: '/',
-      detached: true, // a Ctrl-C meant for the hive is not for bubblewrap
-      stdio: Array.from(stdio, (entry) => entry ?? 'ignore'),
-    });
-  } finally {
-    closeSync(nothing);
-  }
-}
-
-interface RawExit {
-  code: number | null;
-  signal: NodeJS.Signals | null;
-}
-
-/** Never rejects: a bubblewrap that could not even be started has ended, too. */
-export function exitOf(child: ChildProcess): Promise<RawExit> {
-  const { promise, resolve } = Promise.withResolvers<RawExit>();
-  child.on('exit', (code, signal) => resolve({ code, signal }));
-  child.on('error', () => {
-    if (child.pid === undefined) resolve({ code: null, signal: null });
-  });
-  return promise;
+  const channel = plan.channel ? 'ipc' : undefined;
+  const carried = ['pipe', 'pipe', 'pipe', channel] as const; // in the order of `descriptors`
+  const contents = plan.contents.map(() => 'pipe' as const);
+  return spawnSealed(
+    bwrap,
+    ['--args', String(descriptors.options), '--', ...plan.command],
+    [speaks ? 'pipe' : undefined, 'pipe', 'pipe', ...carried, ...contents],
+  );
 }
 
 /** bubblewrap reports a server that died of a signal the way shells do, as 128 and the signal's number. */

@@ -5,6 +5,13 @@ import { promisify } from 'node:util';
 import { messageOf } from '@toolhive/contract/failure';
 import type { RuntimeLimit, RuntimeReport } from '../runtime.ts';
 import { type CgroupPlaces, findCgroups } from './cgroup.ts';
+import {
+  type NetworkInspection,
+  type NetworkTools,
+  OwnNetwork,
+  findNetwork,
+  networkHint,
+} from './network.ts';
 import { planSandbox } from './plan.ts';
 import { type Binary, findNode, findProgram } from './programs.ts';
 import { Sandbox } from './sandbox.ts';
@@ -17,6 +24,7 @@ export interface Machine {
   bwrapVersion: string;
   prlimit: string | undefined;
   node: Binary | undefined;
+  network: NetworkInspection;
   cgroups: CgroupPlaces;
   /** Whether the kernel's limit on a user's processes counts those of a sandbox alone, and binds. */
   countsProcesses: boolean;
@@ -39,7 +47,10 @@ export async function inspectMachine(env: NodeJS.ProcessEnv, signal: AbortSignal
   }
   const bwrap = await findProgram('bwrap', env);
   if (bwrap === undefined) return { problem: 'bubblewrap is not installed', hint: installHint };
-  const complaint = await tryOut(bwrap, architecture, signal);
+  const [complaint, network] = await Promise.all([
+    tryOut(bwrap, architecture, signal),
+    inspectNetwork(bwrap, architecture, env, signal),
+  ]);
   if (complaint !== undefined) return { problem: complaint, hint: await hintFor(complaint, readSetting) };
   const [bwrapVersion, prlimit, node, cgroups] = await Promise.all([
     versionOf(bwrap),
@@ -48,7 +59,7 @@ export async function inspectMachine(env: NodeJS.ProcessEnv, signal: AbortSignal
     findCgroups(),
   ]);
   const countsProcesses = prlimit !== undefined && !isRoot() && countsByNamespace(release());
-  return { machine: { architecture, bwrap, bwrapVersion, prlimit, node, cgroups, countsProcesses } };
+  return { machine: { architecture, bwrap, bwrapVersion, prlimit, node, network, cgroups, countsProcesses } };
 }
 
 export function reportOn(inspection: Inspection): RuntimeReport {
@@ -76,14 +87,16 @@ async function tryOut(
   bwrap: string,
   architecture: Architecture,
   signal: AbortSignal,
+  tools?: NetworkTools,
 ): Promise<string | undefined> {
+  await using own = tools === undefined ? undefined : new OwnNetwork(tools);
   const said: Buffer[] = [];
   try {
     const plan = await planSandbox({
       architecture,
       command: ['true'],
       env: {},
-      network: 'none',
+      network: own === undefined ? 'none' : 'open',
       mounts: [],
       readOnlyPaths: [],
     });
@@ -92,9 +105,9 @@ async function tryOut(
       bwrap,
       plan,
       speaks: false,
-
       log,
-      beforeStart: nothing,
+      ...(own === undefined ? {} : { inNamespaces: (pid) => own.attach(pid) }),
+      beforeStart: async () => own?.ready(),
       signal,
     });
     const { code } = await sandbox.ended;
@@ -105,7 +118,17 @@ async function tryOut(
   }
 }
 
-const nothing = async () => {};
+async function inspectNetwork(
+  bwrap: string,
+  architecture: Architecture,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<NetworkInspection> {
+  const found = await findNetwork(env);
+  if ('problem' in found) return found;
+  const problem = await tryOut(bwrap, architecture, signal, found.tools);
+  return problem === undefined ? found : { problem, hint: networkHint };
+}
 
 async function versionOf(bwrap: string): Promise<string> {
   const { stdout } = await promisify(execFile)(bwrap, ['--version'], { env: {} });
@@ -158,18 +181,17 @@ function countsByNamespace(kernel: string): boolean {
 
 const isRoot = () => process.getuid?.() === 0;
 
-function limitsOf({ cgroups, prlimit, countsProcesses }: Machine): RuntimeLimit[] {
+const concernsNetwork = 'servers with a network';
+
+function limitsOf({ cgroups, network, prlimit, countsProcesses }: Machine): RuntimeLimit[] {
   const limits: [boolean, string, RuntimeLimit['concerns']?][] = [
-    [
-      true,
-      'with network access a server shares this machine’s network, the services on its loopback addresses included; single hosts are not filtered',
-      'servers with a network',
-    ],
-    [
-      true,
-      'with network access an HTTP server can listen on any address of this machine',
-      'servers with a network',
-    ],
+    'problem' in network
+      ? [true, `servers with a network cannot run here: ${network.problem}; ${network.hint}`, concernsNetwork]
+      : [
+          true,
+          'with network access a server reaches whatever this machine reaches, and what listens on this machine’s own addresses other than loopback; single hosts are not filtered',
+          concernsNetwork,
+        ],
     [
       isRoot(),
       'ToolHive runs as root, and what a server is granted it reads and writes as root',

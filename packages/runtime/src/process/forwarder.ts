@@ -9,7 +9,7 @@ import { unavailable } from '@toolhive/contract/failure';
 import { markOf } from './mark.ts';
 
 /**
- * Runs inside the sandbox as the parent of a server without network: takes a listening socket from the hive, and
+ * Runs inside the sandbox as the parent of a server that speaks HTTP: takes a listening socket from the hive, and
  * passes what arrives on it to the server's own port. Plain JavaScript, as it runs from a file made up on the spot.
  */
 export const forwarderSource = `'use strict';

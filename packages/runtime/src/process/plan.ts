@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
 import { invalid } from '@toolhive/contract/failure';
 import type { CheckedMount } from './mounts.ts';
+import { NAME_SERVER } from './network.ts';
 import type { Binary } from './programs.ts';
 import { seccompFilter } from './seccomp.ts';
 import type { Architecture } from './syscalls.ts';
@@ -21,17 +22,23 @@ export const descriptors = { options: 3, status: 4, release: 5, channel: 6, firs
 export interface SandboxPlan {
   options: string[];
   command: string[];
-  /** What bubblewrap reads from the descriptors from `firstContent` on. */
+  /**
+   * What bubblewrap reads from the descriptors from `firstContent` on. The first is that of a file, which it
+   * reads in the new namespaces and waits for there.
+   */
   contents: Buffer[];
   /** Whether the command is to have a message channel of Node's to the hive. */
   channel: boolean;
 }
 
+/** `open` is a network of the sandbox's own with a way out of it, `host` that of the machine. */
+export type SandboxNetwork = 'none' | 'open' | 'host';
+
 export interface Confinement {
   architecture: Architecture;
   command: readonly string[];
   env: Readonly<Record<string, string>>;
-  network: 'none' | 'open';
+  network: SandboxNetwork;
   mounts: readonly CheckedMount[];
   packageFolder?: string;
   node?: Binary;
@@ -69,10 +76,10 @@ export async function planSandbox(confinement: Confinement): Promise<SandboxPlan
   return { options, command: [...confinement.command], contents, channel: confinement.channel === true };
 }
 
-function isolation(network: Confinement['network']): string[] {
+function isolation(network: SandboxNetwork): string[] {
   return [
     ['--unshare-all'],
-    network === 'open' ? ['--share-net'] : [],
+    network === 'host' ? ['--share-net'] : [],
     ['--unshare-user', '--uid', '65534', '--gid', '65534', '--disable-userns'],
     ['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--hostname', 'toolhive'],
   ].flat();
@@ -108,20 +115,28 @@ const harmlessFiles = [
   'ssl/certs',
   'ssl/openssl.cnf',
 ];
-const resolverFiles = ['gai.conf', 'host.conf', 'hosts', 'nsswitch.conf', 'resolv.conf'];
-
 const accounts = {
   '/etc/passwd': `server:x:65534:65534:server:${inside.home}:/bin/sh\n`,
   '/etc/group': 'server:x:65534:\n',
 };
-const loopbackOnly = { '/etc/hosts': '127.0.0.1 localhost\n' };
+/** How names are resolved in each network: by files of the machine, and by files made up for it. */
+const resolvers: Record<SandboxNetwork, { real: string[]; own: Record<string, string> }> = {
+  none: { real: [], own: { '/etc/hosts': '127.0.0.1 localhost\n' } },
+  open: {
+    real: ['gai.conf', 'host.conf', 'hosts'],
+    own: {
+      '/etc/nsswitch.conf': 'hosts: files dns\n', // the services that the machine may ask besides are out of reach
+      '/etc/resolv.conf': `nameserver ${NAME_SERVER}\n`,
+    },
+  },
+  host: { real: ['gai.conf', 'host.conf', 'hosts', 'nsswitch.conf', 'resolv.conf'], own: {} },
+};
 
-function systemFiles(network: Confinement['network'], descriptorOf: DescriptorOf): string[] {
-  const real = network === 'open' ? [...harmlessFiles, ...resolverFiles] : harmlessFiles;
-  const own = network === 'open' ? accounts : { ...accounts, ...loopbackOnly };
+function systemFiles(network: SandboxNetwork, descriptorOf: DescriptorOf): string[] {
+  const { real, own } = resolvers[network];
   return [
-    ...real.flatMap((file) => ['--ro-bind-try', `/etc/${file}`, `/etc/${file}`]),
-    ...madeUp(own, descriptorOf),
+    ...[...harmlessFiles, ...real].flatMap((file) => ['--ro-bind-try', `/etc/${file}`, `/etc/${file}`]),
+    ...madeUp({ ...accounts, ...own }, descriptorOf),
   ];
 }
 
@@ -197,9 +212,10 @@ function setVariable(name: string, value: string): string[] {
 }
 
 /**
- * On the machine's own network, Unix sockets reach every listener with an abstract address: a desktop's display
- * and message bus among them. So they are for servers without network, or for those that were given a socket.
+ * On the machine's network, Unix sockets reach every listener with an abstract address: a desktop's display and
+ * message bus among them. There they are for servers that were given a socket; a network of one's own has no
+ * such listeners.
  */
 function filterOptions({ architecture, network, mounts }: Confinement) {
-  return { architecture, unixSockets: network === 'none' || mounts.some(({ isSocket }) => isSocket) };
+  return { architecture, unixSockets: network !== 'host' || mounts.some(({ isSocket }) => isSocket) };
 }

@@ -37,6 +37,12 @@ export function isAlive(pid: number): boolean {
   return state !== undefined && state !== 'Z' && state !== 'X';
 }
 
+/** Whether a process in a new user namespace has been told who it is there. */
+export function hasIdentity(pid: number): boolean {
+  // bubblewrap writes the map of groups last.
+  return (read(`/proc/${pid}/gid_map`) ?? '') !== '';
+}
+
 /** The most that this process may raise its own limit on open files to. */
 export function openFilesCeiling(): number {
   const ceiling = /^Max open files\s+\S+\s+(\d+)/m.exec(read('/proc/self/limits') ?? '')?.[1];

@@ -6,8 +6,17 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { aLaunch, describeRuntime, waitFor } from '../testing/conformance.ts';
 import { describeExit } from '../runtime.ts';
+import { isAlive } from './proc.ts';
 import { groupPrefix } from './start.ts';
-import { type ProcessRig, never, openRig, prepareOptions, processesWith, talkTo } from './test-rig.ts';
+import {
+  type ProcessRig,
+  networksOf,
+  never,
+  openRig,
+  prepareOptions,
+  processesWith,
+  talkTo,
+} from './test-rig.ts';
 
 describeRuntime('process', { isolates: true }, async () => ({
   ...(await openRig()),
@@ -31,7 +40,7 @@ describe('the process runtime itself', () => {
   test('says what cannot be enforced', async () => {
     const { limits } = await rig.runtime.check();
 
-    expect(limits.join('\n')).toContain('shares this machine’s network');
+    expect(limits.map(({ text }) => text).join('\n')).toContain('single hosts are not filtered');
   });
 
   test('refuses to run anything where there is no bubblewrap, and says how to get it', async () => {
@@ -145,10 +154,13 @@ describe('the process runtime itself', () => {
     });
     await once(hive.stdout, 'data');
 
+    const networks = networksOf(hive.pid);
     hive.kill('SIGKILL');
     await once(hive, 'exit');
 
+    expect(networks).toHaveLength(1);
     await expect(waitFor(async () => (await processesWith(marker)).length === 0)).resolves.toBe(true);
+    await expect(waitFor(() => !networks.some(isAlive))).resolves.toBe(true);
   });
 
   test('sweeps what an earlier hive left', async () => {
@@ -170,8 +182,8 @@ describe('the process runtime itself', () => {
     const source = await rig.prepared();
     const marker = crypto.randomUUID();
 
-    for (const afterMs of [0, 5, 15, 30]) {
-      const launch = aLaunch(source, { args: ['echo', marker] });
+    for (const afterMs of [0, 5, 10, 15, 20, 25, 30, 40, 60]) {
+      const launch = aLaunch(source, { args: ['echo', marker], network: { kind: 'open' } });
       const starting = rig.runtime.start(launch, AbortSignal.timeout(afterMs));
       await starting.then(
         (faster) => faster[Symbol.asyncDispose](),
@@ -180,6 +192,7 @@ describe('the process runtime itself', () => {
     }
 
     await expect(waitFor(async () => (await processesWith(marker)).length === 0)).resolves.toBe(true);
+    expect(networksOf()).toEqual([]);
   });
 
   test('leaves no control group behind', async () => {
@@ -196,7 +209,12 @@ describe('the process runtime itself', () => {
 /** A hive in a few lines: it starts one server, says so, and waits to be killed. */
 function hiveSource(rig: ProcessRig, source: object, marker: string): string {
   const module = pathToFileURL(join(import.meta.dirname, 'process.ts')).href;
-  const launch = JSON.stringify({ ...aLaunch(rig.source), source, args: ['stubborn', marker] });
+  const launch = JSON.stringify({
+    ...aLaunch(rig.source),
+    source,
+    args: ['stubborn', marker],
+    network: { kind: 'open' },
+  });
   return `
     const { openProcessRuntime } = await import(${JSON.stringify(module)});
     const runtime = openProcessRuntime(${JSON.stringify({ ...rig.options, log: undefined })});

@@ -60,6 +60,7 @@ class ProcessRuntime implements Runtime {
       launch,
       installed,
       place: this.#options,
+      ...(this.#options.log === undefined ? {} : { log: this.#options.log }),
       signal,
     });
     this.#options.log?.('sandbox started', { workload: launch.workload, pid: instance.id });

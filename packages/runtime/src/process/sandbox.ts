@@ -3,19 +3,18 @@ import { Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
 import { cancelled, unavailable } from '@toolhive/contract/failure';
 import type { Exit } from '../runtime.ts';
-import {
-  type BubblewrapCall,
-  Complaints,
-  StatusReader,
-  exitFrom,
-  exitOf,
-  spawnBubblewrap,
-} from './bubblewrap.ts';
+import { type BubblewrapCall, Complaints, StatusReader, exitFrom, spawnBubblewrap } from './bubblewrap.ts';
 import { descriptors } from './plan.ts';
 import { childrenOf, isAlive, waitUntil } from './proc.ts';
+import { exitOf } from './spawn.ts';
 
 export interface SandboxOptions extends BubblewrapCall {
   log: (chunk: Buffer) => void;
+  /**
+   * Called with the sandbox's first process while that is in the user namespace that owns all its others; later
+   * bubblewrap goes into one of its own, from which nothing can be configured.
+   */
+  inNamespaces?: (pid: number) => Promise<void>;
   /** Called with the sandbox's first process before anything runs in it. */
   beforeStart: (pid: number) => Promise<void>;
   signal: AbortSignal;
@@ -90,13 +89,16 @@ export class Sandbox implements AsyncDisposable {
     await this.ended;
   }
 
-  async #setUp({ plan, beforeStart }: SandboxOptions): Promise<void> {
+  async #setUp({ plan, inNamespaces, beforeStart }: SandboxOptions): Promise<void> {
     this.#feed(descriptors.options, Buffer.from(plan.options.map((option) => `${option}\0`).join('')));
-    plan.contents.forEach((content, index) => this.#feed(descriptors.firstContent + index, content));
+    const [held, ...contents] = plan.contents;
+    contents.forEach((content, index) => this.#feed(descriptors.firstContent + 1 + index, content));
     const init = await Promise.race([this.#status.childPid, this.ended]);
     if (typeof init !== 'number') throw new SetupFailed();
     this.#init = init;
-    await beforeStart(init);
+    if (inNamespaces !== undefined) await this.#unlessItEnds(inNamespaces(init));
+    if (held !== undefined) this.#feed(descriptors.firstContent, held);
+    await this.#unlessItEnds(beforeStart(init));
     this.#feed(descriptors.release, Buffer.from('\n'));
     const started = () => this.#hasEnded() || childrenOf(init).length > 0;
     if (!(await waitUntil(started, { timeoutMs: SETUP_TIMEOUT_MS }))) throw new SetupFailed();
@@ -117,6 +119,18 @@ export class Sandbox implements AsyncDisposable {
     if (init !== undefined) await waitUntil(() => !isAlive(init), { timeoutMs: CLEARED_TIMEOUT_MS });
     await Promise.allSettled([this.#status.ended, ...logs.map((stream) => finished(stream))]);
     return signal === null ? exitFrom(code) : { code: null, signal };
+  }
+
+  async #unlessItEnds(step: Promise<void>): Promise<void> {
+    const ended = this.ended.then(() => {
+      throw new SetupFailed();
+    });
+    try {
+      await Promise.race([step, ended]);
+    } catch (error) {
+      if (isAlive(this.init)) throw error;
+      throw new SetupFailed('', { cause: error }); // whatever failed did so for want of a process
+    }
   }
 
   #hasEnded(): boolean {

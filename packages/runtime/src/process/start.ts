@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import { conflict, invalid, unavailable, unsupported } from '@toolhive/contract/failure';
+import { invalid, unavailable, unsupported } from '@toolhive/contract/failure';
 import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
 import { Cgroup } from './cgroup.ts';
 import type { Machine } from './check.ts';
@@ -9,7 +7,8 @@ import { Door, type SocketPlace, forwarderOptions, forwarderShare, forwarderSour
 import { ProcessInstance } from './instance.ts';
 import { markOf } from './mark.ts';
 import { checkMounts } from './mounts.ts';
-import { type SandboxPlan, inside, planSandbox } from './plan.ts';
+import { type NetworkTools, OwnNetwork, networkShare } from './network.ts';
+import { type SandboxNetwork, type SandboxPlan, inside, planSandbox } from './plan.ts';
 import { openFilesCeiling } from './proc.ts';
 import type { Binary } from './programs.ts';
 import { Sandbox } from './sandbox.ts';
@@ -21,6 +20,7 @@ export interface Start {
   launch: Launch;
   installed: InstalledPackage;
   place: SocketPlace;
+  log?: (message: string, fields?: object) => void;
   signal: AbortSignal;
 }
 
@@ -29,21 +29,26 @@ export async function startInstance(start: Start): Promise<Instance> {
   const { machine, launch, place, signal } = start;
   const network = networkOf(launch);
   const speaks = launch.transport.kind === 'stdio';
-  const forwarded = launch.transport.kind === 'http' && network === 'none';
-  const plan = await planLaunch(start, network, forwarded);
-  if (launch.transport.kind === 'http' && !forwarded) await requireFreePort(launch.transport.targetPort);
+  const tools = network === 'open' ? requireNetwork(machine) : undefined;
+  const plan = await planLaunch(start, network);
 
   await using undo = new AsyncDisposableStack();
-  const door = forwarded ? undo.use(await Door.open(place)) : undefined;
-  const limits = forwarded ? withForwarder(launch.limits) : launch.limits;
+  const door = speaks ? undefined : undo.use(await Door.open(place));
+  const limits = groupLimits(launch, network);
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.hiveId), limits));
+  const own = tools === undefined ? undefined : undo.use(new OwnNetwork(tools));
   const sandbox = undo.use(
     await Sandbox.start({
       bwrap: machine.bwrap,
       plan,
       speaks,
       log: launch.log,
-      beforeStart: (pid) => cgroup.add(pid),
+      ...(own === undefined ? {} : { inNamespaces: (pid) => own.attach(pid) }),
+      beforeStart: async (pid) => {
+        // What a server makes slirp4netns use, the server uses.
+        for (const member of [pid, own?.pid]) if (member !== undefined) await cgroup.add(member);
+        await own?.ready();
+      },
       signal,
     }),
   );
@@ -51,14 +56,16 @@ export async function startInstance(start: Start): Promise<Instance> {
 
   const resources = undo.move();
   const watched = watch(sandbox, machine, launch.limits);
+  const connection = own === undefined ? undefined : watchNetwork(sandbox, own, start);
   const exited = sandbox.ended.then(async (exit): Promise<Exit> => {
     const reason =
       watched.reason() ??
-      ((await diedOfMemory(exit, cgroup)) ? tooMuchMemory(launch.limits.memoryBytes) : undefined);
+      ((await diedOfMemory(exit, cgroup)) ? tooMuchMemory(launch.limits.memoryBytes) : undefined) ??
+      connection?.reason();
     await resources.disposeAsync();
     return reason === undefined ? exit : { ...exit, reason };
   });
-  return new ProcessInstance({ sandbox, speaks, exited, address: addressOf(launch, door) });
+  return new ProcessInstance({ sandbox, speaks, exited, address: addressOf(door) });
 }
 
 /** Names of control groups, by which a later hive recognises those that this one left. */
@@ -66,7 +73,7 @@ export const groupPrefix = (hiveId: string) => `toolhive-${markOf(hiveId)}-`;
 
 const groupName = (hiveId: string) => `${groupPrefix(hiveId)}${randomUUID().slice(0, 8)}`;
 
-function networkOf({ network, privileged }: Launch): 'none' | 'open' {
+function networkOf({ network, privileged }: Launch): SandboxNetwork {
   if (privileged) {
     throw unsupported('a sandboxed process cannot run privileged', {
       hint: 'turn `privileged` off in the permission profile, or run the workload with a container engine',
@@ -80,16 +87,16 @@ function networkOf({ network, privileged }: Launch): 'none' | 'open' {
 }
 
 /** What the two network modes mean that every container engine has. */
-const modes: Record<string, 'none' | 'open' | undefined> = { none: 'none', host: 'open' };
+const modes: Record<string, SandboxNetwork | undefined> = { none: 'none', host: 'host' };
 
 const describeMode = (network: LaunchNetwork) => (network.kind === 'mode' ? network.mode : network.kind);
 
 async function planLaunch(
   { machine, launch, installed }: Start,
-  network: 'none' | 'open',
-  forwarded: boolean,
+  network: SandboxNetwork,
 ): Promise<SandboxPlan> {
   const { install, folder } = installed;
+  const forwarded = launch.transport.kind === 'http';
   const needsNode = install.command === 'node' || forwarded;
   const node = needsNode ? requireNode(machine) : undefined;
   const { transport } = launch;
@@ -101,11 +108,11 @@ async function planLaunch(
   return planSandbox({
     architecture: machine.architecture,
     command: [
-      ...limited(machine, forwarded ? withForwarder(launch.limits) : launch.limits),
-      ...(forwarded && transport.kind === 'http' ? behindForwarder(transport.targetPort) : []),
+      ...limited(machine, serverLimits(launch)),
+      ...(transport.kind === 'http' ? behindForwarder(transport.targetPort) : []),
       ...server,
     ],
-    env: { ...launch.env, ...(transport.kind === 'http' ? { MCP_HOST: '127.0.0.1' } : {}) },
+    env: { ...launch.env, ...(forwarded ? { MCP_HOST: '127.0.0.1' } : {}) },
     network,
     mounts: await checkMounts(launch.mounts),
     packageFolder: folder,
@@ -114,6 +121,12 @@ async function planLaunch(
     channel: forwarded,
     ...(node === undefined ? {} : { node }),
   });
+}
+
+/** Never the machine's network instead: whoever wants that asks for it. */
+function requireNetwork({ network }: Machine): NetworkTools {
+  if ('tools' in network) return network.tools;
+  throw unavailable(`a server with a network cannot run here: ${network.problem}`, { hint: network.hint });
 }
 
 function requireNode({ node }: Machine): Binary {
@@ -149,30 +162,34 @@ function limited(
   ];
 }
 
-const withForwarder = (limits: ResourceLimits): ResourceLimits => ({
+/** What runs inside may use this much: the server, and the forwarder in front of it. */
+const serverLimits = ({ limits, transport }: Launch) =>
+  transport.kind === 'http' ? plus(limits, forwarderShare) : limits;
+
+/** What runs for the sandbox may use this much, whether it runs inside or not. */
+const groupLimits = (launch: Launch, network: SandboxNetwork) =>
+  network === 'open' ? plus(serverLimits(launch), networkShare) : serverLimits(launch);
+
+const plus = (limits: ResourceLimits, share: Pick<ResourceLimits, 'memoryBytes' | 'processes'>) => ({
   ...limits,
-  memoryBytes: limits.memoryBytes + forwarderShare.memoryBytes,
-  processes: limits.processes + forwarderShare.processes,
+  memoryBytes: limits.memoryBytes + share.memoryBytes,
+  processes: limits.processes + share.processes,
 });
 
-/** A server with the machine's network finds its port taken only when it is up, and then says so in its own words. */
-async function requireFreePort(port: number): Promise<void> {
-  const probe = createServer().listen({ host: '127.0.0.1', port, exclusive: true });
-  try {
-    await once(probe, 'listening');
-  } catch (error) {
-    const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-    const message = taken ? `port ${port} is in use` : `a server cannot listen on port ${port}`;
-    throw conflict(message, { hint: 'choose another target port', cause: error });
-  } finally {
-    probe.close();
-  }
-}
+const addressOf = (door: Door | undefined) =>
+  door === undefined ? undefined : { kind: 'socket' as const, path: door.path };
 
-function addressOf({ transport }: Launch, door: Door | undefined) {
-  if (transport.kind === 'stdio') return undefined;
-  if (door !== undefined) return { kind: 'socket' as const, path: door.path };
-  return { kind: 'tcp' as const, host: '127.0.0.1', port: transport.targetPort };
+/** A server that lost its network would wait for it for ever: it ends instead, and can be started again. */
+function watchNetwork(sandbox: Sandbox, network: OwnNetwork, { launch, log }: Start) {
+  let reason: string | undefined;
+  const onLoss = () => {
+    reason = 'lost its network';
+    log?.('slirp4netns ended', { workload: launch.workload, said: network.said });
+    sandbox.kill();
+  };
+  const first = Promise.race([sandbox.ended.then(() => 'sandbox'), network.ended.then(() => 'network')]);
+  void first.then((which) => (which === 'network' ? onLoss() : undefined));
+  return { reason: () => reason };
 }
 
 /** Watches what the kernel does not limit here. */

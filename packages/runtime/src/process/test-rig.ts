@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { type NpmRegistry, openNpmRegistry } from '../testing/npm-registry.ts';
 import { Conversation } from '../testing/talk.ts';
 import type { Instance, Launch, Runtime } from '../runtime.ts';
 import type { ServerSource } from '../source.ts';
+import { childrenOf } from './proc.ts';
 import { type ProcessRuntimeOptions, openProcessRuntime } from './process.ts';
 
 const testServers = join(import.meta.dirname, '../../../test-servers');
@@ -73,4 +75,11 @@ export async function processesWith(text: string): Promise<number[]> {
     pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
   );
   return pids.filter((pid, index) => pid !== process.pid && lines[index]?.includes(text));
+}
+
+/** The processes that give servers of a hive their networks. */
+export function networksOf(hive = process.pid): number[] {
+  return childrenOf(hive).filter((pid) =>
+    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('slirp4netns'),
+  );
 }

@@ -1,0 +1,231 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, openSync } from 'node:fs';
+import { access } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { unavailable } from '@toolhive/contract/failure';
+import { hasIdentity, waitUntil } from './proc.ts';
+import { findProgram } from './programs.ts';
+import { exitOf, spawnSealed } from './spawn.ts';
+
+/** The programs that give a sandbox a network of its own. */
+export interface NetworkTools {
+  slirp4netns: string;
+  nsenter: string;
+  ip: string;
+}
+
+/** What gives a sandbox a network of its own, or else why nothing does and what to do about it. */
+export type NetworkInspection = { tools: NetworkTools } | { problem: string; hint: string };
+
+/** Looks for the programs and the device; whether they work, only a sandbox can tell. */
+export async function findNetwork(env: NodeJS.ProcessEnv): Promise<NetworkInspection> {
+  // Users of Debian have no folder for administrators on their PATH, and `ip` works for them nevertheless.
+  const widely = { PATH: `${env.PATH ?? ''}:/usr/bin:/bin:/usr/sbin:/sbin` };
+  const [slirp4netns, nsenter, ip] = await Promise.all([
+    findProgram('slirp4netns', env),
+    findProgram('nsenter', widely),
+    findProgram('ip', widely),
+  ]);
+  if (slirp4netns === undefined) return missing('slirp4netns', 'slirp4netns');
+  if (nsenter === undefined) return missing('nsenter', 'util-linux');
+  if (ip === undefined) return missing('ip', 'iproute2');
+  return (await problemWith(TUN)) ?? { tools: { slirp4netns, nsenter, ip } };
+}
+
+/** What a person can do instead of repairing the network. */
+const otherwise = 'or run the server without network: --permission-profile none';
+
+const missing = (program: string, packageName: string) => ({
+  problem: `${program} is not installed`,
+  hint: `install it with: apt install ${packageName} (Debian, Ubuntu), dnf install ${packageName} (Fedora), pacman -S ${packageName} (Arch); ${otherwise}`,
+});
+
+const TUN = '/dev/net/tun';
+
+async function problemWith(device: string): Promise<{ problem: string; hint: string } | undefined> {
+  try {
+    await access(device, constants.R_OK | constants.W_OK);
+    return undefined;
+  } catch (error) {
+    const exists = !(error instanceof Error && 'code' in error && error.code === 'ENOENT');
+    return exists
+      ? {
+          problem: `${device} cannot be opened`,
+          hint: `allow it with: sudo chmod 0666 ${device}; ${otherwise}`,
+        }
+      : {
+          problem: `${device} does not exist`,
+          hint: `load its driver with: sudo modprobe tun; in a container, start that with --device ${device}; ${otherwise}`,
+        };
+  }
+}
+
+/** What to do when everything is there and it does not work all the same. */
+export const networkHint = `a container or a security policy may forbid it: allow ${TUN} and user namespaces; ${otherwise}`;
+
+/** Where a sandbox asks for names; slirp4netns passes that on to the machine's own resolver, and nothing else. */
+export const NAME_SERVER = '10.0.2.3';
+
+/** What slirp4netns uses of the sandbox's limits. */
+export const networkShare = { memoryBytes: 32 * 1024 * 1024, processes: 4 };
+
+const IDENTITY_TIMEOUT_MS = 10_000;
+const READY_TIMEOUT_MS = 10_000;
+
+/** Which descriptor of slirp4netns is what, from the third on. */
+const descriptors = { ready: 3, exit: 4, user: 5, network: 6 };
+
+const options = [
+  '--configure',
+  '--mtu=65520',
+  '--disable-host-loopback',
+  '--enable-sandbox',
+  '--enable-seccomp',
+  `--ready-fd=${descriptors.ready}`,
+  `--exit-fd=${descriptors.exit}`, // closed by the kernel when the hive ends, however that happens
+  '--netns-type=path',
+  `/proc/self/fd/${descriptors.network}`,
+  'tap0',
+];
+
+/**
+ * A sandbox's own network: slirp4netns dials for it what the machine reaches, its loopback addresses excepted.
+ * Disposing of it ends slirp4netns and waits until it is gone.
+ */
+export class OwnNetwork implements AsyncDisposable {
+  readonly #tools: NetworkTools;
+  #slirp: ChildProcess | undefined;
+  #ended: Promise<unknown> = Promise.resolve();
+  #output = new Output();
+  #fence: ChildProcess | undefined;
+  #fenced: Promise<{ code: number | null }> | undefined;
+  #disposed = false;
+
+  constructor(tools: NetworkTools) {
+    this.#tools = tools;
+  }
+
+  /**
+   * Starts setting up the network of a sandbox whose first process is still in the user namespace that owns
+   * it. slirp4netns runs in that namespace, too: of a hive that is root it has none of the powers.
+   */
+  async attach(pid: number): Promise<void> {
+    // Until then root inside is nobody, and could configure nothing.
+    if (!(await waitUntil(() => hasIdentity(pid), { timeoutMs: IDENTITY_TIMEOUT_MS }))) {
+      throw unavailable('the sandbox got no user namespace in time');
+    }
+    if (this.#disposed) return;
+    const user = openSync(`/proc/${pid}/ns/user`, 'r');
+    try {
+      const network = openSync(`/proc/${pid}/ns/net`, 'r');
+      try {
+        this.#start(user, network);
+      } finally {
+        closeSync(network);
+      }
+    } finally {
+      closeSync(user);
+    }
+  }
+
+  /** The process that a server's traffic passes through. */
+  get pid(): number | undefined {
+    return this.#slirp?.pid;
+  }
+
+  /** What slirp4netns said, for a log. */
+  get said(): string {
+    return this.#output.text;
+  }
+
+  /** Settles when slirp4netns has ended; never rejects. */
+  get ended(): Promise<unknown> {
+    return this.#ended;
+  }
+
+  /** Returns when the network can be used; throws if it cannot be set up. */
+  async ready(): Promise<void> {
+    const timeout = new AbortController();
+    const late = delay(READY_TIMEOUT_MS, 'late', { signal: timeout.signal }).catch(() => undefined);
+    const answered = once(streamOf(this.#slirp, descriptors.ready), 'data').then(
+      () => 'ready',
+      () => 'ended',
+    );
+    const both = Promise.all([answered, this.#fenced]).then(([answer, fence]) =>
+      fence?.code === 0 ? answer : 'ended',
+    );
+    const outcome = await Promise.race([both, this.#ended.then(() => 'ended'), late]);
+    timeout.abort();
+    if (outcome === 'ready') return;
+    const why = outcome === 'late' ? 'it took too long' : this.#output.complaint();
+    throw unavailable(`the network of the sandbox could not be set up: ${why}`, { hint: networkHint });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed = true;
+    this.#slirp?.kill('SIGKILL');
+    this.#fence?.kill('SIGKILL');
+    await Promise.all([this.#ended, this.#fenced]);
+    for (const stream of this.#slirp?.stdio ?? []) stream?.destroy();
+  }
+
+  #start(user: number, network: number): void {
+    const { nsenter, slirp4netns, ip } = this.#tools;
+    const enterUser = [`--user=/proc/self/fd/${descriptors.user}`, '--preserve-credentials'];
+    this.#slirp = spawnSealed(
+      nsenter,
+      [...enterUser, slirp4netns, ...options],
+      [undefined, 'pipe', 'pipe', 'pipe', 'pipe', user, network],
+    );
+    this.#ended = exitOf(this.#slirp);
+    // A socket that is bound to the device looks for a loopback address behind it, where slirp4netns would dial
+    // that of the machine: for such a search the way ends here. Ordinary dials find the server's own loopback first.
+    this.#fence = spawnSealed(
+      nsenter,
+      [
+        ...enterUser,
+        `--net=/proc/self/fd/${descriptors.network}`,
+        ip,
+        'route',
+        'add',
+        'blackhole',
+        '127.0.0.0/8',
+      ],
+      [undefined, undefined, 'pipe', undefined, undefined, user, network],
+    );
+    this.#fenced = exitOf(this.#fence);
+    for (const stream of [this.#slirp.stdout, this.#slirp.stderr, this.#fence.stderr]) {
+      this.#output.take(stream);
+    }
+    for (const stream of this.#slirp.stdio) stream?.on('error', () => {}); // it has ended, which its exit tells
+  }
+}
+
+function streamOf(child: ChildProcess | undefined, descriptor: number): Readable {
+  const stream = child?.stdio[descriptor];
+  if (stream !== null && stream !== undefined && 'read' in stream) return stream;
+  throw unavailable('slirp4netns could not be started');
+}
+
+const OUTPUT_LIMIT = 4096;
+
+/** What slirp4netns tells, as far as anybody wants to know. */
+class Output {
+  text = '';
+
+  take(stream: Readable | null): void {
+    stream?.on('data', (chunk: Buffer) => {
+      if (this.text.length < OUTPUT_LIMIT) this.text += chunk.toString().slice(0, OUTPUT_LIMIT);
+    });
+  }
+
+  /** The lines that are about what went wrong. */
+  complaint(): string {
+    const lines = this.text.split('\n').filter((line) => line !== '' && !chatter.test(line));
+    return lines.length === 0 ? 'slirp4netns ended' : lines.join('; ');
+  }
+}
+
+const chatter = /^(WARNING|\*|Starting|sent |received |seccomp: The)/;
