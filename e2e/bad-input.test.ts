@@ -1,6 +1,6 @@
-import { symlink } from 'node:fs/promises';
+import { readdir, symlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { proves } from './promises.ts';
@@ -92,6 +92,40 @@ describe('a mistake at the command line', () => {
   });
 });
 
+describe('an installation', () => {
+  test('without a network says what cannot be reached, and leaves nothing', async () => {
+    proves('bad.unknown-source');
+    const { port, close } = await occupyPort();
+    await close();
+    await using user = await makeUser({
+      env: { npm_config_registry: `http://127.0.0.1:${port}/`, npm_config_fetch_retries: '0' },
+    });
+
+    const { code, stderr } = await user.thv('run', testServer);
+
+    expect(code).toBe(5);
+    expect(stderr).toMatch(/^Error: .*cannot reach/m);
+    expect(await user.mustThv('list', '--all')).toBe('There are no workloads.\n');
+  });
+
+  test('that is given up with Ctrl-C leaves nothing', async () => {
+    const registry = await occupyPort(); // accepts, and never answers
+    await using user = await makeUser({ env: { npm_config_registry: `http://127.0.0.1:${registry.port}/` } });
+    const running = user.start('run', `${testServer}@1.0.0`);
+    await until(() => running.stderr().includes('installing'));
+
+    running.child.kill('SIGINT');
+    const code = await running.ended;
+    await until(async () => !(await processesWith(user.home)).some(({ command }) => command.includes('npm')));
+    await registry.close();
+
+    expect(code).toBe(130);
+    expect(await user.mustThv('list', '--all')).toBe('There are no workloads.\n');
+    const installed = await readdir(join(user.home, '.cache/toolhive/packages'), { recursive: true });
+    expect(installed.filter((path) => path.includes('toolhive-test-servers'))).toEqual([]);
+  });
+});
+
 describe('a server with bad manners', () => {
   let user: User;
 
@@ -159,5 +193,12 @@ async function occupyPort(wanted = 0): Promise<{ port: number; close: () => Prom
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(wanted, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo; // it listens on TCP
-  return { port, close: () => new Promise((resolve) => server.close(() => resolve())) };
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => sockets.add(socket));
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      for (const socket of sockets) socket.destroy();
+      server.close(() => resolve());
+    });
+  return { port, close };
 }

@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
@@ -24,7 +25,9 @@ export interface User extends AsyncDisposable {
   home: string;
   env: NodeJS.ProcessEnv;
   thv(...words: string[]): Promise<Outcome>;
-  /** The same, for what has to succeed. */
+  /** Starts a command and does not wait for it. */
+  start(...words: string[]): { child: ChildProcess; stderr: () => string; ended: Promise<number | null> };
+  /** The same as `thv`, for what has to succeed. */
   mustThv(...words: string[]): Promise<string>;
   /** The process id of the hive that runs now. */
   hivePid(): Promise<number>;
@@ -70,6 +73,16 @@ export async function makeUser({ env: changes = {} }: { env?: NodeJS.ProcessEnv 
     home,
     env,
     thv: (...words) => runThv(words, env),
+    start(...words) {
+      const child = spawn(process.execPath, [thvScript, ...words], {
+        env,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      let stderr = '';
+      child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+      const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+      return { child, stderr: () => stderr, ended };
+    },
     async mustThv(...words) {
       const { code, stdout, stderr } = await runThv(words, env);
       if (code !== 0) throw new Error(`thv ${words.join(' ')} ended with ${code}: ${stderr}`);
