@@ -137,6 +137,10 @@ export const promises = {
   },
   'run.docker': { source: 'issue: main job', text: 'The same workload runs in a container.' },
   'run.sandbox.files': { source: 'spec 6', text: 'A server reads nothing that it was not granted.' },
+  'run.sandbox.loopback': {
+    source: 'architecture, trust boundary',
+    text: 'A sandboxed server with a network reaches neither the hive nor the proxies of others.',
+  },
   'run.mounts': {
     source: 'spec 3',
     text: 'Volumes are shared as HOST:CONTAINER, with :ro for reading only.',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { proves } from './promises.ts';
 import { connectTo, officialClients } from './testing/mcp.ts';
-import { makeUser, testServer } from './testing/thv.ts';
+import { makeUser, serve, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
 let user: User;
@@ -76,4 +76,21 @@ test('answers nothing to foreign hosts and origins at the port of a workload', a
   const own = await fetch(new URL('/health', url));
 
   expect([foreign.status, own.status]).toEqual([403, 200]);
+});
+
+test('lets no server with a network reach the hive or the proxies of others', async () => {
+  proves('run.sandbox.loopback');
+  const other = new URL(await run('neighbour'));
+  await using hiveUser = await makeUser();
+  await using hive = await serve(hiveUser);
+  await using client = await connectTo(
+    await run('curious', '--proxy-mode', 'streamable-http', '--permission-profile', 'network'),
+  );
+
+  const targets = [other, new URL(hive.base)].flatMap(({ port }) =>
+    ['127.0.0.1', 'localhost', '10.0.2.2'].map((host) => ({ host, port })),
+  );
+  const dialled = await Promise.all(targets.map((target) => client.call('dial', { ...target, ms: 1000 })));
+
+  expect(dialled.map(({ failed }) => failed)).toEqual(targets.map(() => true));
 });
