@@ -39,7 +39,7 @@ export interface User extends AsyncDisposable {
 export const testServer = 'npx://toolhive-test-servers';
 
 /** A folder that npm fills once for all tests; the servers in it never change. */
-const sharedCache = join(tmpdir(), `thv-e2e-npm-cache-${process.getuid?.() ?? 0}`);
+const sharedCache = join(root, '.cache/npm');
 
 /** The settings that reach the public registries from this machine, for the few tests that are about those. */
 export function publicRegistries(): NodeJS.ProcessEnv {

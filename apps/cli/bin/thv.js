@@ -3,16 +3,17 @@
 // Node's own modules are loaded only where they are needed: this file is part of the time of every command.
 const [major] = process.versions.node.split('.');
 if (Number(major) < 24) {
-  const [{ spawnSync }, { createRequire }, { fileURLToPath }] = await Promise.all([
+  const [{ spawn }, { createRequire }, { fileURLToPath }] = await Promise.all([
     import('node:child_process'),
     import('node:module'),
     import('node:url'),
   ]);
   const node = createRequire(import.meta.url).resolve('node/bin/node');
-  const { status } = spawnSync(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
-    stdio: 'inherit',
-  });
-  process.exitCode = status ?? 1;
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  // Ctrl-C reaches both of them by itself; what is sent to this one alone is passed on.
+  process.on('SIGINT', () => {});
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code) => (process.exitCode = code ?? 1));
 } else {
   const { existsSync } = process.getBuiltinModule('node:fs');
   const bundle = new URL('../dist/thv.js', import.meta.url);
