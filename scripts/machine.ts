@@ -12,6 +12,7 @@ interface SystemProgram {
 export const sandboxPrograms: SystemProgram[] = [
   { program: 'bwrap', debian: 'bubblewrap' },
   { program: 'slirp4netns', debian: 'slirp4netns' },
+  { program: 'ip', debian: 'iproute2' },
 ];
 
 /** What the tests of the container engines need. */

@@ -82,8 +82,8 @@ export type LaunchTransport =
   | { kind: 'http'; targetPort: number };
 
 /**
- * `none`: no network at all. `open`: whatever the machine reaches. `mode`: a network mode or a network that
- * the container engine knows.
+ * `none`: no network at all. `open`: whatever the machine reaches, except what listens on its loopback. `mode`:
+ * a network mode or a network that the container engine knows; `host` shares the machine's own.
  */
 export type LaunchNetwork = { kind: 'none' } | { kind: 'open' } | { kind: 'mode'; mode: string };
 
