@@ -24,7 +24,7 @@ export const enginePrograms: SystemProgram[] = [
 /** Where system programs are, whether the PATH of a plain user names these folders or not. */
 const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/sbin'];
 
-export function isInstalled(program: string): boolean {
+function isInstalled(program: string): boolean {
   return folders.some((folder) => existsSync(join(folder, program)));
 }
 
@@ -35,7 +35,7 @@ export function installMissing(programs: readonly SystemProgram[]): SystemProgra
   const packages = missing.map(({ debian }) => debian);
   process.stderr.write(`installing ${packages.join(', ')} with apt-get\n`);
   aptGet('update');
-  aptGet('install', '--yes', '--no-install-recommends', ...packages);
+  aptGet('install', '--yes', ...packages);
   return missing.filter(({ program }) => !isInstalled(program));
 }
 

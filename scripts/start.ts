@@ -1,9 +1,8 @@
 // Builds what is needed and runs the hive in the foreground: `npm start -- --host H --port N`.
 import { buildCli } from './build.ts';
-import { enginePrograms, installMissing, isInstalled, sandboxPrograms } from './machine.ts';
+import { installMissing, sandboxPrograms } from './machine.ts';
 
-const hasEngine = enginePrograms.some(({ program }) => isInstalled(program));
-if (process.platform === 'linux' && !hasEngine) installMissing(sandboxPrograms);
+if (process.platform === 'linux') installMissing(sandboxPrograms);
 await buildCli();
 
 // The bundle runs in this very process, so that whoever ends `npm start` ends the hive; it starts others by
