@@ -24,7 +24,7 @@ export const enginePrograms: SystemProgram[] = [
 /** Where system programs are, whether the PATH of a plain user names these folders or not. */
 const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/sbin'];
 
-function isInstalled(program: string): boolean {
+export function isInstalled(program: string): boolean {
   return folders.some((folder) => existsSync(join(folder, program)));
 }
 
