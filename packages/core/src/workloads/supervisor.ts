@@ -172,14 +172,13 @@ export class Supervisor implements AsyncDisposable {
     let proxy: WorkloadProxy | undefined;
     try {
       for (let attempt = 1; ; attempt++) {
-        let workedMs = 0;
         try {
           proxy ??= await this.#openProxy(serverLog);
-          workedMs = await this.#runOnce(proxy, serverLog, signal);
+          await this.#runOnce(proxy, serverLog, signal);
           return;
         } catch (error) {
           if (signal.aborted) return;
-          workedMs = error instanceof ServerEnded ? error.workedMs : 0;
+          const workedMs = error instanceof ServerEnded ? error.workedMs : 0;
           if (workedMs > this.#options.timing.settledMs) attempt = 1;
           const goesOn = this.#hasWorked || attempt < this.#options.timing.firstAttempts;
           await this.#failed(error, goesOn ? this.#backoffMs(attempt) : undefined);
@@ -211,7 +210,7 @@ export class Supervisor implements AsyncDisposable {
   }
 
   /** Runs one instance until it ends by itself, which throws, or the signal ends it. */
-  async #runOnce(proxy: WorkloadProxy, serverLog: ServerLog, signal: AbortSignal): Promise<number> {
+  async #runOnce(proxy: WorkloadProxy, serverLog: ServerLog, signal: AbortSignal): Promise<void> {
     const { runtime, timing } = this.#options;
     const launch = launchOf(this.#runConfig, (chunk) => serverLog.write(chunk));
     const source = await runtime.prepare(launch.source, {
@@ -224,6 +223,7 @@ export class Supervisor implements AsyncDisposable {
     const startedMs = performance.now();
     const instance = await runtime.start({ ...launch, source }, signal);
     const over = new AbortController();
+    let end = 'it is being stopped';
     try {
       this.#report('waiting for its first answer');
       const deadline = AbortSignal.timeout(timing.startMs);
@@ -241,10 +241,12 @@ export class Supervisor implements AsyncDisposable {
         'workload runs',
       );
       await Promise.race([this.#endOf(instance, startedMs), untilAborted(signal)]);
-      return performance.now() - startedMs;
+    } catch (error) {
+      end = this.#reasonOf(error);
+      throw error;
     } finally {
       over.abort();
-      proxy.disconnect('it is being stopped', false);
+      proxy.disconnect(end, false);
       await instance.stop(timing.stopMs);
     }
   }
