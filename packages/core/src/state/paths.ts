@@ -8,9 +8,16 @@ export interface StatePaths {
   state: string;
   data: string;
   cache: string;
+  settings: string;
   runConfigs: string;
+  groups: string;
   statuses: string;
   logs: string;
+  /** Encrypted; the name is the one that the original gave its own file. */
+  secrets: string;
+  /** What of the files of client applications is ours. */
+  clientEntries: string;
+  events: string;
   /** Wiped whenever a hive starts. */
   temp: string;
   /** The Unix socket that the CLI talks to. */
@@ -34,9 +41,14 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     state,
     data,
     cache: join(base.cache, 'toolhive'),
+    settings: join(config, 'config.yaml'),
     runConfigs: join(state, 'runconfigs'),
+    groups: join(state, 'groups'),
     statuses: join(data, 'statuses'),
     logs: join(data, 'logs'),
+    secrets: join(data, 'secrets_encrypted'),
+    clientEntries: join(state, 'client-entries.json'),
+    events: join(state, 'events.db'),
     temp: join(state, 'tmp'),
     socket: socketPath(state, platform),
     lock: join(state, 'hive.lock'),

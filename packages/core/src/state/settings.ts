@@ -1,0 +1,83 @@
+import { rename } from 'node:fs/promises';
+import { conflict, messageOf } from '@toolhive/contract/failure';
+import { parseDocument } from 'yaml';
+import type { Document } from 'yaml';
+import * as z from 'zod';
+import { readIfThere, writeWhole } from './files.ts';
+
+/** What a person can set for the whole hive. Other keys belong to other versions and pass through untouched. */
+const Settings = z.looseObject({
+  secrets: z
+    .looseObject({ provider_type: z.string().optional(), setup_completed: z.boolean().optional() })
+    .nullish(),
+  clients: z.looseObject({ registered_clients: z.array(z.string()).nullish() }).nullish(),
+  registry_url: z.string().nullish(),
+  local_registry_path: z.string().nullish(),
+  allow_private_registry_ip: z.boolean().nullish(),
+  default_group_migration: z.boolean().nullish(),
+});
+export type Settings = z.infer<typeof Settings>;
+
+/** One change: where in the file, and what to put there; `undefined` takes the key out. */
+export type SettingChange = readonly [path: readonly string[], value: unknown];
+
+/**
+ * `config.yaml`. Reading costs nothing; every change reads the file anew and keeps the comments, the order and
+ * the keys that others put into it.
+ */
+export class SettingsFile {
+  readonly #path: string;
+  #settings: Settings;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  private constructor(path: string, settings: Settings) {
+    this.#path = path;
+    this.#settings = settings;
+  }
+
+  /** A file that cannot be read is set aside, and `report` is told; the hive goes on with its defaults. */
+  static async open(path: string, report: (why: string, setAside: string) => void): Promise<SettingsFile> {
+    try {
+      return new SettingsFile(path, (await read(path)).settings);
+    } catch (error) {
+      const setAside = `${path}.set-aside`;
+      await rename(path, setAside);
+      report(messageOf(error), setAside);
+      return new SettingsFile(path, {});
+    }
+  }
+
+  get current(): Settings {
+    return this.#settings;
+  }
+
+  /** Changes several keys at once or none of them. Throws `conflict` when somebody broke the file meanwhile. */
+  async change(...changes: readonly SettingChange[]): Promise<void> {
+    const done = this.#turn.then(() => this.#change(changes));
+    this.#turn = done.catch(() => {}); // the caller is told; the next one is not concerned
+    await done;
+  }
+
+  async #change(changes: readonly SettingChange[]): Promise<void> {
+    const { document } = await read(this.#path).catch((cause: unknown) => {
+      throw conflict(`${this.#path} cannot be read: ${messageOf(cause)}`, { hint: 'mend it first', cause });
+    });
+    for (const [path, value] of changes) {
+      if (value === undefined) document.deleteIn(path);
+      else document.setIn(path, value);
+    }
+    const settings = Settings.parse(document.toJS() ?? {});
+    await writeWhole(this.#path, document.toString());
+    this.#settings = settings;
+  }
+}
+
+async function read(path: string): Promise<{ document: Document; settings: Settings }> {
+  const document = parseDocument((await readIfThere(path)) ?? '');
+  const [error] = document.errors;
+  if (error !== undefined) throw error;
+  const parsed = Settings.safeParse(document.toJS() ?? {});
+  if (parsed.success) return { document, settings: parsed.data };
+  const [issue] = parsed.error.issues;
+  throw new Error(`${issue?.path.join('.') || 'the file'}: ${issue?.message ?? 'not a mapping'}`);
+}
