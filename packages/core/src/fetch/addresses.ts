@@ -1,0 +1,76 @@
+import { BlockList, isIP } from 'node:net';
+
+/**
+ * The special-purpose addresses of IANA's registries, and what they are. `private` ones can be allowed; nobody has
+ * a server at the others.
+ */
+export const specialAddresses: readonly [subnet: string, kind: 'private' | 'never', what: string][] = [
+  ['0.0.0.0/8', 'never', 'an unspecified address'],
+  ['10.0.0.0/8', 'private', 'a private address'],
+  ['100.64.0.0/10', 'private', 'an address inside a carrier network'],
+  ['127.0.0.0/8', 'private', 'a loopback address'],
+  ['169.254.0.0/16', 'private', 'a link-local address'],
+  ['172.16.0.0/12', 'private', 'a private address'],
+  ['192.0.0.0/24', 'private', 'a protocol address'],
+  ['192.0.2.0/24', 'never', 'a documentation address'],
+  ['192.88.99.0/24', 'private', 'a relay address'],
+  ['192.168.0.0/16', 'private', 'a private address'],
+  ['198.18.0.0/15', 'private', 'a benchmarking address'],
+  ['198.51.100.0/24', 'never', 'a documentation address'],
+  ['203.0.113.0/24', 'never', 'a documentation address'],
+  ['224.0.0.0/4', 'never', 'a multicast address'],
+  ['240.0.0.0/4', 'never', 'a reserved address'],
+  ['::/128', 'never', 'an unspecified address'],
+  ['::1/128', 'private', 'a loopback address'],
+  ['64:ff9b:1::/48', 'private', 'a local translation address'],
+  ['2001::/23', 'private', 'a protocol address'],
+  ['2001:db8::/32', 'never', 'a documentation address'],
+  ['3fff::/20', 'never', 'a documentation address'],
+  ['fc00::/7', 'private', 'a unique local address'],
+  ['fe80::/10', 'private', 'a link-local address'],
+  ['fec0::/10', 'private', 'a site-local address'],
+  ['ff00::/8', 'never', 'a multicast address'],
+];
+
+/** What speaks against connecting to an IP address, as words that follow "is"; undefined when nothing does. */
+export function refusalOf(address: string, allowPrivate: boolean): string | undefined {
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+  if (isIP(address) === 0) return 'no address';
+  const inner = family === 'ipv6' ? embeddedAddress(wordsOf(address)) : undefined;
+  if (inner !== undefined) return refusalOf(inner, allowPrivate);
+
+  const special = specialLists.find(({ list }) => list.check(address, family));
+  if (special !== undefined) return allowPrivate && special.kind === 'private' ? undefined : special.what;
+  return family === 'ipv4' || globalUnicast.check(address, 'ipv6') ? undefined : 'a reserved address';
+}
+
+const specialLists = specialAddresses.map(([subnet, kind, what]) => ({ list: listOf(subnet), kind, what }));
+const globalUnicast = listOf('2000::/3');
+
+function listOf(subnet: string): BlockList {
+  const [address = '', bits] = subnet.split('/');
+  const list = new BlockList();
+  list.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  return list;
+}
+
+/** The IPv4 address that an IPv6 address leads to: mapped, through NAT64 (RFC 6052) or through 6to4 (RFC 3056). */
+function embeddedAddress(words: readonly number[]): string | undefined {
+  const starts = (...prefix: number[]): boolean => prefix.every((word, at) => words[at] === word);
+  if (starts(0, 0, 0, 0, 0, 0xffff) || starts(0x64, 0xff9b, 0, 0, 0, 0)) return dotted(words[6], words[7]);
+  return starts(0x2002) ? dotted(words[1], words[2]) : undefined;
+}
+
+function dotted(high = 0, low = 0): string {
+  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+}
+
+/** The eight words of an IPv6 address. The URL parser knows every way to write one. */
+function wordsOf(address: string): number[] {
+  const [withoutZone = ''] = address.split('%');
+  const [head = '', tail] = new URL(`http://[${withoutZone}]`).hostname.slice(1, -1).split('::');
+  const parse = (part: string): number[] =>
+    part === '' ? [] : part.split(':').map((word) => Number.parseInt(word, 16));
+  const [before, after] = [parse(head), parse(tail ?? '')];
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
+}

@@ -1,0 +1,232 @@
+import { lookup as systemLookup } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
+import { isIP } from 'node:net';
+import type { LookupFunction } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import {
+  ThvError,
+  cancelled,
+  forbidden,
+  invalid,
+  messageOf,
+  notFound,
+  timedOut,
+  tooLarge,
+  unavailable,
+} from '@toolhive/contract/failure';
+import { Agent, buildConnector, request as send } from 'undici';
+import type { Dispatcher } from 'undici';
+import { refusalOf } from './addresses.ts';
+import { parseJson } from './json.ts';
+
+export interface GuardedRequest {
+  method?: 'GET' | 'POST';
+  headers?: Record<string, string>;
+  body?: string;
+  /** Private addresses and plain `http` are fine. */
+  allowPrivate?: boolean;
+  /** How much may come back, before and after decompression. */
+  maxBytes?: number;
+  /** For everything together: names, redirects, the whole body. */
+  timeoutMs?: number;
+  signal?: AbortSignal;
+  /** Resolves names, in tests. */
+  lookup?: Lookup;
+  /** Whom to trust, in tests. */
+  ca?: string;
+}
+
+export type Lookup = (
+  host: string,
+  options: { all: true },
+  done: (error: Error | null, addresses: LookupAddress[]) => void,
+) => void;
+
+export interface GuardedResponse {
+  status: number;
+  /** Where the answer came from, after redirects. */
+  url: string;
+  headers: Dispatcher.ResponseData['headers'];
+  text: string;
+}
+
+export const defaultLimits = { maxBytes: 1024 * 1024, timeoutMs: 30_000, maxDepth: 64 };
+const maxRedirects = 5;
+const maxHeaderBytes = 16 * 1024;
+
+/**
+ * Fetches an address that somebody else named. Every connection, also of a redirect, is checked when it is dialled,
+ * with the very address it goes to, so that no name can lead to the inside of this machine or its network. Proxies
+ * of the environment are left aside: behind one, nobody could check that. Every failure is a `ThvError`, and none
+ * tells what a server answered.
+ */
+export async function guardedFetch(address: string, request: GuardedRequest = {}): Promise<GuardedResponse> {
+  const { timeoutMs = defaultLimits.timeoutMs, signal } = request;
+  const limit = AbortSignal.timeout(timeoutMs);
+  const either = signal === undefined ? limit : AbortSignal.any([limit, signal]);
+  let url = checkUrl(address, request);
+  let { headers = {} } = request;
+  try {
+    for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+      const answer = await fetchOnce(url, { ...request, headers, signal: either });
+      if (typeof answer === 'object') return answer;
+      const next = checkUrl(answer, request, url);
+      if (next.origin !== url.origin) headers = keepOnly(headers, 'accept');
+      url = next;
+    }
+  } catch (error) {
+    if (signal?.aborted) throw cancelled(`${nameOf(url)} is no longer wanted`);
+    if (limit.aborted) throw timedOut(`${nameOf(url)} took longer than ${timeoutMs / 1000} seconds`);
+    if (error instanceof ThvError) throw error;
+    throw unavailable(`${nameOf(url)} cannot be read: ${codeOf(error)}`, { cause: error });
+  }
+  throw unavailable(`${nameOf(new URL(address))} redirects more than ${maxRedirects} times`);
+}
+
+/** Fetches JSON. An answer that is neither that nor "not modified" is a failure. */
+export async function fetchJson(
+  address: string,
+  request: GuardedRequest & { maxDepth?: number } = {},
+): Promise<Omit<GuardedResponse, 'text'> & { body: unknown }> {
+  const headers = { accept: 'application/json', ...request.headers };
+  const { text, ...answer } = await guardedFetch(address, { ...request, headers });
+  const name = nameOf(new URL(answer.url));
+  if (answer.status === 304) return { ...answer, body: undefined };
+  if (answer.status === 404 || answer.status === 410) throw notFound(`${name} is not there`);
+  if (answer.status !== 200) throw unavailable(`${name} answered with status ${answer.status}`);
+  return {
+    ...answer,
+    body: parseJson(text, name, { maxDepth: request.maxDepth ?? defaultLimits.maxDepth }),
+  };
+}
+
+/** One request on a connection of its own: a kept one could have been dialled under other rules. */
+async function fetchOnce(url: URL, request: GuardedRequest): Promise<GuardedResponse | string> {
+  const { method = 'GET', body, signal, maxBytes = defaultLimits.maxBytes } = request;
+  const agent = new Agent({ connect: guardedConnect(request), maxHeaderSize: maxHeaderBytes });
+  try {
+    const response = await send(url, {
+      dispatcher: agent,
+      method,
+      headers: { 'accept-encoding': 'gzip, br', ...request.headers },
+      ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const { statusCode: status, headers } = response;
+    response.body.on('error', () => {}); // whoever reads it is told; nobody may
+    const location = status >= 301 && status <= 308 && status !== 304 ? headers['location'] : undefined;
+    if (typeof location === 'string') {
+      if (method === 'POST') throw unavailable(`${nameOf(url)} redirects what was sent to it`);
+      return location;
+    }
+    const text = await readText(response, maxBytes, nameOf(url), signal);
+    return { status, url: url.href, headers, text };
+  } finally {
+    await agent.destroy();
+  }
+}
+
+/** Checks an address before anything is done with it; `from` is the one that redirects there. */
+function checkUrl(address: string, { allowPrivate = false }: GuardedRequest, from?: URL): URL {
+  const url = URL.parse(address, from?.href);
+  if (url === null) throw invalid(`${JSON.stringify(address.slice(0, 200))} is not an address`);
+  if (url.username !== '' || url.password !== '') {
+    throw invalid(`the address of ${url.host} has a user name or a password in it`);
+  }
+  if (url.protocol === 'https:') return url;
+  if (url.protocol !== 'http:') throw invalid(`${nameOf(url)} is neither https nor http`);
+  if (from?.protocol === 'https:') throw forbidden(`${nameOf(from)} redirects to plain http`);
+  if (!allowPrivate) throw forbidden(`${nameOf(url)} is not https`);
+  return url;
+}
+
+/** Dials only what is allowed. Names go through `lookup`; an address that is written out does not, so it is checked here. */
+function guardedConnect({
+  allowPrivate = false,
+  lookup = systemLookup,
+  ca,
+}: GuardedRequest): Agent.Options['connect'] {
+  const guardedLookup: LookupFunction = (host, { all }, done) => {
+    lookup(host, { all: true }, (error, addresses) => {
+      const found = error ?? refuseAny(host, addresses) ?? noneOf(host, addresses);
+      const [first] = addresses ?? [];
+      if (found !== undefined || first === undefined) done(found ?? null, []);
+      else if (all === true) done(null, addresses);
+      else done(null, first.address, first.family);
+    });
+  };
+  const dial = buildConnector({ lookup: guardedLookup, allowH2: false, ...(ca === undefined ? {} : { ca }) });
+  return (options, done) => {
+    const literal = options.hostname.replace(/^\[|\]$/g, '');
+    const refused = isIP(literal) === 0 ? undefined : refuseAny(literal, [{ address: literal, family: 0 }]);
+    if (refused === undefined) dial(options, done);
+    else done(refused, null);
+  };
+
+  /** One bad address is enough: a name that leads inside as well as outside means no good. */
+  function refuseAny(host: string, addresses: LookupAddress[]): ThvError | undefined {
+    for (const { address } of addresses) {
+      const what = refusalOf(address, allowPrivate);
+      if (what !== undefined) return forbidden(`${host} is ${what}`);
+    }
+    return undefined;
+  }
+
+  function noneOf(host: string, addresses: LookupAddress[]): ThvError | undefined {
+    return addresses.length === 0 ? unavailable(`${host} has no address`) : undefined;
+  }
+}
+
+const decoders = new Map([
+  ['identity', () => new PassThrough()],
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+]);
+
+async function readText(
+  { headers, body }: Dispatcher.ResponseData,
+  maxBytes: number,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const decoder = decoders.get(String(headers['content-encoding'] ?? 'identity').toLowerCase());
+  if (decoder === undefined) throw unavailable(`${name} is compressed in a way that is not understood`);
+  const chunks: Buffer[] = [];
+  await pipeline(body, bounded, decoder(), bounded, collect, { signal });
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+  } catch (cause) {
+    throw unavailable(`${name} is not UTF-8`, { cause });
+  }
+
+  async function* bounded(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    let bytes = 0;
+    for await (const chunk of source) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw tooLarge(`${name} is larger than ${maxBytes} bytes`);
+      yield chunk;
+    }
+  }
+
+  async function collect(source: AsyncIterable<Buffer>): Promise<void> {
+    for await (const chunk of source) chunks.push(chunk);
+  }
+}
+
+function keepOnly(headers: Record<string, string>, kept: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() === kept));
+}
+
+/** An address for a message: without the query, which may hold what is nobody else's business. */
+function nameOf({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`;
+}
+
+function codeOf(error: unknown): string {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? code : messageOf(error);
+}
