@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { openApiDocument } from '@toolhive/contract/openapi';
 import { RunConfig } from '@toolhive/contract/run-config';
-import { Registry } from '@toolhive/contract/registry';
+import { registryJsonSchema } from '@toolhive/contract/registry';
 import { format, resolveConfig } from 'prettier';
 import * as z from 'zod';
 import cli from '../apps/cli/package.json' with { type: 'json' };
@@ -11,7 +11,7 @@ import cli from '../apps/cli/package.json' with { type: 'json' };
 const generated: Record<string, () => object> = {
   'packages/contract/generated/openapi.json': () => openApiDocument(`v${cli.version}`),
   'packages/contract/generated/run-config.schema.json': () => z.toJSONSchema(RunConfig, { io: 'input' }),
-  'packages/contract/generated/registry.schema.json': () => z.toJSONSchema(Registry, { io: 'input' }),
+  'packages/contract/generated/registry.schema.json': registryJsonSchema,
 };
 
 /** The generated files that differ from what their definitions make, a sentence each. */
