@@ -21,6 +21,12 @@ export const enginePrograms: SystemProgram[] = [
   { program: 'podman', debian: 'podman' },
 ];
 
+/** What the tests of the keyring need. */
+export const keyringPrograms: SystemProgram[] = [
+  { program: 'gnome-keyring-daemon', debian: 'gnome-keyring' },
+  { program: 'dbus-run-session', debian: 'dbus' },
+];
+
 /** Where system programs are, whether the PATH of a plain user names these folders or not. */
 const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/sbin'];
 

@@ -2,13 +2,16 @@
 import { readFile, rm } from 'node:fs/promises';
 import { buildCli } from './build.ts';
 import { checks } from './check.ts';
-import { enginePrograms, installMissing, sandboxPrograms } from './machine.ts';
+import { enginePrograms, installMissing, keyringPrograms, sandboxPrograms } from './machine.ts';
 import { run } from './run.ts';
 
 const report = new URL('../test-results/vitest.json', import.meta.url).pathname;
 const onlyVitest = process.argv.slice(2);
 
-const missing = process.platform === 'linux' ? installMissing([...sandboxPrograms, ...enginePrograms]) : [];
+const missing =
+  process.platform === 'linux'
+    ? installMissing([...sandboxPrograms, ...enginePrograms, ...keyringPrograms])
+    : [];
 for (const { program, debian } of missing) {
   process.stderr.write(
     `\n!!! ${program} is not installed (Debian: ${debian}); every test that needs it is skipped\n\n`,

@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path';
 
 /**
  * Writes a whole file or nothing: into a temporary file beside it, synced, then renamed over it. Readers see
- * the old text or the new one, also after a crash. Only the owner may read it.
+ * the old content or the new one, also after a crash. Only the owner may read it.
  */
-export async function writeWhole(path: string, text: string): Promise<void> {
+export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
   const temporary = join(dirname(path), `.${randomBytes(6).toString('hex')}.tmp`);
   await mkdir(dirname(path), { recursive: true, mode: 0o750 });
   try {
-    await writeSynced(temporary, text);
+    await writeSynced(temporary, content);
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
@@ -19,9 +19,9 @@ export async function writeWhole(path: string, text: string): Promise<void> {
   await syncDirectory(dirname(path));
 }
 
-async function writeSynced(path: string, text: string): Promise<void> {
+async function writeSynced(path: string, content: string | Uint8Array): Promise<void> {
   await using file = await open(path, 'wx', 0o600);
-  await file.writeFile(text);
+  await file.writeFile(content);
   await file.sync();
 }
 

@@ -1,0 +1,329 @@
+import { randomUUID } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { ThvError, conflict, invalid, messageOf, tooLarge, unavailable } from '@toolhive/contract/failure';
+import type { SecretKey } from '@toolhive/contract/secrets';
+import { readIfThere, writeWhole } from '../state/files.ts';
+import type { Keyring } from './keyring.ts';
+import { isNoOriginal, originalKeyringUser, originalPassword, readOriginal } from './original-file.ts';
+import type { SecretsProvider } from './provider.ts';
+import {
+  buildSealed,
+  defaultCost,
+  lockByKeyring,
+  lockByPassphrase,
+  looksSealed,
+  newFile,
+  newKeyringKey,
+  openRecord,
+  openRecords,
+  parseSealed,
+  sealRecord,
+  unlock,
+} from './sealed-file.ts';
+import type { DataKey, Lock, ScryptCost, SealedFile } from './sealed-file.ts';
+import { Turns } from './turns.ts';
+
+export interface EncryptedOptions {
+  path: string;
+  /** Has the passphrase in `TOOLHIVE_SECRETS_PASSWORD`, or the file that holds it in `…_PASSWORD_FILE`. */
+  env: NodeJS.ProcessEnv;
+  keyring: Keyring;
+  cost?: ScryptCost;
+}
+
+/** What a setup found, or did. */
+export type SetupOutcome = 'created' | 'imported' | 'kept' | 'password changed';
+
+const maxFileBytes = 32 * 1024 * 1024;
+
+/**
+ * Secrets in an encrypted file. Its data key is wrapped by a key in the keyring of the system, by a passphrase, or
+ * by both: then the keyring opens it without anybody typing, and the passphrase still does when the keyring is
+ * lost. The file is read anew for everything, so that one that was damaged or put back meanwhile is noticed, and
+ * never overwritten.
+ */
+export class EncryptedSecrets implements SecretsProvider {
+  readonly type = 'encrypted';
+  readonly #options: EncryptedOptions;
+  readonly #turns = new Turns();
+  /** Of the file that was opened last. */
+  #known: { id: string; dataKey: DataKey } | undefined;
+
+  constructor(options: EncryptedOptions) {
+    this.#options = options;
+  }
+
+  /** Can nothing be read before somebody gives the passphrase, or mends the file? */
+  isLocked(): Promise<boolean> {
+    return this.#turns.run(async () => {
+      try {
+        await this.#open();
+        return false;
+      } catch (error) {
+        if (error instanceof ThvError) return true; // whoever reads something is told why
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * Makes the file if there is none, takes over the original's, or opens the one that is there. A password is
+   * honoured: it opens a locked file or throws `invalid`, and it becomes the passphrase of one that is open.
+   * Everything is written and read once, so that what could fail later fails now.
+   */
+  setup(password?: string): Promise<SetupOutcome> {
+    return this.#turns.run(async () => {
+      const found = await this.#find();
+      if (found.kind !== 'ours') {
+        await this.#begin(found, password, noWayToOpen);
+        return found.kind === 'nothing' ? 'created' : 'imported';
+      }
+      const opened = await this.#unlock(found.file, password);
+      const passphrase = await this.#passphraseLock(opened, password);
+      const locks = present(await this.#keyringLock(opened), passphrase.lock);
+      await this.#write({ ...opened, locks });
+      await this.#open();
+      return passphrase.isNew ? 'password changed' : 'kept';
+    });
+  }
+
+  get(name: string): Promise<string | undefined> {
+    return this.#turns.run(async () => {
+      const opened = await this.#open();
+      return opened && valueIn(opened, name);
+    });
+  }
+
+  list(): Promise<SecretKey[]> {
+    return this.#turns.run(async () => {
+      const names = (await this.#open())?.records.keys() ?? [];
+      return [...names].toSorted().map((key) => ({ key }));
+    });
+  }
+
+  set(name: string, value: string): Promise<void> {
+    return this.#turns.run(async () => {
+      const opened = (await this.#open()) ?? (await this.#begin({ kind: 'nothing' }, undefined, locked));
+      opened.records.set(name, sealRecord(name, value, opened.id, opened.dataKey));
+      await this.#write(opened);
+    });
+  }
+
+  delete(name: string): Promise<boolean> {
+    return this.#turns.run(async () => {
+      const opened = await this.#open();
+      if (opened?.records.delete(name) !== true) return false;
+      await this.#write(opened);
+      return true;
+    });
+  }
+
+  /** Undefined when there is no file, which holds nothing; the first change makes one. */
+  async #open(): Promise<OpenFile | undefined> {
+    const found = await this.#find();
+    if (found.kind === 'nothing') return undefined;
+    return found.kind === 'ours' ? this.#unlock(found.file) : this.#begin(found, undefined, locked);
+  }
+
+  async #find(): Promise<Found> {
+    const { path } = this.#options;
+    const bytes = await readBounded(path);
+    if (bytes === undefined || bytes.length === 0) return { kind: 'nothing' }; // the original leaves empty files
+    if (!looksSealed(bytes)) {
+      if (isNoOriginal(bytes)) throw damaged(path);
+      return { kind: 'original', bytes };
+    }
+    const file = await parseSealed(bytes);
+    if (file === undefined) throw damaged(path);
+    return { kind: 'ours', file };
+  }
+
+  /**
+   * Makes the first file of ours, with what the original's holds; that one is replaced when ours is known to open.
+   * Without any way to open it again: `fail`.
+   */
+  async #begin(
+    found: Exclude<Found, { kind: 'ours' }>,
+    given: string | undefined,
+    fail: () => ThvError,
+  ): Promise<OpenFile> {
+    const { password, entries } =
+      found.kind === 'nothing'
+        ? { password: given ?? (await this.#passwordFromEnvironment()), entries: [] }
+        : await this.#readOriginal(found.bytes, given);
+    const { id, dataKey } = newFile();
+    const passphrase = await this.#passphraseLock({ id, dataKey, locks: [] }, password);
+    const locks = present(await this.#keyringLock({ id, dataKey, locks: [] }), passphrase.lock);
+    if (locks.length === 0) throw fail();
+
+    const records = new Map(entries.map(([name, value]) => [name, sealRecord(name, value, id, dataKey)]));
+    const file = { id, locks, dataKey, records };
+    await this.#prove(await buildSealed(file, records.values(), dataKey), entries, password);
+    await this.#write(file);
+    this.#known = { id, dataKey };
+    return file;
+  }
+
+  /** Opens what is about to be written as a later hive will, and compares what is in it. */
+  async #prove(bytes: Buffer, entries: readonly Entry[], password: string | undefined): Promise<void> {
+    const file = await parseSealed(bytes);
+    const opened = file && (await this.#unlock(file, password));
+    const isThere = ([name, value]: Entry): boolean =>
+      opened !== undefined && valueIn(opened, name) === value;
+    if (opened?.records.size === entries.length && entries.every(isThere)) return;
+    throw unavailable('the encrypted file could not be made: what was written could not be read again');
+  }
+
+  async #readOriginal(
+    bytes: Buffer,
+    given: string | undefined,
+  ): Promise<{ password: string; entries: Entry[] }> {
+    const { path, keyring } = this.#options;
+    if (given !== undefined) {
+      const entries = readOriginal(bytes, given);
+      if (entries === undefined) throw wrongPassword(path, 'the original ToolHive had');
+      return { password: given, entries };
+    }
+    const kept = await keyring.get(originalKeyringUser);
+    const candidates = [kept && originalPassword(kept), await this.#passwordFromEnvironment()];
+    for (const password of candidates) {
+      const entries = password && readOriginal(bytes, password);
+      if (password && entries) return { password, entries };
+    }
+    throw locked();
+  }
+
+  async #unlock(file: SealedFile, given?: string): Promise<OpenFile> {
+    const { path } = this.#options;
+    const dataKey =
+      this.#known?.id === file.id ? this.#known.dataKey : await this.#dataKeyBehind(file, given);
+    const records = await openRecords(file, dataKey);
+    if (records === undefined) throw damaged(path);
+    this.#known = { id: file.id, dataKey };
+    return { id: file.id, locks: file.locks, dataKey, records };
+  }
+
+  async #dataKeyBehind({ id, locks }: SealedFile, given: string | undefined): Promise<DataKey> {
+    const { path, keyring } = this.#options;
+    for (const lock of locks) {
+      const secrets =
+        lock.by === 'keyring'
+          ? [await keyring.get(lock.user)]
+          : [await this.#passwordFromEnvironment(), given];
+      for (const secret of new Set(secrets)) {
+        const dataKey = secret === undefined ? undefined : await unlock(lock, secret, id);
+        if (dataKey !== undefined) return dataKey;
+      }
+    }
+    if (given !== undefined && locks.some(({ by }) => by === 'passphrase'))
+      throw wrongPassword(path, 'the secrets were set up with');
+    throw locked();
+  }
+
+  /** The lock that a passphrase opens: the present one, or one for the given password. */
+  async #passphraseLock(
+    { id, dataKey, locks }: Pick<OpenFile, 'id' | 'dataKey' | 'locks'>,
+    password: string | undefined,
+  ): Promise<{ lock: Lock | undefined; isNew: boolean }> {
+    const existing = locks.find((lock) => lock.by === 'passphrase');
+    if (password === undefined) return { lock: existing, isNew: false };
+    if (existing && (await unlock(existing, password, id))) return { lock: existing, isNew: false };
+    const lock = await lockByPassphrase(password, id, dataKey, this.#options.cost ?? defaultCost);
+    return { lock, isNew: true };
+  }
+
+  /** The lock that the keyring opens: one for which it has the key, a new one, or none without a keyring. */
+  async #keyringLock({
+    id,
+    dataKey,
+    locks,
+  }: Pick<OpenFile, 'id' | 'dataKey' | 'locks'>): Promise<Lock | undefined> {
+    const { keyring } = this.#options;
+    const existing = locks.find((lock) => lock.by === 'keyring');
+    const kept = existing && (await keyring.get(existing.user));
+    if (existing && kept !== undefined && (await unlock(existing, kept, id))) return existing;
+    // Under a name that nothing has yet: no entry of the keyring is ever written over.
+    const user = `${originalKeyringUser}-${randomUUID()}`;
+    const key = newKeyringKey();
+    const isKept = (await keyring.isAvailable()) && (await keyring.set(user, key));
+    return isKept ? lockByKeyring({ user, key }, id, dataKey) : existing;
+  }
+
+  async #passwordFromEnvironment(): Promise<string | undefined> {
+    const { env } = this.#options;
+    const file = env['TOOLHIVE_SECRETS_PASSWORD_FILE'];
+    if (env['TOOLHIVE_SECRETS_PASSWORD']) return env['TOOLHIVE_SECRETS_PASSWORD'];
+    if (!file) return undefined;
+    const text = await readIfThere(file).catch((cause: unknown) => {
+      throw unavailable(`the file that TOOLHIVE_SECRETS_PASSWORD_FILE names cannot be read`, { cause });
+    });
+    return text?.replace(/\r?\n$/, '') || undefined;
+  }
+
+  async #write({ id, locks, dataKey, records }: OpenFile): Promise<void> {
+    const { path } = this.#options;
+    const bytes = await buildSealed({ id, locks }, records.values(), dataKey);
+    if (bytes.length > maxFileBytes) throw tooLarge('all secrets together are larger than 32 MiB');
+    await writeWhole(path, bytes).catch((cause: unknown) => {
+      throw unavailable(`${path} cannot be written: ${messageOf(cause)}`, { cause });
+    });
+  }
+}
+
+type Entry = [name: string, value: string];
+
+type Found = { kind: 'nothing' } | { kind: 'original'; bytes: Buffer } | { kind: 'ours'; file: SealedFile };
+
+interface OpenFile {
+  id: string;
+  locks: readonly Lock[];
+  dataKey: DataKey;
+  records: Map<string, Buffer>;
+}
+
+function present(...locks: (Lock | undefined)[]): Lock[] {
+  return locks.filter((lock) => lock !== undefined);
+}
+
+function valueIn({ id, dataKey, records }: OpenFile, name: string): string | undefined {
+  const record = records.get(name);
+  return record && openRecord(record, id, dataKey)?.value;
+}
+
+async function readBounded(path: string): Promise<Buffer | undefined> {
+  try {
+    await using file = await open(path, 'r');
+    const { size } = await file.stat();
+    if (size > maxFileBytes) throw conflict(`${path} is larger than 32 MiB`, { hint: restoreHint });
+    return await file.readFile();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    if (code !== undefined) throw unavailable(`${path} cannot be read: ${code}`, { cause: error });
+    throw error;
+  }
+}
+
+const restoreHint = 'put a copy of it back, or move it away to begin with no secrets';
+
+function damaged(path: string): ThvError {
+  return conflict(`${path} is damaged, or made by a newer ToolHive; it is left as it is`, {
+    hint: restoreHint,
+  });
+}
+
+function wrongPassword(path: string, which: string): ThvError {
+  return invalid(`the password does not open ${path}`, { hint: `give the password that ${which}` });
+}
+
+function locked(): ThvError {
+  return unavailable('the secrets are locked', {
+    hint: 'set secrets up again with their password, or start the hive with it in TOOLHIVE_SECRETS_PASSWORD or in a file that TOOLHIVE_SECRETS_PASSWORD_FILE names',
+  });
+}
+
+function noWayToOpen(): ThvError {
+  return invalid('this system has no keyring that could keep the key of the secrets', {
+    hint: 'give a password',
+  });
+}

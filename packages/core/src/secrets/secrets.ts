@@ -1,0 +1,227 @@
+import { conflict, invalid, messageOf, notFound, unsupported } from '@toolhive/contract/failure';
+import { SecretName, SecretValue, SecretsProviderType } from '@toolhive/contract/secrets';
+import type {
+  CreatedSecret,
+  SecretKey,
+  SecretsCapabilities,
+  SecretsProvider as SecretsDescription,
+  SetupSecrets,
+  UpdatedSecret,
+} from '@toolhive/contract/secrets';
+import type { Logger } from 'pino';
+import type { SettingsFile } from '../state/settings.ts';
+import { EncryptedSecrets } from './encrypted.ts';
+import type { SetupOutcome } from './encrypted.ts';
+import { environmentFallback, environmentSecrets } from './environment.ts';
+import { systemKeyring } from './keyring.ts';
+import type { Keyring } from './keyring.ts';
+import { onePasswordSecrets } from './onepassword.ts';
+import type { OnePasswordOptions } from './onepassword.ts';
+import { capabilitiesOf, noSecrets } from './provider.ts';
+import type { SecretsProvider } from './provider.ts';
+import type { SecretReference } from './reference.ts';
+import type { ScryptCost } from './sealed-file.ts';
+import { Turns } from './turns.ts';
+
+export interface SecretsOptions {
+  settings: SettingsFile;
+  /** Where the encrypted file is. */
+  path: string;
+  env: NodeJS.ProcessEnv;
+  version: string;
+  log: Logger;
+  /** Told what has changed, and never a value. */
+  onChange?: (change: SecretsChange) => void;
+  /** Replaces the keyring of this system, in tests. */
+  keyring?: Keyring;
+  /** Replaces 1Password, in tests. */
+  connectOnePassword?: OnePasswordOptions['connect'];
+  /** Makes passphrases cheap, in tests. */
+  cost?: ScryptCost;
+}
+
+export type SecretsChange = { kind: 'set' | 'removed'; name: string } | { kind: 'provider' };
+
+/**
+ * The secrets of the hive: which provider keeps them, and what may be done with them there. No value, no password
+ * and no token ever stands in what it throws, logs or lists.
+ */
+export class Secrets implements AsyncDisposable {
+  readonly #options: SecretsOptions;
+  readonly #encrypted: EncryptedSecrets;
+  readonly #providers: Record<SecretsProviderType, SecretsProvider>;
+  readonly #changes = new Turns();
+
+  constructor(options: SecretsOptions) {
+    const { env, version, path, cost, connectOnePassword: connect, log } = options;
+    const report = (reason: string): void => log.debug({ reason }, 'no keyring');
+    const keyring = options.keyring ?? systemKeyring({ env, report });
+    this.#options = options;
+    this.#encrypted = new EncryptedSecrets({ path, env, keyring, ...(cost && { cost }) });
+    this.#providers = {
+      encrypted: this.#encrypted,
+      '1password': onePasswordSecrets({ env, version, ...(connect && { connect }) }),
+      none: noSecrets,
+      environment: environmentSecrets(env),
+    };
+  }
+
+  /** Throws `not-found` before the first setup. */
+  async describe(): Promise<SecretsDescription> {
+    const { type } = this.#active();
+    const locked = type === 'encrypted' && (await this.#encrypted.isLocked());
+    return { name: 'default', provider_type: type, capabilities: capabilitiesOf[type], locked };
+  }
+
+  /**
+   * Tries a provider out and makes it the one to use. Done again, it unlocks the encrypted file, changes its
+   * password or goes on with another provider; what was stored stays stored.
+   */
+  setup({ provider_type, password }: SetupSecrets): Promise<SecretsSetup> {
+    return this.#changes.run(async () => {
+      const { settings, log, onChange } = this.#options;
+      const created = settings.current.secrets?.setup_completed !== true;
+      const done = await this.#tryOut(provider_type, password);
+      await settings.change(
+        [['secrets', 'provider_type'], provider_type],
+        [['secrets', 'setup_completed'], true],
+      );
+      log.info({ provider: provider_type }, 'secrets were set up');
+      onChange?.({ kind: 'provider' });
+      const override = this.#override();
+      const unlessOverridden =
+        override === undefined || override === provider_type
+          ? ''
+          : `; TOOLHIVE_SECRETS_PROVIDER has the hive use ${override} all the same`;
+      return { provider_type, message: `${done}${unlessOverridden}`, created };
+    });
+  }
+
+  async list(): Promise<SecretKey[]> {
+    const provider = this.#active();
+    this.#requireThat(provider, 'can_list', 'be listed');
+    return provider.list();
+  }
+
+  create(key: string, value: string): Promise<CreatedSecret> {
+    return this.#changes.run(async () => {
+      const secret = parseSecret(key, value);
+      const provider = this.#active();
+      this.#requireThat(provider, 'can_write', 'be stored');
+      if (await this.#exists(provider, secret.name)) throw conflict(`secret ${secret.name} already exists`);
+      await this.#set(provider, secret);
+      return { key, message: `secret ${key} is stored` };
+    });
+  }
+
+  /** One that only the environment has counts as there: from now on the stored value is used. */
+  update(key: string, value: string): Promise<UpdatedSecret> {
+    return this.#changes.run(async () => {
+      const secret = parseSecret(key, value);
+      const provider = this.#active();
+      this.#requireThat(provider, 'can_write', 'be stored');
+      if (!(await this.#exists(provider, secret.name))) throw secretNotFound(secret.name);
+      await this.#set(provider, secret);
+      return { key, message: `secret ${key} has a new value` };
+    });
+  }
+
+  remove(key: string): Promise<void> {
+    return this.#changes.run(async () => {
+      const provider = this.#active();
+      this.#requireThat(provider, 'can_delete', 'be removed');
+      if (!(await provider.delete(key))) throw secretNotFound(key);
+      this.#options.onChange?.({ kind: 'removed', name: key });
+    });
+  }
+
+  /** The value that a server is to be given. Throws `not-found` when there is none. */
+  async resolve({ name }: SecretReference): Promise<string> {
+    const value = (await this.#active().get(name)) ?? this.#fallback(name);
+    if (value === undefined) throw secretNotFound(name);
+    return value;
+  }
+
+  /** Returns when everything that was asked for is on disk. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#changes.done();
+  }
+
+  #active(): SecretsProvider {
+    const { secrets } = this.#options.settings.current;
+    if (secrets?.setup_completed !== true) {
+      throw notFound('secrets are not set up', { hint: 'run thv secret setup' });
+    }
+    return this.#providers[this.#override() ?? parseType(secrets.provider_type ?? '', 'the settings')];
+  }
+
+  #override(): SecretsProviderType | undefined {
+    const type = this.#options.env['TOOLHIVE_SECRETS_PROVIDER'];
+    return type ? parseType(type, 'TOOLHIVE_SECRETS_PROVIDER') : undefined;
+  }
+
+  async #tryOut(type: SecretsProviderType, password: string | undefined): Promise<string> {
+    if (type === 'encrypted') return encryptedMessages[await this.#encrypted.setup(password)];
+    if (password !== undefined) throw invalid(`${type} takes no password`);
+    await this.#providers[type].list();
+    return otherMessages[type];
+  }
+
+  async #exists(provider: SecretsProvider, name: string): Promise<boolean> {
+    return ((await provider.get(name)) ?? this.#fallback(name)) !== undefined;
+  }
+
+  #fallback(name: string): string | undefined {
+    return environmentFallback(this.#options.env, name);
+  }
+
+  async #set(provider: SecretsProvider, { name, value }: { name: string; value: string }): Promise<void> {
+    await provider.set(name, value);
+    this.#options.onChange?.({ kind: 'set', name });
+  }
+
+  #requireThat(provider: SecretsProvider, capability: keyof SecretsCapabilities, deed: string): void {
+    if (capabilitiesOf[provider.type][capability]) return;
+    throw unsupported(`secrets cannot ${deed} with the provider ${provider.type}`);
+  }
+}
+
+/** What became of a setup; the first one made something that was not there. */
+export interface SecretsSetup {
+  provider_type: SecretsProviderType;
+  message: string;
+  created: boolean;
+}
+
+const encryptedMessages: Record<SetupOutcome, string> = {
+  created: 'secrets are kept in an encrypted file',
+  imported: 'the secrets of the original ToolHive were taken over into an encrypted file',
+  kept: 'the encrypted file is open, with everything that was stored in it',
+  'password changed': 'the encrypted file has a new password, and everything that was stored in it',
+};
+
+const otherMessages: Record<Exclude<SecretsProviderType, 'encrypted'>, string> = {
+  '1password': 'secrets are read from 1Password',
+  none: 'no secrets are kept',
+  environment: 'secrets are read from the environment of the hive',
+};
+
+/** The original called the encrypted file `basic` once. */
+function parseType(type: string, where: string): SecretsProviderType {
+  const known = SecretsProviderType.safeParse(type === 'basic' ? 'encrypted' : type);
+  if (known.success) return known.data;
+  throw invalid(`${where} names a secrets provider that does not exist: ${JSON.stringify(type)}`, {
+    hint: `one of ${SecretsProviderType.options.join(', ')} does`,
+  });
+}
+
+function parseSecret(key: string, value: string): { name: string; value: string } {
+  for (const parsed of [SecretName.safeParse(key), SecretValue.safeParse(value)]) {
+    if (!parsed.success) throw invalid(parsed.error.issues[0]?.message ?? messageOf(parsed.error));
+  }
+  return { name: key, value };
+}
+
+function secretNotFound(name: string): ReturnType<typeof notFound> {
+  return notFound(`secret ${name} not found`, { hint: 'thv secret list shows the names of all secrets' });
+}
