@@ -1,0 +1,254 @@
+import * as z from 'zod';
+import { GroupName } from './names.ts';
+
+/** A path for each operating system, relative to the user's home; `/` separates. */
+export interface SystemPaths {
+  linux: string;
+  darwin: string;
+  windows: string;
+}
+
+/** How a client application reaches a workload. */
+export type ClientTransport = 'sse' | 'streamable-http';
+
+/** What there is to know about an application in order to find it and to write into its configuration. */
+export interface ClientApplication {
+  id: ClientName;
+  product: string;
+  config: SystemPaths;
+  format: 'json' | 'yaml';
+  /** The keys that lead to its servers, from the outside in. Each is one literal key, dots included. */
+  pointer: readonly string[];
+  /** A map has the names of servers as keys; a list has objects that say their name. */
+  storage: 'map' | 'list';
+  urlKey: string;
+  /** What stands in the field `type`; undefined for applications that know no such field. */
+  types: Readonly<Record<ClientTransport, string>> | undefined;
+  /** The field in which an entry says its name, where entries do. */
+  nameKey: string | undefined;
+  /** Further fields that every new entry gets. */
+  extra: Readonly<Record<string, boolean | number>>;
+  /** The application is installed when this is there. */
+  detection: { kind: 'file' | 'directory'; path: SystemPaths };
+}
+
+/** A row says only what is not usual; `application` knows what is. */
+interface Row {
+  id: string;
+  product: string;
+  directory: SystemPaths;
+  file: string;
+  pointer?: readonly string[];
+  storage?: ClientApplication['storage'];
+  urlKey?: string;
+  /** What the application calls streamable HTTP; false when its entries have no type at all. */
+  streamableHttp?: string | false;
+  nameKey?: string;
+  extra?: ClientApplication['extra'];
+  detectedBy?: 'file';
+}
+
+const everywhere = (path: string): SystemPaths => ({ linux: path, darwin: path, windows: path });
+
+/** Where editors built on Visual Studio Code keep the settings of a user. */
+const userFolder = (editor: string, below = ''): SystemPaths => ({
+  linux: `.config/${editor}/User${below}`,
+  darwin: `Library/Application Support/${editor}/User${below}`,
+  windows: `AppData/Roaming/${editor}/User${below}`,
+});
+
+const extensionSettings = (extension: string): SystemPaths =>
+  userFolder('Code', `/globalStorage/${extension}/settings`);
+
+const dotConfig = (name: string, windows: string): SystemPaths => ({
+  ...everywhere(`.config/${name}`),
+  windows,
+});
+
+const amp = { file: 'settings.json', pointer: ['amp.mcpServers'] } as const;
+
+const rows = [
+  {
+    id: 'roo-code',
+    product: 'VS Code Roo Code extension',
+    directory: extensionSettings('rooveterinaryinc.roo-cline'),
+    file: 'mcp_settings.json',
+    streamableHttp: 'streamable-http',
+  },
+  {
+    id: 'cline',
+    product: 'VS Code Cline extension',
+    directory: extensionSettings('saoudrizwan.claude-dev'),
+    file: 'cline_mcp_settings.json',
+    streamableHttp: 'streamableHttp',
+  },
+  {
+    id: 'vscode-insider',
+    product: 'Visual Studio Code Insiders',
+    directory: userFolder('Code - Insiders'),
+    file: 'mcp.json',
+    pointer: ['servers'],
+  },
+  {
+    id: 'vscode',
+    product: 'Visual Studio Code',
+    directory: userFolder('Code'),
+    file: 'mcp.json',
+    pointer: ['servers'],
+  },
+  { id: 'cursor', product: 'Cursor editor', directory: everywhere('.cursor'), file: 'mcp.json' },
+  {
+    id: 'claude-code',
+    product: 'Claude Code CLI',
+    directory: everywhere(''),
+    file: '.claude.json',
+    detectedBy: 'file',
+  },
+  {
+    id: 'windsurf',
+    product: 'Windsurf IDE',
+    directory: everywhere('.codeium/windsurf'),
+    file: 'mcp_config.json',
+    urlKey: 'serverUrl',
+  },
+  {
+    id: 'windsurf-jetbrains',
+    product: 'Windsurf plugin for JetBrains IDEs',
+    directory: everywhere('.codeium'),
+    file: 'mcp_config.json',
+    urlKey: 'serverUrl',
+  },
+  {
+    id: 'amp-cli',
+    product: 'Sourcegraph Amp CLI',
+    directory: dotConfig('amp', 'AppData/Roaming/amp'),
+    ...amp,
+  },
+  { id: 'amp-vscode', product: 'Sourcegraph Amp for VS Code', directory: userFolder('Code'), ...amp },
+  {
+    id: 'amp-vscode-insider',
+    product: 'Sourcegraph Amp for VS Code Insiders',
+    directory: userFolder('Code - Insiders'),
+    ...amp,
+  },
+  { id: 'amp-cursor', product: 'Sourcegraph Amp for Cursor', directory: userFolder('Cursor'), ...amp },
+  { id: 'amp-windsurf', product: 'Sourcegraph Amp for Windsurf', directory: userFolder('Windsurf'), ...amp },
+  { id: 'lm-studio', product: 'LM Studio application', directory: everywhere('.lmstudio'), file: 'mcp.json' },
+  {
+    id: 'goose',
+    product: 'Goose AI agent',
+    directory: dotConfig('goose', 'AppData/Block/goose'),
+    file: 'config.yaml',
+    pointer: ['extensions'],
+    urlKey: 'uri',
+    streamableHttp: 'streamable_http',
+    nameKey: 'name',
+    extra: { enabled: true, timeout: 60 },
+  },
+  {
+    id: 'trae',
+    product: 'Trae IDE',
+    directory: userFolder('Trae'),
+    file: 'mcp.json',
+    streamableHttp: false,
+  },
+  {
+    id: 'continue',
+    product: 'Continue.dev IDE plugins',
+    directory: everywhere('.continue'),
+    file: 'config.yaml',
+    storage: 'list',
+    streamableHttp: 'streamable-http',
+    nameKey: 'name',
+  },
+] as const satisfies readonly Row[];
+
+/** The client applications that can be configured. */
+export const ClientName = z.enum(rows.map(({ id }) => id)).meta({
+  id: 'ClientName',
+  description: 'A client application that can be configured.',
+  examples: ['vscode', 'claude-code'],
+});
+export type ClientName = z.infer<typeof ClientName>;
+
+/** Every application, in the order in which they are listed. */
+export const clientApplications: readonly ClientApplication[] = rows.map((row) => application(row.id, row));
+
+function application(id: ClientName, row: Row): ClientApplication {
+  const config = mapPaths(row.directory, (directory) => [directory, row.file].filter(Boolean).join('/'));
+  const { streamableHttp = 'http' } = row;
+  return {
+    id,
+    product: row.product,
+    config,
+    format: row.file.endsWith('.yaml') ? 'yaml' : 'json',
+    pointer: row.pointer ?? ['mcpServers'],
+    storage: row.storage ?? 'map',
+    urlKey: row.urlKey ?? 'url',
+    types: streamableHttp === false ? undefined : { sse: 'sse', 'streamable-http': streamableHttp },
+    nameKey: row.nameKey,
+    extra: row.extra ?? {},
+    detection:
+      row.detectedBy === 'file' ? { kind: 'file', path: config } : { kind: 'directory', path: row.directory },
+  };
+}
+
+function mapPaths(paths: SystemPaths, change: (path: string) => string): SystemPaths {
+  return { linux: change(paths.linux), darwin: change(paths.darwin), windows: change(paths.windows) };
+}
+
+const groups = z.array(GroupName).meta({
+  description: 'The groups whose workloads the application gets to see.',
+  examples: [['default']],
+});
+
+/** A client application that is kept configured. */
+export const RegisteredClient = z
+  .object({
+    name: ClientName,
+    groups,
+    problem: z
+      .string()
+      .optional()
+      .meta({
+        description: 'Why its configuration could not be brought up to date, for a person.',
+        examples: ['/home/ada/.cursor/mcp.json is read-only; make it writable'],
+      }),
+  })
+  .meta({ id: 'RegisteredClient', description: 'A client application that is kept configured.' });
+export type RegisteredClient = z.infer<typeof RegisteredClient>;
+
+/** Whether an application is there, and whether it is kept configured. */
+export const ClientStatus = z
+  .object({
+    client_type: ClientName,
+    installed: z.boolean().meta({ description: 'It was found on this machine.' }),
+    registered: z.boolean().meta({ description: 'It is registered in at least one group, or for all.' }),
+  })
+  .meta({ id: 'ClientStatus', description: 'Whether an application is there, and kept configured.' });
+export type ClientStatus = z.infer<typeof ClientStatus>;
+
+export const ClientStatuses = z
+  .object({ clients: z.array(ClientStatus) })
+  .meta({ id: 'ClientStatuses', description: 'All applications that can be configured, in a fixed order.' });
+export type ClientStatuses = z.infer<typeof ClientStatuses>;
+
+/** Asks for an application to be kept configured. */
+export const CreateClient = z
+  .object({ name: ClientName, groups: groups.optional() })
+  .meta({ id: 'CreateClient', description: 'Asks for an application to be kept configured.' });
+export type CreateClient = z.infer<typeof CreateClient>;
+
+export const CreatedClient = z
+  .object({ name: ClientName, groups: groups.optional() })
+  .meta({ id: 'CreatedClient', description: 'The application, and the groups that it was registered in.' });
+export type CreatedClient = z.infer<typeof CreatedClient>;
+
+/** Names several applications at once. */
+export const BulkClients = z
+  .object({
+    names: z.array(ClientName).min(1, 'name at least one client application'),
+    groups: groups.optional(),
+  })
+  .meta({ id: 'BulkClients', description: 'Several applications at once.' });
+export type BulkClients = z.infer<typeof BulkClients>;

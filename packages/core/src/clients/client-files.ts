@@ -1,0 +1,197 @@
+import { stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { clientApplications } from '@toolhive/contract/client-application';
+import type { ClientApplication, ClientName, SystemPaths } from '@toolhive/contract/client-application';
+import { messageOf, ThvError } from '@toolhive/contract/failure';
+import type { Logger } from 'pino';
+import type { Entry } from './entry.ts';
+import { changeEntries, readEntries } from './entry-file.ts';
+import { Latest } from './latest.ts';
+import { planChanges } from './plan.ts';
+import type { Plan } from './plan.ts';
+import { EntryRecord } from './record.ts';
+import { TextFiles } from './text-files.ts';
+import type { TextFilesOptions } from './text-files.ts';
+
+export interface ClientFilesOptions {
+  /** The home of the person whose applications these are. */
+  home: string;
+  platform: NodeJS.Platform;
+  /** The file that remembers which entries are ours. */
+  record: string;
+  /** Told when a file cannot be brought up to date, and, with undefined, when it can be again. */
+  onProblem?: (client: ClientName, problem: string | undefined) => void;
+  log: Logger;
+}
+
+type Entries = ReadonlyMap<string, unknown>;
+
+/** Both parsers hold up everything else while they work; the one for YAML is slower by far. */
+const limits: Record<ClientApplication['format'], TextFilesOptions> = {
+  json: { maxBytes: 16 * 1024 ** 2 },
+  yaml: { maxBytes: 1024 ** 2 },
+};
+
+/**
+ * The configuration files of client applications. What ToolHive wrote is remembered; everything else in them belongs
+ * to other people and stays as it is, to the byte.
+ */
+export class ClientFiles {
+  readonly #options: ClientFilesOptions;
+  readonly #files = new TextFiles();
+  readonly #problems = new Map<ClientName, string>();
+  readonly #known = new Map<ClientName, { version: string; entries: Entries }>();
+  readonly #runs = new Latest(() => this.#reconcileAll());
+  #wanted: ReadonlyMap<ClientName, readonly Entry[]> = new Map();
+  #record: EntryRecord | undefined;
+
+  constructor(options: ClientFilesOptions) {
+    this.#options = options;
+  }
+
+  /** Why the file of an application is not up to date, for a person. */
+  get problems(): ReadonlyMap<ClientName, string> {
+    return this.#problems;
+  }
+
+  /** The applications that are on this machine. */
+  async installed(): Promise<ReadonlySet<ClientName>> {
+    const found = await Promise.all(
+      clientApplications.map(async ({ id, detection }) => {
+        const stats = await stat(this.#path(detection.path)).catch(() => {}); // what cannot be seen is not there
+        const isThere = detection.kind === 'file' ? stats?.isFile() : stats?.isDirectory();
+        return isThere === true ? [id] : [];
+      }),
+    );
+    return new Set(found.flat());
+  }
+
+  /** Throws when the file of an application is there and cannot be edited. */
+  async check(client: ClientName): Promise<void> {
+    const application = applicationOf(client);
+    const path = this.#path(application.config);
+    if (!(await isDirectory(dirname(path)))) return;
+    await this.#files.requireWritable(path);
+    await this.#files.read(path, limits[application.format], (text) =>
+      readEntries({ path, text }, application),
+    );
+  }
+
+  /**
+   * Makes every application's file hold exactly these of our entries, beside everything else in it. Returns when that,
+   * or something newer, is on disk. What goes wrong with one file is no reason to leave the others: see `problems`.
+   */
+  async reconcile(wanted: ReadonlyMap<ClientName, readonly Entry[]>): Promise<void> {
+    this.#wanted = new Map(wanted);
+    await this.#runs.request();
+  }
+
+  async #reconcileAll(): Promise<void> {
+    const wanted = this.#wanted;
+    this.#record ??= await EntryRecord.open(this.#options.record, (why, setAside) => {
+      this.#options.log.warn({ why, setAside }, 'the record of client entries could not be read');
+    });
+    const record = this.#record;
+    await Promise.all(
+      clientApplications.map(async (application) => {
+        const problem = await this.#reconcile(record, application, wanted.get(application.id) ?? []);
+        this.#setProblem(application.id, problem);
+      }),
+    );
+  }
+
+  /** Returns what went wrong. */
+  async #reconcile(
+    record: EntryRecord,
+    application: ClientApplication,
+    wanted: readonly Entry[],
+  ): Promise<string | undefined> {
+    const { id, product, config } = application;
+    if (wanted.length === 0 && record.of(id).size === 0) return undefined;
+    const path = this.#path(config);
+    try {
+      if (!(await isDirectory(dirname(path)))) {
+        return wanted.length === 0 ? undefined : `${product} is not installed: ${dirname(path)} is not there`;
+      }
+      const plan = await this.#bringUpToDate(record, application, path, wanted);
+      return plan.taken.length === 0 ? undefined : takenProblem(path, plan.taken);
+    } catch (error) {
+      if (error instanceof ThvError) return [error.message, error.hint].filter(Boolean).join('; ');
+      this.#options.log.error({ client: id, err: error }, 'client configuration failed');
+      return `${path} could not be brought up to date: ${messageOf(error)}`;
+    }
+  }
+
+  async #bringUpToDate(
+    record: EntryRecord,
+    application: ClientApplication,
+    path: string,
+    wanted: readonly Entry[],
+  ): Promise<Plan> {
+    const { id } = application;
+    let plan = planChanges(application, wanted, await this.#entries(application, path), record.of(id));
+    if (plan.changes.size > 0) {
+      await this.#files.edit(path, limits[application.format], async (text) => {
+        const source = { path, text };
+        plan = planChanges(application, wanted, readEntries(source, application), record.of(id));
+        if (plan.changes.size === 0) return undefined;
+        const changed = changeEntries(source, application, plan.changes);
+        // Before the file is written: after a crash, what was written is known to be ours.
+        await record.save(id, plan.before);
+        return changed;
+      });
+      this.#options.log.info({ client: id, entries: plan.changes.size }, 'client configuration written');
+    }
+    await record.save(id, plan.after);
+    return plan;
+  }
+
+  /** The entries of a file, from memory as long as nobody wrote it. */
+  async #entries(application: ClientApplication, path: string): Promise<Entries> {
+    const version = await this.#files.version(path);
+    const known = this.#known.get(application.id);
+    if (known !== undefined && known.version === version) return known.entries;
+    const entries = await this.#files.read(path, limits[application.format], (text) =>
+      readEntries({ path, text }, application),
+    );
+    // Only what did not change while it was read.
+    if (version !== undefined && version === (await this.#files.version(path))) {
+      this.#known.set(application.id, { version, entries });
+    }
+    return entries;
+  }
+
+  #setProblem(client: ClientName, problem: string | undefined): void {
+    if (this.#problems.get(client) === problem) return;
+    if (problem === undefined) this.#problems.delete(client);
+    else this.#problems.set(client, problem);
+    this.#options.log.warn(
+      { client, problem },
+      problem === undefined ? 'client configuration is fine again' : 'client configuration is not up to date',
+    );
+    this.#options.onProblem?.(client, problem);
+  }
+
+  #path(paths: SystemPaths): string {
+    const { home, platform } = this.#options;
+    const system = platform === 'win32' ? 'windows' : platform === 'darwin' ? 'darwin' : 'linux';
+    return join(home, ...paths[system].split('/'));
+  }
+}
+
+const applications = new Map(clientApplications.map((application) => [application.id, application]));
+
+function applicationOf(client: ClientName): ClientApplication {
+  const application = applications.get(client);
+  if (application === undefined) throw new Error(`no row for ${client}`); // the name comes from the table
+  return application;
+}
+
+function takenProblem(path: string, names: readonly string[]): string {
+  const what = names.length === 1 ? `an entry ${names[0]}` : `entries ${names.join(', ')}`;
+  return `${path} has ${what} that ToolHive did not write; rename one of the two`;
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => {}))?.isDirectory() ?? false; // said as "not there", whatever it is
+}

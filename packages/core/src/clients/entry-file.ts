@@ -1,0 +1,79 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ClientApplication } from '@toolhive/contract/client-application';
+import { ThvError } from '@toolhive/contract/failure';
+import type { EntryValue } from './entry.ts';
+import { openJson } from './json-file.ts';
+import { conflictIn } from './source.ts';
+import type { Source } from './source.ts';
+import { openYaml } from './yaml-file.ts';
+
+/** What to put where: the value of each named entry, or undefined to take it out. */
+export type Changes = ReadonlyMap<string, EntryValue | undefined>;
+
+/** A configuration file that was read and understood. */
+export interface EntryFile {
+  /** Everybody's entries, by name. */
+  entries: ReadonlyMap<string, unknown>;
+  /** The text with the changes. Whatever they do not concern keeps every byte. */
+  change(changes: Changes): string;
+  /** Everything that the file says, but for the named entries. */
+  without(names: ReadonlySet<string>): unknown;
+}
+
+/** Reads a format. Throws `conflict`, with the place in the file, when it cannot be edited safely. */
+export type OpenFormat = (source: Source, application: ClientApplication) => EntryFile;
+
+const formats: Record<ClientApplication['format'], OpenFormat> = { json: openJson, yaml: openYaml };
+
+const byteOrderMark = '\uFEFF';
+
+/** The entries of a file. */
+export function readEntries(source: Source, application: ClientApplication): ReadonlyMap<string, unknown> {
+  return open(source, application).entries;
+}
+
+/** The text of the file with the changes. Throws `conflict` rather than to harm anything else in it. */
+export function changeEntries(source: Source, application: ClientApplication, changes: Changes): string {
+  const before = open(source, application);
+  const text = before.change(changes);
+  if (!isAsWanted(before, { path: source.path, text }, application, changes)) {
+    throw conflictIn(source, 'is written in a way that ToolHive cannot edit safely');
+  }
+  return source.text.startsWith(byteOrderMark) ? byteOrderMark + text : text;
+}
+
+function open(source: Source, application: ClientApplication): EntryFile {
+  const text = source.text.startsWith(byteOrderMark) ? source.text.slice(1) : source.text;
+  try {
+    return formats[application.format]({ path: source.path, text }, application);
+  } catch (cause) {
+    if (cause instanceof ThvError) throw cause;
+    // The parsers give up with errors of their own on what is nested or aliased without end.
+    throw conflictIn(source, 'is too deep or too tangled to be read', cause);
+  }
+}
+
+/** The safety net under the edits: reads the result anew, and compares. */
+function isAsWanted(
+  before: EntryFile,
+  result: Source,
+  application: ClientApplication,
+  changes: Changes,
+): boolean {
+  const names = new Set(changes.keys());
+  try {
+    const after = open(result, application);
+    return (
+      isDeepStrictEqual(before.without(names), after.without(names)) &&
+      changes.entries().every(([name, value]) => isThere(after, name, value))
+    );
+  } catch {
+    return false; // a result that cannot be read is no good, whatever is wrong with it
+  }
+}
+
+function isThere({ entries }: EntryFile, name: string, value: EntryValue | undefined): boolean {
+  if (value === undefined) return !entries.has(name);
+  const entry = entries.get(name);
+  return typeof entry === 'object' && entry !== null && isDeepStrictEqual({ ...entry }, { ...value });
+}

@@ -1,0 +1,84 @@
+import { rename } from 'node:fs/promises';
+import type { ClientName } from '@toolhive/contract/client-application';
+import { messageOf, unavailable } from '@toolhive/contract/failure';
+import * as z from 'zod';
+import { readIfThere, writeWhole } from '../state/files.ts';
+import { Latest } from './latest.ts';
+
+/**
+ * What is ours in one file: for each name, the URLs that our entry may have there. There is more than one only
+ * between the moment before an entry is changed and the one after.
+ */
+export type OwnEntries = ReadonlyMap<string, readonly string[]>;
+
+const RecordFile = z.looseObject({
+  clients: z.record(z.string(), z.record(z.string(), z.array(z.string()))),
+});
+
+/** Which entries in the files of client applications are ours, on disk. */
+export class EntryRecord {
+  readonly #path: string;
+  readonly #saves: Latest;
+  readonly #clients: Map<string, OwnEntries>;
+  #changes = 0;
+  #written = 0;
+
+  private constructor(path: string, clients: Map<string, OwnEntries>) {
+    this.#path = path;
+    this.#clients = clients;
+    this.#saves = new Latest(() => this.#write());
+  }
+
+  /** A file that cannot be understood is set aside, and `report` is told; then nothing is ours. */
+  static async open(path: string, report: (why: string, setAside: string) => void): Promise<EntryRecord> {
+    const text = await readIfThere(path).catch((cause: unknown) => {
+      throw unavailable(`${path} cannot be read`, { cause });
+    });
+    try {
+      return new EntryRecord(path, text === undefined ? new Map() : parse(text));
+    } catch (error) {
+      const setAside = `${path}.set-aside`;
+      await rename(path, setAside);
+      report(messageOf(error), setAside);
+      return new EntryRecord(path, new Map());
+    }
+  }
+
+  of(client: ClientName): OwnEntries {
+    return this.#clients.get(client) ?? new Map();
+  }
+
+  /** Returns when it is on disk; at once when nothing is new. */
+  async save(client: ClientName, entries: OwnEntries): Promise<void> {
+    if (!isSame(this.of(client), entries)) {
+      if (entries.size === 0) this.#clients.delete(client);
+      else this.#clients.set(client, entries);
+      this.#changes += 1;
+    }
+    if (this.#written < this.#changes) await this.#saves.request();
+  }
+
+  async #write(): Promise<void> {
+    const clients = Object.fromEntries(
+      this.#clients.entries().map(([client, entries]) => [client, Object.fromEntries(entries)]),
+    );
+    const changes = this.#changes;
+    await writeWhole(this.#path, `${JSON.stringify({ clients }, null, 2)}\n`).catch((cause: unknown) => {
+      throw unavailable(`${this.#path} cannot be written`, { cause });
+    });
+    this.#written = changes;
+  }
+}
+
+function parse(text: string): Map<string, OwnEntries> {
+  const { clients } = RecordFile.parse(JSON.parse(text));
+  return new Map(
+    Object.entries(clients).map(([client, entries]) => [client, new Map(Object.entries(entries))]),
+  );
+}
+
+function isSame(one: OwnEntries, other: OwnEntries): boolean {
+  return (
+    one.size === other.size && one.entries().every(([name, urls]) => String(urls) === String(other.get(name)))
+  );
+}

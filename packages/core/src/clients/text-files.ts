@@ -1,0 +1,254 @@
+import { constants } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
+import { access, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { conflict, ThvError, unavailable } from '@toolhive/contract/failure';
+import { takeLock } from './file-lock.ts';
+
+/** A file as it was when it was read. */
+interface Snapshot {
+  text: string;
+  stats: BigIntStats;
+}
+
+/** Where a file really is, and as what it was found. */
+interface Found {
+  target: string;
+  stats: BigIntStats | undefined;
+}
+
+export interface TextFilesOptions {
+  /** Larger files are refused. */
+  maxBytes: number;
+}
+
+/** How often an edit begins anew because somebody else wrote the file meanwhile. */
+const maxAttempts = 20;
+const retryMs = 50;
+/** A file that was written so shortly ago may not be whole yet, as not every program writes atomically. */
+const settlesAfterMs = 500;
+
+/**
+ * Files of other programs, which write them whenever they like. Links stay links, an edit replaces the whole file or
+ * nothing of it, and what somebody else wrote meanwhile is never lost. All that can go wrong is a `conflict`, for
+ * what a person has to solve, or `unavailable`.
+ */
+export class TextFiles {
+  readonly #turns = new Map<string, Promise<void>>();
+
+  /** What tells this state of a file from any other; undefined when there is no file, or when it may just change. */
+  async version(path: string): Promise<string | undefined> {
+    const { target, stats } = await explained(path, () => find(path));
+    const isQuiet = stats !== undefined && !isFresh(stats.mtimeMs) && !isFresh(stats.ctimeMs);
+    return isQuiet ? `${target} ${versionOf(stats)}` : undefined;
+  }
+
+  /** Reads a file and makes sense of it, or of an empty one when there is none. */
+  async read<T>(path: string, { maxBytes }: TextFilesOptions, parse: (text: string) => T): Promise<T> {
+    return explained(path, async () => {
+      for (let attempt = 1; ; attempt += 1) {
+        const { target, stats } = await find(path);
+        const snapshot = stats && (await read(path, target, maxBytes));
+        try {
+          if (!isUnfinished(snapshot) || attempt === maxAttempts) return parse(snapshot?.text ?? '');
+        } catch (error) {
+          if (!isFresh(snapshot?.stats.mtimeMs) || attempt === maxAttempts) throw error;
+        }
+        await pause(retryMs);
+      }
+    });
+  }
+
+  /**
+   * Gives the text, or an empty one, to `change` and puts what that returns in its place; undefined leaves the file as it is.
+   * `change` is called again when somebody else wrote the file in between.
+   */
+  async edit(
+    path: string,
+    options: TextFilesOptions,
+    change: (text: string) => Promise<string | undefined>,
+  ): Promise<void> {
+    await explained(path, async () => {
+      const { target } = await find(path);
+      await this.#inTurn(target, async () => {
+        await using _lock = await takeLock(path);
+        for (let attempt = 1; !(await tryEdit(path, options, change)); attempt += 1) {
+          if (attempt === maxAttempts)
+            throw conflict(`${path} is being written by another program all the time`);
+          await pause(retryMs);
+        }
+      });
+    });
+  }
+
+  /** Throws when a file that is there may not be written. */
+  async requireWritable(path: string): Promise<void> {
+    await explained(path, async () => {
+      const { target, stats } = await find(path);
+      if (stats === undefined) return;
+      requireUsable(path, stats, Number.POSITIVE_INFINITY);
+      await access(target, constants.W_OK);
+      await access(dirname(target), constants.W_OK);
+    });
+  }
+
+  async #inTurn(target: string, work: () => Promise<void>): Promise<void> {
+    const done = (this.#turns.get(target) ?? Promise.resolve()).then(work);
+    const settled = done.catch(() => {}); // a failure is its own caller's
+    this.#turns.set(target, settled);
+    try {
+      await done;
+    } finally {
+      if (this.#turns.get(target) === settled) this.#turns.delete(target);
+    }
+  }
+}
+
+/** Follows links. A link to nothing is somebody's half-finished work, and not ours to complete. */
+async function find(path: string): Promise<Found> {
+  try {
+    const target = await realpath(path);
+    return { target, stats: await stat(target, { bigint: true }) };
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+  const link = await lstat(path).catch(() => {});
+  if (link?.isSymbolicLink() === true) {
+    throw conflict(`${path} is a link to something that is not there`, { hint: 'mend or remove the link' });
+  }
+  const directory = await realpath(dirname(path)).catch((cause: unknown) => {
+    throw unavailable(`${dirname(path)} is not there`, { cause });
+  });
+  return { target: join(directory, basename(path)), stats: undefined };
+}
+
+async function read(path: string, target: string, maxBytes: number): Promise<Snapshot> {
+  requireUsable(path, await stat(target, { bigint: true }), maxBytes); // before opening: a pipe would wait for ever
+  await using file = await open(target, 'r');
+  const stats = await file.stat({ bigint: true });
+  requireUsable(path, stats, maxBytes);
+  const bytes = await file.readFile();
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return { text, stats };
+  } catch (cause) {
+    throw conflict(`${path} is not UTF-8 text`, {
+      hint: 'convert it; ToolHive leaves it alone until then',
+      cause,
+    });
+  }
+}
+
+function requireUsable(path: string, stats: BigIntStats, maxBytes: number): void {
+  if (!stats.isFile()) throw conflict(`${path} is not a file`, { hint: 'move away what is there' });
+  if (stats.size > maxBytes) {
+    throw conflict(`${path} is larger than ${maxBytes / 1024 ** 2} MiB`, { hint: 'clean it up' });
+  }
+}
+
+/** False when the file changed in the meantime, and the edit has to begin anew. */
+async function tryEdit(
+  path: string,
+  { maxBytes }: TextFilesOptions,
+  change: (text: string) => Promise<string | undefined>,
+): Promise<boolean> {
+  const { target, stats } = await find(path);
+  const snapshot = stats && (await read(path, target, maxBytes));
+  if (isUnfinished(snapshot)) return false;
+  let text: string | undefined;
+  try {
+    text = await change(snapshot?.text ?? '');
+  } catch (error) {
+    if (isFresh(snapshot?.stats.mtimeMs)) return false;
+    throw error;
+  }
+  if (text === undefined) return true;
+  return replace(path, target, snapshot?.stats, text);
+}
+
+async function replace(
+  path: string,
+  target: string,
+  before: BigIntStats | undefined,
+  text: string,
+): Promise<boolean> {
+  if (before !== undefined && (before.mode & 0o222n) === 0n) throw readOnly(path);
+  // Always the same name, as we have the lock: what a crash left behind goes away with the next edit.
+  const temporary = join(dirname(target), `.${basename(target)}.toolhive-tmp`);
+  await rm(temporary, { force: true });
+  try {
+    const owner = before ?? (await ownerOfNew(target));
+    await writeAs(temporary, text, owner, before === undefined ? 0o600 : Number(before.mode & 0o777n));
+    const now = await find(path);
+    if (now.target !== target || versionOf(now.stats) !== versionOf(before)) return false;
+    await rename(temporary, target);
+  } finally {
+    await rm(temporary, { force: true });
+  }
+  await syncDirectory(dirname(target));
+  return true;
+}
+
+/** Run as root, for somebody else's home: that person has to be able to use the file. */
+async function ownerOfNew(target: string): Promise<BigIntStats | undefined> {
+  return process.getuid?.() === 0 ? stat(dirname(target), { bigint: true }) : undefined;
+}
+
+async function writeAs(
+  path: string,
+  text: string,
+  owner: BigIntStats | undefined,
+  mode: number,
+): Promise<void> {
+  await using file = await open(path, 'wx', 0o600);
+  const own = await file.stat({ bigint: true });
+  if (owner !== undefined && (owner.uid !== own.uid || owner.gid !== own.gid)) {
+    await file.chown(Number(owner.uid), Number(owner.gid));
+  }
+  await file.chmod(mode);
+  await file.writeFile(text);
+  await file.sync();
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  await using directory = await open(path, 'r');
+  await directory.sync().catch(() => {}); // not every file system can; the rename is in order without it
+}
+
+function isUnfinished(snapshot: Snapshot | undefined): boolean {
+  return snapshot?.text === '' && isFresh(snapshot.stats.mtimeMs);
+}
+
+function isFresh(timeMs: bigint | undefined): boolean {
+  return timeMs !== undefined && Math.abs(Date.now() - Number(timeMs)) < settlesAfterMs;
+}
+
+function versionOf(stats: BigIntStats | undefined): string {
+  return stats === undefined
+    ? ''
+    : [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ');
+}
+
+/** Says in words what the system says in codes. */
+async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof ThvError) throw cause;
+    const code = codeOf(cause);
+    if (code === undefined) throw cause;
+    if (['EACCES', 'EPERM', 'EROFS'].includes(code)) throw readOnly(path, cause);
+    if (code === 'ELOOP') throw conflict(`${path} is a link that leads to itself`, { cause });
+    throw unavailable(`${path} cannot be edited (${code})`, { cause });
+  }
+}
+
+function readOnly(path: string, cause?: unknown): ThvError {
+  const hint = 'allow your user to write to the file and to its folder';
+  return conflict(`${path} is read-only, or belongs to somebody else`, { hint, cause });
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,0 +1,50 @@
+import type { ParsedNode, YAMLMap, YAMLSeq } from 'yaml';
+import { isCollection, isPair, isScalar } from 'yaml';
+import type { Span } from './comma-list.ts';
+
+export type Mapping = YAMLMap.Parsed;
+export type Collection = Mapping | YAMLSeq.Parsed;
+export type Pair = Mapping['items'][number];
+
+/** Where the entries are, or how far the way to them goes. */
+export interface Place {
+  node: ParsedNode | null;
+  /** What holds the node; undefined for the outermost. */
+  pair: Pair | undefined;
+  /** The mapping that the pair is in. */
+  parent: Mapping | undefined;
+  /** The keys that are not there yet. */
+  missing: readonly string[];
+}
+
+/** An entry of anybody's. */
+export interface Member {
+  name: string | undefined;
+  node: ParsedNode | null;
+  span: Span;
+}
+
+export function isBlank(node: ParsedNode | null): boolean {
+  return node === null || (isScalar(node) && node.value === null);
+}
+
+export function spanOf({ key, value }: Pair): Span {
+  return { from: key.range[0], to: contentEnd(value ?? key) };
+}
+
+/** Where the last thing in a node ends, before the comments that follow it. */
+export function contentEnd(node: ParsedNode): number {
+  if (!isCollection(node)) return node.range[1];
+  const last = node.items.at(-1);
+  if (last === undefined || node.srcToken?.type === 'flow-collection') return node.range[1];
+  return isPair(last) ? spanOf(last).to : contentEnd(last);
+}
+
+export function isFlow(node: ParsedNode | null): node is Collection {
+  return isCollection(node) && node.srcToken?.type === 'flow-collection';
+}
+
+export function columnOf(node: Collection): number {
+  const { srcToken } = node;
+  return srcToken !== undefined && 'indent' in srcToken ? srcToken.indent : 0;
+}
