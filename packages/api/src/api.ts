@@ -1,22 +1,41 @@
 import type { Core } from '@toolhive/core/core';
-import { createWorkload } from '@toolhive/core/create';
+import { createWorkload, editWorkload } from '@toolhive/core/create';
 import { getWorkload, listWorkloads } from '@toolhive/core/describe';
-import { deleteWorkload, logsOf, restartWorkload, statusOf, stopWorkload } from '@toolhive/core/operate';
+import { deleteGroup, getGroup, listGroups } from '@toolhive/core/groups';
+import {
+  deleteWorkload,
+  exportWorkload,
+  logsOf,
+  operateOnMany,
+  restartWorkload,
+  statusOf,
+  stopWorkload,
+} from '@toolhive/core/operate';
 import type { Accepted } from '@toolhive/core/operate';
-import { notFound, unsupported } from '@toolhive/contract/failure';
+import { invalid, notFound, notImplemented, unsupported } from '@toolhive/contract/failure';
+import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { Operation } from '@toolhive/contract/operation';
 import { openApiDocument } from '@toolhive/contract/openapi';
 import { operations } from '@toolhive/contract/operations';
 import type { HiveProcess } from '@toolhive/contract/system';
+import type { CreatedWorkload } from '@toolhive/contract/workload';
 import { Hono } from 'hono';
 import { failureResponse } from './failures.ts';
-import { ownRequestsOnly, securityHeaders, writesAsJsonOnly } from './guards.ts';
+import type { Access } from './access.ts';
+import { authenticated, ownRequestsOnly, rateLimit, securityHeaders, writesAsJsonOnly } from './guards.ts';
 import { mounter, pathsOf } from './mount.ts';
 import type { Followed } from './mount.ts';
 
 export interface ApiOptions {
   /** Where it listens: only there are requests answered. */
-  listener: { host: string; port: number } | HiveSocket;
+  listener: TcpListener | HiveSocket;
+}
+
+export interface TcpListener {
+  host: string;
+  port: number;
+  /** Who may call; everybody who reaches it, when there is no rule. */
+  access?: Access | undefined;
 }
 
 /** The hive's own socket, over which it answers for itself, too. */
@@ -30,26 +49,22 @@ export interface HiveSocket {
 export function createApi(core: Core, { listener }: ApiOptions): Hono {
   const app = new Hono();
   app.onError((error) => failureResponse(error, core.log));
-  app.use(securityHeaders, ownRequestsOnly(listener), writesAsJsonOnly);
+  app.use(securityHeaders, rateLimit(), ownRequestsOnly(listener));
+  // Whoever opens the Unix socket is the user of this hive: the file system says so.
+  if ('access' in listener && listener.access !== undefined) app.use(authenticated(listener.access));
+  app.use(writesAsJsonOnly);
 
   const mount = mounter(app, core.log);
   mount(operations.getHealth, async (_input, { signal }) => void (await core.runtimes.choose(signal)));
   mount(operations.getVersion, async () => ({ version: core.version }));
   mount(operations.getRuntime, (_input, { signal }) => core.runtimes.check(signal));
-  mount(operations.listWorkloads, async ({ query }) => ({ workloads: listWorkloads(core, query) }));
-  mount(operations.createWorkload, async ({ body }, call) => {
-    const result = await createWorkload(core, body, call);
-    return {
-      result,
-      follow: ({ report, signal }) => core.workloads.require(result.name).follow(report, signal),
-    };
-  });
-  mount(operations.getWorkload, async ({ params }) => getWorkload(core, params.name));
-  mount(operations.getWorkloadStatus, async ({ params }) => statusOf(core, params.name));
-  mount(operations.getWorkloadLogs, ({ params, query }) => logsOf(core, params.name, query.tail));
-  mount(operations.stopWorkload, async ({ params }) => accepted(await stopWorkload(core, params.name)));
-  mount(operations.restartWorkload, async ({ params }) => accepted(await restartWorkload(core, params.name)));
-  mount(operations.deleteWorkload, async ({ params }) => accepted(await deleteWorkload(core, params.name)));
+  mountWorkloads(mount, core);
+  mountGroupsAndClients(mount, core);
+  mountRegistry(mount, core);
+  mountSecrets(mount, core);
+  mount(operations.watchEvents, async ({ headers }, { signal }) =>
+    core.events.watch(headers['last-event-id'], signal),
+  );
   if ('stop' in listener) {
     mount(operations.getHive, async () => listener.hive);
     mount(operations.stopHive, async () => listener.stop());
@@ -59,6 +74,109 @@ export function createApi(core: Core, { listener }: ApiOptions): Hono {
   app.get('/api/openapi.json', (context) => context.json(document));
   app.notFound((context) => failureResponse(unknownRoute(context.req.method, context.req.path), core.log));
   return app;
+}
+
+type Mount = ReturnType<typeof mounter>;
+
+function mountWorkloads(mount: Mount, core: Core): void {
+  mount(operations.listWorkloads, async ({ query }) => ({ workloads: listWorkloads(core, query) }));
+  mount(operations.createWorkload, async ({ body }, call) =>
+    followed(core, await createWorkload(core, body, call)),
+  );
+  mount(operations.getWorkload, async ({ params }) => getWorkload(core, params.name));
+  mount(operations.editWorkload, async ({ params, body }, call) =>
+    followed(core, await editWorkload(core, params.name, body, call)),
+  );
+  mount(operations.exportWorkload, async ({ params }) => exportWorkload(core, params.name));
+  mount(operations.getWorkloadStatus, async ({ params }) => statusOf(core, params.name));
+  mount(operations.getWorkloadLogs, ({ params, query }, { signal }) =>
+    logsOf(core, params.name, 'server', query, signal),
+  );
+  mount(operations.getProxyLogs, ({ params, query }, { signal }) =>
+    logsOf(core, params.name, 'proxy', query, signal),
+  );
+  mount(operations.stopWorkload, async ({ params }) => accepted(await stopWorkload(core, params.name)));
+  mount(operations.restartWorkload, async ({ params }) => accepted(await restartWorkload(core, params.name)));
+  mount(operations.deleteWorkload, async ({ params }) => accepted(await deleteWorkload(core, params.name)));
+  mount(operations.stopWorkloads, async ({ body }) =>
+    accepted(await operateOnMany(core, body, stopWorkload)),
+  );
+  mount(operations.restartWorkloads, async ({ body }) =>
+    accepted(await operateOnMany(core, body, restartWorkload)),
+  );
+  mount(operations.deleteWorkloads, async ({ body }) =>
+    accepted(await operateOnMany(core, body, deleteWorkload)),
+  );
+}
+
+function mountGroupsAndClients(mount: Mount, core: Core): void {
+  const { groups, clients } = core;
+  mount(operations.listGroups, async () => ({ groups: listGroups(core) }));
+  mount(operations.createGroup, async ({ body }) => {
+    await groups.create(body.name);
+    return body;
+  });
+  mount(operations.getGroup, async ({ params }) => getGroup(core, params.name));
+  mount(operations.deleteGroup, ({ params, query }) =>
+    deleteGroup(core, params.name, query['with-workloads'] === true ? 'delete-workloads' : 'move-workloads'),
+  );
+  mount(operations.listClients, async () => clients.list());
+  mount(operations.createClient, async ({ body }) => {
+    const chosen = body.groups?.length ? body.groups : [defaultGroup];
+    await clients.register([body.name], chosen);
+    return { name: body.name, groups: chosen };
+  });
+  mount(operations.deleteClient, ({ params }) => clients.unregister([params.name], []));
+  mount(operations.deleteClientFromGroup, ({ params }) => clients.unregister([params.name], [params.group]));
+  mount(operations.registerClients, async ({ body }) => {
+    await clients.register(body.names, body.groups ?? []);
+    return body.names.map((name) => ({ name }));
+  });
+  mount(operations.unregisterClients, ({ body }) => clients.unregister(body.names, body.groups ?? []));
+  mount(operations.discoverClients, async () => ({ clients: await clients.discover() }));
+}
+
+function mountRegistry(mount: Mount, { registry }: Core): void {
+  mount(operations.listRegistries, async () => ({ registries: [await registry.info()] }));
+  mount(operations.addRegistry, async () => {
+    throw notImplemented('registries cannot be added', {
+      hint: `change where the registry ${defaultRegistry} comes from instead`,
+    });
+  });
+  mount(operations.getRegistry, async ({ params }) => the(registry, params.name).details());
+  mount(operations.updateRegistry, ({ params, body }) => the(registry, params.name).update(body));
+  mount(operations.deleteRegistry, async ({ params }) => {
+    the(registry, params.name);
+    throw invalid(`the registry ${defaultRegistry} cannot be removed`);
+  });
+  mount(operations.listRegistryServers, async ({ params }) => the(registry, params.name).servers());
+  mount(operations.getRegistryServer, async ({ params }) =>
+    the(registry, params.name).server(params.serverName),
+  );
+}
+
+/** The registry of this name: there is one. */
+function the<Store>(registry: Store, name: string): Store {
+  if (name !== defaultRegistry)
+    throw notFound(`registry ${name} not found`, { hint: `there is ${defaultRegistry}` });
+  return registry;
+}
+
+function mountSecrets(mount: Mount, { secrets }: Core): void {
+  mount(operations.setupSecrets, ({ body }) => secrets.setup(body));
+  mount(operations.getSecretsProvider, async () => secrets.describe());
+  mount(operations.listSecrets, async () => ({ keys: await secrets.list() }));
+  mount(operations.createSecret, ({ body }) => secrets.create(body.key, body.value));
+  mount(operations.updateSecret, ({ params, body }) => secrets.update(params.key, body.value));
+  mount(operations.deleteSecret, ({ params }) => secrets.remove(params.key));
+}
+
+/** A workload that is starting, and who wants to know how that goes. */
+function followed(core: Core, result: CreatedWorkload): Followed<CreatedWorkload> {
+  return {
+    result,
+    follow: ({ report, signal }) => core.workloads.require(result.name).follow(report, signal),
+  };
 }
 
 function accepted({ follow }: Accepted): Followed<void> {

@@ -1,6 +1,13 @@
-import { forbidden, invalid, tooLarge, unsupportedMediaType } from '@toolhive/contract/failure';
+import {
+  forbidden,
+  invalid,
+  tooLarge,
+  tooManyRequests,
+  unsupportedMediaType,
+} from '@toolhive/contract/failure';
 import { hostOfOrigin, hostRule } from '@toolhive/proxy/host-and-origin';
 import type { Context, MiddlewareHandler } from 'hono';
+import type { Access } from './access.ts';
 
 /** The largest body that a write may have. */
 const maxBodyBytes = 1024 * 1024;
@@ -35,6 +42,37 @@ export function ownRequestsOnly(listener: { host: string } | object): Middleware
     if (origin !== undefined && hostOfOrigin(origin).toLowerCase() !== host.toLowerCase()) {
       throw forbidden(`requests from ${JSON.stringify(origin)} are not answered here`);
     }
+    await next();
+  };
+}
+
+/** Lets pass whom `access` lets pass; everything asks, also what tells little. */
+export function authenticated(access: Access): MiddlewareHandler {
+  return async (context, next) => {
+    await access(context.req.header('authorization'));
+    await next();
+  };
+}
+
+/** How many requests one listener answers: so many at once, and from then on so many a second. */
+const burst = 2_000;
+const perSecond = 1_000;
+
+/**
+ * Refuses what comes faster than any honest client asks. All callers of a listener share the allowance: they all
+ * come from this machine.
+ */
+export function rateLimit(now: () => number = () => performance.now()): MiddlewareHandler {
+  let allowance = burst;
+  let last = now();
+  return async (_context, next) => {
+    const present = now();
+    allowance = Math.min(burst, allowance + ((present - last) / 1000) * perSecond);
+    last = present;
+    if (allowance < 1) {
+      throw tooManyRequests(`more than ${perSecond} requests a second`, { hint: 'try again in a second' });
+    }
+    allowance--;
     await next();
   };
 }

@@ -1,7 +1,7 @@
-import type { Operation, OperationInput, OperationResult } from '@toolhive/contract/operation';
-import { apiBase, progressMediaType } from '@toolhive/contract/wire';
+import type { Operation, OperationInput, OperationResult, Sent } from '@toolhive/contract/operation';
+import { apiBase, internalFailure, progressMediaType } from '@toolhive/contract/wire';
 import type { ProgressLine } from '@toolhive/contract/wire';
-import { messageOf } from '@toolhive/contract/failure';
+import { messageOf, timedOut } from '@toolhive/contract/failure';
 import type { Context, Hono } from 'hono';
 import type { Logger } from 'pino';
 import { expectedFailure } from './failures.ts';
@@ -24,7 +24,19 @@ export interface Followed<Result> {
 type Handler<O extends Operation> = (
   input: OperationInput<O>,
   call: Call,
-) => Promise<O['progress'] extends true ? Followed<OperationResult<O>> : OperationResult<O>>;
+) => Promise<
+  O['progress'] extends true
+    ? Followed<OperationResult<O>>
+    : // A text may come piece by piece.
+      OperationResult<O> extends string
+      ? string | AsyncIterable<string>
+      : OperationResult<O>
+>;
+
+/** How long an operation may take that neither goes on nor gets a server ready. */
+const timeLimitMs = 60_000;
+/** How often a stream without news shows that it is alive; shorter than the patience of any proxy between. */
+const heartbeatMs = 15_000;
 
 /** Mounts operations on an application: routing, validation and answers come from their declarations. */
 export function mounter(app: Hono, log: Logger) {
@@ -32,15 +44,17 @@ export function mounter(app: Hono, log: Logger) {
     const answer = async (context: Context): Promise<Response> => {
       const input = await readInput(operation, context);
       if (operation.progress !== true) {
-        const result = await (handler as Handler<Operation>)(input as never, silentCall(context));
-        return respond(context, operation, result);
+        const call = silentCall(context);
+        const work = (handler as (input: unknown, call: Call) => Promise<unknown>)(input, call);
+        return respond(context, operation, await withinTime(work), call.signal);
       }
       const followed = handler as unknown as FollowedHandler; // `progress: true` makes it one
       if (context.req.header('accept')?.includes(progressMediaType) === true) {
         return progressStream(context, log, (call) => followed(input, call));
       }
-      const { result } = await followed(input, silentCall(context));
-      return respond(context, operation, result);
+      const call = silentCall(context);
+      const { result } = await followed(input, call);
+      return respond(context, operation, result, call.signal);
     };
     for (const path of pathsOf(operation)) app.on(operation.method, path, answer);
   };
@@ -58,6 +72,7 @@ async function readInput(operation: Operation, context: Context): Promise<unknow
   return {
     params: operation.params?.parse(context.req.param()),
     query: operation.query?.parse(context.req.query()),
+    headers: operation.headers?.parse(context.req.header()),
     body: operation.body?.parse(await readJson(context)),
   };
 }
@@ -66,10 +81,68 @@ function silentCall(context: Context): Call {
   return { report: () => {}, signal: context.req.raw.signal };
 }
 
-function respond(context: Context, { success }: Operation, result: unknown): Response {
-  if (success.body === undefined) return context.body(null, success.status as 202);
-  if (success.body === 'text') return context.text(String(result), success.status as 200);
-  return context.json(result as object, success.status as 200);
+/** The work itself goes on: what was begun is finished, though nobody waits for it any more. */
+async function withinTime<Result>(work: Promise<Result>): Promise<Result> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(timedOut(`this took longer than ${timeLimitMs / 1000} seconds`, { hint: 'try again' })),
+    timeLimitMs,
+  );
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function respond(context: Context, { success }: Operation, result: unknown, signal: AbortSignal): Response {
+  const { status, body } = success;
+  if (body === undefined) return context.body(null, status as 202);
+  if (body === 'text') {
+    if (typeof result === 'string') return context.text(result, status as 200);
+    return streamed(context, 'text/plain; charset=utf-8', result as AsyncIterable<string>, signal);
+  }
+  if ('events' in body) {
+    const events = result as AsyncIterable<Sent<{ type: string }>>;
+    return streamed(context, 'text/event-stream', asServerSentEvents(events), signal, ': alive\n\n');
+  }
+  return context.json(result as object, status as 200);
+}
+
+async function* asServerSentEvents(events: AsyncIterable<Sent<{ type: string }>>): AsyncGenerator<string> {
+  for await (const { id, event } of events) {
+    yield `id: ${id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+  }
+}
+
+/** Sends pieces as they come and as fast as the caller reads them; ends when either side does. */
+function streamed(
+  context: Context,
+  mediaType: string,
+  pieces: AsyncIterable<string>,
+  signal: AbortSignal,
+  heartbeat?: string,
+): Response {
+  const encoder = new TextEncoder();
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  const beat = (): void =>
+    void (heartbeat !== undefined && writer.write(encoder.encode(heartbeat)).catch(() => {}));
+  const timer = setInterval(beat, heartbeatMs).unref();
+  const pump = async (): Promise<void> => {
+    try {
+      beat(); // so that the headers leave at once, and whoever asked knows that it is listened to
+      for await (const piece of pieces) {
+        if (signal.aborted) return;
+        await writer.write(encoder.encode(piece));
+      }
+    } finally {
+      clearInterval(timer);
+      await writer.close();
+    }
+  };
+  pump().catch(() => {}); // nobody reads any more
+  return context.body(readable, 200, { 'content-type': mediaType });
 }
 
 /** Runs a long operation to its end while the caller reads along, a JSON object a line. */
@@ -105,5 +178,5 @@ function describeFailure(thrown: unknown, log: Logger) {
   const failure = expectedFailure(thrown);
   if (failure !== undefined) return { kind: failure.kind, message: failure.message, hint: failure.hint };
   log.error({ err: thrown, reason: messageOf(thrown) }, 'unexpected failure');
-  return { kind: 'internal' as const, message: 'internal server error' };
+  return { kind: 'internal' as const, message: internalFailure.text };
 }

@@ -1,5 +1,5 @@
 import { ThvError } from './failure.ts';
-import type { Operation, OperationCall, OperationResult } from './operation.ts';
+import type { Operation, OperationCall, OperationResult, Sent } from './operation.ts';
 import { operations } from './operations/operations.ts';
 import type { OperationId, Operations } from './operations/operations.ts';
 import { apiBase, progressMediaType, readFailure } from './wire.ts';
@@ -21,6 +21,8 @@ export interface CallOptions {
    * it was accepted, and throws if it failed on the way.
    */
   onProgress?: (message: string) => void;
+  /** Told of a text piece by piece, as it comes; then the call returns nothing more of it. */
+  onText?: (piece: string) => void;
 }
 
 /** The API as functions, one for each operation; failures are thrown as the `ThvError` that the hive threw. */
@@ -44,6 +46,7 @@ export function createClient(send: Send): Client {
 interface AnyCall {
   params?: Record<string, string>;
   query?: Record<string, string | number | boolean | undefined>;
+  headers?: Record<string, string | undefined>;
   body?: unknown;
 }
 
@@ -58,7 +61,8 @@ async function callOperation(
     method: operation.method,
     path: pathOf(operation, call),
     headers: {
-      accept: follow ? progressMediaType : 'application/json, text/plain',
+      ...withoutAbsent(call.headers),
+      accept: follow ? progressMediaType : 'application/json, text/plain, text/event-stream',
       // Writes are only taken as JSON, with or without a body: no web page can send that without being asked.
       ...(operation.method === 'GET' ? {} : { 'content-type': 'application/json' }),
     },
@@ -67,8 +71,10 @@ async function callOperation(
   });
   if (response.status >= 400) throw readFailure(response.status, await textOf(response.body));
   if (follow && options.onProgress) return followProgress(response.body, options.onProgress);
-  const text = await textOf(response.body);
   const { body } = operation.success;
+  if (typeof body === 'object' && 'events' in body) return eventsOf(response.body);
+  if (body === 'text' && options.onText) return tellText(response.body, options.onText);
+  const text = await textOf(response.body);
   if (body === undefined) return undefined;
   // The hive validated what it sent; parsing it again would only cost every command its time.
   return body === 'text' ? text : JSON.parse(text);
@@ -113,6 +119,36 @@ function failureOf({
   hint?: string | undefined;
 }) {
   return kind === 'internal' ? new Error(message) : new ThvError(kind, message, { hint });
+}
+
+async function tellText(body: AsyncIterable<string>, onText: (piece: string) => void): Promise<string> {
+  for await (const piece of body) onText(piece);
+  return '';
+}
+
+/** Reads server-sent events as the hive writes them: one line of data each. */
+async function* eventsOf(body: AsyncIterable<string>): AsyncGenerator<Sent<unknown>, void, void> {
+  let rest = '';
+  for await (const piece of body) {
+    const blocks = (rest + piece).split('\n\n');
+    rest = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const fields = new Map(block.split('\n').map((line) => split(line)));
+      const data = fields.get('data');
+      if (data !== undefined) yield { id: fields.get('id') ?? '', event: JSON.parse(data) };
+    }
+  }
+}
+
+function split(line: string): [string, string] {
+  const colon = line.indexOf(': ');
+  return [line.slice(0, colon), line.slice(colon + 2)];
+}
+
+function withoutAbsent(headers: AnyCall['headers'] = {}): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
 }
 
 async function textOf(body: AsyncIterable<string>): Promise<string> {

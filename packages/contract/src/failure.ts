@@ -11,6 +11,7 @@ export const failureKinds = [
   'conflict',
   'too-large',
   'unsupported-media-type',
+  'too-many-requests',
   'not-implemented',
   'unavailable',
   'timeout',
@@ -63,6 +64,10 @@ export const forbidden = failure('forbidden');
 export const tooLarge = failure('too-large');
 /** The body is not of the media type that the operation takes. */
 export const unsupportedMediaType = failure('unsupported-media-type');
+/** The caller asks more often than the product answers. */
+export const tooManyRequests = failure('too-many-requests');
+/** The caller has not shown who it is, or not credibly. */
+export const unauthorized = failure('unauthorized');
 /** Part of the product that does not exist yet. */
 export const notImplemented = failure('not-implemented');
 /** Something the product needs is not there right now: a runtime, a tool chain, a network. */

@@ -1,8 +1,9 @@
 import * as z from 'zod';
+import type { FailureKind } from './failure.ts';
 import { operationTags } from './operation.ts';
 import type { Operation } from './operation.ts';
 import { operations } from './operations/operations.ts';
-import { apiBase, failureStatus, progressMediaType } from './wire.ts';
+import { apiBase, failureStatus, internalFailure, progressMediaType } from './wire.ts';
 
 /** The OpenAPI 3.1 document of the API, made from the operations. */
 export function openApiDocument(version: string): object {
@@ -16,10 +17,29 @@ export function openApiDocument(version: string): object {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: 'http://localhost:8080', description: 'The hive on this machine.' }],
-    security: [],
+    // Nothing, unless the hive was started with a token or an issuer to ask for.
+    security: [{}, { bearer: [] }],
     tags: Object.entries(operationTags).map(([name, description]) => ({ name, description })),
     paths: paths(),
-    components: { schemas: componentSchemas() },
+    components: {
+      schemas: componentSchemas(),
+      responses: {
+        ...Object.fromEntries(
+          Object.entries(failureStatus)
+            .filter(([kind]) => kind !== 'cancelled') // nobody is there any more to see that
+            .map(([kind, { meaning }]) => [kind, failureResponse(meaning)]),
+        ),
+        internal: failureResponse(internalFailure.text),
+      },
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'A fixed token, or one of an OpenID provider, as the hive was told when it was started. Its Unix socket asks for none.',
+        },
+      },
+    },
   };
 }
 
@@ -42,7 +62,11 @@ function describe(id: string, operation: Operation): object {
     tags: [operation.tag],
     summary: operation.summary,
     ...(operation.description === undefined ? {} : { description: operation.description }),
-    parameters: [...parameters('path', operation.params), ...parameters('query', operation.query)],
+    parameters: [
+      ...parameters('path', operation.params),
+      ...parameters('query', operation.query),
+      ...parameters('header', operation.headers),
+    ],
     ...(operation.body === undefined
       ? {}
       : {
@@ -55,7 +79,7 @@ function describe(id: string, operation: Operation): object {
   };
 }
 
-function parameters(location: 'path' | 'query', schema: z.ZodObject | undefined): object[] {
+function parameters(location: 'path' | 'query' | 'header', schema: z.ZodObject | undefined): object[] {
   return Object.entries(schema?.shape ?? {}).map(([name, part]) => {
     const { description, ...rest } = schemaOf(part as z.ZodType, 'input') as { description?: string };
     return {
@@ -75,7 +99,9 @@ function successResponses(operation: Operation): Record<string, object> {
       ? {}
       : body === 'text'
         ? { 'text/plain': { schema: { type: 'string' } } }
-        : { 'application/json': { schema: schemaOf(body, 'output') } };
+        : 'events' in body
+          ? { 'text/event-stream': { schema: schemaOf(body.events, 'output') } }
+          : { 'application/json': { schema: schemaOf(body, 'output') } };
   const plain = { description, ...(body === undefined ? {} : { content: answer }) };
   if (operation.progress !== true) return { [status]: plain };
   return {
@@ -87,32 +113,51 @@ function successResponses(operation: Operation): Record<string, object> {
   };
 }
 
+/** What every operation can answer, whatever it does. */
+const anyOperation: readonly FailureKind[] = ['unauthorized', 'forbidden', 'too-many-requests', 'timeout'];
+const anyWrite: readonly FailureKind[] = ['invalid', 'too-large', 'unsupported-media-type'];
+
 function failureResponses(operation: Operation): Record<string, object> {
-  return Object.fromEntries(
-    operation.failures.map((kind) => [
-      failureStatus[kind].status,
-      { description: failureStatus[kind].meaning, content: { 'text/plain': { schema: { type: 'string' } } } },
-    ]),
-  );
+  const kinds = [...operation.failures, ...anyOperation, ...(operation.method === 'GET' ? [] : anyWrite)];
+  const byStatus = new Map(kinds.map((kind) => [failureStatus[kind].status, kind]));
+  return {
+    ...Object.fromEntries(
+      [...byStatus].map(([status, kind]) => [status, { $ref: `#/components/responses/${kind}` }]),
+    ),
+    [internalFailure.status]: { $ref: '#/components/responses/internal' },
+  };
+}
+
+function failureResponse(meaning: string): object {
+  return {
+    description: meaning,
+    content: {
+      'text/plain': { schema: { type: 'string' }, examples: { failure: { value: `${meaning}\n` } } },
+    },
+  };
 }
 
 const toReference = { uri: (id: string) => `#/components/schemas/${id}` };
 
 /** The named schemas, each once; everything else refers to them. */
 function componentSchemas(): Record<string, object> {
-  const { schemas } = z.toJSONSchema(z.globalRegistry, { ...toReference, io: 'output' });
+  const { schemas } = z.toJSONSchema(z.globalRegistry, {
+    ...toReference,
+    io: 'output',
+    unrepresentable: 'any',
+  });
   return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutIdentity(schema)]));
 }
 
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): object {
   const id = z.globalRegistry.get(schema)?.id;
   if (id !== undefined) return { $ref: toReference.uri(id) };
-  return withoutIdentity(z.toJSONSchema(schema, { io, ...toReference }));
+  return withoutIdentity(z.toJSONSchema(schema, { io, ...toReference, unrepresentable: 'any' }));
 }
 
+/** Schemas by name stand among the components, not again in each schema that refers to them. */
 function withoutIdentity(schema: object): object {
-  const { $schema, $id, ...rest } = schema as { $schema?: string; $id?: string };
-  void $schema;
-  void $id;
-  return rest;
+  const { $schema, $id, $defs, ...rest } = schema as Record<string, unknown>;
+  void [$schema, $id, $defs];
+  return JSON.parse(JSON.stringify(rest).replaceAll('"#/$defs/', `"${toReference.uri('')}`)) as object;
 }

@@ -15,22 +15,35 @@ export interface Operation {
   description?: string;
   params?: z.ZodObject;
   query?: z.ZodObject;
+  headers?: z.ZodObject;
   body?: z.ZodType;
   success: {
     status: 200 | 201 | 202 | 204;
     description: string;
     /** A schema for JSON, `text` for plain text; absent where there is no body. */
-    body?: z.ZodType | 'text';
+    body?: z.ZodType | 'text' | EventStream;
   };
   /** Goes on after its answer; with the media type for progress, it answers line by line until it is done. */
   progress?: boolean;
   failures: readonly FailureKind[];
 }
 
+/** A body that goes on: server-sent events (the HTML standard, section 9.2), each of this schema. */
+export interface EventStream {
+  events: z.ZodType;
+}
+
 export const operationTags = {
   system: 'The hive itself.',
+  version: 'Which version answers.',
   workloads: 'Running servers.',
-  logs: 'What servers wrote.',
+  logs: 'What servers and their proxies wrote.',
+  events: 'What changes, as it changes.',
+  groups: 'Workloads that belong together.',
+  clients: 'Applications that use the servers.',
+  discovery: 'What is installed on this machine.',
+  registry: 'Catalogues of servers.',
+  secrets: 'Values that only servers get to see.',
 } as const;
 
 export type OperationTag = keyof typeof operationTags;
@@ -42,19 +55,29 @@ type Part<Key extends string, Value> = [Value] extends [undefined] ? unknown : {
 /** What a handler is given: every part validated, defaults filled in. */
 export type OperationInput<O extends Operation> = Part<'params', Parsed<O['params']>> &
   Part<'query', Parsed<O['query']>> &
+  Part<'headers', Parsed<O['headers']>> &
   Part<'body', Parsed<O['body']>>;
 
 /** What a caller gives. */
 export type OperationCall<O extends Operation> = Part<'params', Given<O['params']>> &
   Part<'query', Given<O['query']>> &
+  Part<'headers', Given<O['headers']>> &
   Part<'body', Given<O['body']>>;
 
 /** What it answers with. */
 export type OperationResult<O extends Operation> = O['success'] extends { body: infer Body }
   ? Body extends z.ZodType
     ? z.infer<Body>
-    : string
+    : Body extends { events: infer Event extends z.ZodType }
+      ? AsyncIterable<Sent<z.infer<Event>>>
+      : string
   : void;
+
+/** One event of a stream, with the id to resume after it. */
+export interface Sent<Event> {
+  id: string;
+  event: Event;
+}
 
 /** Keeps the literal types of a declaration. */
 export function operation<const O extends Operation>(declaration: O): O {

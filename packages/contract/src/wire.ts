@@ -15,10 +15,14 @@ export const failureStatus: Record<FailureKind, { status: number; meaning: strin
   conflict: { status: 409, meaning: 'The name is taken, or the present state forbids it.' },
   'too-large': { status: 413, meaning: 'The body is larger than accepted.' },
   'unsupported-media-type': { status: 415, meaning: 'The body is not application/json.' },
+  'too-many-requests': { status: 429, meaning: 'Too many requests; Retry-After says when to try again.' },
   'not-implemented': { status: 501, meaning: 'Not implemented.' },
   unavailable: { status: 503, meaning: 'Something that it needs is not there right now.' },
   cancelled: { status: 499, meaning: 'The caller gave up.' },
 };
+
+/** A bug of the hive. Nothing of it is told. */
+export const internalFailure = { status: 500, text: 'internal server error' } as const;
 
 /** A failure as the plain text of an error response. */
 export function writeFailure(failure: ThvError): string {

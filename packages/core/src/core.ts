@@ -1,18 +1,31 @@
 import { mkdir, rm } from 'node:fs/promises';
-import type { Registry } from '@toolhive/contract/registry';
+import { join } from 'node:path';
+import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
+import type { RunConfig } from '@toolhive/contract/run-config';
 import { openDockerRuntime } from '@toolhive/runtime/docker';
 import { openProcessRuntime } from '@toolhive/runtime/process';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
-import { openRegistry } from './registry/registry.ts';
+import { ClientFiles } from './clients/client-files.ts';
+import { Events } from './events/events.ts';
+import type { EventToSend } from './events/events.ts';
+import { Groups } from './groups/groups.ts';
+import { finishRemovals } from './groups/operate.ts';
+import { Registrations } from './groups/registrations.ts';
+import { RegistryStore } from './registry/store.ts';
 import { Runtimes } from './runtimes.ts';
+import { parseReference } from './secrets/reference.ts';
+import { Secrets } from './secrets/secrets.ts';
+import type { SecretsChange, SecretsOptions } from './secrets/secrets.ts';
+import { Logs } from './state/logs.ts';
 import { takeOwnership } from './state/ownership.ts';
-import { statePaths } from './state/paths.ts';
+import { homeOf, statePaths } from './state/paths.ts';
 import type { StatePaths } from './state/paths.ts';
 import { RunConfigs } from './state/run-configs.ts';
+import { SettingsFile } from './state/settings.ts';
 import { Statuses } from './state/statuses.ts';
 import { defaultTiming } from './workloads/supervisor.ts';
-import type { SupervisorTiming } from './workloads/supervisor.ts';
+import type { Supervisor, SupervisorTiming } from './workloads/supervisor.ts';
 import { Workloads } from './workloads/workloads.ts';
 
 export interface CoreOptions {
@@ -23,6 +36,8 @@ export interface CoreOptions {
   /** Replaces the runtimes of this machine, in tests. */
   runtimes?: (hiveId: string, paths: StatePaths) => Runtime[];
   timing?: Partial<SupervisorTiming>;
+  /** Replaces what secrets are kept in, in tests. */
+  secrets?: Pick<SecretsOptions, 'keyring' | 'cost'>;
 }
 
 /** What the product does, composed. Every function of this package receives it. */
@@ -30,56 +45,142 @@ export interface Core extends AsyncDisposable {
   version: string;
   paths: StatePaths;
   log: Logger;
-  registry: Registry;
+  events: Events;
+  registry: RegistryStore;
+  secrets: Secrets;
+  groups: Groups;
+  clients: Registrations;
+  logs: Logs;
   runtimes: Runtimes;
   workloads: Workloads;
+  /** The secrets that a run config refers to, by the variable that receives each. */
+  secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
 }
 
 /** Takes the state directory and makes it true. Throws `conflict` when another hive has it. */
-export async function openCore({
-  env,
-  version,
-  log,
-  runtimes: makeRuntimes,
-  timing,
-}: CoreOptions): Promise<Core> {
+export async function openCore(options: CoreOptions): Promise<Core> {
+  const { env, version, log } = options;
   const paths = statePaths(env);
   await using opened = new AsyncDisposableStack();
   const { hiveId } = opened.use(await takeOwnership(paths));
-
   await rm(paths.temp, { recursive: true, force: true });
   await mkdir(paths.temp, { recursive: true, mode: 0o700 });
-  const runtimes = new Runtimes(
-    (makeRuntimes ?? machineRuntimes(env, log))(hiveId, paths),
-    env['TOOLHIVE_RUNTIME'],
-  );
-  await runtimes.sweep((runtime, error) =>
-    log.warn({ runtime, err: error }, 'leftovers could not be removed'),
-  );
 
+  const events = opened.use(await Events.open(paths.events, log));
+  const settings = await SettingsFile.open(paths.settings, (why, path) =>
+    log.error({ path, why }, 'settings set aside'),
+  );
+  const registry = opened.use(
+    await RegistryStore.open({
+      settings,
+      cacheDir: join(paths.cache, 'registry'),
+      log,
+      onChange: () => events.emit({ type: 'registry.changed', name: defaultRegistry }),
+    }),
+  );
+  const secrets = opened.use(
+    new Secrets({
+      settings,
+      path: paths.secrets,
+      env,
+      version,
+      log,
+      onChange: (change) => events.emit(secretEvent(change)),
+      ...options.secrets,
+    }),
+  );
+  const secretsOf = secretResolver(secrets);
+  const runtimes = await openRuntimes(options, hiveId, paths);
+  const groups = await Groups.open(paths.groups, log, (name, isThere) =>
+    events.emit({ type: isThere ? 'group.changed' : 'group.removed', name }),
+  );
+  const logs = new Logs(paths.logs);
   const workloads = opened.use(
     new Workloads({
       runConfigs: new RunConfigs(paths.runConfigs),
       statuses: new Statuses(paths.statuses),
-      logDirectory: paths.logs,
+      logs,
       runtimeFor: (runConfig) => runtimes.of(runConfig),
+      requireGroup: (group) => void groups.require(group),
+      secretsOf,
       version,
       log,
-      timing: { ...defaultTiming, ...timing },
+      timing: { ...defaultTiming, ...options.timing },
       now: () => new Date(),
+      onChange(supervisor) {
+        events.emit(workloadEvent(supervisor));
+        clients.reconcileSoon();
+      },
+      onRemoved(name) {
+        events.emit({ type: 'workload.removed', name });
+        clients.reconcileSoon();
+      },
     }),
   );
-  await workloads.restore();
+  const clients = opened.use(
+    new Registrations({
+      files: new ClientFiles({
+        home: homeOf(env),
+        platform: process.platform,
+        record: paths.clientEntries,
+        log,
+      }),
+      groups,
+      workloads,
+      settings,
+      log,
+      onChange: (client) => events.emit({ type: 'client.changed', name: client }),
+    }),
+  );
 
-  const everything = opened.move();
-  return {
+  await clients.migrate();
+  const parts = { events, registry, secrets, secretsOf, groups, clients, logs, runtimes, workloads };
+  const core: Core = {
     version,
     paths,
     log,
-    registry: openRegistry(),
-    runtimes,
-    workloads,
+    ...parts,
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  };
+  await workloads.restore();
+  await finishRemovals(core);
+  await clients.reconcile();
+  const everything = opened.move();
+  return core;
+}
+
+async function openRuntimes(
+  { env, log, runtimes: make }: CoreOptions,
+  hiveId: string,
+  paths: StatePaths,
+): Promise<Runtimes> {
+  const runtimes = new Runtimes((make ?? machineRuntimes(env, log))(hiveId, paths), env['TOOLHIVE_RUNTIME']);
+  await runtimes.sweep((runtime, error) =>
+    log.warn({ runtime, err: error }, 'leftovers could not be removed'),
+  );
+  return runtimes;
+}
+
+function secretResolver(secrets: Secrets): Core['secretsOf'] {
+  return async (runConfig) => {
+    const references = (runConfig.secrets ?? []).map(parseReference);
+    const values = await Promise.all(references.map((reference) => secrets.resolve(reference)));
+    return Object.fromEntries(references.map(({ target }, index) => [target, values[index] ?? '']));
+  };
+}
+
+function secretEvent(change: SecretsChange): EventToSend {
+  if (change.kind === 'provider') return { type: 'secrets.changed' };
+  return { type: change.kind === 'set' ? 'secret.changed' : 'secret.removed', name: change.name };
+}
+
+function workloadEvent({ runConfig, condition }: Supervisor): EventToSend {
+  return {
+    type: 'workload.changed',
+    name: runConfig.name,
+    group: runConfig.group ?? defaultGroup,
+    status: condition.status,
+    ...(condition.context === undefined ? {} : { status_context: condition.context }),
   };
 }
 

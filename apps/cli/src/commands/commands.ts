@@ -71,6 +71,12 @@ export const commands: readonly Command[] = [
         description: 'An environment variable for the server; can be repeated',
       },
       {
+        name: 'secret',
+        kind: 'list',
+        value: 'NAME,target=VARIABLE',
+        description: 'A stored secret for the server, and the variable that receives it; can be repeated',
+      },
+      {
         name: 'volume',
         shorthand: 'v',
         kind: 'list',
@@ -174,10 +180,63 @@ export const commands: readonly Command[] = [
         description: 'The port that the API listens on',
         default: 8080,
       },
+      {
+        name: 'socket',
+        kind: 'string',
+        value: 'PATH',
+        description: 'A Unix socket to listen on instead of HOST and PORT',
+      },
+      {
+        name: 'token-file',
+        kind: 'string',
+        value: 'PATH',
+        description: 'A file with the bearer token that callers must send',
+      },
+      {
+        name: 'oidc-issuer',
+        kind: 'string',
+        value: 'URL',
+        description: 'Accept the tokens of this OpenID provider',
+      },
+      {
+        name: 'oidc-audience',
+        kind: 'string',
+        value: 'NAME',
+        description: 'Whom those tokens must be meant for; asked for with every other --oidc flag',
+      },
+      {
+        name: 'oidc-jwks-url',
+        kind: 'string',
+        value: 'URL',
+        description: 'Where the keys of the provider are; the issuer knows',
+      },
+      {
+        name: 'oidc-introspection-url',
+        kind: 'string',
+        value: 'URL',
+        description: 'Where tokens that are no JWTs are looked up',
+      },
+      { name: 'oidc-client-id', kind: 'string', value: 'ID', description: 'As whom they are looked up' },
+      {
+        name: 'oidc-client-secret',
+        kind: 'string',
+        value: 'SECRET',
+        description: 'The secret of that client; better in TOOLHIVE_OIDC_CLIENT_SECRET, which nobody sees',
+      },
+      {
+        name: 'insecure-no-auth',
+        kind: 'boolean',
+        description:
+          'Listen beyond this machine without asking callers for a token: whoever reaches it, rules it',
+      },
       { name: 'debug', kind: 'boolean', description: 'Log more' },
       { name: 'background', kind: 'boolean', description: 'Listen on the Unix socket only', hidden: true },
     ],
-    examples: ['thv serve --port 9090'],
+    examples: [
+      'thv serve --port 9090',
+      'thv serve --host 0.0.0.0 --token-file ~/.thv-token',
+      'thv serve --oidc-issuer https://id.example.com --oidc-audience toolhive',
+    ],
     load: () => import('./serve.ts'),
   },
   {

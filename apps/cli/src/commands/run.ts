@@ -25,6 +25,7 @@ export async function run({
     group: flags.text('group'),
     cmd_arguments: [...rest],
     env_vars: Object.fromEntries(flags.list('env').map(parseVariable)),
+    secrets: flags.list('secret').map(parseSecret),
     volumes: flags.list('volume').map(withAbsoluteSource),
     ...(profile === undefined ? {} : { permission_profile: await readProfile(profile) }),
   };
@@ -59,6 +60,13 @@ function parseVariable(assignment: string): [string, string] {
     throw invalid(`--env takes NAME=VALUE, not ${JSON.stringify(assignment.slice(0, 12))}`);
   }
   return [assignment.slice(0, equals), assignment.slice(equals + 1)];
+}
+
+function parseSecret(reference: string): { name: string; target: string } {
+  const [, name, target] = /^([^,]+),target=(.+)$/.exec(reference) ?? [];
+  if (name !== undefined && target !== undefined) return { name, target };
+  // Somebody may have written the secret itself, so nothing is repeated.
+  throw invalid('--secret takes NAME,target=VARIABLE', { hint: 'name a stored secret, not its value' });
 }
 
 async function readProfile(nameOrPath: string): Promise<PermissionProfile> {

@@ -1,10 +1,14 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { openAccess } from '@toolhive/api/access';
+import type { Access, OidcOptions } from '@toolhive/api/access';
 import { createApi } from '@toolhive/api/api';
 import { listenOnSocket, listenOnTcp } from '@toolhive/api/listen';
 import { openCore } from '@toolhive/core/core';
 import type { Core, CoreOptions } from '@toolhive/core/core';
-import { ThvError, conflict, messageOf } from '@toolhive/contract/failure';
+import { ThvError, conflict, invalid, messageOf } from '@toolhive/contract/failure';
 import { waitUntil } from '../wait.ts';
-import type { CommandCall } from '../command.ts';
+import type { CommandCall, FlagValues } from '../command.ts';
 import { findHive } from '../hive.ts';
 import { openLog } from '../log.ts';
 import { version } from '../version.ts';
@@ -24,6 +28,7 @@ export async function run({ flags, out, signal }: CommandCall): Promise<void> {
   const stop = (): void => ended.abort();
   signal.addEventListener('abort', stop, { once: true });
 
+  const access = await accessFor(flags);
   const options = { env: process.env, version, log };
   await using hive = new AsyncDisposableStack();
   const core = hive.use(
@@ -31,18 +36,70 @@ export async function run({ flags, out, signal }: CommandCall): Promise<void> {
   );
   const own = { hive: { pid: process.pid, background: isBackground }, stop };
   hive.use(await listenOnSocket(createApi(core, { listener: own }), core.paths.socket));
-  if (!isBackground) {
+  const socket = flags.text('socket');
+  if (socket !== undefined) {
+    hive.use(await listenOnSocket(createApi(core, { listener: own }), resolve(socket)));
+    await announce(core, out.line, `unix:${resolve(socket)}`);
+  } else if (!isBackground) {
     const host = flags.text('host') ?? '127.0.0.1';
-    const address = { host, port: flags.number('port') ?? 8080 };
+    const address = { host, port: flags.number('port') ?? 8080, access };
     const listener = hive.use(await listenOnTcp(createApi(core, { listener: address }), address));
+    if (access === undefined && !isLoopback(host)) out.note(`WARNING: ${openToAll(host)}`);
     await announce(core, out.line, `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`);
   }
   log.info({ version, socket: core.paths.socket }, 'hive runs');
-  await new Promise<void>((resolve) => {
-    if (ended.signal.aborted) resolve();
-    ended.signal.addEventListener('abort', () => resolve(), { once: true });
+  await new Promise<void>((done) => {
+    if (ended.signal.aborted) done();
+    ended.signal.addEventListener('abort', () => done(), { once: true });
   });
   log.info('hive ends');
+}
+
+/** Who may call over TCP. Beyond this machine that is nobody in particular only if somebody says so. */
+async function accessFor(flags: FlagValues): Promise<Access | undefined> {
+  const host = flags.text('host') ?? '127.0.0.1';
+  const access = openAccess({ token: await readToken(flags.text('token-file')), oidc: oidcFrom(flags) });
+  if (
+    access === undefined &&
+    !isLoopback(host) &&
+    flags.text('socket') === undefined &&
+    !flags.has('insecure-no-auth')
+  ) {
+    throw invalid(openToAll(host), {
+      hint: 'give --token-file or --oidc-issuer; or --insecure-no-auth, if that is what you want',
+    });
+  }
+  return access;
+}
+
+function openToAll(host: string): string {
+  return `the API on ${host} would let everybody who reaches it run programs on this machine`;
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host);
+}
+
+async function readToken(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return process.env['TOOLHIVE_API_TOKEN'];
+  try {
+    return (await readFile(path, 'utf8')).trim();
+  } catch (cause) {
+    throw invalid(`the token file ${path} cannot be read: ${messageOf(cause)}`, { cause });
+  }
+}
+
+function oidcFrom(flags: FlagValues): OidcOptions | undefined {
+  const options = {
+    issuer: flags.text('oidc-issuer'),
+    jwksUrl: flags.text('oidc-jwks-url'),
+    introspectionUrl: flags.text('oidc-introspection-url'),
+    clientId: flags.text('oidc-client-id'),
+    clientSecret: flags.text('oidc-client-secret') ?? process.env['TOOLHIVE_OIDC_CLIENT_SECRET'],
+  };
+  const audience = flags.text('oidc-audience');
+  const asked = [options.issuer, options.jwksUrl, options.introspectionUrl, audience];
+  return asked.some((value) => value !== undefined) ? { ...options, audience: audience ?? '' } : undefined;
 }
 
 /** A hive that was started in the background gives way to one that somebody wants to see. */

@@ -51,7 +51,7 @@ export const systemOperations = {
     method: 'GET',
     path: '/version',
     alsoAtRoot: true,
-    tag: 'system',
+    tag: 'version',
     summary: 'Tell the version',
     success: { status: 200, description: 'The version of the hive.', body: Version },
     failures: [],

@@ -1,18 +1,53 @@
 import * as z from 'zod';
 import { operation } from '../operation.ts';
 import { GroupName, WorkloadName } from '../schemas/names.ts';
+import { RunConfig } from '../schemas/run-config.ts';
 import {
   CreateWorkload,
   CreatedWorkload,
   Workload,
   WorkloadDetails,
+  WorkloadSelection,
   WorkloadStatus,
 } from '../schemas/workload.ts';
+import { QueryFlag } from './query.ts';
 
 const byName = z.object({ name: WorkloadName.meta({ description: 'The name of the workload.' }) });
 
-/** True for exactly `true`, as the original reads it. */
-const QueryFlag = z.string().transform((text) => text === 'true');
+/** Which part of a log to read. */
+const logWindow = (lines: number) =>
+  z.object({
+    tail: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(10_000)
+      .default(lines)
+      .meta({ description: 'At most so many lines, counted from the end.' }),
+    since: z.iso
+      .datetime({ offset: true })
+      .optional()
+      .meta({ description: 'Only what was written at or after this time, as RFC 3339.' }),
+    follow: QueryFlag.optional().meta({
+      description: '`true` goes on with what is written from now on, until the caller or the workload ends.',
+    }),
+  });
+
+/** One operation on several workloads. Nothing is done when one of the names is wrong. */
+const bulk = <const Verb extends 'stop' | 'restart' | 'delete'>(verb: Verb, summary: string) =>
+  operation({
+    method: 'POST',
+    path: `/workloads/${verb}`,
+    tag: 'workloads',
+    summary,
+    description: 'Takes names, or a group for all of its workloads; never both.',
+    body: WorkloadSelection,
+    success: { status: 202, description: 'Accepted; the status of each tells the rest.' },
+    progress: true,
+    failures: ['invalid', 'not-found'],
+  });
+
+const WorkloadRequest = z.discriminatedUnion('schema_version', [CreateWorkload, RunConfig]);
 
 const WorkloadList = z
   .object({ workloads: z.array(Workload) })
@@ -39,7 +74,7 @@ export const workloadOperations = {
       group: GroupName.optional().meta({ description: 'Only workloads of this group.' }),
     }),
     success: { status: 200, description: 'The workloads.', body: WorkloadList },
-    failures: ['invalid'],
+    failures: ['invalid', 'not-found'],
   }),
   createWorkload: operation({
     method: 'POST',
@@ -47,8 +82,8 @@ export const workloadOperations = {
     tag: 'workloads',
     summary: 'Create and start a workload',
     description:
-      'Gets the server ready (pull or install) before it answers, so that a source that does not exist is refused and leaves nothing behind. The status tells how the start went.',
-    body: CreateWorkload,
+      'Gets the server ready (pull or install) before it answers, so that a source that does not exist is refused and leaves nothing behind. The status tells how the start went. A run config, as an export gives it, is taken as well.',
+    body: WorkloadRequest,
     success: { status: 201, description: 'Created, and starting.', body: CreatedWorkload },
     progress: true,
     failures: ['invalid', 'not-found', 'conflict', 'unavailable', 'not-implemented'],
@@ -60,6 +95,30 @@ export const workloadOperations = {
     summary: 'Describe a workload',
     params: byName,
     success: { status: 200, description: 'The workload and what it was asked for.', body: WorkloadDetails },
+    failures: ['invalid', 'not-found'],
+  }),
+  editWorkload: operation({
+    method: 'POST',
+    path: '/workloads/{name}/edit',
+    tag: 'workloads',
+    summary: 'Change a workload',
+    description:
+      'Replaces everything that the workload was asked for, and runs it with that. It keeps its name, and its port unless another is named. Until the new server is ready to start, the old one goes on; a request that is refused changes nothing. A run config, as an export gives it, is taken as well.',
+    params: byName,
+    body: WorkloadRequest,
+    success: { status: 200, description: 'Changed, and starting.', body: CreatedWorkload },
+    progress: true,
+    failures: ['invalid', 'not-found', 'conflict', 'unavailable', 'not-implemented'],
+  }),
+  exportWorkload: operation({
+    method: 'GET',
+    path: '/workloads/{name}/export',
+    tag: 'workloads',
+    summary: 'Export a workload',
+    description:
+      'Everything needed to run it again, here or elsewhere. Values of environment variables are in it, secrets are only referred to.',
+    params: byName,
+    success: { status: 200, description: 'The run config.', body: RunConfig },
     failures: ['invalid', 'not-found'],
   }),
   getWorkloadStatus: operation({
@@ -77,16 +136,18 @@ export const workloadOperations = {
     tag: 'logs',
     summary: 'Read what a server wrote',
     params: byName,
-    query: z.object({
-      tail: z.coerce
-        .number()
-        .int()
-        .min(0)
-        .max(10_000)
-        .default(100)
-        .meta({ description: 'At most so many lines, counted from the end.' }),
-    }),
+    query: logWindow(100),
     success: { status: 200, description: 'The last lines.', body: 'text' },
+    failures: ['invalid', 'not-found'],
+  }),
+  getProxyLogs: operation({
+    method: 'GET',
+    path: '/workloads/{name}/proxy-logs',
+    tag: 'logs',
+    summary: 'Read what the proxy of a server noted',
+    params: byName,
+    query: logWindow(10_000),
+    success: { status: 200, description: 'The last lines, one JSON object each.', body: 'text' },
     failures: ['invalid', 'not-found'],
   }),
   stopWorkload: operation({
@@ -120,4 +181,7 @@ export const workloadOperations = {
     progress: true,
     failures: ['invalid', 'not-found'],
   }),
+  stopWorkloads: bulk('stop', 'Stop workloads'),
+  restartWorkloads: bulk('restart', 'Start workloads that do not run'),
+  deleteWorkloads: bulk('delete', 'Stop workloads and remove all of them'),
 };

@@ -22,6 +22,9 @@ export const GroupName = z
 /** The group of every workload that names none. */
 export const defaultGroup = 'default';
 
+/** The one registry that there is. */
+export const defaultRegistry = 'default';
+
 /** A TCP port. */
 export const Port = z.int().min(1).max(65535);
 

@@ -298,7 +298,7 @@ function registryFormat(strictness: 'authoring' | 'reading') {
     },
   );
 
-  return { Server, RemoteServer, Group, Root };
+  return { Variable, Header, Server, RemoteServer, Group, Root };
 
   /** Gives a schema its name and its words. */
   function note<T extends z.ZodType>(schema: T, meta: z.GlobalMeta): T {
@@ -342,6 +342,12 @@ function registryFormat(strictness: 'authoring' | 'reading') {
 
 /** What a reader takes from others. */
 const reading = registryFormat('reading');
+
+/** An environment variable that a server understands. */
+export const RegistryVariable = reading.Variable;
+
+/** A header that goes with every request to a remote server. */
+export const RegistryHeader = reading.Header;
 
 /** A catalogued server that runs on this machine. */
 export const RegistryServer = reading.Server;

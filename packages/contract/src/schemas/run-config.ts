@@ -1,12 +1,81 @@
 import * as z from 'zod';
 import { Environment, GroupName, Port, PortOrAny, WorkloadName } from './names.ts';
 import { PermissionProfile } from './permission-profile.ts';
+import { RegistryHeader, RegistryVariable } from './registry.ts';
 import { ProxyMode, Transport } from './workload.ts';
 
 /** The version that we write, and the only one that there is. */
 export const runConfigVersion = 'v0.1.0';
 
-const section = z.record(z.string(), z.unknown());
+const text = z.string().optional();
+const texts = z.array(z.string()).nullish();
+const flag = z.boolean().optional();
+
+/** Sections that later parts of the product act on. Keys of other versions pass through untouched. */
+const sections = {
+  oidc_config: z.looseObject({
+    issuer: text,
+    audience: text,
+    jwksurl: text,
+    introspectionURL: text,
+    clientID: text,
+    clientSecret: text,
+    cacertPath: text,
+    authTokenFile: text,
+    resourceURL: text,
+    allowPrivateIP: flag,
+    insecureAllowHTTP: flag,
+  }),
+  authz_config: z.looseObject({
+    version: text,
+    type: z.enum(['cedarv1']).optional(),
+    cedar: z.looseObject({ policies: texts, entities_json: text }).optional(),
+  }),
+  audit_config: z.looseObject({
+    component: text,
+    event_types: texts,
+    exclude_event_types: texts,
+    include_request_data: flag,
+    include_response_data: flag,
+    max_data_size: z.int().optional(),
+    log_file: text,
+  }),
+  telemetry_config: z.looseObject({
+    endpoint: text,
+    serviceName: text,
+    serviceVersion: text,
+    headers: z.record(z.string(), z.string()).nullish(),
+    insecure: flag,
+    tracingEnabled: flag,
+    metricsEnabled: flag,
+    samplingRate: z.number().min(0).max(1).optional(),
+    enablePrometheusMetricsPath: flag,
+    environmentVariables: texts,
+    customAttributes: z.record(z.string(), z.string()).nullish(),
+  }),
+  ignore_config: z.looseObject({ loadGlobal: flag, printOverlays: flag }),
+  remote_auth_config: z.looseObject({
+    issuer: text,
+    authorize_url: text,
+    token_url: text,
+    client_id: text,
+    client_secret: z.string().optional().meta({ description: 'A reference to a secret, never the secret.' }),
+    client_secret_file: text,
+    scopes: texts,
+    use_pkce: flag,
+    skip_browser: flag,
+    callback_port: PortOrAny.optional(),
+    timeout: z
+      .union([z.string(), z.int()])
+      .optional()
+      .meta({ description: 'Such as 5m; a number counts nanoseconds.' }),
+    oauth_params: z.record(z.string(), z.string()).nullish(),
+    headers: z.array(RegistryHeader).nullish(),
+    env_vars: z.array(RegistryVariable).nullish(),
+  }),
+};
+
+const ToolOverride = z.object({ name: text, description: text });
 
 /**
  * Everything needed to run a workload again, as it is stored and exported. Keys of later versions and of other
@@ -14,13 +83,13 @@ const section = z.record(z.string(), z.unknown());
  */
 export const RunConfig = z
   .looseObject({
-    schema_version: z.string().default(runConfigVersion),
+    schema_version: z.literal(runConfigVersion),
     name: WorkloadName,
     base_name: WorkloadName,
     container_name: z.string().min(1),
     image: z.string().optional().meta({ description: 'The image or package to run, pinned to its version.' }),
     remote_url: z.string().optional(),
-    remote_auth_config: section.optional(),
+    remote_auth_config: sections.remote_auth_config.nullish(),
     cmd_args: z.array(z.string()).nullish(),
     transport: Transport,
     proxy_mode: ProxyMode.optional(),
@@ -38,18 +107,18 @@ export const RunConfig = z
     container_labels: z.record(z.string(), z.string()).nullish(),
     group: GroupName.optional(),
     debug: z.boolean().optional(),
-    oidc_config: section.nullish(),
-    authz_config: section.nullish(),
+    oidc_config: sections.oidc_config.nullish(),
+    authz_config: sections.authz_config.nullish(),
     authz_config_path: z.string().optional(),
-    audit_config: section.nullish(),
+    audit_config: sections.audit_config.nullish(),
     audit_config_path: z.string().optional(),
-    telemetry_config: section.nullish(),
+    telemetry_config: sections.telemetry_config.nullish(),
     tools_filter: z.array(z.string()).nullish(),
-    tools_override: z
-      .record(z.string(), z.object({ name: z.string().optional(), description: z.string().optional() }))
+    tools_override: z.record(z.string(), ToolOverride).nullish(),
+    ignore_config: sections.ignore_config.nullish(),
+    middleware_configs: z
+      .array(z.looseObject({ type: z.string(), parameters: z.looseObject({}).nullish() }))
       .nullish(),
-    ignore_config: section.nullish(),
-    middleware_configs: z.array(z.object({ type: z.string(), parameters: z.unknown() })).nullish(),
     trust_proxy_headers: z.boolean().optional(),
     thv_ca_bundle: z.string().optional(),
     jwks_auth_token_file: z.string().optional(),
@@ -59,5 +128,23 @@ export const RunConfig = z
       .optional()
       .meta({ description: 'The runtime that it was made for: docker or process.' }),
   })
-  .meta({ id: 'RunConfig', description: 'Everything needed to run a workload again.' });
+  .meta({
+    id: 'RunConfig',
+    description: 'Everything needed to run a workload again.',
+    examples: [
+      {
+        schema_version: runConfigVersion,
+        name: 'everything',
+        base_name: 'everything',
+        container_name: 'everything',
+        image: 'npx://@modelcontextprotocol/server-everything@2026.7.4',
+        transport: 'stdio',
+        proxy_mode: 'streamable-http',
+        host: '127.0.0.1',
+        port: 18347,
+        permission_profile: {},
+        group: 'default',
+      },
+    ],
+  });
 export type RunConfig = z.infer<typeof RunConfig>;

@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import { Environment, GroupName, PortOrAny, WorkloadName } from './names.ts';
+import { Environment, GroupName, PortOrAny, VariableName, WorkloadName } from './names.ts';
 import { PermissionProfile } from './permission-profile.ts';
+import { RegistryHeader } from './registry.ts';
 
 /** How a server talks: over its standard input and output, or over HTTP in one of two ways. */
 export const Transport = z
@@ -19,25 +20,57 @@ export const WorkloadStatus = z
   .meta({ id: 'WorkloadStatus', description: 'What a workload is doing.' });
 export type WorkloadStatus = z.infer<typeof WorkloadStatus>;
 
-const SecretReference = z.object({
-  name: z.string().min(1).meta({ description: 'The name of a stored secret.' }),
-  target: z.string().min(1).meta({ description: 'The environment variable that receives it.' }),
-});
+/** A stored secret, and the environment variable of the server that receives it. */
+const SecretReference = z
+  .object({
+    name: z.string().min(1).max(256).meta({ description: 'The name of a stored secret.' }),
+    target: VariableName.meta({ description: 'The environment variable that receives it.' }),
+  })
+  .meta({
+    id: 'SecretReference',
+    description: 'A stored secret, and where it goes.',
+    examples: [{ name: 'github-token', target: 'GITHUB_PERSONAL_ACCESS_TOKEN' }],
+  });
 
-const ToolOverride = z.object({ name: z.string().optional(), description: z.string().optional() });
+const ToolOverride = z
+  .object({ name: z.string().optional(), description: z.string().optional() })
+  .meta({ id: 'ToolOverride', description: 'What a tool is called and how it is described instead.' });
 
-const OidcOptions = z.object({
-  issuer: z.string().optional(),
-  audience: z.string().optional(),
-  client_id: z.string().optional(),
-  client_secret: z.string().optional(),
-  introspection_url: z.string().optional(),
-  jwks_url: z.string().optional(),
-});
+/** Which tokens the proxy of a workload accepts. */
+const OidcOptions = z
+  .object({
+    issuer: z.string().optional(),
+    audience: z.string().optional(),
+    client_id: z.string().optional(),
+    client_secret: z.string().optional(),
+    introspection_url: z.string().optional(),
+    jwks_url: z.string().optional(),
+  })
+  .meta({ id: 'OidcOptions', description: 'Which tokens the proxy of a workload accepts.' });
+
+/** How to sign in to a remote server. */
+const RemoteOAuth = z
+  .object({
+    issuer: z.string().optional(),
+    authorize_url: z.string().optional(),
+    token_url: z.string().optional(),
+    client_id: z.string().optional(),
+    client_secret: SecretReference.nullish(),
+    scopes: z.array(z.string()).nullish(),
+    use_pkce: z.boolean().optional(),
+    skip_browser: z.boolean().optional(),
+    callback_port: PortOrAny.optional(),
+    oauth_params: z.record(z.string(), z.string()).nullish(),
+  })
+  .meta({ id: 'RemoteOAuth', description: 'How to sign in to a remote server.' });
 
 /** How a workload is asked for. Everything but the source has a default. */
 export const CreateWorkload = z
   .object({
+    schema_version: z.undefined().optional().meta({
+      not: {},
+      description: 'Absent here: a body that has it is a run config.',
+    }),
     name: WorkloadName.optional().meta({ description: 'Unique; derived from the source when absent.' }),
     image: z
       .string()
@@ -86,19 +119,32 @@ export const CreateWorkload = z
       .nullish()
       .meta({ description: 'Files and folders to share, as HOST:CONTAINER or HOST:CONTAINER:ro.' }),
     tools: z.array(z.string()).nullish().meta({ description: 'Only these tools are offered.' }),
-    tools_override: z.record(z.string(), ToolOverride).nullish(),
+    tools_override: z
+      .record(z.string(), ToolOverride)
+      .nullish()
+      .meta({ description: 'By the name that the server gives a tool: what clients see instead.' }),
     network_isolation: z
       .boolean()
       .optional()
       .meta({ description: 'Enforce the network rules of the profile.' }),
     trust_proxy_headers: z.boolean().optional(),
     permission_profile: PermissionProfile.nullish(),
-    authz_config: z.string().optional(),
+    authz_config: z
+      .string()
+      .optional()
+      .meta({ description: 'The path of a file with authorization policies, on the machine of the hive.' }),
     oidc: OidcOptions.nullish(),
-    oauth_config: z.looseObject({}).nullish(),
-    headers: z.array(z.looseObject({})).nullish(),
+    oauth_config: RemoteOAuth.nullish(),
+    headers: z.array(RegistryHeader).nullish(),
   })
-  .meta({ id: 'CreateWorkload', description: 'How a workload is asked for.' });
+  .meta({
+    id: 'CreateWorkload',
+    description: 'How a workload is asked for.',
+    examples: [
+      { image: 'filesystem', volumes: ['/home/ada/notes:/projects/notes:ro'] },
+      { name: 'everything', image: 'npx://@modelcontextprotocol/server-everything' },
+    ],
+  });
 export type CreateWorkload = z.infer<typeof CreateWorkload>;
 
 export const CreatedWorkload = z
@@ -106,7 +152,11 @@ export const CreatedWorkload = z
     name: z.string().meta({ description: 'The name to use in every other call.' }),
     port: z.int().meta({ description: 'The port of its proxy.' }),
   })
-  .meta({ id: 'CreatedWorkload', description: 'What became of a request for a workload.' });
+  .meta({
+    id: 'CreatedWorkload',
+    description: 'What became of a request for a workload.',
+    examples: [{ name: 'filesystem', port: 18347 }],
+  });
 export type CreatedWorkload = z.infer<typeof CreatedWorkload>;
 
 /** A workload as it stands. */
@@ -142,7 +192,27 @@ export type Workload = z.infer<typeof Workload>;
 export const WorkloadDetails = z
   .object({
     ...Workload.shape,
-    ...CreateWorkload.omit({ name: true, group: true, url: true, tools: true, proxy_mode: true }).shape,
+    ...CreateWorkload.omit({
+      schema_version: true,
+      name: true,
+      group: true,
+      url: true,
+      tools: true,
+      proxy_mode: true,
+    }).shape,
   })
   .meta({ id: 'WorkloadDetails', description: 'A workload with everything that it was asked for.' });
 export type WorkloadDetails = z.infer<typeof WorkloadDetails>;
+
+/** Several workloads at once: named one by one, or all of a group. */
+export const WorkloadSelection = z
+  .object({
+    names: z.array(WorkloadName).max(10_000).nullish().meta({ description: 'The workloads, by name.' }),
+    group: z.string().max(100).optional().meta({ description: 'The group whose workloads are meant.' }),
+  })
+  .meta({
+    id: 'WorkloadSelection',
+    description: 'Several workloads at once: named one by one, or all of a group. Never both.',
+    examples: [{ names: ['filesystem', 'fetch'] }, { group: 'research' }],
+  });
+export type WorkloadSelection = z.infer<typeof WorkloadSelection>;

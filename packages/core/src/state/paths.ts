@@ -56,8 +56,13 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
   };
 }
 
+/** The home of the user whose hive this is. */
+export function homeOf(env: NodeJS.ProcessEnv): string {
+  return env['HOME'] ?? homedir();
+}
+
 function baseDirectories(env: NodeJS.ProcessEnv, platform: NodeJS.Platform) {
-  const home = env['HOME'] ?? homedir();
+  const home = homeOf(env);
   const local = env['LOCALAPPDATA'] ?? join(home, 'AppData', 'Local');
   const support = join(home, 'Library', 'Application Support');
   const inHome = (...parts: string[]): string =>

@@ -1,6 +1,6 @@
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { RunConfig } from '@toolhive/contract/run-config';
+import { RunConfig, runConfigVersion } from '@toolhive/contract/run-config';
 import { messageOf } from '@toolhive/contract/failure';
 import { WorkloadName } from '@toolhive/contract/names';
 import { readIfThere, writeWhole } from './files.ts';
@@ -58,8 +58,13 @@ export class RunConfigs {
 
   /** Removes a workload's run config, and what was set aside under its name. */
   async remove(name: string): Promise<void> {
+    await rm(this.#path(name), { force: true });
+    await this.removeSetAside(name);
+  }
+
+  async removeSetAside(name: string): Promise<void> {
     const setAside = join(this.#directory, `${name}${setAsideSuffix}`);
-    for (const path of [this.#path(name), setAside, this.#reasonPath(name)]) await rm(path, { force: true });
+    for (const path of [setAside, this.#reasonPath(name)]) await rm(path, { force: true });
   }
 
   #path(name: string): string {
@@ -88,7 +93,7 @@ function parseRunConfig(name: string, text: string): RunConfig {
   } catch (cause) {
     throw new Error(text.trim() === '' ? 'the file is empty' : 'the file is not JSON', { cause });
   }
-  const parsed = RunConfig.safeParse(value);
+  const parsed = RunConfig.safeParse(withVersion(value));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new Error(`${issue?.path.join('.') || 'the file'}: ${issue?.message ?? 'not a run config'}`);
@@ -97,4 +102,11 @@ function parseRunConfig(name: string, text: string): RunConfig {
   if (parsed.data.name !== name)
     throw new Error(`the file is named ${name}, but its workload ${parsed.data.name}`);
   return parsed.data;
+}
+
+/** The first files had no version: they are of the one that there was. */
+function withVersion(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const version = 'schema_version' in value ? value.schema_version : undefined;
+  return version === undefined || version === '' ? { ...value, schema_version: runConfigVersion } : value;
 }

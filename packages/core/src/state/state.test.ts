@@ -6,7 +6,7 @@ import { writeWhole } from './files.ts';
 import { takeOwnership } from './ownership.ts';
 import { statePaths } from './paths.ts';
 import { RunConfigs } from './run-configs.ts';
-import { ServerLog, readServerLog } from './server-log.ts';
+import { Logs } from './logs.ts';
 import { Statuses } from './statuses.ts';
 
 describe('paths', () => {
@@ -74,7 +74,7 @@ describe('the state directory', () => {
 });
 
 const aRunConfig = {
-  schema_version: 'v0.1.0',
+  schema_version: 'v0.1.0' as const,
   name: 'echo',
   base_name: 'echo',
   container_name: 'echo',
@@ -159,16 +159,17 @@ describe('statuses', () => {
 describe('the log of a server', () => {
   test('keeps the last lines, across its two files', async () => {
     await using home = await makeHome();
+    const logs = new Logs(home.path);
     const line = `${'x'.repeat(1000)}\n`;
     {
-      await using log = await ServerLog.open(home.path, 'echo');
+      await using log = await logs.open('echo', 'server');
       for (let n = 0; n < 5000; n++) {
         log.write(line);
         if (n % 500 === 0) await new Promise(setImmediate);
       }
       await new Promise(setImmediate);
     }
-    await using again = await ServerLog.open(home.path, 'echo');
+    await using again = await logs.open('echo', 'server');
     again.write('the end\n');
     await again[Symbol.asyncDispose]();
 
@@ -177,22 +178,73 @@ describe('the log of a server', () => {
     );
 
     expect(Math.max(...sizes)).toBeLessThan(6 * 1024 * 1024);
-    expect((await readServerLog(home.path, 'echo', 2)).split('\n').at(-2)).toBe('the end');
-    expect((await readServerLog(home.path, 'echo', 100)).trimEnd().split('\n')).toHaveLength(100);
+    expect((await logs.read('echo', 'server', { lines: 2 })).split('\n').at(-2)).toBe('the end');
+    expect((await logs.read('echo', 'server', { lines: 100 })).trimEnd().split('\n')).toHaveLength(100);
+  });
+
+  test('bears the time of every line, and gives those that are new enough', async () => {
+    await using home = await makeHome();
+    const logs = new Logs(home.path);
+    await using log = await logs.open('echo', 'server');
+    log.write('be');
+    log.write('fore\n');
+    const since = await nextMillisecond();
+    log.write('after\nwith');
+    log.write('out end');
+
+    expect(await logs.read('echo', 'server', { lines: 100 })).toBe('before\nafter\nwithout end\n');
+    expect(await logs.read('echo', 'server', { lines: 100, since })).toBe('after\nwithout end\n');
+  });
+
+  test('can be followed until the workload is removed', async () => {
+    await using home = await makeHome();
+    const logs = new Logs(home.path);
+    await using log = await logs.open('echo', 'server');
+    log.write('one\ntwo\n');
+    const pieces = logs.follow('echo', 'server', { lines: 1 }, new AbortController().signal);
+
+    const first = await pieces.next();
+    log.write('three\n');
+    const second = await pieces.next();
+    await logs.remove('echo');
+    const third = await pieces.next();
+
+    expect([first.value, second.value, third.done]).toEqual(['two\n', 'three\n', true]);
+  });
+
+  test('drops what a follower does not read, and says so', async () => {
+    await using home = await makeHome();
+    const logs = new Logs(home.path);
+    await using log = await logs.open('echo', 'server');
+    const pieces = logs.follow('echo', 'server', { lines: 0 }, new AbortController().signal);
+    const first = pieces.next();
+    await new Promise(setImmediate);
+
+    for (let n = 0; n < 30; n++) log.write(`${'x'.repeat(99_999)}\n`);
+
+    expect((await first).value).toHaveLength(1_000_000);
+    expect((await pieces.next()).value).toBe('(2000000 characters were dropped here)\n');
   });
 
   test('is empty for a server that wrote nothing', async () => {
     await using home = await makeHome();
 
-    expect(await readServerLog(home.path, 'nobody', 100)).toBe('');
+    expect(await new Logs(home.path).read('nobody', 'server', { lines: 100 })).toBe('');
   });
 
   test('that cannot be written costs nothing but itself', async () => {
     await using home = await makeHome();
     await mkdir(join(home.path, 'echo.server.log'));
     await chmod(home.path, 0o700);
-    await using log = await ServerLog.open(home.path, 'echo');
+    await using log = await new Logs(home.path).open('echo', 'server');
 
     expect(() => log.write('lost')).not.toThrow();
   });
 });
+
+/** A time that nothing written so far has. */
+async function nextMillisecond(): Promise<Date> {
+  const now = Date.now();
+  while (Date.now() === now) await new Promise(setImmediate);
+  return new Date();
+}

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WorkloadStatus } from '@toolhive/contract/workload';
 import * as z from 'zod';
@@ -20,6 +20,15 @@ export class Statuses {
 
   constructor(directory: string) {
     this.#directory = directory;
+  }
+
+  /** The workloads that a status is stored of. */
+  async names(): Promise<string[]> {
+    const files = await readdir(this.#directory).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error;
+    });
+    return files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -'.json'.length));
   }
 
   /** The stored status; undefined when there is none, `unreadable` when there is one that says nothing. */

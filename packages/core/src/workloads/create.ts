@@ -1,13 +1,28 @@
+import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload, CreatedWorkload } from '@toolhive/contract/workload';
 import { cancelled, invalid } from '@toolhive/contract/failure';
-import type { Progress } from '@toolhive/runtime/runtime';
+import { defaultGroup } from '@toolhive/contract/names';
+import type { Progress, Runtime } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
+import type { ServerSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
 import { resolveSource } from '../registry/registry.ts';
-import { buildRunConfig, choosePort, refuseUnenforced } from './build-run-config.ts';
+import { buildRunConfig } from './build-run-config.ts';
+import { urlOf } from './describe.ts';
+import { refuseUnenforcedRequest } from './enforcement.ts';
 import { launchOf, networkOf } from './launch.ts';
 import { checkMounts } from './mounts.ts';
 import { deriveName } from './name.ts';
+import { choosePort, requireOwnAddress } from './port.ts';
+import type { Reservation, Wish } from './workloads.ts';
+
+/** How a workload is asked for: in the words of a person, or as the run config that an export gave. */
+export type WorkloadRequest = CreateWorkload | RunConfig;
+
+interface Call {
+  report: Progress;
+  signal: AbortSignal;
+}
 
 /**
  * Creates a workload and returns once it is starting; its status tells when it is ready. The source is made
@@ -15,30 +30,119 @@ import { deriveName } from './name.ts';
  */
 export async function createWorkload(
   core: Core,
-  request: CreateWorkload,
-  { report, signal }: { report: Progress; signal: AbortSignal },
+  request: WorkloadRequest,
+  call: Call,
 ): Promise<CreatedWorkload> {
-  refuseUnenforced(request);
+  const plan = await planOf(core, request, call.signal);
+  const name = request.name ?? deriveName(plan.source, plan.registryName);
+  using reservation = core.workloads.reserve(name);
+  const wish = await wishOf(core, plan, { name, reservation, call });
+  await core.workloads.add(wish);
+  return { name, port: wish.runConfig.port };
+}
+
+/**
+ * Runs a workload with everything new but its name; and its port, unless another is named. What is there goes on
+ * until the new source is ready.
+ */
+export async function editWorkload(
+  core: Core,
+  name: string,
+  request: WorkloadRequest,
+  call: Call,
+): Promise<CreatedWorkload> {
+  const supervisor = core.workloads.require(name);
+  const plan = await planOf(core, withoutOwnUrl(request, supervisor.runConfig), call.signal);
+  using reservation = core.workloads.reserve(name, supervisor);
+  const wish = await wishOf(core, plan, { name, reservation, call, present: supervisor.runConfig });
+  await core.workloads.change(supervisor, wish);
+  return { name, port: wish.runConfig.port };
+}
+
+/** What is to run, as far as that is known before it has a name and a port. */
+interface Plan {
+  runtime: Runtime;
+  source: ServerSource;
+  registryName: string | undefined;
+  host: string;
+  port: number | undefined;
+  runConfigFor: (name: string, port: number) => RunConfig;
+}
+
+async function planOf(core: Core, request: WorkloadRequest, signal: AbortSignal): Promise<Plan> {
+  refuseRemoteStdio(request);
+  if (request.schema_version === undefined) refuseUnenforcedRequest(request);
   if (!request.image) {
     throw invalid('nothing to run', { hint: 'name a registry entry, an image or a package in image' });
   }
+  core.groups.require(request.group ?? defaultGroup);
   const runtime = await core.runtimes.choose(signal);
-  const resolved = resolveSource(core.registry, request.image, runtime.name);
-  const name = request.name ?? deriveName(resolved.source, resolved.entry?.name);
-  using reservation = core.workloads.reserve(name);
+  const resolved = resolveSource(core.registry.current, request.image, runtime.name);
+  const { source, entry } = resolved;
+  const host = request.host || '127.0.0.1';
+  const common = { runtime, source, registryName: entry?.name, host };
+  if (request.schema_version !== undefined) {
+    const names = (name: string) => ({ name, base_name: name, container_name: name });
+    return {
+      ...common,
+      port: request.port,
+      runConfigFor: (name, port) => ({ ...request, ...names(name), host, port, runtime: runtime.name }),
+    };
+  }
+  return {
+    ...common,
+    port: request.proxy_port,
+    runConfigFor: (name, port) => buildRunConfig({ request, resolved, name, port, runtime: runtime.name }),
+  };
+}
 
-  const port = await choosePort(request.host ?? '127.0.0.1', request.proxy_port, core.workloads.ports);
+interface Naming {
+  name: string;
+  reservation: Reservation;
+  call: Call;
+  /** What the workload runs with now, if it is there. */
+  present?: RunConfig;
+}
+
+/** Finds the workload its port, checks all that can be checked, and gets the source ready. */
+async function wishOf(core: Core, plan: Plan, { name, reservation, call, present }: Naming): Promise<Wish> {
+  const { runtime, source } = plan;
+  const port = await portFor(plan, present, core.workloads.ports);
   reservation.claim(port);
-  const draft = buildRunConfig({ request, resolved, name, port, runtime: runtime.name });
-  const { mounts } = launchOf(draft, () => {});
+  const draft = plan.runConfigFor(name, port);
+  const { mounts } = launchOf(draft, await core.secretsOf(draft), () => {});
   const { config, state, data, cache } = core.paths;
   await checkMounts(mounts, [config, state, data, cache]);
   refuseUnreachable(runtime.name, draft.transport, networkOf(draft.permission_profile ?? {}).kind);
 
-  const source = await runtime.prepare(resolved.source, { report, signal });
-  if (signal.aborted) throw cancelled('the request was given up');
-  await core.workloads.add({ ...draft, image: formatSource(source) });
-  return { name, port };
+  const pinned = await runtime.prepare(source, call);
+  if (call.signal.aborted) throw cancelled('the request was given up');
+  return { runConfig: { ...draft, image: formatSource(pinned) }, runtime };
+}
+
+/** The port that was asked for, or the one that it has, or a free one. Its own is not in use by somebody else. */
+async function portFor(
+  { host, port: asked }: Plan,
+  present: RunConfig | undefined,
+  taken: ReadonlySet<number>,
+): Promise<number> {
+  if (present === undefined || (asked && asked !== present.port)) return choosePort(host, asked, taken);
+  if (host !== present.host) await requireOwnAddress(host);
+  return present.port;
+}
+
+/** A workload as it is described names its own URL; only that of another is a remote server's. */
+function withoutOwnUrl(request: WorkloadRequest, present: RunConfig): WorkloadRequest {
+  return request.schema_version === undefined && request.url === urlOf(present)
+    ? { ...request, url: undefined }
+    : request;
+}
+
+/** Nothing on another machine can be talked to over standard input. */
+function refuseRemoteStdio(request: WorkloadRequest): void {
+  const url = request.schema_version === undefined ? request.url : request.remote_url;
+  if (!url || request.transport?.toLowerCase() !== 'stdio') return;
+  throw invalid('remote servers do not support the stdio transport', { hint: 'use streamable-http or sse' });
 }
 
 /** A container without a network has no port that could be published. */

@@ -1,8 +1,10 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Workload, WorkloadDetails } from '@toolhive/contract/workload';
 import { defaultGroup } from '@toolhive/contract/names';
+import type { Entry } from '../clients/entry.ts';
 import type { Core } from '../core.ts';
 import type { SetAside } from '../state/run-configs.ts';
+import { parseReference } from '../secrets/reference.ts';
 import { warningsOf } from './launch.ts';
 import type { Supervisor } from './supervisor.ts';
 
@@ -12,6 +14,7 @@ export function listWorkloads(
   { all, group }: { all?: boolean | undefined; group?: string | undefined },
 ): Workload[] {
   const workloads = [...core.workloads.all().map(describe), ...core.workloads.setAside.map(describeSetAside)];
+  if (group !== undefined) core.groups.require(group);
   // What was set aside is shown in every list: nobody would look for it.
   return workloads.filter(
     (workload) =>
@@ -32,7 +35,7 @@ export function getWorkload(core: Core, name: string): WorkloadDetails {
     target_port: runConfig.target_port ?? 0,
     proxy_port: runConfig.port,
     env_vars: runConfig.env_vars ?? {},
-    secrets: [],
+    secrets: (runConfig.secrets ?? []).map(parseReference),
     volumes: runConfig.volumes ?? [],
     transport: runConfig.transport,
     authz_config: '',
@@ -87,8 +90,21 @@ function proxyModeOf({ transport, proxy_mode: mode }: RunConfig): 'sse' | 'strea
 
 /** Where clients on this machine reach a workload. */
 export function urlOf(runConfig: RunConfig): string {
-  const base = `http://127.0.0.1:${runConfig.port}`;
+  const base = `http://${hostInUrl(runConfig.host)}:${runConfig.port}`;
   return proxyModeOf(runConfig) === 'sse'
     ? `${base}/sse#${encodeURIComponent(runConfig.name)}`
     : `${base}/mcp`;
+}
+
+/** An address that stands for all of them is reached over loopback. */
+function hostInUrl(host: string): string {
+  if (['localhost', '0.0.0.0', '::'].includes(host)) return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/** How a workload is named in the files of client applications. */
+export function entryOf(runConfig: RunConfig): Entry {
+  const transport = proxyModeOf(runConfig);
+  // The word, not the number: that is what earlier versions wrote, and people recognise it.
+  return { name: runConfig.name, url: urlOf(runConfig).replace('127.0.0.1', 'localhost'), transport };
 }

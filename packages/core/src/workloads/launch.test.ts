@@ -5,7 +5,7 @@ import { launchOf, networkOf, warningsOf } from './launch.ts';
 
 function aRunConfig(changes: Partial<RunConfig> = {}): RunConfig {
   return {
-    schema_version: 'v0.1.0',
+    schema_version: 'v0.1.0' as const,
     name: 'echo',
     base_name: 'echo',
     container_name: 'echo',
@@ -40,6 +40,7 @@ describe('a launch', () => {
   test('tells an HTTP server its port, and lets the request have the last word', () => {
     const { env, transport } = launchOf(
       aRunConfig({ transport: 'sse', target_port: 9000, env_vars: { FASTMCP_PORT: '1' } }),
+      {},
       () => {},
     );
 

@@ -2,6 +2,7 @@ import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Launch, LaunchNetwork, ResourceLimits, RuntimeLimit } from '@toolhive/runtime/runtime';
 import { parseSource } from '@toolhive/runtime/source';
+import { refuseUnenforced } from './enforcement.ts';
 import { mountsOf } from './mounts.ts';
 
 /** What every server may use unless somebody says otherwise. */
@@ -13,7 +14,12 @@ const defaultLimits: ResourceLimits = {
 };
 
 /** What a runtime is told to start for a run config. */
-export function launchOf(runConfig: RunConfig, log: (chunk: Buffer) => void): Launch {
+export function launchOf(
+  runConfig: RunConfig,
+  secrets: Readonly<Record<string, string>>,
+  log: (chunk: Buffer) => void,
+): Launch {
+  refuseUnenforced(runConfig);
   const profile = runConfig.permission_profile ?? {};
   const isHttp = runConfig.transport !== 'stdio';
   const targetPort = runConfig.target_port ?? 0;
@@ -26,6 +32,7 @@ export function launchOf(runConfig: RunConfig, log: (chunk: Buffer) => void): La
       ...(isHttp ? { MCP_PORT: String(targetPort), FASTMCP_PORT: String(targetPort) } : {}),
       ...runConfig.env_vars,
     },
+    secrets,
     transport: isHttp ? { kind: 'http', targetPort } : { kind: 'stdio' },
     mounts: mountsOf(profile, runConfig.volumes ?? []),
     network: networkOf(profile),

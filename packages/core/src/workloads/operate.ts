@@ -1,7 +1,10 @@
-import type { WorkloadStatus } from '@toolhive/contract/workload';
+import { ThvError, invalid } from '@toolhive/contract/failure';
+import { GroupName } from '@toolhive/contract/names';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { WorkloadSelection, WorkloadStatus } from '@toolhive/contract/workload';
 import type { Progress } from '@toolhive/runtime/runtime';
 import type { Core } from '../core.ts';
-import { readServerLog } from '../state/server-log.ts';
+import type { LogKind } from '../state/logs.ts';
 
 /**
  * Something that was begun and goes on by itself. It is safe to ignore; whoever follows it learns how it ends.
@@ -28,15 +31,64 @@ export function deleteWorkload(core: Core, name: string): Promise<Accepted> {
   return begin(core, name, `removing ${name}`, (accepted) => core.workloads.remove(name, accepted));
 }
 
+/** Does the same to several workloads at once. Nothing is done when one of the names is wrong. */
+export async function operateOnMany(
+  core: Core,
+  selection: WorkloadSelection,
+  operate: (core: Core, name: string) => Promise<Accepted>,
+): Promise<Accepted> {
+  const names = selectedNames(core, selection);
+  const begun = await Promise.all(
+    // One that is gone by now is as everybody wants it, or else as whoever removed it does.
+    names.map((name) => operate(core, name).catch(unlessGone)),
+  );
+  return {
+    async follow(report, signal) {
+      await Promise.all(begun.map((accepted) => accepted?.follow(report, signal)));
+    },
+  };
+}
+
+function unlessGone(error: unknown): undefined {
+  if (error instanceof ThvError && error.kind === 'not-found') return undefined;
+  throw error;
+}
+
+function selectedNames(core: Core, { names, group }: WorkloadSelection): string[] {
+  const isByName = names !== undefined && names !== null && names.length > 0;
+  if (isByName && group) {
+    throw invalid('names and group cannot be given together', { hint: 'give one of them' });
+  }
+  if (isByName) {
+    for (const name of names) core.workloads.require(name);
+    return [...new Set(names)];
+  }
+  if (!group) throw invalid('nothing is selected', { hint: 'give names, or a group' });
+  core.groups.require(GroupName.parse(group));
+  return core.workloads.inGroup(group);
+}
+
 export function statusOf(core: Core, name: string): { status: WorkloadStatus; status_context?: string } {
   const { status, context } = core.workloads.require(name).condition;
   return { status, ...(context === undefined ? {} : { status_context: context }) };
 }
 
-/** The last lines that a server wrote. */
-export function logsOf(core: Core, name: string, lines: number): Promise<string> {
+/** Everything needed to run a workload again. Secrets are in it as references only. */
+export function exportWorkload(core: Core, name: string): RunConfig {
+  return core.workloads.require(name).runConfig;
+}
+
+/** The last lines of a log of a workload; with `follow`, whatever is written from then on, too. */
+export async function logsOf(
+  core: Core,
+  name: string,
+  kind: LogKind,
+  { tail, since, follow }: { tail: number; since?: string | undefined; follow?: boolean | undefined },
+  signal: AbortSignal,
+): Promise<string | AsyncIterable<string>> {
   core.workloads.require(name);
-  return readServerLog(core.paths.logs, name, lines);
+  const window = { lines: tail, since: since === undefined ? undefined : new Date(since) };
+  return follow === true ? core.logs.follow(name, kind, window, signal) : core.logs.read(name, kind, window);
 }
 
 /** Starts `work` and returns as soon as it says that it was accepted, or throws what it threw before that. */

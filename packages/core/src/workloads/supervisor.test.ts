@@ -36,7 +36,7 @@ test('says what a server wrote that exits at once', async () => {
     /exited with code 3; it wrote: cannot start: THE_SETTING is not set/,
   );
 
-  expect(await logsOf(core, 'test', 100)).toContain('THE_SETTING is not set');
+  expect(await logsOf(core, 'test', 'server', { tail: 100 }, never)).toContain('THE_SETTING is not set');
 });
 
 test('gives the name of a failed workload to the next one', async () => {
@@ -117,7 +117,7 @@ test('a new hive finishes a removal', async () => {
   {
     await using core = await openTestCore(home);
     await run(core, 'echo');
-    await core.workloads.require('test').remove();
+    await core.workloads.require('test').remove(async () => {}); // and ends before it forgets it
   }
 
   await using core = await openTestCore(home);

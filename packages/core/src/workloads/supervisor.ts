@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ThvError, messageOf, timedOut, unavailable } from '@toolhive/contract/failure';
+import { ThvError, messageOf, notFound, timedOut, unavailable } from '@toolhive/contract/failure';
+import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { WorkloadStatus } from '@toolhive/contract/workload';
 import { WorkloadProxy } from '@toolhive/proxy/proxy';
@@ -7,7 +8,7 @@ import { describeExit } from '@toolhive/runtime/runtime';
 import type { Instance, Progress, Runtime, RuntimeLimit } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Logger } from 'pino';
-import { ServerLog, readServerLog } from '../state/server-log.ts';
+import type { LogFile, Logs } from '../state/logs.ts';
 import type { Statuses } from '../state/statuses.ts';
 import { launchOf } from './launch.ts';
 
@@ -15,10 +16,14 @@ import { launchOf } from './launch.ts';
 export interface SupervisorOptions {
   runtime: Runtime;
   statuses: Statuses;
-  logDirectory: string;
+  logs: Logs;
   version: string;
   log: Logger;
   timing: SupervisorTiming;
+  /** The secrets that a server is given, by the variable that receives each. Asked for at every start. */
+  secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
+  /** Told whenever the workload is not what it was. */
+  onChange: () => void;
 }
 
 export interface SupervisorTiming {
@@ -44,6 +49,9 @@ export const defaultTiming: SupervisorTiming = {
   settledMs: 60_000,
 };
 
+/** Writes a run config to disk, or throws why it must not stand there. */
+export type Save = (runConfig: RunConfig) => Promise<void>;
+
 /** How a workload is, and since when. */
 export interface Condition {
   status: WorkloadStatus;
@@ -64,7 +72,12 @@ export class Supervisor implements AsyncDisposable {
   #running: { stop: AbortController; ended: Promise<void> } | undefined;
   /** It has worked once, so it is worth trying for ever. */
   #hasWorked: boolean;
+  #isOffered: boolean;
+  #removal: Promise<void> | undefined;
+  #removed: Promise<void> | undefined;
+  #runtime: Runtime;
   #limits: readonly RuntimeLimit[] = [];
+  #proxyLog: LogFile | undefined;
   #turn: Promise<void> = Promise.resolve();
 
   constructor(runConfig: RunConfig, condition: Condition, options: SupervisorOptions) {
@@ -72,7 +85,9 @@ export class Supervisor implements AsyncDisposable {
     this.#condition = condition;
     this.#options = options;
     this.#log = options.log.child({ workload: runConfig.name });
+    this.#runtime = options.runtime;
     this.#hasWorked = condition.status === 'running' || condition.status === 'unhealthy';
+    this.#isOffered = this.#hasWorked;
   }
 
   get runConfig(): RunConfig {
@@ -88,6 +103,11 @@ export class Supervisor implements AsyncDisposable {
     return this.#limits;
   }
 
+  /** Clients may count on it: it has answered, and nobody has stopped it or given it up since. */
+  get isOffered(): boolean {
+    return this.#isOffered;
+  }
+
   /** Begins to run it, if it does not run yet. One that waits for its next attempt is tried at once. */
   start(): Promise<void> {
     return this.#inTurn(async () => {
@@ -95,12 +115,37 @@ export class Supervisor implements AsyncDisposable {
       if (isUnderWay && this.#running !== undefined) return;
       await this.#end();
       await this.#become('starting');
-      const stop = new AbortController();
-      const ended = this.#keepRunning(stop.signal).catch(async (error: unknown) => {
-        this.#log.error({ err: error }, 'supervision failed');
-        await this.#become('error', 'something went wrong inside ToolHive; the log of the hive has it');
-      });
-      this.#running = { stop, ended };
+      this.#begin();
+    });
+  }
+
+  /**
+   * Runs it with another run config from now on. When `accepted` is called the wish is on disk; what could not be
+   * saved changes nothing.
+   */
+  change(
+    { runConfig, runtime }: { runConfig: RunConfig; runtime: Runtime },
+    save: Save,
+    accepted: () => void,
+  ): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#replace(runConfig, save);
+      this.#running?.stop.abort(); // from here on the old one has nothing more to say
+      await this.#become('starting');
+      accepted();
+      await this.#end();
+      this.#runtime = runtime;
+      this.#hasWorked = false;
+      this.#begin();
+    });
+  }
+
+  /** Puts it into another group, if it is in the first one; it goes on as it does. */
+  regroup(from: string, to: string, save: Save): Promise<void> {
+    return this.#inTurn(async () => {
+      if ((this.#runConfig.group ?? defaultGroup) !== from) return;
+      await this.#replace({ ...this.#runConfig, group: to }, save);
+      this.#options.onChange();
     });
   }
 
@@ -108,25 +153,36 @@ export class Supervisor implements AsyncDisposable {
   stop(accepted: () => void = () => {}): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#condition.status === 'stopped') return accepted();
+      this.#isOffered = false;
       await this.#become('stopping');
       accepted();
+      this.#note('info', {}, 'workload is being stopped');
       await this.#end();
       await this.#become('stopped');
     });
   }
 
-  /** As `stop`, for a workload that will not be there any more. */
-  remove(accepted: () => void = () => {}): Promise<void> {
-    return this.#inTurn(async () => {
+  /** Ends it for good, and then does away with what is left by calling `forget`. Several removals are one. */
+  async remove(forget: () => Promise<void>, accepted: () => void = () => {}): Promise<void> {
+    this.#removal ??= this.#inTurn(async () => {
+      this.#isOffered = false;
       await this.#become('removing');
-      accepted();
-      await this.#end();
+      const removed = this.#end().then(forget);
+      removed.catch(() => {}); // told below
+      this.#removed = removed;
     });
+    await this.#removal.catch((error: unknown) => {
+      this.#removal = undefined; // it could not be noted, so it was not accepted
+      throw error;
+    });
+    accepted();
+    await this.#removed;
   }
 
   /** Ends what runs and leaves its status as it is on disk: the next hive goes on from there. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#inTurn(() => this.#end());
+    await this.#turn;
+    await (this.#removed ?? this.#end());
   }
 
   /**
@@ -154,9 +210,32 @@ export class Supervisor implements AsyncDisposable {
 
   /** Starts, stops and removals happen one after the other, in the order of the calls. */
   #inTurn(change: () => Promise<void>): Promise<void> {
+    if (this.#removal !== undefined)
+      return Promise.reject(notFound(`workload ${this.#runConfig.name} not found`));
     const done = this.#turn.then(change);
     this.#turn = done.catch(() => {}); // the caller is told; the next one is not concerned
     return done;
+  }
+
+  /** In memory first: whoever asks for its group in the meantime must get the new one. */
+  async #replace(runConfig: RunConfig, save: Save): Promise<void> {
+    const before = this.#runConfig;
+    this.#runConfig = runConfig;
+    try {
+      await save(runConfig);
+    } catch (error) {
+      this.#runConfig = before;
+      throw error;
+    }
+  }
+
+  #begin(): void {
+    const stop = new AbortController();
+    const ended = this.#keepRunning(stop.signal).catch(async (error: unknown) => {
+      this.#log.error({ err: error }, 'supervision failed');
+      await this.#become('error', 'something went wrong inside ToolHive; the log of the hive has it');
+    });
+    this.#running = { stop, ended };
   }
 
   async #end(): Promise<void> {
@@ -168,7 +247,9 @@ export class Supervisor implements AsyncDisposable {
   }
 
   async #keepRunning(signal: AbortSignal): Promise<void> {
-    await using serverLog = await ServerLog.open(this.#options.logDirectory, this.#runConfig.name);
+    await using serverLog = await this.#options.logs.open(this.#runConfig.name, 'server');
+    await using proxyLog = await this.#options.logs.open(this.#runConfig.name, 'proxy');
+    this.#proxyLog = proxyLog;
     let proxy: WorkloadProxy | undefined;
     try {
       for (let attempt = 1; ; attempt++) {
@@ -180,11 +261,14 @@ export class Supervisor implements AsyncDisposable {
           if (signal.aborted) return;
           const workedMs = error instanceof ServerEnded ? error.workedMs : 0;
           if (workedMs > this.#options.timing.settledMs) attempt = 1;
-          const goesOn = this.#hasWorked || attempt < this.#options.timing.firstAttempts;
-          await this.#failed(error, goesOn ? this.#backoffMs(attempt) : undefined);
+          const goesOn =
+            isWorthRetrying(error) && (this.#hasWorked || attempt < this.#options.timing.firstAttempts);
+          await this.#failed(error, goesOn ? this.#backoffMs(attempt) : undefined, signal);
           proxy?.disconnect(this.#reasonOf(error), !goesOn);
-          if (!goesOn) await untilAborted(signal);
-          else await delay(this.#backoffMs(attempt), undefined, { signal });
+          if (!goesOn) {
+            this.#offer(false);
+            await untilAborted(signal);
+          } else await delay(this.#backoffMs(attempt), undefined, { signal });
         }
         if (signal.aborted) return;
         await this.#become('starting', `attempt ${attempt + 1}`);
@@ -196,7 +280,7 @@ export class Supervisor implements AsyncDisposable {
     }
   }
 
-  async #openProxy(serverLog: ServerLog): Promise<WorkloadProxy> {
+  async #openProxy(serverLog: LogFile): Promise<WorkloadProxy> {
     const { name, host, port, transport } = this.#runConfig;
     return WorkloadProxy.open({
       workload: name,
@@ -204,15 +288,17 @@ export class Supervisor implements AsyncDisposable {
       port,
       transport: transport === 'inspector' ? 'stdio' : transport,
       version: this.#options.version,
-      onFault: (error) => this.#log.error({ err: error }, 'fault in the proxy'),
+      onFault: (error) => this.#note('warn', { err: error }, 'fault in the proxy'),
       onJunk: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
     });
   }
 
   /** Runs one instance until it ends by itself, which throws, or the signal ends it. */
-  async #runOnce(proxy: WorkloadProxy, serverLog: ServerLog, signal: AbortSignal): Promise<void> {
-    const { runtime, timing } = this.#options;
-    const launch = launchOf(this.#runConfig, (chunk) => serverLog.write(chunk));
+  async #runOnce(proxy: WorkloadProxy, serverLog: LogFile, signal: AbortSignal): Promise<void> {
+    const { secretsOf, timing } = this.#options;
+    const runtime = this.#runtime;
+    const secrets = await secretsOf(this.#runConfig);
+    const launch = launchOf(this.#runConfig, secrets, (chunk) => serverLog.write(chunk));
     const source = await runtime.prepare(launch.source, {
       report: (message) => this.#report(message),
       signal,
@@ -234,9 +320,12 @@ export class Supervisor implements AsyncDisposable {
         }),
         this.#endOf(instance, startedMs),
       ]);
+      signal.throwIfAborted();
       this.#hasWorked = true;
+      this.#isOffered = true;
       await this.#become('running');
-      this.#log.info(
+      this.#note(
+        'info',
         { instance: instance.id, ms: Math.round(performance.now() - startedMs) },
         'workload runs',
       );
@@ -273,22 +362,16 @@ export class Supervisor implements AsyncDisposable {
     return error instanceof ThvError ? error.message : messageOf(error);
   }
 
-  async #failed(error: unknown, retryInMs: number | undefined): Promise<void> {
+  async #failed(error: unknown, retryInMs: number | undefined, signal: AbortSignal): Promise<void> {
     const { name, image } = this.#runConfig;
-    const lastWords = (await readServerLog(this.#options.logDirectory, name, 5)).trim();
+    const lastWords = (await this.#options.logs.read(name, 'server', { lines: 5 })).trim();
     const what = error instanceof ServerEnded ? `the server ${error.message}` : this.#reasonOf(error);
     const said =
       error instanceof ServerEnded && lastWords !== '' ? `; it wrote: ${lastWords.slice(-1000)}` : '';
     const next = retryInMs === undefined ? '' : ` (next attempt in ${Math.round(retryInMs / 1000)} s)`;
-    this.#log.warn(
-      {
-        image,
-        err: error instanceof ThvError || error instanceof ServerEnded ? undefined : error,
-        reason: what,
-      },
-      'workload failed',
-    );
-    await this.#become('error', `${what}${said}${next}`);
+    const bug = error instanceof ThvError || error instanceof ServerEnded ? {} : { err: error };
+    this.#note('warn', { image, ...bug, reason: what, retryInMs }, 'workload failed');
+    if (!signal.aborted) await this.#become('error', `${what}${said}${next}`);
   }
 
   #adviceAfterFailure(): string {
@@ -307,6 +390,21 @@ export class Supervisor implements AsyncDisposable {
       updated_at: new Date().toISOString(),
     });
     for (const watcher of this.#watchers) watcher.settle(this.#condition);
+    this.#options.onChange();
+  }
+
+  #offer(isOffered: boolean): void {
+    if (this.#isOffered === isOffered) return;
+    this.#isOffered = isOffered;
+    this.#options.onChange();
+  }
+
+  /** Into the log of the hive, and into that of this workload's proxy, which others may read. */
+  #note(level: 'info' | 'warn', fields: Record<string, unknown>, message: string): void {
+    this.#log[level](fields, message);
+    const { err, ...told } = fields;
+    const line = { time: new Date().toISOString(), level, msg: message, ...told };
+    this.#proxyLog?.write(`${JSON.stringify(err === undefined ? line : { ...line, err: messageOf(err) })}\n`);
   }
 
   #report(message: string): void {
@@ -328,6 +426,11 @@ class ServerEnded extends Error {
     super(how);
     this.workedMs = workedMs;
   }
+}
+
+/** What the product cannot do will not work the next time either. */
+function isWorthRetrying(error: unknown): boolean {
+  return !(error instanceof ThvError && error.kind === 'not-implemented');
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

@@ -1,23 +1,37 @@
 import { conflict, notFound } from '@toolhive/contract/failure';
+import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
 import type { RunConfigs, SetAside } from '../state/run-configs.ts';
 import type { Statuses } from '../state/statuses.ts';
-import { removeServerLog } from '../state/server-log.ts';
+import type { Logs } from '../state/logs.ts';
 import { Supervisor } from './supervisor.ts';
 import type { Condition, SupervisorTiming } from './supervisor.ts';
 
 export interface WorkloadsOptions {
   runConfigs: RunConfigs;
   statuses: Statuses;
-  logDirectory: string;
+  logs: Logs;
   /** The runtime that a run config was made for; throws when this hive has none of that name. */
   runtimeFor: (runConfig: RunConfig) => Runtime;
+  /** Throws when a workload cannot be put into the group. */
+  requireGroup: (group: string) => void;
+  secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
   version: string;
   log: Logger;
   timing: SupervisorTiming;
   now: () => Date;
+  /** Told of every workload that is not what it was. */
+  onChange: (supervisor: Supervisor) => void;
+  /** Told of every workload that is gone. */
+  onRemoved: (name: string) => void;
+}
+
+/** What a workload is to be run with, and where. */
+export interface Wish {
+  runConfig: RunConfig;
+  runtime: Runtime;
 }
 
 /** A name, and perhaps a port, that nobody else can take meanwhile. */
@@ -44,6 +58,7 @@ export class Workloads implements AsyncDisposable {
     this.#setAside = loaded.setAside;
     for (const { name, path, why } of loaded.setAside)
       log.error({ workload: name, path, why }, 'run config set aside');
+    await this.#sweep(new Set([...loaded.runConfigs, ...loaded.setAside].map(({ name }) => name)));
     for (const runConfig of loaded.runConfigs) {
       const stored = await statuses.read(runConfig.name);
       if (stored === 'unreadable') log.error({ workload: runConfig.name }, 'status file unreadable');
@@ -60,6 +75,13 @@ export class Workloads implements AsyncDisposable {
   /** Every workload, by name. */
   all(): Supervisor[] {
     return [...this.#supervisors.values()].toSorted((a, b) => (a.runConfig.name < b.runConfig.name ? -1 : 1));
+  }
+
+  /** The names of the workloads of a group. */
+  inGroup(group: string): string[] {
+    return this.all()
+      .filter(({ runConfig }) => (runConfig.group ?? defaultGroup) === group)
+      .map(({ runConfig }) => runConfig.name);
   }
 
   /** Run configs that could not be read, as long as no workload has taken their name. */
@@ -82,12 +104,17 @@ export class Workloads implements AsyncDisposable {
   }
 
   /**
-   * Keeps a name for one caller until the reservation is disposed of. A workload that failed gives its name up;
-   * any other has it for itself.
+   * Keeps a name for one caller until the reservation is disposed of: for a new workload, or with `supervisor`
+   * for a change of that one. A workload that failed gives its name up; any other has it for itself.
    */
-  reserve(name: string): Reservation {
+  reserve(name: string, supervisor?: Supervisor): Reservation {
     const present = this.#supervisors.get(name);
-    if (this.#reserved.has(name) || (present !== undefined && present.condition.status !== 'error')) {
+    if (this.#reserved.has(name)) {
+      throw conflict(`workload ${name} is being created or changed by somebody else`, {
+        hint: 'try again when that is done',
+      });
+    }
+    if (present !== supervisor && present !== undefined && present.condition.status !== 'error') {
       throw conflict(`workload ${name} already exists`, {
         hint: `choose another name, or remove it first: thv rm ${name}`,
       });
@@ -99,26 +126,51 @@ export class Workloads implements AsyncDisposable {
     };
   }
 
-  /** Adds a workload under a reserved name and starts it. What it replaces is removed first. */
-  async add(runConfig: RunConfig): Promise<Supervisor> {
-    const { name } = runConfig;
-    if (this.#supervisors.has(name)) await this.remove(name);
+  /** Adds a workload under a reserved name and starts it; one that failed is replaced. Returns when that is on disk. */
+  async add(wish: Wish): Promise<void> {
+    const { name } = wish.runConfig;
+    const present = this.#supervisors.get(name);
+    if (present !== undefined) return this.change(present, wish);
     const condition: Condition = { status: 'starting', createdAt: this.#options.now().toISOString() };
-    await this.#options.runConfigs.remove(name);
-    await this.#options.runConfigs.save(runConfig);
-    const supervisor = new Supervisor(runConfig, condition, this.#supervisorOptions(runConfig));
+    const supervisor = new Supervisor(wish.runConfig, condition, this.#supervisorOptions(wish.runConfig));
     this.#supervisors.set(name, supervisor);
-    await supervisor.start();
-    return supervisor;
+    try {
+      await this.change(supervisor, wish);
+    } catch (error) {
+      this.#supervisors.delete(name);
+      throw error;
+    }
+    await this.#options.runConfigs.removeSetAside(name);
+  }
+
+  /** Runs a workload with another run config. Returns when that is on disk. */
+  async change(supervisor: Supervisor, wish: Wish): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    supervisor.change(wish, (runConfig) => this.#save(runConfig), resolve).catch(reject);
+    await promise;
+  }
+
+  /** Puts a workload into another group, if it is in the first one. */
+  async regroup(name: string, from: string, to: string): Promise<void> {
+    await this.require(name).regroup(from, to, (runConfig) => this.#save(runConfig));
   }
 
   /** Ends a workload and removes all of it. */
   async remove(name: string, accepted: () => void = () => {}): Promise<void> {
     const supervisor = this.#supervisors.get(name);
-    if (supervisor === undefined && this.#setAside.some((file) => file.name === name)) accepted();
-    else await this.require(name).remove(accepted);
+    if (supervisor === undefined) return this.#removeSetAside(name, accepted);
+    const forget = async (): Promise<void> => {
+      await this.#forget(name);
+      this.#supervisors.delete(name);
+    };
+    await supervisor.remove(forget, accepted);
+  }
+
+  async #removeSetAside(name: string, accepted: () => void): Promise<void> {
+    if (!this.#setAside.some((file) => file.name === name)) this.require(name);
+    using _reserved = this.reserve(name); // so that nobody makes a new one out of what is being removed
+    accepted();
     await this.#forget(name);
-    if (this.#supervisors.get(name) === supervisor) this.#supervisors.delete(name);
     this.#setAside = this.#setAside.filter((file) => file.name !== name);
   }
 
@@ -126,11 +178,28 @@ export class Workloads implements AsyncDisposable {
     await Promise.all([...this.#supervisors.values()].map((supervisor) => supervisor[Symbol.asyncDispose]()));
   }
 
-  /** The run config goes last: as long as it is there, the next hive finishes what this one began. */
+  /**
+   * The status goes last. As long as it says `removing`, the next hive finishes what this one began; without it,
+   * a run config that is still there would be run again.
+   */
   async #forget(name: string): Promise<void> {
-    await removeServerLog(this.#options.logDirectory, name);
-    await this.#options.runConfigs.remove(name);
-    await this.#options.statuses.remove(name);
+    const { logs, runConfigs, statuses, onRemoved } = this.#options;
+    await logs.remove(name);
+    await runConfigs.remove(name);
+    await statuses.remove(name);
+    onRemoved(name);
+  }
+
+  /** Removes what removals left that were interrupted. */
+  async #sweep(known: ReadonlySet<string>): Promise<void> {
+    const { statuses } = this.#options;
+    for (const name of await statuses.names()) if (!known.has(name)) await statuses.remove(name);
+  }
+
+  /** Its group may have gone meanwhile; that is looked at in the moment in which it is committed. */
+  async #save(runConfig: RunConfig): Promise<void> {
+    this.#options.requireGroup(runConfig.group ?? defaultGroup);
+    await this.#options.runConfigs.save(runConfig);
   }
 
   #conditionFrom(stored: Awaited<ReturnType<Statuses['read']>>): Condition {
@@ -159,7 +228,11 @@ export class Workloads implements AsyncDisposable {
   }
 
   #supervisorOptions(runConfig: RunConfig) {
-    const { statuses, logDirectory, version, log, timing, runtimeFor } = this.#options;
-    return { runtime: runtimeFor(runConfig), statuses, logDirectory, version, log, timing };
+    const { statuses, logs, version, log, timing, runtimeFor, secretsOf } = this.#options;
+    const onChange = (): void => {
+      const supervisor = this.#supervisors.get(runConfig.name);
+      if (supervisor !== undefined) this.#options.onChange(supervisor);
+    };
+    return { runtime: runtimeFor(runConfig), statuses, logs, version, log, timing, secretsOf, onChange };
   }
 }

@@ -1,0 +1,52 @@
+import * as z from 'zod';
+import { operation } from '../operation.ts';
+import { CreateGroup, CreatedGroup, Group, Groups } from '../schemas/group.ts';
+import { GroupName } from '../schemas/names.ts';
+import { QueryFlag } from './query.ts';
+
+const byName = z.object({ name: GroupName.meta({ description: 'The name of the group.' }) });
+
+export const groupOperations = {
+  listGroups: operation({
+    method: 'GET',
+    path: '/groups',
+    tag: 'groups',
+    summary: 'List groups',
+    success: { status: 200, description: 'The groups, sorted by name.', body: Groups },
+    failures: [],
+  }),
+  createGroup: operation({
+    method: 'POST',
+    path: '/groups',
+    tag: 'groups',
+    summary: 'Make a group',
+    body: CreateGroup,
+    success: { status: 201, description: 'The group is there.', body: CreatedGroup },
+    failures: ['invalid', 'conflict'],
+  }),
+  getGroup: operation({
+    method: 'GET',
+    path: '/groups/{name}',
+    tag: 'groups',
+    summary: 'Describe a group',
+    params: byName,
+    success: { status: 200, description: 'The group.', body: Group },
+    failures: ['invalid', 'not-found'],
+  }),
+  deleteGroup: operation({
+    method: 'DELETE',
+    path: '/groups/{name}',
+    tag: 'groups',
+    summary: 'Remove a group',
+    description:
+      'Its workloads move to the default group, or are removed with it. Answers when all of that is done. The default group stays.',
+    params: byName,
+    query: z.object({
+      'with-workloads': QueryFlag.optional().meta({
+        description: '`true` removes its workloads, too; else they move to the default group.',
+      }),
+    }),
+    success: { status: 204, description: 'The group is gone.' },
+    failures: ['invalid', 'not-found'],
+  }),
+};

@@ -1,0 +1,75 @@
+import * as z from 'zod';
+import { operation } from '../operation.ts';
+import {
+  CreateSecret,
+  CreatedSecret,
+  SecretKeys,
+  SecretName,
+  SecretsProvider,
+  SetupSecrets,
+  SetupSecretsResult,
+  UpdateSecret,
+  UpdatedSecret,
+} from '../schemas/secrets.ts';
+
+const byKey = z.object({ key: SecretName.meta({ description: 'The name of the secret.' }) });
+
+export const secretOperations = {
+  setupSecrets: operation({
+    method: 'POST',
+    path: '/secrets',
+    tag: 'secrets',
+    summary: 'Set up where secrets are kept',
+    description:
+      'Tries the provider out before it is used. Called again it changes the provider, or unlocks the encrypted one with its password; what is stored stays.',
+    body: SetupSecrets,
+    success: { status: 201, description: 'Secrets can be used.', body: SetupSecretsResult },
+    failures: ['invalid', 'conflict', 'unavailable'],
+  }),
+  getSecretsProvider: operation({
+    method: 'GET',
+    path: '/secrets/default',
+    tag: 'secrets',
+    summary: 'Describe where secrets are kept',
+    success: { status: 200, description: 'The provider and what it can do.', body: SecretsProvider },
+    failures: ['not-found'],
+  }),
+  listSecrets: operation({
+    method: 'GET',
+    path: '/secrets/default/keys',
+    tag: 'secrets',
+    summary: 'List the names of secrets',
+    description: 'No operation ever returns a value.',
+    success: { status: 200, description: 'The names, sorted.', body: SecretKeys },
+    failures: ['not-found', 'unsupported', 'unavailable'],
+  }),
+  createSecret: operation({
+    method: 'POST',
+    path: '/secrets/default/keys',
+    tag: 'secrets',
+    summary: 'Store a secret',
+    body: CreateSecret,
+    success: { status: 201, description: 'The secret is stored.', body: CreatedSecret },
+    failures: ['invalid', 'not-found', 'unsupported', 'conflict', 'unavailable'],
+  }),
+  updateSecret: operation({
+    method: 'PUT',
+    path: '/secrets/default/keys/{key}',
+    tag: 'secrets',
+    summary: 'Change a secret',
+    description: 'Workloads get the new value when they start the next time.',
+    params: byKey,
+    body: UpdateSecret,
+    success: { status: 200, description: 'The secret has the new value.', body: UpdatedSecret },
+    failures: ['invalid', 'not-found', 'unsupported', 'unavailable'],
+  }),
+  deleteSecret: operation({
+    method: 'DELETE',
+    path: '/secrets/default/keys/{key}',
+    tag: 'secrets',
+    summary: 'Remove a secret',
+    params: byKey,
+    success: { status: 204, description: 'The secret is gone.' },
+    failures: ['invalid', 'not-found', 'unsupported', 'unavailable'],
+  }),
+};

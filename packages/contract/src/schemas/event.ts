@@ -1,0 +1,45 @@
+import * as z from 'zod';
+import { WorkloadStatus } from './workload.ts';
+
+const at = z.string().meta({ description: 'When, as RFC 3339.', format: 'date-time' });
+
+const WorkloadChanged = z.object({
+  type: z.literal('workload.changed'),
+  at,
+  name: z.string(),
+  group: z.string(),
+  status: WorkloadStatus,
+  status_context: z.string().optional().meta({ description: 'Why, for a person.' }),
+});
+
+const named = <Type extends string>(type: Type) => z.object({ type: z.literal(type), at, name: z.string() });
+
+/** Something that changed in the hive. Of secrets it only tells the name. */
+export const HiveEvent = z
+  .discriminatedUnion('type', [
+    WorkloadChanged,
+    named('workload.removed'),
+    named('group.changed'),
+    named('group.removed'),
+    named('client.changed'),
+    named('secret.changed'),
+    named('secret.removed'),
+    z.object({ type: z.literal('secrets.changed'), at }),
+    z.object({ type: z.literal('registry.changed'), at, name: z.string() }),
+    z.object({ type: z.literal('reset'), at }),
+  ])
+  .meta({
+    id: 'HiveEvent',
+    description:
+      'Something that changed. `reset` says that events are missing before this one: whoever keeps a picture of the hive should read it anew.',
+    examples: [
+      {
+        type: 'workload.changed',
+        at: '2026-01-31T09:30:00.000Z',
+        name: 'filesystem',
+        group: 'default',
+        status: 'running',
+      },
+    ],
+  });
+export type HiveEvent = z.infer<typeof HiveEvent>;

@@ -1,0 +1,154 @@
+import { rename, rm } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
+import type { StatementSync } from 'node:sqlite';
+import { messageOf, unavailable } from '@toolhive/contract/failure';
+import type { HiveEvent } from '@toolhive/contract/event';
+import type { Sent } from '@toolhive/contract/operation';
+import type { Logger } from 'pino';
+
+/** How many events are remembered for those who come back. */
+const remembered = 10_000;
+/** How many are taken beyond that before the oldest go. */
+const slack = 1_000;
+/** How many may wait for one watcher; one that falls further behind has to read everything anew. */
+const maxWaiting = 10_000;
+const maxWatchers = 256;
+
+type WithoutTime<Event> = Event extends unknown ? Omit<Event, 'at'> : never;
+/** An event whose time is now. */
+export type EventToSend = WithoutTime<HiveEvent>;
+
+/**
+ * Everything that changes, in order, with ids that only grow: across restarts, too, so that a watcher can go on
+ * where it was. They are remembered in SQLite; what is lost in a power cut is told to watchers as a `reset`.
+ */
+export class Events implements Disposable {
+  readonly #database: DatabaseSync;
+  readonly #insert: StatementSync;
+  readonly #after: StatementSync;
+  readonly #prune: StatementSync;
+  readonly #watchers = new Set<Watcher>();
+  #first: number;
+  #last: number;
+
+  private constructor(database: DatabaseSync) {
+    this.#database = database;
+    database.exec(`
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = OFF;
+      CREATE TABLE IF NOT EXISTS events (id INTEGER PRIMARY KEY AUTOINCREMENT, event TEXT NOT NULL) STRICT;
+    `);
+    this.#insert = database.prepare('INSERT INTO events (event) VALUES (?)');
+    this.#after = database.prepare('SELECT id, event FROM events WHERE id > ? ORDER BY id');
+    this.#prune = database.prepare('DELETE FROM events WHERE id <= ?');
+    const ends = database.prepare('SELECT min(id) AS first, max(id) AS last FROM events').get();
+    this.#first = Number(ends?.['first'] ?? 1);
+    this.#last = Number(ends?.['last'] ?? 0);
+  }
+
+  /** A file that is damaged is set aside: past events are worth less than the hive. */
+  static async open(path: string, log: Logger): Promise<Events> {
+    try {
+      return new Events(new DatabaseSync(path));
+    } catch (error) {
+      log.error({ path, reason: messageOf(error) }, 'events set aside');
+      for (const file of [`${path}-wal`, `${path}-shm`]) await rm(file, { force: true });
+      await rename(path, `${path}.set-aside`);
+      return new Events(new DatabaseSync(path));
+    }
+  }
+
+  emit(event: EventToSend): void {
+    const timed = { ...event, at: new Date().toISOString() } as HiveEvent;
+    const { lastInsertRowid } = this.#insert.run(JSON.stringify(timed));
+    this.#last = Number(lastInsertRowid);
+    if (this.#last - this.#first >= remembered + slack) {
+      this.#first = this.#last - remembered;
+      this.#prune.run(this.#first - 1);
+    }
+    for (const watcher of this.#watchers) watcher.take({ id: String(this.#last), event: timed });
+  }
+
+  /**
+   * Every event after the one with this id, or from now on without one, until the signal ends it. When some of
+   * those are not remembered any more, the first one is a `reset`.
+   */
+  async *watch(
+    afterId: string | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<Sent<HiveEvent>, void, void> {
+    if (this.#watchers.size >= maxWatchers) {
+      throw unavailable(`${maxWatchers} callers watch events already`, { hint: 'close one of them' });
+    }
+    const watcher = new Watcher();
+    const giveUp = (): void => watcher.end();
+    signal.addEventListener('abort', giveUp, { once: true });
+    this.#watchers.add(watcher);
+    try {
+      if (signal.aborted) return;
+      if (afterId !== undefined) yield* this.#missed(afterId);
+      for (;;) {
+        const next = await watcher.next();
+        if (next === 'over') return;
+        yield next === 'too slow' ? this.#reset() : next;
+      }
+    } finally {
+      this.#watchers.delete(watcher);
+      signal.removeEventListener('abort', giveUp);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    for (const watcher of this.#watchers) watcher.end();
+    this.#database.close();
+  }
+
+  /** Read at once, before anything else can happen: what comes later, the watcher has. */
+  #missed(afterId: string): Sent<HiveEvent>[] {
+    const after = /^\d{1,15}$/.test(afterId) ? Number(afterId) : -1;
+    if (after < this.#first - 1 || after > this.#last) return [this.#reset()];
+    return this.#after.all(after).map((row) => ({
+      id: String(row['id']),
+      event: JSON.parse(String(row['event'])) as HiveEvent, // written by `emit`
+    }));
+  }
+
+  #reset(): Sent<HiveEvent> {
+    return { id: String(this.#last), event: { type: 'reset', at: new Date().toISOString() } };
+  }
+}
+
+/** Somebody who watches, with bounded memory. */
+class Watcher {
+  #waiting: Sent<HiveEvent>[] = [];
+  #isTooSlow = false;
+  #isOver = false;
+  #wake = (): void => {};
+
+  take(sent: Sent<HiveEvent>): void {
+    if (this.#waiting.length >= maxWaiting) {
+      this.#waiting = [];
+      this.#isTooSlow = true;
+    }
+    if (!this.#isTooSlow) this.#waiting.push(sent);
+    this.#wake();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#wake();
+  }
+
+  async next(): Promise<Sent<HiveEvent> | 'too slow' | 'over'> {
+    for (;;) {
+      if (this.#isOver) return 'over';
+      const sent = this.#waiting.shift();
+      if (sent !== undefined) return sent;
+      if (this.#isTooSlow) {
+        this.#isTooSlow = false;
+        return 'too slow';
+      }
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+}

@@ -1,0 +1,165 @@
+import { readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { conflict, invalid, messageOf, notFound } from '@toolhive/contract/failure';
+import { GroupName, defaultGroup } from '@toolhive/contract/names';
+import type { Logger } from 'pino';
+import * as z from 'zod';
+import { readIfThere, writeWhole } from '../state/files.ts';
+
+/** What is on disk of a group. Other keys belong to other versions and pass through untouched. */
+const StoredGroup = z.looseObject({
+  name: GroupName,
+  registered_clients: z.array(z.string()).nullish(),
+  /** The group is being removed, and this is to become of its workloads. A hive that ends meanwhile goes on with it. */
+  removing: z.enum(['move-workloads', 'delete-workloads']).optional(),
+});
+type StoredGroup = z.infer<typeof StoredGroup>;
+
+/** What becomes of the workloads of a group that is removed. */
+export type Removal = NonNullable<StoredGroup['removing']>;
+
+/** The groups: on disk a file each, all of them in memory. Who changes one sees the change at once. */
+export class Groups {
+  readonly #directory: string;
+  readonly #log: Logger;
+  readonly #groups = new Map<string, StoredGroup>();
+  readonly #onChange: (name: string, isThere: boolean) => void;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  private constructor(directory: string, log: Logger, onChange: (name: string, isThere: boolean) => void) {
+    this.#directory = directory;
+    this.#log = log;
+    this.#onChange = onChange;
+  }
+
+  /** Reads them all; one that cannot be read is set aside. The default group is always there. */
+  static async open(
+    directory: string,
+    log: Logger,
+    onChange: (name: string, isThere: boolean) => void,
+  ): Promise<Groups> {
+    const groups = new Groups(directory, log, onChange);
+    await groups.#load();
+    if (!groups.#groups.has(defaultGroup)) await groups.#save({ name: defaultGroup, registered_clients: [] });
+    return groups;
+  }
+
+  /** The groups that are there to stay, by name. */
+  all(): { name: string; clients: readonly string[] }[] {
+    return [...this.#groups.values()]
+      .filter(({ removing }) => removing === undefined)
+      .map(({ name, registered_clients: clients }) => ({ name, clients: clients ?? [] }))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** Those whose removal was begun, and how it is to end. */
+  get removals(): { name: string; removal: Removal }[] {
+    return [...this.#groups.values()].flatMap(({ name, removing }) =>
+      removing === undefined ? [] : [{ name, removal: removing }],
+    );
+  }
+
+  /** Throws when a workload or a client cannot be put into it. */
+  require(name: string): { name: string; clients: readonly string[] } {
+    const group = this.#groups.get(name);
+    if (group === undefined || group.removing !== undefined) {
+      throw notFound(`group ${name} not found`, { hint: '`thv group list` shows every group' });
+    }
+    return { name, clients: group.registered_clients ?? [] };
+  }
+
+  create(name: string): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#groups.has(name))
+        throw conflict(`group ${name} already exists`, { hint: 'choose another name' });
+      await this.#save({ name, registered_clients: [] });
+    });
+  }
+
+  /** Puts client applications into groups, or takes them out; those that are so already stay as they are. */
+  changeClients(
+    names: readonly string[],
+    change: { add: readonly string[] } | { remove: readonly string[] },
+  ): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const name of names) this.require(name);
+      for (const name of names) {
+        const group = this.#groups.get(name);
+        if (group === undefined) continue;
+        const before = group.registered_clients ?? [];
+        const after =
+          'add' in change
+            ? [...new Set([...before, ...change.add])]
+            : before.filter((client) => !change.remove.includes(client));
+        if (after.length !== before.length) await this.#save({ ...group, registered_clients: after });
+      }
+    });
+  }
+
+  /** Marks a group so that nothing new gets into it, whatever happens; `finishRemoval` ends it. */
+  beginRemoval(name: string, removal: Removal): Promise<void> {
+    return this.#inTurn(async () => {
+      if (name === defaultGroup) throw invalid(`the group ${defaultGroup} cannot be removed`);
+      this.require(name);
+      const group = this.#groups.get(name);
+      if (group !== undefined) await this.#save({ ...group, removing: removal });
+    });
+  }
+
+  finishRemoval(name: string): Promise<void> {
+    return this.#inTurn(async () => {
+      await rm(this.#path(name), { force: true });
+      this.#groups.delete(name);
+      this.#onChange(name, false);
+    });
+  }
+
+  async #load(): Promise<void> {
+    for (const file of await filesOf(this.#directory)) {
+      if (!file.endsWith('.json')) continue;
+      const path = join(this.#directory, file);
+      try {
+        const group = StoredGroup.parse(JSON.parse((await readIfThere(path)) ?? ''));
+        if (`${group.name}.json` !== file) throw new Error(`it is named ${group.name} inside`);
+        this.#groups.set(group.name, group);
+      } catch (error) {
+        const setAside = path.replace(/\.json$/, '.set-aside');
+        await rename(path, setAside);
+        this.#log.error({ path: setAside, why: messageOf(error) }, 'group set aside');
+      }
+    }
+  }
+
+  /** In memory first: a second caller must see the first one's change, though the disk is slow. */
+  async #save(group: StoredGroup): Promise<void> {
+    const before = this.#groups.get(group.name);
+    this.#groups.set(group.name, group);
+    try {
+      await writeWhole(this.#path(group.name), `${JSON.stringify(group, null, 2)}\n`);
+    } catch (error) {
+      if (before === undefined) this.#groups.delete(group.name);
+      else this.#groups.set(group.name, before);
+      throw error;
+    }
+    this.#onChange(group.name, true);
+  }
+
+  #inTurn<Result>(change: () => Promise<Result>): Promise<Result> {
+    const done = this.#turn.then(change);
+    this.#turn = done.catch(() => {}); // the caller is told; the next one is not concerned
+    return done;
+  }
+
+  #path(name: string): string {
+    return join(this.#directory, `${name}.json`);
+  }
+}
+
+async function filesOf(directory: string): Promise<string[]> {
+  try {
+    return (await readdir(directory)).toSorted();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

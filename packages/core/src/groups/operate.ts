@@ -1,0 +1,49 @@
+import { ThvError } from '@toolhive/contract/failure';
+import type { Group } from '@toolhive/contract/group';
+import { defaultGroup } from '@toolhive/contract/names';
+import type { Core } from '../core.ts';
+import type { Removal } from './groups.ts';
+
+export function listGroups(core: Core): Group[] {
+  return core.groups.all().map(describe);
+}
+
+export function getGroup(core: Core, name: string): Group {
+  return describe(core.groups.require(name));
+}
+
+/**
+ * Removes a group, and its workloads with it or moves them to the default one. Returns when all of that is done;
+ * once it was begun, the next hive goes on with it if this one ends.
+ */
+export async function deleteGroup(core: Core, name: string, removal: Removal): Promise<void> {
+  await core.groups.beginRemoval(name, removal);
+  await finishRemoval(core, name, removal);
+}
+
+/** Goes on with removals that an earlier hive began. */
+export async function finishRemovals(core: Core): Promise<void> {
+  for (const { name, removal } of core.groups.removals) await finishRemoval(core, name, removal);
+}
+
+async function finishRemoval(core: Core, group: string, removal: Removal): Promise<void> {
+  const dealWith = (workload: string): Promise<void> =>
+    removal === 'delete-workloads'
+      ? core.workloads.remove(workload)
+      : core.workloads.regroup(workload, group, defaultGroup);
+  // One that was being moved into the group when the removal began may turn up late.
+  for (let names = core.workloads.inGroup(group); names.length > 0; names = core.workloads.inGroup(group)) {
+    await Promise.all(names.map((name) => dealWith(name).catch(unlessGone)));
+  }
+  await core.groups.finishRemoval(group);
+  await core.clients.reconcile();
+}
+
+function unlessGone(error: unknown): void {
+  if (error instanceof ThvError && error.kind === 'not-found') return;
+  throw error;
+}
+
+function describe({ name, clients }: { name: string; clients: readonly string[] }): Group {
+  return { name, registered_clients: [...clients] };
+}

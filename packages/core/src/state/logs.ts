@@ -1,0 +1,279 @@
+import { createWriteStream } from 'node:fs';
+import type { WriteStream } from 'node:fs';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { StringDecoder } from 'node:string_decoder';
+
+/** How large a log file grows before it becomes the older of two. */
+const maxFileBytes = 4 * 1024 * 1024;
+/** How much may wait to be written, or to be read by a follower; what a flood brings beyond that is dropped, and it says so. */
+const maxWaitingBytes = 1024 * 1024;
+
+/** What is written down of each workload, and the ending of its file: what the server wrote, and what its proxy noted. */
+const endings = { server: '.server.log', proxy: '.log' } as const;
+export type LogKind = keyof typeof endings;
+
+/** Which part of a log to read. */
+export interface LogWindow {
+  /** At most so many lines, counted from the end. */
+  lines: number;
+  /** Only lines that began at this time or later. */
+  since?: Date | undefined;
+}
+
+/** The logs of all workloads: two files of bounded size each, every line with the time at which it began. */
+export class Logs {
+  readonly #directory: string;
+  readonly #open = new Map<string, LogFile>();
+  readonly #followers = new Map<string, Set<Follower>>();
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  async open(name: string, kind: LogKind): Promise<LogFile> {
+    const path = this.#path(name, kind);
+    await mkdir(this.#directory, { recursive: true, mode: 0o750 });
+    const file = await LogFile.open(path, {
+      written: (chunk) => this.#followers.get(path)?.forEach((follower) => follower.take(chunk)),
+      closed: () => {
+        if (this.#open.get(path) === file) this.#open.delete(path);
+      },
+    });
+    this.#open.set(path, file);
+    return file;
+  }
+
+  /** The last lines, oldest first; empty when there is no log. */
+  async read(name: string, kind: LogKind, window: LogWindow): Promise<string> {
+    const path = this.#path(name, kind);
+    await this.#open.get(path)?.flushed();
+    return readWindow(path, window);
+  }
+
+  /** The last lines, and then whatever is written, until the signal ends it or the workload is removed. */
+  async *follow(
+    name: string,
+    kind: LogKind,
+    window: LogWindow,
+    signal: AbortSignal,
+  ): AsyncGenerator<string, void, void> {
+    const path = this.#path(name, kind);
+    const follower = new Follower();
+    const followers = this.#followers.get(path) ?? new Set();
+    this.#followers.set(path, followers.add(follower));
+    const giveUp = (): void => follower.end();
+    signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      if (signal.aborted) return;
+      const file = this.#open.get(path);
+      const before = file?.size; // what comes after these bytes, the follower gets
+      await file?.flushed();
+      const text = await readWindow(path, window, before);
+      if (text !== '') yield text;
+      yield* follower.pieces();
+    } finally {
+      signal.removeEventListener('abort', giveUp);
+      followers.delete(follower);
+      if (followers.size === 0) this.#followers.delete(path);
+    }
+  }
+
+  /** Removes both logs of a workload. Whoever follows them has seen the end. */
+  async remove(name: string): Promise<void> {
+    for (const kind of Object.keys(endings) as LogKind[]) {
+      const path = this.#path(name, kind);
+      for (const file of [path, `${path}.1`]) await rm(file, { force: true });
+      this.#followers.get(path)?.forEach((follower) => follower.end());
+    }
+  }
+
+  #path(name: string, kind: LogKind): string {
+    return join(this.#directory, `${name}${endings[kind]}`);
+  }
+}
+
+interface LogHooks {
+  written: (chunk: Buffer) => void;
+  closed: () => void;
+}
+
+/** One log, open for writing. */
+export class LogFile implements AsyncDisposable {
+  readonly #path: string;
+  readonly #hooks: LogHooks;
+  #stream: WriteStream | undefined;
+  #bytes: number;
+  #dropped = 0;
+  #isInLine = false;
+  #rotating: Promise<void> | undefined;
+
+  private constructor(path: string, bytes: number, hooks: LogHooks) {
+    this.#path = path;
+    this.#bytes = bytes;
+    this.#hooks = hooks;
+    this.#stream = this.#open();
+  }
+
+  static async open(path: string, hooks: LogHooks): Promise<LogFile> {
+    const bytes = await stat(path).then(
+      ({ size }) => size,
+      () => 0, // there is none yet
+    );
+    return new LogFile(path, bytes, hooks);
+  }
+
+  /** How large the file is, with what still waits to be written. */
+  get size(): number {
+    return this.#bytes;
+  }
+
+  write(text: Buffer | string): void {
+    const chunk = Buffer.from(text);
+    this.#hooks.written(chunk);
+    const stream = this.#stream;
+    if (stream === undefined || stream.writableLength > maxWaitingBytes) {
+      this.#dropped += chunk.length;
+      return;
+    }
+    if (this.#dropped > 0) {
+      this.#append(stream, Buffer.from(`(${this.#dropped} bytes were dropped here)\n`));
+      this.#dropped = 0;
+    }
+    this.#append(stream, chunk);
+    if (this.#bytes > maxFileBytes)
+      this.#rotating ??= this.#rotate().finally(() => (this.#rotating = undefined));
+  }
+
+  /** Returns when everything written so far is in the file. */
+  async flushed(): Promise<void> {
+    await this.#rotating;
+    const stream = this.#stream;
+    if (stream === undefined || stream.destroyed) return;
+    await new Promise<void>((resolve) => {
+      stream.once('close', resolve);
+      stream.write('', () => resolve());
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#rotating;
+    await this.#close();
+    this.#hooks.closed();
+  }
+
+  #append(stream: WriteStream, chunk: Buffer): void {
+    const stamped = this.#stamp(chunk);
+    stream.write(stamped);
+    this.#bytes += stamped.length;
+  }
+
+  /** Puts the time before every line that begins in this chunk. */
+  #stamp(chunk: Buffer): Buffer {
+    const stamp = Buffer.from(`${new Date().toISOString()} `);
+    const pieces: Buffer[] = [];
+    for (let start = 0; start < chunk.length;) {
+      const newline = chunk.indexOf(0x0a, start);
+      const end = newline === -1 ? chunk.length : newline + 1;
+      if (!this.#isInLine) pieces.push(stamp);
+      pieces.push(chunk.subarray(start, end));
+      this.#isInLine = newline === -1;
+      start = end;
+    }
+    return Buffer.concat(pieces);
+  }
+
+  async #rotate(): Promise<void> {
+    await this.#close();
+    await rename(this.#path, `${this.#path}.1`).catch(() => {}); // somebody removed it; the new one begins anyway
+    this.#bytes = 0;
+    this.#isInLine = false;
+    this.#stream = this.#open();
+  }
+
+  #open(): WriteStream {
+    const stream = createWriteStream(this.#path, { flags: 'a', mode: 0o600 });
+    // A full disk must not end a server; its output is lost and the next write tries again.
+    stream.on('error', () => {});
+    return stream;
+  }
+
+  async #close(): Promise<void> {
+    const stream = this.#stream;
+    this.#stream = undefined;
+    if (stream === undefined || stream.destroyed) return;
+    await new Promise<void>((resolve) => {
+      stream.once('close', resolve);
+      stream.end();
+    });
+  }
+}
+
+/** Somebody who reads along, at their own pace and with bounded memory. */
+class Follower {
+  readonly #decoder = new StringDecoder('utf8');
+  #waiting: string[] = [];
+  #waitingLength = 0;
+  #dropped = 0;
+  #isOver = false;
+  #wake = (): void => {};
+
+  take(chunk: Buffer): void {
+    const text = this.#decoder.write(chunk);
+    if (this.#waitingLength + text.length > maxWaitingBytes) this.#dropped += text.length;
+    else {
+      this.#waiting.push(text);
+      this.#waitingLength += text.length;
+    }
+    this.#wake();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#wake();
+  }
+
+  async *pieces(): AsyncGenerator<string, void, void> {
+    while (true) {
+      const text = this.#waiting.join('');
+      const dropped = this.#dropped;
+      this.#waiting = [];
+      this.#waitingLength = 0;
+      this.#dropped = 0;
+      if (text !== '') yield text;
+      if (dropped > 0) yield `(${dropped} characters were dropped here)\n`;
+      if (this.#waitingLength > 0) continue;
+      if (this.#isOver) return;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+}
+
+const stampPattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) /;
+
+async function readWindow(path: string, { lines, since }: LogWindow, end?: number): Promise<string> {
+  if (lines === 0) return '';
+  const newest = await readLines(path, end);
+  const all =
+    newest.length < lines || since !== undefined ? [...(await readLines(`${path}.1`)), ...newest] : newest;
+  const from = since?.toISOString() ?? '';
+  // Lines of earlier versions bear no time: they count as old.
+  const wanted = from === '' ? all : all.filter((line) => (stampPattern.exec(line)?.[1] ?? '') >= from);
+  const last = wanted.slice(-lines).map((line) => line.replace(stampPattern, ''));
+  return last.length === 0 ? '' : `${last.join('\n')}\n`;
+}
+
+async function readLines(path: string, end = Infinity): Promise<string[]> {
+  try {
+    await using file = await open(path, 'r');
+    const size = Math.min((await file.stat()).size, end);
+    const length = Math.min(size, maxFileBytes * 2);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
+    const text = new StringDecoder('utf8').write(buffer.subarray(0, bytesRead));
+    if (text === '') return [];
+    return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,71 @@
+import { notImplemented } from '@toolhive/contract/failure';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+
+interface Unenforced {
+  what: string;
+  request?: keyof CreateWorkload;
+  /** A key of the run config. A string type, because run configs are open to keys of other versions. */
+  runConfig?: string;
+}
+
+/** What may be asked for and nothing enforces yet. Ignoring it would be worse than refusing it. */
+const unenforced: readonly Unenforced[] = [
+  { what: 'remote servers', request: 'url', runConfig: 'remote_url' },
+  { what: 'tool filters', request: 'tools', runConfig: 'tools_filter' },
+  { what: 'tool overrides', request: 'tools_override', runConfig: 'tools_override' },
+  { what: 'network rules for single hosts', request: 'network_isolation', runConfig: 'isolate_network' },
+  { what: 'trusting proxy headers', request: 'trust_proxy_headers', runConfig: 'trust_proxy_headers' },
+  { what: 'authorization policies', request: 'authz_config', runConfig: 'authz_config' },
+  { what: 'authorization policies', runConfig: 'authz_config_path' },
+  { what: 'OIDC token validation', request: 'oidc', runConfig: 'oidc_config' },
+  { what: 'OAuth for remote servers', request: 'oauth_config', runConfig: 'remote_auth_config' },
+  { what: 'headers for remote servers', request: 'headers' },
+  { what: 'audit logs', runConfig: 'audit_config' },
+  { what: 'audit logs', runConfig: 'audit_config_path' },
+  { what: 'telemetry', runConfig: 'telemetry_config' },
+  { what: 'own certificate authorities', runConfig: 'thv_ca_bundle' },
+  { what: 'OIDC token validation', runConfig: 'jwks_auth_token_file' },
+  { what: 'files of environment variables', runConfig: 'env_file_dir' },
+  { what: 'patches for Kubernetes', runConfig: 'k8s_pod_template_patch' },
+  { what: 'printing what is ignored', runConfig: 'ignore_config.printOverlays' },
+];
+
+/** Middleware that every run config of the original names, and that does nothing here that is not done anyway. */
+const harmlessMiddleware = ['mcp-parser'];
+
+/** Throws `not-implemented` for the first thing in a request that nothing would enforce. */
+export function refuseUnenforcedRequest(request: CreateWorkload): void {
+  for (const { what, request: field } of unenforced) {
+    if (field !== undefined && isAsked(request[field])) throw refusal(what, field);
+  }
+}
+
+/** The same for a run config, wherever it came from: a workload that is less safe than it says never starts. */
+export function refuseUnenforced(runConfig: RunConfig): void {
+  for (const { what, runConfig: field } of unenforced) {
+    if (field !== undefined && isAsked(at(runConfig, field))) throw refusal(what, field);
+  }
+  for (const { type, parameters } of runConfig.middleware_configs ?? []) {
+    if (!harmlessMiddleware.includes(type) && isAsked(parameters)) {
+      throw refusal(`the middleware ${JSON.stringify(type)} of run configs`, 'middleware_configs');
+    }
+  }
+}
+
+function refusal(what: string, field: string): Error {
+  return notImplemented(`${what} are not available yet, so ${field} cannot be honoured`, {
+    hint: 'leave it out',
+  });
+}
+
+function at(value: unknown, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((part, key) => (part as Record<string, unknown> | null | undefined)?.[key], value);
+}
+
+function isAsked(value: unknown): boolean {
+  if (value === undefined || value === null || value === false || value === '' || value === 0) return false;
+  return typeof value !== 'object' || Object.values(value).some(isAsked);
+}
