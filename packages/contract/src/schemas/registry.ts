@@ -121,7 +121,7 @@ function registryFormat(strictness: 'authoring' | 'reading') {
       name: (isStrict ? z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/) : VariableName).describe(
         'What the server calls the variable.',
       ),
-      description: text({ min: 5, max: 200 }).describe('What it is for, in a sentence.'),
+      description: orElse(text({ min: 5, max: 200 }), '').describe('What it is for, in a sentence.'),
       required: orElse(z.boolean(), false).describe('The server does not work without it.'),
       secret: z.boolean().default(false).describe("Its value is nobody else's business."),
       default: z.string().optional().describe('The value when none is given.'),
@@ -135,7 +135,7 @@ function registryFormat(strictness: 'authoring' | 'reading') {
         .string()
         .regex(isStrict ? /^[A-Za-z0-9][A-Za-z0-9-]*$/ : /^[\w!#$%&'*+.^`|~-]+$/)
         .describe('The name of the header.'),
-      description: text({ min: 5, max: 200 }).describe('What to put into it.'),
+      description: orElse(text({ min: 5, max: 200 }), '').describe('What to put into it.'),
       required: orElse(z.boolean(), false).describe('The server refuses requests without it.'),
       secret: z.boolean().default(false).describe("Its value is nobody else's business."),
       default: z.string().optional().describe('The value when none is given.'),
@@ -203,7 +203,7 @@ function registryFormat(strictness: 'authoring' | 'reading') {
 
   const common = {
     name: z.string().optional().describe('The key of the entry; filled in when the registry is read.'),
-    description: text({ min: 10, max: 500 }).describe('What the server is good for.'),
+    description: orElse(text({ min: 10, max: 500 }), '').describe('What the server is good for.'),
     status: (isStrict
       ? z.enum(['Active', 'Deprecated'])
       : z.preprocess(capitalised, z.string().default('Active'))
@@ -275,7 +275,9 @@ function registryFormat(strictness: 'authoring' | 'reading') {
             .regex(/^[a-z0-9][a-z0-9-]*[a-z0-9]$/)
         : GroupName
       ).describe('What the group is called.'),
-      description: text({ min: 10, max: 500 }).describe('What its servers are good for together.'),
+      description: orElse(text({ min: 10, max: 500 }), '').describe(
+        'What its servers are good for together.',
+      ),
       servers: servers.optional().describe('Servers that run on this machine, by name.'),
       remote_servers: remoteServers.optional().describe('Servers that somebody else runs, by name.'),
     }),

@@ -50,6 +50,8 @@ export interface GuardedResponse {
   url: string;
   headers: Dispatcher.ResponseData['headers'];
   text: string;
+  /** How much came, unpacked. */
+  bytes: number;
 }
 
 export const defaultLimits = { maxBytes: 1024 * 1024, timeoutMs: 30_000, maxDepth: 64 };
@@ -121,8 +123,8 @@ async function fetchOnce(url: URL, request: GuardedRequest): Promise<GuardedResp
       if (method === 'POST') throw unavailable(`${nameOf(url)} redirects what was sent to it`);
       return location;
     }
-    const text = await readText(response, maxBytes, nameOf(url), signal);
-    return { status, url: url.href, headers, text };
+    const read = await readText(response, maxBytes, nameOf(url), signal);
+    return { status, url: url.href, headers, ...read };
   } finally {
     await agent.destroy();
   }
@@ -192,13 +194,14 @@ async function readText(
   maxBytes: number,
   name: string,
   signal: AbortSignal | undefined,
-): Promise<string> {
+): Promise<{ text: string; bytes: number }> {
   const decoder = decoders.get(String(headers['content-encoding'] ?? 'identity').toLowerCase());
   if (decoder === undefined) throw unavailable(`${name} is compressed in a way that is not understood`);
   const chunks: Buffer[] = [];
   await pipeline(body, bounded, decoder(), bounded, collect, { signal });
+  const all = Buffer.concat(chunks);
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(all), bytes: all.length };
   } catch (cause) {
     throw unavailable(`${name} is not UTF-8`, { cause });
   }

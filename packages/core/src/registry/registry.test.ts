@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { proves } from '../../../../e2e/promises.ts';
 import { deriveName } from '../workloads/name.ts';
-import { openRegistry, resolveSource } from './registry.ts';
+import { openBuiltIn } from './built-in.ts';
+import { resolveSource } from './registry.ts';
 
-const registry = openRegistry();
+const { registry } = openBuiltIn().state;
 
 test('has the nine catalogued servers, each with a description', () => {
   proves('run.catalogue');

@@ -1,15 +1,8 @@
-import { Registry } from '@toolhive/contract/registry';
-import type { RegistryServer } from '@toolhive/contract/registry';
+import type { Registry, RegistryServer } from '@toolhive/contract/registry';
 import { formatSource, parseSource } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
 import { notFound, notImplemented, unsupported } from '@toolhive/contract/failure';
 import type { RuntimeName } from '@toolhive/runtime/runtime';
-import defaultRegistry from './default-registry.json' with { type: 'json' };
-
-/** The catalogue that comes with the product. */
-export function openRegistry(): Registry {
-  return Registry.parse(defaultRegistry);
-}
 
 /** What a person's word for a server stands for. */
 export interface Resolved {
@@ -37,7 +30,8 @@ export function resolveSource(registry: Registry, word: string, runtime: Runtime
 }
 
 function resolveEntry(entry: RegistryServer & { name: string }, runtime: RuntimeName): Resolved {
-  if (runtime !== 'process') return { source: parseSource(entry.image), entry, sourceArgs: [] };
+  const source = parseSource(entry.image);
+  if (runtime !== 'process' || source.kind === 'package') return { source, entry, sourceArgs: [] };
   if (entry.package === undefined) {
     throw unsupported(
       `${entry.name} comes as a container image only, and there is no container engine here`,

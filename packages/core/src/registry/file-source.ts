@@ -1,0 +1,143 @@
+import { unwatchFile, watch, watchFile } from 'node:fs';
+import type { FSWatcher } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { invalid, messageOf, tooLarge } from '@toolhive/contract/failure';
+import type { Logger } from 'pino';
+import { parseJson } from '../fetch/json.ts';
+import { maxRegistryBytes } from './fetch-registry.ts';
+import { maxRegistryDepth, readRegistry } from './read.ts';
+import type { Reading } from './read.ts';
+import { unread } from './source.ts';
+import type { Source, SourceState } from './source.ts';
+
+export interface FileSourceOptions {
+  /** Absolute. */
+  path: string;
+  log: Logger;
+  now: () => Date;
+  onChange: () => void;
+  /** How often to look where nothing tells of changes. */
+  pollMs?: number;
+}
+
+/** How long a file is left alone after a change, which is often one of several. */
+const settleMs = 50;
+const defaultPollMs = 5_000;
+
+/**
+ * A registry in a file that people edit. It is read again whenever it changes: the folder is watched, since editors
+ * replace files, and the file is looked at now and then, since not every file system tells. A broken edit leaves
+ * what was there before.
+ */
+export class FileSource implements Source {
+  readonly type = 'file';
+  readonly place: string;
+  readonly #options: FileSourceOptions;
+  #watcher: FSWatcher | undefined;
+  #settling: NodeJS.Timeout | undefined;
+  #turn: Promise<void> = Promise.resolve();
+  #text: string | undefined;
+  #reading: (Reading & { fetchedAt: string }) | undefined;
+  #problem: string | undefined;
+
+  private constructor(options: FileSourceOptions) {
+    this.#options = options;
+    this.place = options.path;
+  }
+
+  /** Watches a file that may be there or not. */
+  static async open(options: FileSourceOptions): Promise<FileSource> {
+    const source = new FileSource(options);
+    await source.refresh();
+    source.#watch();
+    return source;
+  }
+
+  /** A file for the first time: throws when there is no registry in it. */
+  static async prove(options: FileSourceOptions): Promise<FileSource> {
+    const source = new FileSource(options);
+    if (!source.place.endsWith('.json')) throw invalid(`${source.place} does not end in .json`);
+    await source.#load();
+    source.#watch();
+    return source;
+  }
+
+  get state(): SourceState {
+    const said = this.#problem === undefined ? {} : { problem: this.#problem };
+    if (this.#reading === undefined) return { ...unread, ...said };
+    return { ...this.#reading, isUnread: false, isStale: this.#problem !== undefined, ...said };
+  }
+
+  /** Nothing to wait for: it is read when it changes. */
+  async read(): Promise<void> {}
+
+  refresh(): Promise<void> {
+    this.#turn = this.#turn.then(() => this.#reload());
+    return this.#turn;
+  }
+
+  async #reload(): Promise<void> {
+    const before = [this.#text, this.#problem];
+    try {
+      await this.#load();
+    } catch (error) {
+      this.#problem = messageOf(error);
+      if (before[1] !== this.#problem) this.#options.log.warn({ err: error }, 'registry could not be read');
+    }
+    if (before[0] !== this.#text || before[1] !== this.#problem) this.#options.onChange();
+  }
+
+  async #load(): Promise<void> {
+    const text = await readBounded(this.place);
+    if (text !== this.#text) {
+      const reading = readRegistry(parseJson(text, this.place, { maxDepth: maxRegistryDepth }));
+      this.#reading = { ...reading, fetchedAt: this.#options.now().toISOString() };
+      this.#text = text;
+    }
+    this.#problem = undefined;
+  }
+
+  #watch(): void {
+    const interval = this.#options.pollMs ?? defaultPollMs;
+    watchFile(this.place, { interval, persistent: false }, this.#changed);
+    try {
+      this.#watcher = watch(dirname(this.place), { persistent: false }, (_event, name) => {
+        if (name === null || name === basename(this.place)) this.#changed();
+      });
+      this.#watcher.on('error', () => {}); // a folder that goes away; looking now and then is left
+    } catch {
+      // a folder that is not there cannot be watched; looking now and then is left
+    }
+  }
+
+  readonly #changed = (): void => {
+    clearTimeout(this.#settling);
+    this.#settling = setTimeout(() => void this.refresh(), settleMs).unref(); // held by #turn
+  };
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#settling);
+    unwatchFile(this.place, this.#changed);
+    this.#watcher?.close();
+    await this.#turn;
+  }
+}
+
+async function readBounded(path: string): Promise<string> {
+  try {
+    if (!(await stat(path)).isFile()) throw invalid(`${path} is no file`); // a pipe would wait for its other end
+    await using file = await open(path);
+    const chunks: Buffer[] = [];
+    for await (const chunk of file.createReadStream({ end: maxRegistryBytes, autoClose: false })) {
+      chunks.push(chunk as Buffer); // there is no encoding, so it is one
+    }
+    const bytes = Buffer.concat(chunks);
+    if (bytes.length > maxRegistryBytes) throw tooLarge(`${path} is larger than ${maxRegistryBytes} bytes`);
+    return bytes.toString('utf8').replace(/^\uFEFF/, '');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw invalid(`${path} is not there`, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,220 @@
+import * as z from 'zod';
+import { keysFor } from './keys.ts';
+import { remoteOf, waysToRun } from './mcp-server.ts';
+import type { WayToRun } from './mcp-server.ts';
+import { reasonOf } from './reason.ts';
+import { ServerJson } from './server-json.ts';
+
+/** Servers as the MCP registry lists them, converted to entries that are still to be checked. */
+export interface Converted {
+  last_updated: string;
+  servers: Record<string, unknown>;
+  remote_servers: Record<string, unknown>;
+  skipped: { name: string; why: string }[];
+}
+
+const List = z.looseObject({ servers: z.array(z.unknown()) });
+const Listed = z.looseObject({ server: z.looseObject({}) });
+const Single = z
+  .looseObject({ name: z.string() })
+  .refine((value) => ['packages', 'remotes', 'version', 'version_detail'].some((key) => key in value));
+
+/**
+ * The servers of a document of the MCP registry: a page of a list, one of its items, a `server.json`, or an array
+ * of any of them. Undefined when it is something else.
+ */
+export function listingsOf(document: unknown): unknown[] | undefined {
+  const list = List.safeParse(document);
+  if (list.success) return list.data.servers;
+  if (Array.isArray(document)) return document.length > 0 ? document : undefined;
+  return Listed.safeParse(document).success || Single.safeParse(document).success ? [document] : undefined;
+}
+
+/** Converts servers of the MCP registry: the latest version of each, as far as this product can run it. */
+export function fromListings(listings: readonly unknown[]): Converted {
+  const skipped: Converted['skipped'] = [];
+  const latest = new Map<string, Listing>();
+  for (const listing of listings) {
+    try {
+      const { server, ...rest } = parseListing(listing);
+      const other = latest.get(server.name);
+      if (rest.isLatest !== false && (other === undefined || isNewer({ server, ...rest }, other))) {
+        latest.set(server.name, { server, ...rest });
+      }
+    } catch (error) {
+      skipped.push({ name: nameOf(listing), why: reasonOf(error) });
+    }
+  }
+  const offers = [...latest.values()].map(offerOf);
+  return { ...withKeys(offers, skipped), last_updated: newestOf([...latest.values()]), skipped };
+}
+
+/** What becomes of a server: an entry that runs here, one that runs elsewhere, both, or neither. */
+interface Offer {
+  name: string;
+  server?: object;
+  remote?: object;
+  why: string[];
+}
+
+function offerOf({ server, status, extension }: Listing): Offer {
+  const { name } = server;
+  if (status === 'deleted') return { name, why: ['it has been withdrawn'] };
+  const { ways, why } = waysToRun(server);
+  const main = ways.find(({ isImage }) => isImage) ?? ways[0];
+  const remote = remoteOf(server);
+  if (typeof remote === 'string') why.push(remote);
+  const common = {
+    description: server.description,
+    status: status === 'deprecated' ? 'Deprecated' : 'Active',
+    tier: 'Community',
+    tools: [],
+    ...(server.repository === undefined ? {} : { repository_url: server.repository.url }),
+    ...extension,
+    custom_metadata: customOf(server, main, extension['custom_metadata']),
+  };
+  return {
+    name,
+    ...(main === undefined ? {} : { server: { ...entryOf(main, ways), ...common } }),
+    ...(typeof remote === 'object' ? { remote: { ...common, ...remote } } : {}),
+    why: why.length > 0 ? why : ['it has neither packages nor remotes'],
+  };
+}
+
+function entryOf(main: WayToRun, ways: readonly WayToRun[]): object {
+  const alternative = main.isImage ? ways.find((way) => isSameServer(main, way)) : undefined;
+  return {
+    image: main.source,
+    ...(alternative === undefined ? {} : { package: packageOf(main, alternative) }),
+    transport: main.transport,
+    ...(main.targetPort === undefined ? {} : { target_port: main.targetPort }),
+    args: main.args,
+    env_vars: main.variables,
+  };
+}
+
+/** Whether a package can stand in for an image: it is talked to and set up alike. */
+function isSameServer(main: WayToRun, way: WayToRun): boolean {
+  const looks = ({ transport, targetPort, variables }: WayToRun) =>
+    JSON.stringify([transport, targetPort, variables]);
+  const sameArgs = main.args.length === 0 || JSON.stringify(main.args) === JSON.stringify(way.args);
+  return !way.isImage && sameArgs && looks(main) === looks(way);
+}
+
+function packageOf(main: WayToRun, { source, args }: WayToRun): object {
+  return { source, ...(main.args.length > 0 || args.length === 0 ? {} : { args }) };
+}
+
+function customOf(server: ServerJson, main: WayToRun | undefined, more: unknown): object {
+  const all = {
+    ...(typeof more === 'object' ? more : {}),
+    registry_name: server.name,
+    version: server.version ?? server.versionDetail?.version,
+    title: server.title,
+    homepage: server.websiteUrl,
+    arguments: main?.asked.length ? main.asked : undefined,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+/** Gives every entry its key. One that runs elsewhere gets the plain one only when nothing runs here. */
+function withKeys(offers: readonly Offer[], skipped: Converted['skipped']) {
+  const servers: Record<string, unknown> = {};
+  const remotes: Record<string, unknown> = {};
+  const remoteName = ({ name, server }: Offer): string => (server === undefined ? name : `${name}/remote`);
+  const keys = keysFor(
+    offers.flatMap((offer) => [
+      ...(offer.server === undefined ? [] : [offer.name]),
+      ...(offer.remote === undefined ? [] : [remoteName(offer)]),
+    ]),
+  );
+  for (const offer of offers) {
+    if (offer.server !== undefined) put(servers, offer.name, offer.server);
+    if (offer.remote !== undefined) put(remotes, remoteName(offer), offer.remote);
+    if (offer.server === undefined && offer.remote === undefined) {
+      skipped.push({ name: offer.name, why: offer.why.join('; ') });
+    }
+  }
+  return { servers, remote_servers: remotes };
+
+  function put(entries: Record<string, unknown>, name: string, entry: object): void {
+    const key = keys.get(name);
+    if (key === undefined) skipped.push({ name, why: 'its name cannot be told from that of another' });
+    else entries[key] = entry;
+  }
+}
+
+/** One server of a list, with what the registry says about it. */
+interface Listing {
+  server: ServerJson;
+  status?: string | undefined;
+  isLatest?: boolean | undefined;
+  updatedAt?: string | undefined;
+  extension: Record<string, unknown>;
+}
+
+const officialKey = 'io.modelcontextprotocol.registry/official';
+const formerOfficialKey = 'x-io.modelcontextprotocol.registry';
+const Official = z
+  .object({
+    status: z.string().optional(),
+    isLatest: z.boolean().optional(),
+    is_latest: z.boolean().optional(),
+    updatedAt: z.string().optional(),
+    updated_at: z.string().optional(),
+  })
+  .catch({});
+const Outer = z.looseObject({
+  server: z.unknown().optional(),
+  _meta: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** What the publisher may say in the terms of this product. */
+const Extension = z
+  .object({
+    tier: z.unknown(),
+    transport: z.unknown(),
+    tools: z.unknown(),
+    tags: z.unknown(),
+    metadata: z.unknown(),
+    custom_metadata: z.unknown(),
+    permissions: z.unknown(),
+    target_port: z.unknown(),
+    docker_tags: z.unknown(),
+    provenance: z.unknown(),
+  })
+  .partial()
+  .catch({});
+const Publisher = z.object({ 'x-dev.toolhive': Extension }).catch({ 'x-dev.toolhive': {} });
+
+function parseListing(value: unknown): Listing {
+  const outer = Outer.parse(value);
+  const server = ServerJson.parse(outer.server ?? value);
+  const official = Official.parse(outer._meta?.[officialKey] ?? outer[formerOfficialKey]);
+  return {
+    server,
+    status: (official.status ?? server.status)?.toLowerCase(),
+    isLatest: official.isLatest ?? official.is_latest,
+    updatedAt: official.updatedAt ?? official.updated_at,
+    extension: Publisher.parse(outer['x-publisher'])['x-dev.toolhive'],
+  };
+}
+
+function isNewer(listing: Listing, other: Listing): boolean {
+  if (listing.isLatest === true || other.isLatest === true) return listing.isLatest === true;
+  return versionOf(listing).localeCompare(versionOf(other), 'en', { numeric: true }) > 0;
+}
+
+function versionOf({ server }: Listing): string {
+  return server.version ?? server.versionDetail?.version ?? '';
+}
+
+function newestOf(listings: readonly Listing[]): string {
+  return listings.map(({ updatedAt = '' }) => updatedAt).reduce((a, b) => (a > b ? a : b), '');
+}
+
+function nameOf(listing: unknown): string {
+  const named = z.object({ server: z.object({ name: z.string() }) }).safeParse(listing);
+  const bare = z.object({ name: z.string() }).safeParse(listing);
+  return named.data?.server.name ?? bare.data?.name ?? 'a server';
+}

@@ -1,0 +1,196 @@
+import type { Argument, Input, NamedInput, Package, Remote, ServerJson, Variables } from './server-json.ts';
+
+/** One way to run a server on this machine. */
+export interface WayToRun {
+  isImage: boolean;
+  /** An image reference or a package URL. */
+  source: string;
+  transport: string;
+  targetPort?: number;
+  args: string[];
+  variables: object[];
+  /** What the user has to add, a line each. */
+  asked: string[];
+}
+
+/** The ways to run a server that this product has, and why others are none. */
+export function waysToRun({ packages }: ServerJson): { ways: WayToRun[]; why: string[] } {
+  const ways: WayToRun[] = [];
+  const why: string[] = [];
+  for (const each of packages) {
+    const way = wayOf(each);
+    if (typeof way === 'string') why.push(way);
+    else ways.push(way);
+  }
+  return { ways, why };
+}
+
+function wayOf(each: Package): WayToRun | string {
+  const kind = packageKinds[each.registryType.toLowerCase()];
+  if (kind === undefined) return `packages of the type ${each.registryType} cannot be run`;
+  if (kind.registry !== undefined && !isFrom(each.registryBaseUrl, kind.registry)) {
+    return `it is published at ${each.registryBaseUrl}, and only ${kind.registry} is asked for packages`;
+  }
+  const runtime = runtimeVariables(each.runtimeArguments);
+  if (typeof runtime === 'string') return runtime;
+  const { words, asked } = wordsOf(each.packageArguments);
+  const port = portOf(each);
+  return {
+    isImage: kind.registry === undefined,
+    source: kind.source(each),
+    transport: transportOf(each.transport?.type ?? 'stdio'),
+    ...(port === undefined ? {} : { targetPort: port }),
+    args: words,
+    variables: [...each.environmentVariables, ...runtime].map(variableOf),
+    asked,
+  };
+}
+
+interface PackageKind {
+  /** The only registry that this product takes such packages from; a name means another package elsewhere. */
+  registry?: string;
+  source: (each: Package) => string;
+}
+
+const image: PackageKind = { source: imageOf };
+
+const packageKinds: Record<string, PackageKind | undefined> = {
+  npm: { registry: 'https://registry.npmjs.org', source: (each) => packageUrl('npx', each) },
+  pypi: { registry: 'https://pypi.org', source: (each) => packageUrl('uvx', each) },
+  oci: image,
+  docker: image,
+};
+
+function packageUrl(scheme: string, { identifier, version }: Package): string {
+  return `${scheme}://${identifier}${version === undefined ? '' : `@${version}`}`;
+}
+
+/** The reference is the identifier; earlier schemas keep host and version apart. */
+function imageOf({ identifier, version, registryBaseUrl }: Package): string {
+  const [first = ''] = identifier.split('/');
+  const host = URL.parse(registryBaseUrl ?? '')?.host;
+  const isWhole = host === undefined || /[.:]|^localhost$/.test(first);
+  const reference = isWhole ? identifier : `${host}/${identifier}`;
+  if (version === undefined || /:[^/]*$/.test(reference)) return reference;
+  return `${reference}${version.startsWith('sha256:') ? '@' : ':'}${version}`;
+}
+
+function isFrom(base: string | undefined, registry: string): boolean {
+  return base === undefined || URL.parse(base)?.origin === registry;
+}
+
+/** What `streamable-http` was called before. */
+function transportOf(type: string): string {
+  return type === 'streamable' || type === 'http' ? 'streamable-http' : type;
+}
+
+/** Arguments of `npx` or `docker run` that change nothing here. */
+const idle = new Set(['-y', '--yes', '-i', '-t', '-it', '--interactive', '--tty', '--rm', 'run']);
+
+/**
+ * What the arguments of the runtime come to: environment variables. Others would have to be handed to a command that
+ * this product does not use; the reason is returned when the server needs one.
+ */
+function runtimeVariables(args: readonly Argument[]): NamedInput[] | string {
+  const variables: NamedInput[] = [];
+  for (const arg of args) {
+    const word = arg.name ?? arg.value ?? arg.valueHint ?? '';
+    const given = arg.value ?? arg.default;
+    const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(given ?? '') ?? [];
+    if ((word === '-e' || word === '--env') && name !== undefined) variables.push({ ...arg, name, value });
+    else if (!idle.has(word) && (arg.isRequired || given !== undefined)) {
+      return `its runtime argument ${word} cannot be honoured`;
+    }
+  }
+  return variables;
+}
+
+/** The command line, as far as the description gives it. Words that only the user knows are asked for. */
+function wordsOf(args: readonly Argument[]): { words: string[]; asked: string[] } {
+  const words: string[] = [];
+  const asked: string[] = [];
+  for (const arg of args) {
+    const value = valueOf(arg);
+    if (value === undefined) asked.push([arg.name ?? arg.valueHint ?? 'argument', describe(arg)].join(': '));
+    else if (arg.name === undefined || arg.type === 'positional') words.push(value);
+    else if (value === '') words.push(arg.name);
+    else words.push(...(arg.name.startsWith('--') ? [`${arg.name}=${value}`] : [arg.name, value]));
+  }
+  return { words, asked };
+}
+
+function variableOf(input: NamedInput): object {
+  const value = valueOf(input);
+  const open = openVariables(input);
+  return {
+    name: input.name,
+    description: describe(input),
+    required: input.isRequired || open.some(({ isRequired }) => isRequired),
+    secret: input.isSecret || open.some(({ isSecret }) => isSecret),
+    ...(value === undefined ? {} : { default: value }),
+  };
+}
+
+/** The port that the server listens on, by the address of its transport. */
+function portOf({ transport, packageArguments, environmentVariables }: Package): number | undefined {
+  if (transport?.url === undefined) return undefined;
+  const values: Variables = {};
+  for (const { valueHint, name, ...rest } of [...packageArguments, ...environmentVariables] as Argument[]) {
+    for (const word of [valueHint, name, name?.replace(/^-+/, '')])
+      if (word !== undefined) values[word] = rest;
+  }
+  const url = URL.parse(fill(transport.url, values));
+  return url === null ? undefined : Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+}
+
+/** A remote server's entry, or why it can be none. */
+export function remoteOf({ remotes }: ServerJson): object | string | undefined {
+  const known = remotes
+    .map((remote) => ({ ...remote, type: transportOf(remote.type), url: fill(remote.url, remote.variables) }))
+    .filter(({ url }) => !/[{}]/.test(url));
+  const best = known.find(({ type }) => type === 'streamable-http') ?? known[0];
+  if (best === undefined)
+    return remotes.length === 0 ? undefined : 'its address depends on what the user says';
+  return { url: best.url, transport: best.type, headers: best.headers.map(headerOf) };
+}
+
+function headerOf(input: Remote['headers'][number]): object {
+  return { ...variableOf(input), ...(input.choices === undefined ? {} : { choices: input.choices }) };
+}
+
+/** The value of an input, if nobody has to be asked for it. */
+function valueOf(input: Input): string | undefined {
+  const given = input.value ?? input.default;
+  return given === undefined || openVariables(input).length > 0 ? undefined : fill(given, input.variables);
+}
+
+const braces = /\{([\w-]+)\}/g;
+
+/** Puts the values of variables in the place of their names; names that mean nothing stay. */
+function fill(template: string, variables: Variables): string {
+  return template.replace(braces, (word, name: string) => {
+    const variable = Object.hasOwn(variables, name) ? variables[name] : undefined;
+    return variable?.value ?? variable?.default ?? word;
+  });
+}
+
+/** The variables in an input's value that only the user knows. */
+function openVariables({ value, default: fallback, variables }: Input): Variables[string][] {
+  const names = [...(value ?? fallback ?? '').matchAll(braces)].map(([, name = '']) => name);
+  return names
+    .filter((name) => Object.hasOwn(variables, name))
+    .flatMap((name) => variables[name] ?? [])
+    .filter((variable) => (variable.value ?? variable.default) === undefined);
+}
+
+/** Everything there is to say to the one who has to give the value. */
+function describe(input: Input): string {
+  return [
+    input.description ?? '',
+    input.value !== undefined && openVariables(input).length > 0 ? `Written as ${input.value}.` : '',
+    input.placeholder === undefined ? '' : `For instance ${input.placeholder}.`,
+    input.choices === undefined ? '' : `One of ${input.choices.join(', ')}.`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+}

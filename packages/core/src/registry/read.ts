@@ -1,0 +1,133 @@
+import { invalid } from '@toolhive/contract/failure';
+import { WorkloadName } from '@toolhive/contract/names';
+import { RegistryGroup, RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
+import type { Registry } from '@toolhive/contract/registry';
+import { isLocalPath, parseSource } from '@toolhive/runtime/source';
+import * as z from 'zod';
+import { fromListings, listingsOf } from './mcp-registry.ts';
+import { reasonOf } from './reason.ts';
+
+/** What a source says, as far as it can be used, and what had to be left out. */
+export interface Reading {
+  registry: Registry;
+  skipped: Skipped[];
+}
+
+export interface Skipped {
+  name: string;
+  why: string;
+}
+
+/** How deep a registry may nest; the deepest that mean something have fewer than ten levels. */
+export const maxRegistryDepth = 64;
+
+/**
+ * Turns a document of somebody else into a registry: one in the product's format, or servers as the MCP registry
+ * lists them. An entry that is wrong is left out with a reason. Throws `invalid` when there is no registry in it.
+ */
+export function readRegistry(document: unknown): Reading {
+  const listings = listingsOf(document);
+  if (listings === undefined) return readDocument(document);
+  const { skipped, ...converted } = fromListings(listings);
+  const reading = readDocument({ version: '1.0.0', ...converted });
+  return { ...reading, skipped: [...skipped, ...reading.skipped] };
+}
+
+const Entries = z.record(z.string(), z.unknown());
+const Document = z
+  .object({
+    version: z.string().catch(''),
+    last_updated: z.string().catch(''),
+    servers: Entries.nullish(),
+    remote_servers: Entries.nullish(),
+    groups: z.array(z.unknown()).nullish(),
+  })
+  .refine(({ servers, remote_servers, groups }) => servers ?? remote_servers ?? groups);
+
+function readDocument(value: unknown): Reading {
+  const parsed = Document.safeParse(value);
+  if (!parsed.success) {
+    throw invalid('it holds no registry', { hint: 'a registry is a JSON object with `servers` in it' });
+  }
+  const { version, last_updated, groups } = parsed.data;
+  const skipped: Skipped[] = [];
+  const skip = (name: string, why: string): void => {
+    skipped.push({ name: name.slice(0, 200), why: why.slice(0, 500) });
+  };
+  const registry = {
+    version,
+    last_updated,
+    servers: readServers(parsed.data.servers, skip),
+    remote_servers: readRemoteServers(parsed.data.remote_servers, skip),
+    ...(groups ? { groups: groups.flatMap((group) => readGroup(group, skip)) } : {}),
+  };
+  return { registry, skipped };
+}
+
+type Skip = (name: string, why: string) => void;
+type RawEntries = Record<string, unknown> | null | undefined;
+
+function readServers(entries: RawEntries, skip: Skip): Record<string, RegistryServer> {
+  return readEntries(entries, skip, (value) => {
+    const server = RegistryServer.parse(value);
+    requireRunnable(server.image);
+    if (server.package !== undefined) requireRunnable(server.package.source);
+    return server;
+  });
+}
+
+function readRemoteServers(entries: RawEntries, skip: Skip): Record<string, RegistryRemoteServer> {
+  return readEntries(entries, skip, (value) => RegistryRemoteServer.parse(value));
+}
+
+function readGroup(value: unknown, skip: Skip): RegistryGroup[] {
+  const parsed = GroupHead.safeParse(withoutNulls(value));
+  if (!parsed.success) {
+    skip('a group', reasonOf(parsed.error));
+    return [];
+  }
+  const { servers, remote_servers, ...head } = parsed.data;
+  const skipHere: Skip = (name, why) => skip(`${head.name}/${name}`, why);
+  return [
+    {
+      ...head,
+      servers: readServers(servers, skipHere),
+      remote_servers: readRemoteServers(remote_servers, skipHere),
+    },
+  ];
+}
+
+/** A group whose entries are yet to be looked at. */
+const GroupHead = RegistryGroup.extend({ servers: Entries.optional(), remote_servers: Entries.optional() });
+
+function readEntries<T>(entries: RawEntries, skip: Skip, parse: (value: unknown) => T): Record<string, T> {
+  const result: Record<string, T> = {};
+  for (const [name, value] of Object.entries(entries ?? {})) {
+    try {
+      WorkloadName.parse(name);
+      result[name] = { ...parse(withoutNulls(value)), name };
+    } catch (error) {
+      skip(name, reasonOf(error)); // the others are not concerned
+    }
+  }
+  return result;
+}
+
+/** Somebody else's list may name images and published packages, and no folder of this machine. */
+function requireRunnable(text: string): void {
+  const source = parseSource(text);
+  if (source.kind === 'package' && isLocalPath(source)) throw invalid(`${text} is a path of this machine`);
+}
+
+/** Other programs write `null` for what is not there. What is free to be anything stays as it is. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, inner]) => inner !== null)
+      .map(([key, inner]) => [key, free.has(key) ? inner : withoutNulls(inner)]),
+  );
+}
+
+const free = new Set(['custom_metadata', 'predicate']);

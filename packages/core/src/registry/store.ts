@@ -1,0 +1,235 @@
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ThvError, cancelled, invalid, messageOf, notFound, unavailable } from '@toolhive/contract/failure';
+import { defaultRegistry } from '@toolhive/contract/names';
+import type {
+  Registry,
+  RegistryDetails,
+  RegistryInfo,
+  RegistryServerDetails,
+  RegistryServers,
+  UpdateRegistry,
+  UpdatedRegistry,
+} from '@toolhive/contract/registry';
+import type { RuntimeName } from '@toolhive/runtime/runtime';
+import type { Logger } from 'pino';
+import type { SettingChange, SettingsFile } from '../state/settings.ts';
+import { openBuiltIn } from './built-in.ts';
+import { dropCopy } from './copy.ts';
+import type { FetchOptions } from './fetch-registry.ts';
+import { FileSource } from './file-source.ts';
+import type { FileSourceOptions } from './file-source.ts';
+import { resolveSource } from './registry.ts';
+import type { Resolved } from './registry.ts';
+import type { Source } from './source.ts';
+import { UrlSource } from './url-source.ts';
+import type { UrlSourceOptions } from './url-source.ts';
+
+export interface RegistryStoreOptions {
+  settings: SettingsFile;
+  /** Where copies of what was fetched are kept. */
+  cacheDir: string;
+  log: Logger;
+  /** Told when the entries, the source or what is wrong with it have changed. */
+  onChange: () => void;
+  /** Replaced in tests. */
+  fetch?: FetchOptions['fetch'];
+  now?: () => Date;
+}
+
+type SettingKey = 'registry_url' | 'local_registry_path' | 'allow_private_registry_ip';
+
+/** How many left-out entries are shown; how many there are is told as a number. */
+const shownSkipped = 100;
+
+/**
+ * The one registry, wherever it comes from: the address in `config.yaml`, else the file there, else what is built
+ * in. A source that cannot be read is never replaced by another: what it said last stays, and if it never said
+ * anything, there is nothing.
+ */
+export class RegistryStore implements AsyncDisposable {
+  readonly #options: RegistryStoreOptions;
+  readonly #closing = new AbortController();
+  #source: Source = openBuiltIn();
+  #turn: Promise<unknown> = Promise.resolve();
+
+  private constructor(options: RegistryStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the file or the kept copy; the network is left for when the registry is first needed. */
+  static async open(options: RegistryStoreOptions): Promise<RegistryStore> {
+    const store = new RegistryStore(options);
+    const { registry_url: url, local_registry_path: path } = options.settings.current;
+    const allowPrivate = options.settings.current.allow_private_registry_ip === true;
+    if (url) store.#source = await UrlSource.open(store.#urlOptions(url, allowPrivate));
+    else if (path) store.#source = await FileSource.open(store.#fileOptions(path));
+    return store;
+  }
+
+  /** The entries as they are known now. */
+  get current(): Registry {
+    return this.#source.state.registry;
+  }
+
+  /** Finds out what a word stands for. Only words that can be the name of an entry need the registry. */
+  async resolve(word: string, runtime: RuntimeName): Promise<Resolved> {
+    if (!/[/:]/.test(word)) await this.#requireRead(word);
+    return resolveSource(this.current, word, runtime);
+  }
+
+  async info(): Promise<RegistryInfo> {
+    await this.#source.read();
+    const { type, place, state } = this.#source;
+    const { registry, problem, fetchedAt, isStale, skipped } = state;
+    return {
+      name: defaultRegistry,
+      version: registry.version,
+      last_updated: registry.last_updated,
+      server_count: Object.keys(registry.servers).length,
+      type,
+      source: place,
+      ...(problem === undefined ? {} : { problem }),
+      ...(isStale ? { stale: true } : {}),
+      ...(fetchedAt === undefined ? {} : { fetched_at: fetchedAt }),
+      ...(skipped.length === 0
+        ? {}
+        : { skipped: skipped.slice(0, shownSkipped), skipped_count: skipped.length }),
+    };
+  }
+
+  async details(): Promise<RegistryDetails> {
+    return { ...(await this.info()), registry: this.current };
+  }
+
+  async servers(): Promise<RegistryServers> {
+    await this.#source.read();
+    const { servers, remote_servers } = this.current;
+    return { servers: sorted(servers), remote_servers: sorted(remote_servers) };
+  }
+
+  /** The entry of that name; one that runs on this machine before one that somebody else runs. */
+  async server(name: string): Promise<RegistryServerDetails> {
+    await this.#requireRead(name);
+    const { servers, remote_servers } = this.current;
+    if (Object.hasOwn(servers, name)) return { server: servers[name], is_remote: false };
+    if (Object.hasOwn(remote_servers, name)) return { remote_server: remote_servers[name], is_remote: true };
+    throw notFound(`the registry has no server ${name}`);
+  }
+
+  /** Asks the source again, however new the copy is. What is wrong with it stands in `info()`. */
+  async refresh(): Promise<void> {
+    await this.#source.refresh();
+  }
+
+  /** Changes where the registry comes from. The new source is read first; when that fails, nothing changes. */
+  async update(change: UpdateRegistry, signal?: AbortSignal): Promise<UpdatedRegistry> {
+    const closing = this.#closing.signal;
+    const either = signal === undefined ? closing : AbortSignal.any([closing, signal]);
+    const done = this.#turn.then(() => this.#update(change, either));
+    this.#turn = done.catch(() => {}); // the caller is told; the next one is not concerned
+    return done;
+  }
+
+  async #update(change: UpdateRegistry, signal: AbortSignal): Promise<UpdatedRegistry> {
+    const { url, local_path: path, allow_private_ip: allowPrivate = false } = change;
+    if (url && path) throw invalid('a registry comes from an address or from a file, not from both');
+    const source = await this.#prove(change, signal);
+    try {
+      await this.#options.settings.change(
+        ...this.#setting('registry_url', url ? source.place : undefined),
+        ...this.#setting('local_registry_path', path ? source.place : undefined),
+        ...this.#setting('allow_private_registry_ip', url && allowPrivate ? true : undefined),
+      );
+    } catch (error) {
+      await source[Symbol.asyncDispose]();
+      throw error;
+    }
+    await this.#replace(source);
+    const where =
+      source.place === '' ? 'is the one that comes with the product' : `comes from ${source.place}`;
+    return { message: `the registry ${where} now`, type: source.type };
+  }
+
+  /** Reads a new source for the first time. Whatever is wrong with it is wrong with the request. */
+  async #prove(change: UpdateRegistry, signal: AbortSignal): Promise<Source> {
+    const { url, local_path: path, allow_private_ip: allowPrivate = false } = change;
+    if (signal.aborted) throw cancelled('the registry is no longer wanted');
+    try {
+      if (url) return await UrlSource.prove(this.#urlOptions(url, allowPrivate), signal);
+      return path ? await FileSource.prove(this.#fileOptions(path)) : openBuiltIn();
+    } catch (error) {
+      if (error instanceof ThvError && error.kind === 'cancelled') throw error;
+      const isRefused = error instanceof ThvError && error.kind === 'forbidden';
+      throw invalid(`the registry cannot come from there: ${messageOf(error)}`, {
+        hint: isRefused && !allowPrivate ? 'allow private addresses if you trust it' : hintOf(error),
+        cause: error,
+      });
+    }
+  }
+
+  async #replace(source: Source): Promise<void> {
+    const { cacheDir, log, onChange } = this.#options;
+    const old = this.#source;
+    this.#source = source;
+    await old[Symbol.asyncDispose]();
+    if (old.type === 'url' && old.place !== source.place) {
+      await dropCopy(cacheDir, old.place).catch((error: unknown) => {
+        log.warn({ err: error }, 'copy of the former registry could not be removed'); // nobody reads it
+      });
+    }
+    onChange();
+  }
+
+  /** Sees to it that something is known, and that this word is not one of the entries that are left out. */
+  async #requireRead(word: string): Promise<void> {
+    await this.#source.read();
+    const { isUnread, problem = 'it has not been read yet', skipped } = this.#source.state;
+    if (isUnread) {
+      throw unavailable(`the registry cannot be read: ${problem}`, {
+        hint: 'name a whole image or package to do without it',
+      });
+    }
+    const entry = skipped.find(({ name }) => name === word);
+    if (entry !== undefined) throw invalid(`${word} of the registry cannot be used: ${entry.why}`);
+  }
+
+  /** Takes a key out of the settings, or sets it; one that is not there need not be taken out. */
+  #setting(key: SettingKey, value: string | boolean | undefined): SettingChange[] {
+    const present = this.#options.settings.current[key] ?? undefined;
+    return value === present ? [] : [[[key], value]];
+  }
+
+  #urlOptions(url: string, allowPrivate: boolean): UrlSourceOptions {
+    const { cacheDir, log, onChange, fetch, now = () => new Date() } = this.#options;
+    return { url, allowPrivate, cacheDir, log, onChange, fetch, now };
+  }
+
+  #fileOptions(path: string): FileSourceOptions {
+    const { log, onChange, now = () => new Date() } = this.#options;
+    return { path: absolutePath(path), log, onChange, now };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    await this.#turn;
+    await this.#source[Symbol.asyncDispose]();
+  }
+}
+
+/** A path as people name files: also as a `file://` address, and also from where the hive was started. */
+function absolutePath(path: string): string {
+  if (!path.startsWith('file://')) return resolve(path);
+  const isWhole = path.startsWith('file:///') && URL.canParse(path) && !/%2f/i.test(path);
+  return isWhole ? fileURLToPath(path) : resolve(path.slice('file://'.length));
+}
+
+function hintOf(error: unknown): string | undefined {
+  return error instanceof ThvError ? error.hint : undefined;
+}
+
+function sorted<T>(entries: Record<string, T>): T[] {
+  return Object.keys(entries)
+    .toSorted()
+    .flatMap((name) => entries[name] ?? []);
+}

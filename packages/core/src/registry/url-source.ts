@@ -1,0 +1,121 @@
+import { messageOf, unavailable } from '@toolhive/contract/failure';
+import type { Logger } from 'pino';
+import { loadCopy, saveCopy } from './copy.ts';
+import type { Copy } from './copy.ts';
+import { fetchRegistry } from './fetch-registry.ts';
+import type { FetchOptions } from './fetch-registry.ts';
+import { unread } from './source.ts';
+import type { Source, SourceState } from './source.ts';
+
+export interface UrlSourceOptions {
+  url: string;
+  allowPrivate: boolean;
+  /** Where copies are kept between starts. */
+  cacheDir: string;
+  log: Logger;
+  fetch: FetchOptions['fetch'];
+  now: () => Date;
+  onChange: () => void;
+}
+
+/** How old a copy may become before the source is asked again, and how soon one that failed is. */
+const freshMs = 5 * 60_000;
+const retryMs = 30_000;
+
+/**
+ * A registry at an address. The last copy is always at hand, on disk, too; it is brought up to date in the
+ * background. Only whoever needs it when there never was a copy waits for the network.
+ */
+export class UrlSource implements Source {
+  readonly type = 'url';
+  readonly place: string;
+  readonly #options: UrlSourceOptions;
+  readonly #closing = new AbortController();
+  #copy: Copy | undefined;
+  #failure: { why: string; at: number } | undefined;
+  #flight: Promise<void> | undefined;
+
+  constructor(options: UrlSourceOptions, copy?: Copy) {
+    this.#options = options;
+    this.place = options.url.replace(/\/\/[^/@]*@/, '//'); // such an address is refused, and its password not shown
+    this.#copy = copy;
+  }
+
+  /** Takes up what an earlier hive has kept. */
+  static async open(options: UrlSourceOptions): Promise<UrlSource> {
+    return new UrlSource(options, await loadCopy(options.cacheDir, options.url));
+  }
+
+  get state(): SourceState {
+    const problem = this.#failure?.why ?? this.#copy?.problem;
+    const said = problem === undefined ? {} : { problem };
+    if (this.#copy === undefined) return { ...unread, ...said };
+    const { registry, skipped, fetchedAt } = this.#copy;
+    return { registry, skipped, fetchedAt, isUnread: false, isStale: this.#failure !== undefined, ...said };
+  }
+
+  /** An address for the first time: throws when there is no registry at it. */
+  static async prove(options: UrlSourceOptions, signal: AbortSignal): Promise<UrlSource> {
+    const source = new UrlSource(options);
+    await source.#fetch(signal);
+    return source;
+  }
+
+  async read(): Promise<void> {
+    const now = this.#options.now().getTime();
+    const hasJustFailed = this.#failure !== undefined && now - this.#failure.at < retryMs;
+    if (hasJustFailed) return;
+    if (this.#copy === undefined) await this.refresh();
+    else if (now - Date.parse(this.#copy.fetchedAt) >= freshMs) void this.refresh(); // held by #flight
+  }
+
+  refresh(): Promise<void> {
+    this.#flight ??= this.#revalidate().finally(() => {
+      this.#flight = undefined;
+    });
+    return this.#flight;
+  }
+
+  async #revalidate(): Promise<void> {
+    const { log, now, onChange } = this.#options;
+    const before = this.#looks();
+    try {
+      await this.#fetch(this.#closing.signal);
+    } catch (error) {
+      if (this.#closing.signal.aborted) return;
+      log.warn({ err: error }, 'registry could not be read');
+      this.#failure = { why: messageOf(error), at: now().getTime() };
+    }
+    if (this.#looks() !== before) onChange();
+  }
+
+  async #fetch(signal: AbortSignal): Promise<void> {
+    const { url, allowPrivate, cacheDir, fetch, now, log } = this.#options;
+    const present = this.#copy;
+    const fetched = await fetchRegistry(url, {
+      allowPrivate,
+      signal,
+      validators: present?.validators,
+      ...(fetch === undefined ? {} : { fetch }),
+    });
+    const said = fetched ?? present;
+    if (said === undefined) throw unavailable('it says that nothing has changed, and nothing is known yet');
+    this.#copy = { ...said, fetchedAt: now().toISOString() };
+    this.#failure = undefined;
+    await saveCopy(cacheDir, url, this.#copy).catch((error: unknown) => {
+      log.warn({ err: error }, 'copy of the registry could not be kept'); // it is only for the next start
+    });
+  }
+
+  /** All that anyone could see of it, but when it was looked at last. */
+  #looks(): string {
+    const { fetchedAt, ...visible } = this.state;
+    void fetchedAt;
+    return JSON.stringify(visible);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    await this.#flight;
+  }
+}
