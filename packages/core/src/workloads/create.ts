@@ -6,7 +6,6 @@ import type { Progress, Runtime } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
-import { resolveSource } from '../registry/registry.ts';
 import { buildRunConfig } from './build-run-config.ts';
 import { urlOf } from './describe.ts';
 import { refuseUnenforcedRequest } from './enforcement.ts';
@@ -77,7 +76,7 @@ async function planOf(core: Core, request: WorkloadRequest, signal: AbortSignal)
   }
   core.groups.require(request.group ?? defaultGroup);
   const runtime = await core.runtimes.choose(signal);
-  const resolved = resolveSource(core.registry.current, request.image, runtime.name);
+  const resolved = await core.registry.resolve(request.image, runtime.name);
   const { source, entry } = resolved;
   const host = request.host || '127.0.0.1';
   const common = { runtime, source, registryName: entry?.name, host };
