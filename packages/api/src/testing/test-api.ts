@@ -1,6 +1,9 @@
 import { request as httpRequest } from 'node:http';
+import { createClient } from '@toolhive/contract/client';
+import type { Client, Send } from '@toolhive/contract/client';
 import type { Core, CoreOptions } from '@toolhive/core/core';
 import { makeHome, openTestCore, testServer } from '@toolhive/core/testing';
+import type { Access } from '../access.ts';
 import { createApi } from '../api.ts';
 import { listenOnTcp } from '../listen.ts';
 
@@ -8,6 +11,10 @@ import { listenOnTcp } from '../listen.ts';
 export interface TestApi extends AsyncDisposable {
   core: Core;
   port: number;
+  /** The home of the user whose hive this is. */
+  home: string;
+  /** The typed client, over that port. */
+  client: Client;
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   delete(path: string): Promise<Answer>;
@@ -23,18 +30,29 @@ interface Answer {
   json: unknown;
 }
 
-export async function openTestApi(changes: Partial<CoreOptions> = {}): Promise<TestApi> {
+export async function openTestApi(
+  changes: Partial<CoreOptions> = {},
+  {
+    access,
+    prepareHome = async () => {},
+  }: { access?: Access; prepareHome?: (home: string) => Promise<void> } = {},
+): Promise<TestApi> {
   await using opened = new AsyncDisposableStack();
   const home = opened.use(await makeHome());
+  await prepareHome(home.path);
   const core = opened.use(await openTestCore(home, changes));
   const listener = { host: '127.0.0.1', port: 0 };
-  const { port } = opened.use(await listenOnTcp(createApi(core, { listener }), listener));
+  const { port } = opened.use(
+    await listenOnTcp(createApi(core, { listener: { ...listener, access } }), listener),
+  );
   const everything = opened.move();
   const json = { 'content-type': 'application/json' };
   const send: TestApi['send'] = (method, path, headers, body) => ask(port, method, path, headers, body);
   return {
     core,
     port,
+    home: home.path,
+    client: createClient(sendTo(port)),
     send,
     get: (path, headers = {}) => send('GET', path, headers),
     post: (path, body, headers = json) =>
@@ -51,6 +69,29 @@ export async function openTestApi(changes: Partial<CoreOptions> = {}): Promise<T
       await core.workloads.require(name).follow(() => {});
     },
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  };
+}
+
+/** Sends the requests of a typed client, and gives back what comes as it comes. */
+function sendTo(port: number): Send {
+  return ({ method, path, headers, body, signal }) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<Send>>>();
+    const options = {
+      host: '127.0.0.1',
+      port,
+      method,
+      path,
+      headers,
+      agent: false,
+      ...(signal && { signal }),
+    };
+    const request = httpRequest(options, (response) => {
+      response.setEncoding('utf8');
+      resolve({ status: response.statusCode ?? 0, body: response });
+    });
+    request.on('error', reject);
+    request.end(body);
+    return promise;
   };
 }
 

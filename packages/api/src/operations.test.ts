@@ -1,0 +1,574 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import { testServer } from '@toolhive/core/testing';
+import { describe, expect, test } from 'vitest';
+import { proves } from '../../../e2e/promises.ts';
+import { openTestApi } from './testing/test-api.ts';
+import type { TestApi } from './testing/test-api.ts';
+
+const named = (name: string) => ({ params: { name } });
+
+describe('a change of a workload', () => {
+  test('runs it with the new configuration, on the same port', async () => {
+    proves('api.workloads.edit');
+    await using api = await openTestApi();
+    const { port } = await run(api, { env_vars: { COLOUR: 'red' } });
+
+    const edited = await api.client.editWorkload({
+      ...named('echo'),
+      body: { image: testServer, env_vars: { COLOUR: 'blue' } },
+    });
+    await settled(api, 'echo');
+
+    expect(edited).toEqual({ name: 'echo', port });
+    expect(await environmentOf(port)).toMatchObject({ COLOUR: 'blue' });
+  });
+
+  test('takes what describes it back, and what an export gave', async () => {
+    proves('api.workloads.export');
+    await using api = await openTestApi();
+    await run(api, { env_vars: { COLOUR: 'red' } });
+    const exported = await api.client.exportWorkload(named('echo'));
+    const described = await api.client.getWorkload(named('echo'));
+
+    await api.client.editWorkload({ ...named('echo'), body: exported });
+    await settled(api, 'echo');
+    const again = await api.client.exportWorkload(named('echo'));
+    await api.client.editWorkload({ ...named('echo'), body: described });
+    await settled(api, 'echo');
+
+    expect(again).toEqual(exported);
+    expect(exported.schema_version).toBe('v0.1.0');
+    expect(await api.client.exportWorkload(named('echo'))).toMatchObject({ env_vars: { COLOUR: 'red' } });
+  });
+
+  test('moves it to another port when one is named', async () => {
+    await using api = await openTestApi();
+    const { port } = await run(api);
+
+    const edited = await api.client.editWorkload({
+      ...named('echo'),
+      body: { image: testServer, proxy_port: port === 65_535 ? port - 1 : port + 1 },
+    });
+    await settled(api, 'echo');
+
+    expect(edited.port).not.toBe(port);
+    expect(await environmentOf(edited.port)).toBeDefined();
+    await expect(environmentOf(port)).rejects.toThrow();
+  });
+
+  test('starts one that was stopped', async () => {
+    await using api = await openTestApi();
+    await run(api);
+    await api.client.stopWorkload(named('echo'), { onProgress: () => {} });
+
+    await api.client.editWorkload(
+      { ...named('echo'), body: { image: testServer } },
+      { onProgress: () => {} },
+    );
+
+    expect(await api.client.getWorkloadStatus(named('echo'))).toEqual({ status: 'running' });
+  });
+
+  test('that is refused changes nothing', async () => {
+    await using api = await openTestApi();
+    await run(api, { env_vars: { COLOUR: 'red' } });
+    const before = await api.client.exportWorkload(named('echo'));
+
+    const wrong: CreateWorkload[] = [
+      { image: 'npx://toolhive-nobody' },
+      { image: testServer, group: 'nobody' },
+      { image: testServer, volumes: ['/nowhere/at/all:/x'] },
+      { image: testServer, network_isolation: true },
+      { image: testServer, host: '203.0.113.7' },
+    ];
+    const outcomes = await Promise.allSettled(
+      wrong.map((body) => api.client.editWorkload({ ...named('echo'), body })),
+    );
+
+    expect(outcomes.map(({ status }) => status)).toEqual(wrong.map(() => 'rejected'));
+    expect(await api.client.exportWorkload(named('echo'))).toEqual(before);
+    expect(await api.client.getWorkloadStatus(named('echo'))).toEqual({ status: 'running' });
+  });
+
+  test('of an unknown one is answered with 404', async () => {
+    await using api = await openTestApi();
+
+    const edit = api.client.editWorkload({ ...named('nobody'), body: { image: testServer } });
+
+    await expect(edit).rejects.toMatchObject({ kind: 'not-found' });
+  });
+});
+
+test('an exported workload can be created again under its name', async () => {
+  await using api = await openTestApi();
+  await run(api, { env_vars: { COLOUR: 'red' } });
+  const exported = await api.client.exportWorkload(named('echo'));
+  await api.client.deleteWorkload(named('echo'), { onProgress: () => {} });
+
+  const created = await api.client.createWorkload({ body: exported }, { onProgress: () => {} });
+
+  expect(created).toEqual({ name: 'echo', port: exported.port });
+  expect(await api.client.exportWorkload(named('echo'))).toEqual(exported);
+});
+
+test.each([
+  ['audit_config', { component: 'x' }],
+  ['telemetry_config', { endpoint: 'otel.example:4318' }],
+  [
+    'authz_config',
+    { type: 'cedarv1', version: '1.0', cedar: { policies: ['permit(principal, action, resource);'] } },
+  ],
+  ['oidc_config', { Issuer: 'https://id.example' }],
+  ['isolate_network', true],
+  ['tools_filter', ['echo']],
+  ['middleware_configs', [{ type: 'authorization', parameters: { config_path: '/a' } }]],
+])('a run config that asks for protection which does not exist yet is refused: %s', async (field, value) => {
+  proves('bad.unenforced');
+  await using api = await openTestApi();
+  await run(api);
+  const exported = await api.client.exportWorkload(named('echo'));
+
+  const edit = api.client.editWorkload({ ...named('echo'), body: { ...exported, [field]: value } });
+
+  await expect(edit).rejects.toMatchObject({
+    kind: 'not-implemented',
+    message: expect.stringContaining(field) as string,
+  });
+});
+
+test('remote servers do not support the stdio transport', async () => {
+  proves('api.workloads.remote-stdio');
+  await using api = await openTestApi();
+
+  const create = api.client.createWorkload({ body: { url: 'https://mcp.example', transport: 'stdio' } });
+
+  await expect(create).rejects.toMatchObject({
+    kind: 'invalid',
+    message: 'remote servers do not support the stdio transport',
+  });
+});
+
+describe('several workloads at once', () => {
+  test('are stopped, started and removed, by name or by group', async () => {
+    proves('api.workloads.bulk');
+    await using api = await openTestApi();
+    await api.client.createGroup({ body: { name: 'team' } });
+    for (const name of ['one', 'two']) await run(api, { name, group: 'team' });
+    await run(api, { name: 'other' });
+    const follow = { onProgress: () => {} };
+    const statuses = async (): Promise<string[]> =>
+      (await api.client.listWorkloads({ query: { all: 'true' } })).workloads.map(
+        ({ name, status }) => `${name} ${status}`,
+      );
+
+    await api.client.stopWorkloads({ body: { group: 'team' } }, follow);
+    const stopped = await statuses();
+    await api.client.restartWorkloads({ body: { names: ['one', 'two', 'one'] } }, follow);
+    const restarted = await statuses();
+    await api.client.deleteWorkloads({ body: { names: ['one', 'other'] } }, follow);
+
+    expect(stopped).toEqual(['one stopped', 'other running', 'two stopped']);
+    expect(restarted).toEqual(['one running', 'other running', 'two running']);
+    expect(await statuses()).toEqual(['two running']);
+  });
+
+  test.each([
+    ['names and a group', { names: ['echo'], group: 'default' }, 'invalid'],
+    ['nothing', {}, 'invalid'],
+    ['an empty list', { names: [] }, 'invalid'],
+    ['a bad name', { names: ['../x'] }, 'invalid'],
+    ['a bad group', { group: 'A B ' }, 'invalid'],
+    ['an unknown name among others', { names: ['echo', 'nobody'] }, 'not-found'],
+    ['an unknown group', { group: 'nobody' }, 'not-found'],
+  ])('are left alone when asked for by %s', async (_title, body, kind) => {
+    await using api = await openTestApi();
+    await run(api);
+
+    await expect(api.client.deleteWorkloads({ body })).rejects.toMatchObject({ kind });
+
+    expect(await api.client.getWorkloadStatus(named('echo'))).toEqual({ status: 'running' });
+  });
+});
+
+describe('logs', () => {
+  test('of the proxy tell what happened to the server', async () => {
+    proves('api.workloads.proxy-logs');
+    await using api = await openTestApi();
+    await run(api);
+
+    const text = await api.client.getProxyLogs({ ...named('echo'), query: {} });
+
+    expect(JSON.parse(text.split('\n')[0] ?? '')).toMatchObject({ level: 'info', msg: 'workload runs' });
+  });
+
+  test('can be followed', async () => {
+    await using api = await openTestApi();
+    await run(api, { cmd_arguments: ['chatty'] });
+    const pieces: string[] = [];
+    const followed = api.client.getWorkloadLogs(
+      { ...named('echo'), query: { tail: 1, follow: 'true' } },
+      { onText: (piece) => pieces.push(piece) },
+    );
+    await until(() => pieces.length > 0);
+
+    await api.client.deleteWorkload(named('echo'), { onProgress: () => {} });
+    await followed;
+
+    expect(pieces.length).toBeGreaterThan(0);
+  });
+
+  test.each(['tail=-1', 'tail=many', 'since=yesterday'])('are refused with %s', async (query) => {
+    await using api = await openTestApi();
+    await run(api);
+
+    expect((await api.get(`/api/v1beta/workloads/echo/logs?${query}`)).status).toBe(400);
+  });
+});
+
+describe('groups', () => {
+  test('are made, listed, described and removed; workloads move to the default one', async () => {
+    proves('api.groups');
+    await using api = await openTestApi();
+    await api.client.createGroup({ body: { name: 'team' } });
+    await run(api, { group: 'team' });
+    const { groups } = await api.client.listGroups({});
+
+    await api.client.deleteGroup({ ...named('team'), query: {} });
+
+    expect(groups.map(({ name }) => name)).toEqual(['default', 'team']);
+    expect(await api.client.getGroup(named('default'))).toEqual({ name: 'default', registered_clients: [] });
+    await expect(api.client.getGroup(named('team'))).rejects.toMatchObject({ kind: 'not-found' });
+    expect(await api.client.getWorkload(named('echo'))).toMatchObject({
+      group: 'default',
+      status: 'running',
+    });
+  });
+
+  test('go with their workloads when asked to', async () => {
+    await using api = await openTestApi();
+    await api.client.createGroup({ body: { name: 'team' } });
+    await run(api, { group: 'team' });
+
+    await api.client.deleteGroup({ ...named('team'), query: { 'with-workloads': 'true' } });
+
+    expect(await api.client.listWorkloads({ query: { all: 'true' } })).toEqual({ workloads: [] });
+  });
+
+  test.each([
+    ['the default one cannot be removed', '/groups/default', 'DELETE', undefined, 400],
+    ['an unknown one cannot be removed', '/groups/nobody', 'DELETE', undefined, 404],
+    ['upper case is refused', '/groups', 'POST', { name: 'Team' }, 400],
+    ['a blank at the end is refused', '/groups', 'POST', { name: 'team ' }, 400],
+    ['the same again is a conflict', '/groups', 'POST', { name: 'default' }, 409],
+  ])('%s', async (_title, path, method, body, status) => {
+    await using api = await openTestApi();
+
+    const json = { 'content-type': 'application/json' };
+    const answer = await api.send(method, `/api/v1beta${path}`, json, body && JSON.stringify(body));
+
+    expect(answer.status).toBe(status);
+  });
+});
+
+describe('client applications', () => {
+  const cursor = '.cursor/mcp.json';
+  const withCursor = {
+    prepareHome: async (home: string) => {
+      await mkdir(join(home, '.cursor'));
+      await writeFile(join(home, cursor), '{\n  // mine\n  "mcpServers": { "own": { "command": "x" } }\n}\n');
+    },
+  };
+
+  test('see the workloads of their groups in their files, and nothing else there changes', async () => {
+    proves('api.clients', 'api.discovery');
+    await using api = await openTestApi({}, withCursor);
+    const { port } = await run(api);
+    const before = await readFile(join(api.home, cursor), 'utf8');
+
+    const registered = await api.client.createClient({ body: { name: 'cursor' } });
+    const written = await readFile(join(api.home, cursor), 'utf8');
+    const { clients } = await api.client.discoverClients({});
+    const listed = await api.client.listClients({});
+    await api.client.deleteClient({ params: { name: 'cursor' } });
+
+    expect(registered).toEqual({ name: 'cursor', groups: ['default'] });
+    expect(written).toContain('// mine');
+    expect(written).toMatch(new RegExp(`"url": ?"http://localhost:${port}/sse#echo"`));
+    expect(clients).toHaveLength(17);
+    expect(clients.filter(({ registered: is }) => is)).toEqual([
+      { client_type: 'cursor', installed: true, registered: true },
+    ]);
+    expect(listed).toEqual([{ name: 'cursor', groups: ['default'] }]);
+    expect(await readFile(join(api.home, cursor), 'utf8')).toBe(before);
+  });
+
+  test('lose what was stopped and get what starts again', async () => {
+    await using api = await openTestApi({}, withCursor);
+    await api.client.registerClients({ body: { names: ['cursor'] } });
+    await run(api);
+    const isWritten = async (): Promise<boolean> =>
+      (await readFile(join(api.home, cursor), 'utf8')).includes('#echo');
+    await until(isWritten);
+
+    await api.client.stopWorkload(named('echo'));
+    await until(async () => !(await isWritten()));
+    await api.client.restartWorkload(named('echo'));
+    await until(isWritten);
+    await api.client.deleteWorkload(named('echo'));
+    await until(async () => !(await isWritten()));
+
+    expect(await readFile(join(api.home, cursor), 'utf8')).toContain('"own"');
+  });
+
+  test('see what moves into their group', async () => {
+    await using api = await openTestApi({}, withCursor);
+    await api.client.createGroup({ body: { name: 'team' } });
+    await api.client.createClient({ body: { name: 'cursor', groups: ['default'] } });
+    await run(api, { group: 'team' });
+    const before = await readFile(join(api.home, cursor), 'utf8');
+
+    await api.client.deleteGroup({ ...named('team'), query: {} });
+
+    expect(before).not.toContain('#echo');
+    expect(await readFile(join(api.home, cursor), 'utf8')).toContain('#echo');
+  });
+
+  test('whose file cannot be read are not registered, and the file stays as it is', async () => {
+    await using api = await openTestApi({}, withCursor);
+    await writeFile(join(api.home, cursor), '{ "mcpServers": [');
+
+    const register = api.client.createClient({ body: { name: 'cursor' } });
+
+    await expect(register).rejects.toMatchObject({ kind: 'conflict' });
+    expect(await readFile(join(api.home, cursor), 'utf8')).toBe('{ "mcpServers": [');
+    expect(await api.client.listClients({})).toEqual([]);
+  });
+
+  test.each([
+    ['an unknown client', '/clients', { name: 'netscape' }, 400],
+    ['an unknown group', '/clients', { name: 'cursor', groups: ['nobody'] }, 404],
+    ['no names', '/clients/register', { names: [] }, 400],
+    ['no names to unregister', '/clients/unregister', { names: [] }, 400],
+  ])('are not registered with %s', async (_title, path, body, status) => {
+    await using api = await openTestApi();
+
+    expect((await api.post(`/api/v1beta${path}`, body)).status).toBe(status);
+  });
+
+  test('leave one group and stay in the other', async () => {
+    await using api = await openTestApi({}, withCursor);
+    await api.client.createGroup({ body: { name: 'team' } });
+    await api.client.createClient({ body: { name: 'cursor', groups: ['default', 'team'] } });
+
+    await api.client.deleteClientFromGroup({ params: { name: 'cursor', group: 'team' } });
+    const missing = api.client.deleteClientFromGroup({ params: { name: 'cursor', group: 'nobody' } });
+
+    await expect(missing).rejects.toMatchObject({ kind: 'not-found' });
+    expect(await api.client.listClients({})).toEqual([{ name: 'cursor', groups: ['default'] }]);
+  });
+});
+
+describe('the registry', () => {
+  test('is described, listed, read and pointed elsewhere', async () => {
+    proves('api.registry');
+    await using api = await openTestApi();
+    const file = join(api.home, 'mine.json');
+    await writeFile(
+      file,
+      JSON.stringify({ version: '1.0.0', last_updated: '2026-01-01T00:00:00Z', servers: {} }),
+    );
+
+    const before = await api.client.listRegistries({});
+    const server = await api.client.getRegistryServer({
+      params: { name: 'default', serverName: 'filesystem' },
+    });
+    const { servers, remote_servers } = await api.client.listRegistryServers(named('default'));
+    const updated = await api.client.updateRegistry({ ...named('default'), body: { local_path: file } });
+    const after = await api.client.getRegistry(named('default'));
+    await api.client.updateRegistry({ ...named('default'), body: {} });
+
+    expect(before.registries).toMatchObject([{ name: 'default', type: 'default', server_count: 8 }]);
+    expect(server).toMatchObject({ is_remote: false, server: { name: 'filesystem' } });
+    expect(servers.length + (remote_servers ?? []).length).toBe(9);
+    expect(updated.type).toBe('file');
+    expect(after).toMatchObject({ type: 'file', source: file, server_count: 0 });
+    expect(await api.client.getRegistry(named('default'))).toMatchObject({
+      type: 'default',
+      server_count: 8,
+    });
+  });
+
+  test.each([
+    ['GET', '/registry/other', undefined, 404],
+    ['GET', '/registry/default/servers/nobody', undefined, 404],
+    ['POST', '/registry', {}, 501],
+    ['DELETE', '/registry/default', undefined, 400],
+    ['DELETE', '/registry/other', undefined, 404],
+    ['PUT', '/registry/other', {}, 404],
+    ['PUT', '/registry/default', { url: 'https://a.example', local_path: '/a.json' }, 400],
+    ['PUT', '/registry/default', { url: 'http://127.0.0.1:1/registry.json' }, 400],
+    ['PUT', '/registry/default', { url: 'file:///etc/passwd' }, 400],
+    ['PUT', '/registry/default', { local_path: '/etc/passwd' }, 400],
+    ['PUT', '/registry/default', { url: 'https://127.0.0.1/registry.json' }, 400],
+  ])('answers %s %s %j with %i', async (method, path, body, status) => {
+    await using api = await openTestApi();
+
+    const json = { 'content-type': 'application/json' };
+    const answer = await api.send(method, `/api/v1beta${path}`, json, body && JSON.stringify(body));
+
+    expect(answer.status, answer.text).toBe(status);
+  });
+});
+
+describe('secrets', () => {
+  const password = 'correct horse battery staple';
+  const value = 'canary-4711';
+
+  test('are set up, stored, changed, given to servers and removed; no answer has a value', async () => {
+    proves('api.secrets');
+    await using api = await openTestApi();
+    const answers: unknown[] = [];
+    const keep = <Answer>(answer: Answer): Answer => (answers.push(answer), answer);
+
+    await expect(api.client.getSecretsProvider({})).rejects.toMatchObject({ kind: 'not-found' });
+    keep(await api.client.setupSecrets({ body: { provider_type: 'encrypted', password } }));
+    const provider = keep(await api.client.getSecretsProvider({}));
+    keep(await api.client.createSecret({ body: { key: 'token', value: 'first' } }));
+    await expect(api.client.createSecret({ body: { key: 'token', value } })).rejects.toMatchObject({
+      kind: 'conflict',
+    });
+    keep(await api.client.updateSecret({ params: { key: 'token' }, body: { value } }));
+    const { keys } = keep(await api.client.listSecrets({}));
+    const { port } = await run(api, { secrets: [{ name: 'token', target: 'TOKEN' }] });
+    keep(await api.client.getWorkload(named('echo')));
+    keep(await api.client.exportWorkload(named('echo')));
+    keep(await api.client.getProxyLogs({ ...named('echo'), query: {} }));
+    const environment = await environmentOf(port);
+    await api.client.deleteSecret({ params: { key: 'token' } });
+
+    expect(provider).toMatchObject({
+      name: 'default',
+      provider_type: 'encrypted',
+      capabilities: { can_read: true, can_write: true, can_delete: true, can_list: true, can_cleanup: true },
+    });
+    expect(keys).toEqual([{ key: 'token' }]);
+    expect(environment).toMatchObject({ TOKEN: value });
+    expect(JSON.stringify(answers)).not.toMatch(/canary|first|correct horse/);
+    expect(await api.client.listSecrets({})).toEqual({ keys: [] });
+  });
+
+  test('that are missing keep a workload from being created', async () => {
+    await using api = await openTestApi();
+    await api.client.setupSecrets({ body: { provider_type: 'encrypted', password } });
+
+    const create = run(api, { secrets: [{ name: 'nobody', target: 'TOKEN' }] });
+
+    await expect(create).rejects.toMatchObject({
+      kind: 'not-found',
+      message: expect.stringContaining('nobody') as string,
+    });
+    expect(api.core.workloads.all()).toEqual([]);
+  });
+
+  test('cannot be written where the provider only reads', async () => {
+    await using api = await openTestApi();
+    await api.client.setupSecrets({ body: { provider_type: 'none' } });
+
+    const create = api.client.createSecret({ body: { key: 'a', value } });
+
+    await expect(create).rejects.toMatchObject({ kind: 'unsupported' });
+    expect(await api.client.listSecrets({})).toEqual({ keys: [] });
+  });
+
+  test.each([
+    ['an unknown provider', '/secrets', { provider_type: 'sticky-note' }],
+    ['no provider', '/secrets', {}],
+    ['no key', '/secrets/default/keys', { key: '', value }],
+    ['no value', '/secrets/default/keys', { key: 'a', value: '' }],
+    ['a value of another type', '/secrets/default/keys', { key: 'a', value: { canary: value } }],
+  ])('are refused with %s, and the answer does not repeat them', async (_title, path, body) => {
+    await using api = await openTestApi();
+    await api.client.setupSecrets({ body: { provider_type: 'encrypted', password } });
+
+    const answer = await api.post(`/api/v1beta${path}`, body);
+
+    expect([answer.status, answer.text]).toEqual([400, expect.not.stringContaining('canary')]);
+  });
+});
+
+describe('events', () => {
+  test('tell of every change, and go on after the last one that was seen', async () => {
+    proves('api.events');
+    await using api = await openTestApi();
+    const stop = new AbortController();
+    const events = await api.client.watchEvents({ headers: {} }, { signal: stop.signal });
+    const reading = take(events, ({ event }) => event.type === 'workload.removed');
+    await until(async () => (await api.get('/api/v1beta/groups')).status === 200);
+    await api.client.createGroup({ body: { name: 'team' } });
+    await run(api);
+    await api.client.deleteWorkload(named('echo'), { onProgress: () => {} });
+    const seen = await reading;
+    stop.abort();
+
+    const again = await api.client.watchEvents(
+      { headers: { 'last-event-id': seen[1]?.id } },
+      { signal: AbortSignal.any([]) },
+    );
+    const resumed = await take(again, ({ event }) => event.type === 'workload.removed');
+
+    const types = seen.map(({ event }) => (event.type === 'workload.changed' ? event.status : event.type));
+    expect(types).toEqual(['group.changed', 'starting', 'running', 'removing', 'workload.removed']);
+    expect(resumed).toEqual(seen.slice(2));
+  });
+
+  test('begin with a reset when some are not remembered', async () => {
+    await using api = await openTestApi();
+
+    const events = await api.client.watchEvents({ headers: { 'last-event-id': '999999' } });
+    const [first] = await take(events, () => true);
+
+    expect(first?.event.type).toBe('reset');
+  });
+});
+
+async function run(
+  api: TestApi,
+  changes: Partial<CreateWorkload> = {},
+): Promise<{ name: string; port: number }> {
+  const body = { name: 'echo', image: testServer, cmd_arguments: ['echo'], ...changes };
+  return api.client.createWorkload({ body }, { onProgress: () => {} });
+}
+
+async function settled(api: TestApi, name: string): Promise<void> {
+  await api.core.workloads.require(name).follow(() => {});
+}
+
+async function environmentOf(port: number): Promise<unknown> {
+  const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'environment', arguments: {} },
+    }),
+  });
+  const { result } = (await response.json()) as { result: { content: { text: string }[] } };
+  return JSON.parse(result.content[0]?.text ?? '');
+}
+
+async function take<Item>(items: AsyncIterable<Item>, isLast: (item: Item) => boolean): Promise<Item[]> {
+  const taken: Item[] = [];
+  for await (const item of items) {
+    taken.push(item);
+    if (isLast(item)) break;
+  }
+  return taken;
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise(setImmediate);
+}
