@@ -64,6 +64,11 @@ export interface Launch {
   source: ServerSource;
   args: readonly string[];
   env: Readonly<Record<string, string>>;
+  /**
+   * Further variables of its environment, which nobody else may see: not in an argument list, not in what an
+   * engine tells of a container. They go before `env`. Their names are letters, digits and underscores.
+   */
+  secrets: Readonly<Record<string, string>>;
   transport: LaunchTransport;
   mounts: readonly Mount[];
   network: LaunchNetwork;
@@ -110,6 +115,8 @@ export interface Instance extends AsyncDisposable {
   readonly stdio?: { input: Writable; output: Readable };
   /** Where the hive reaches it, when it speaks HTTP; absent if it ended before that could be told. */
   readonly address?: InstanceAddress;
+  /** What could not be enforced for it, besides what the report of its runtime says. */
+  readonly limits?: readonly RuntimeLimit[];
   /** Settles once when the server has ended, for whatever reason; never rejects. */
   readonly exited: Promise<Exit>;
   /** Asks it to end, insists after `graceMs`, and returns when nothing of it is left. Safe to call twice. */

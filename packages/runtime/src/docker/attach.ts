@@ -8,7 +8,18 @@ export interface Attachment {
   stdio?: { input: Writable; output: Readable };
   /** Settles when the container has no more to say or the connection is gone; never rejects. */
   closed: Promise<void>;
+  /** Writes to the container's standard input before its server does anything. */
+  handOver: (input: Buffer) => void;
   close: () => void;
+}
+
+export interface AttachOptions {
+  /** Its standard input and output are the server's protocol. */
+  speaksStdio: boolean;
+  /** It reads its standard input, for its protocol or for something else first. */
+  listens: boolean;
+  log: (chunk: Buffer) => void;
+  signal: AbortSignal;
 }
 
 /**
@@ -18,9 +29,9 @@ export interface Attachment {
 export async function attach(
   engine: Engine,
   containerId: string,
-  { speaksStdio, log, signal }: { speaksStdio: boolean; log: (chunk: Buffer) => void; signal: AbortSignal },
+  { speaksStdio, listens, log, signal }: AttachOptions,
 ): Promise<Attachment> {
-  const query = { stream: '1', stdout: '1', stderr: '1', stdin: speaksStdio ? '1' : '0' };
+  const query = { stream: '1', stdout: '1', stderr: '1', stdin: listens ? '1' : '0' };
   const { socket, head } = await hijack(engine, {
     method: 'POST',
     path: `/containers/${containerId}/attach`,
@@ -55,6 +66,7 @@ export async function attach(
   return {
     ...(speaksStdio && { stdio: { input: socket, output } }),
     closed,
+    handOver: (input) => void socket.write(input),
     close: () => socket.destroy(),
   };
 }

@@ -3,13 +3,13 @@ import { connect } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { json } from 'node:stream/consumers';
+import { json, text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { describeExit, type Instance, type Launch, type Runtime } from '../runtime.ts';
 import { parseSource } from '../source.ts';
 import { aLaunch, describeRuntime, waitFor } from '../testing/conformance.ts';
-import { buildFromScratch, TEST_IMAGE } from '../testing/docker-engine.ts';
+import { buildFromScratch, programFiles, TEST_IMAGE } from '../testing/docker-engine.ts';
 import { startRegistry, type TestRegistry } from '../testing/registry.ts';
 import { Conversation } from '../testing/talk.ts';
 import { openDockerRuntime } from './docker.ts';
@@ -226,6 +226,63 @@ function containerCases(socket: string): void {
     await instance.stop(200);
 
     expect(await instance.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  });
+
+  const secrets = { TOKEN: 'canary-of-a-container' };
+
+  test('is told secrets that the engine does not tell', async () => {
+    const server = await talk({ secrets });
+
+    const { text } = await server.call('environment');
+    const told = [
+      await answerOf(socket, `/containers/${server.instance.id}/json`),
+      await answerOf(socket, `/containers/${server.instance.id}/top`),
+      await answerOf(socket, `/containers/${server.instance.id}/changes`),
+    ];
+
+    expect(JSON.parse(text)).toMatchObject(secrets);
+    expect(JSON.stringify(told)).toContain('/app/main.js');
+    expect(JSON.stringify(told)).not.toContain(secrets.TOKEN);
+    expect(server.instance.limits).toEqual([]);
+  });
+
+  test('that speaks HTTP is told secrets, and finds its input at its end', async () => {
+    const image = 'toolhive-test-telling:1';
+    const program = `process.stdin.resume().on('end', () => console.log('ended', process.env.TOKEN, process.argv[1]))`;
+    const entrypoint = JSON.stringify(['node', '-e', program]);
+    await buildFromScratch(socket, image, `FROM ${TEST_IMAGE}\nENTRYPOINT ${entrypoint}\nCMD ["usual"]\n`);
+    const log: Buffer[] = [];
+    const launch = { ...http(), args: [], secrets, log: (chunk: Buffer) => void log.push(chunk) };
+
+    const { exited } = await start({ ...launch, source: { kind: 'image', image } });
+
+    expect(describeExit(await exited)).toBe('exited with code 0');
+    expect(Buffer.concat(log).toString()).toBe(`ended ${secrets.TOKEN} usual\n`);
+  });
+
+  test('of an image without a shell is told secrets all the same, with a warning', async () => {
+    const image = 'toolhive-test-shellless:1';
+    const program = `process.stdout.write(process.env.TOKEN)`;
+    const dockerfile = `FROM scratch\nCOPY files/ /\nENTRYPOINT ["/bin/node", "-e", ${JSON.stringify(program)}]\n`;
+    await buildFromScratch(socket, image, dockerfile, await programFiles({ node: process.execPath }));
+
+    const instance = await start({ source: { kind: 'image', image }, args: [], secrets });
+
+    expect(await text(stdioOf(instance).output)).toBe(secrets.TOKEN);
+    expect(instance.limits).toEqual([
+      { concerns: 'every server', text: expect.stringContaining('has no shell') },
+    ]);
+    await instance.exited;
+    expect(await containersOf(socket, hiveId)).toEqual([]);
+  });
+
+  test('with variables that a shell would lose keeps them, with a warning', async () => {
+    const server = await talk({ env: { 'a.b': 'kept' }, secrets });
+
+    const { text: environment } = await server.call('environment');
+
+    expect(JSON.parse(environment)).toMatchObject({ 'a.b': 'kept', ...secrets });
+    expect(server.instance.limits).toHaveLength(1);
   });
 
   test('leaves no trace', async () => {
@@ -524,6 +581,10 @@ const Container = z.looseObject({
     Networks: z.record(z.string(), z.looseObject({ IPAddress: z.string() })),
   }),
 });
+
+async function answerOf(socket: string, path: string): Promise<unknown> {
+  return callEngine(await connectEngine(socket), z.unknown(), { method: 'GET', path });
+}
 
 async function inspect(socket: string, id: string): Promise<z.infer<typeof Container>> {
   return callEngine(await connectEngine(socket), Container, {

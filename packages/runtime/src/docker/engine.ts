@@ -25,7 +25,7 @@ export interface Engine {
 
 /** One request to an engine. The path is without the version. */
 export interface Call {
-  method: 'GET' | 'POST' | 'DELETE';
+  method: 'GET' | 'HEAD' | 'POST' | 'DELETE';
   path: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;

@@ -61,7 +61,16 @@ export async function prepareImage(
   return pinned(reference, pulled, source);
 }
 
-const ImageDetails = z.object({ RepoDigests: z.array(z.string()).nullish() });
+const ImageDetails = z.object({
+  RepoDigests: z.array(z.string()).nullish(),
+  Config: z
+    .object({
+      Entrypoint: z.array(z.string()).nullish(),
+      Cmd: z.array(z.string()).nullish(),
+      Env: z.array(z.string()).nullish(),
+    })
+    .nullish(),
+});
 type ImageDetails = z.infer<typeof ImageDetails>;
 
 /** Looks for an image on this machine; undefined when it is not there. */

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '@toolhive/contract/failure';
-import type { Exit, Instance, InstanceAddress, Launch } from '../runtime.ts';
+import type { Exit, Instance, InstanceAddress, Launch, RuntimeLimit } from '../runtime.ts';
 import type { Attachment } from './attach.ts';
 import {
   inspectContainer,
@@ -26,6 +26,7 @@ export interface Started {
   attachment: Attachment;
   address: InstanceAddress | undefined;
   launch: Launch;
+  limits: readonly RuntimeLimit[];
   /** What asks it to end: a signal's name or number. */
   stopSignal: string | number;
   /** Called when nothing of the container is left. */
@@ -35,7 +36,7 @@ export interface Started {
 
 /** Watches over a running container until nothing of it is left. */
 export function openInstance(engine: Engine, started: Started): Instance {
-  const { id, attachment, address, launch, stopSignal } = started;
+  const { id, attachment, address, launch, limits, stopSignal } = started;
   const { stdio } = attachment;
   let removed: Promise<void> | undefined;
   const remove = () => (removed ??= removeContainer(engine, id));
@@ -86,6 +87,7 @@ export function openInstance(engine: Engine, started: Started): Instance {
     id,
     ...(stdio && { stdio }),
     ...(address && { address }),
+    limits,
     exited,
     stop,
     [Symbol.asyncDispose]: () => stop(0),

@@ -1,6 +1,7 @@
 import { unsupported } from '@toolhive/contract/failure';
 import type { Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
 import type { Engine } from './engine.ts';
+import type { Handover } from './handover.ts';
 import { externalNetwork } from './network.ts';
 import { HIVE_LABEL } from './ownership.ts';
 
@@ -12,6 +13,8 @@ export interface Blueprint {
   name: string;
   hiveId: string;
   engine: Engine['kind'];
+  /** How its secrets reach it; without one, they stand in its settings. */
+  handover?: Handover | undefined;
   /** Whether the engine has a small init to reap what a server leaves behind. */
   init: boolean;
 }
@@ -25,19 +28,21 @@ const LOOPBACK = '127.0.0.1';
 
 /** The body of the engine's "create container" call: the launch and nothing else of the machine. */
 export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
-  const { launch, image, hiveId, engine, init } = blueprint;
-  const speaksStdio = launch.transport.kind === 'stdio';
+  const { launch, image, hiveId, engine, init, handover } = blueprint;
+  const listens = launch.transport.kind === 'stdio' || handover !== undefined;
+  const env = { ...environmentOf(launch), ...(handover === undefined && launch.secrets) };
   const port = publishedPort(launch);
   return {
     Image: image,
     ...(launch.args.length > 0 && { Cmd: launch.args }),
-    Env: Object.entries(environmentOf(launch)).map(([name, value]) => `${name}=${value}`),
+    ...(handover && { Entrypoint: handover.entrypoint, Cmd: handover.command }),
+    Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
     Labels: labelsOf(blueprint),
     Tty: false,
-    OpenStdin: speaksStdio,
+    OpenStdin: listens,
     // The container's input ends with our connection, and a stdio server with its input: none outlives its hive.
-    StdinOnce: speaksStdio,
-    AttachStdin: speaksStdio,
+    StdinOnce: listens,
+    AttachStdin: listens,
     AttachStdout: true,
     AttachStderr: true,
     ...(port && { ExposedPorts: { [port]: {} } }),

@@ -2,10 +2,12 @@ import { stat } from 'node:fs/promises';
 import { cancelled, conflict, invalid, messageOf, notFound, unsupported } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import type { Instance, InstanceAddress, Launch } from '../runtime.ts';
+import { requireSecrets } from '../secrets.ts';
 import { attach, type Attachment } from './attach.ts';
 import { inspectContainer, removeContainer, type Inspected } from './container.ts';
 import { callEngine, isFailure, type Engine } from './engine.ts';
 import { openInstance } from './instance.ts';
+import { exposedSecrets, hasShell, planHandover, type Handover } from './handover.ts';
 import { ensureExternalNetwork } from './network.ts';
 import { HIVE_LABEL } from './ownership.ts';
 import { containerSpec, publishedPort, requireReachable } from './spec.ts';
@@ -29,6 +31,7 @@ export async function startContainer(
   { launch, image, signal }: { launch: Launch; image: string; signal: AbortSignal },
 ): Promise<Instance> {
   requireReachable(launch);
+  requireSecrets(launch);
   await requireMounts(launch);
   const name = reserveName(yard, launch.workload);
   const release = () => void yard.names.delete(name);
@@ -94,11 +97,19 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
   let id: string | undefined;
   let attachment: Attachment | undefined;
   try {
-    id = await create(engine, yard, { ...starting, init });
     const { launch, signal } = starting;
+    let handover = await planHandover(engine, starting);
+    id = await create(engine, yard, { ...starting, init, handover });
+    if (handover !== undefined && !(await hasShell(engine, id))) {
+      await removeContainer(engine, id);
+      handover = undefined;
+      id = await create(engine, yard, { ...starting, init, handover });
+    }
     const speaksStdio = launch.transport.kind === 'stdio';
-    attachment = await attach(engine, id, { speaksStdio, log: launch.log, signal });
+    const listens = speaksStdio || handover !== undefined;
+    attachment = await attach(engine, id, { speaksStdio, listens, log: launch.log, signal });
     await callEngine(engine, z.unknown(), { method: 'POST', path: `/containers/${id}/start` });
+    if (handover !== undefined) attachment.handOver(handover.input);
     const inspected = await inspectContainer(engine, id, signal);
     if (inspected === undefined)
       throw conflict(`the container ${starting.name} was removed while it started`);
@@ -106,7 +117,17 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
     const address = addressOf(launch, inspected);
     const stopSignal = inspected.Config.StopSignal || 'SIGTERM';
     const { release } = starting;
-    return openInstance(engine, { id, attachment, address, launch, stopSignal, release, log: yard.log });
+    const isExposed = handover === undefined && Object.keys(launch.secrets).length > 0;
+    return openInstance(engine, {
+      id,
+      attachment,
+      address,
+      launch,
+      limits: isExposed ? [exposedSecrets] : [],
+      stopSignal,
+      release,
+      log: yard.log,
+    });
   } catch (error) {
     attachment?.close();
     if (id !== undefined) await removeContainer(engine, id);
@@ -120,7 +141,7 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
 async function create(
   engine: Engine,
   yard: Yard,
-  { launch, image, name, init }: Starting & { init: boolean },
+  { launch, image, name, init, handover }: Starting & { init: boolean; handover: Handover | undefined },
 ): Promise<string> {
   try {
     const { Id } = await callEngine(engine, z.object({ Id: z.string() }), {
@@ -128,7 +149,15 @@ async function create(
       path: '/containers/create',
       query: { name },
       body: {
-        json: containerSpec({ launch, image, name, hiveId: yard.hiveId, engine: engine.kind, init }),
+        json: containerSpec({
+          launch,
+          image,
+          name,
+          hiveId: yard.hiveId,
+          engine: engine.kind,
+          init,
+          handover,
+        }),
       },
     });
     return Id;

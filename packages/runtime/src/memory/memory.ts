@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { notFound, unsupported } from '@toolhive/contract/failure';
 import type { Exit, Instance, Launch, PrepareOptions, Runtime, RuntimeReport } from '../runtime.ts';
+import { requireSecrets } from '../secrets.ts';
 import { formatSource } from '../source.ts';
 import type { ServerSource } from '../source.ts';
 
@@ -47,6 +48,7 @@ export function openMemoryRuntime(servers: ReadonlyMap<string, MemoryServer>): R
     },
     async start(launch: Launch, signal: AbortSignal): Promise<Instance> {
       signal.throwIfAborted();
+      requireSecrets(launch);
       if (launch.privileged) throw unsupported('the memory runtime has no privileges to give');
       return startInMemory(known(launch.source), launch);
     },
@@ -71,7 +73,7 @@ function startInMemory(server: MemoryServer, launch: Launch): Instance {
   const world: MemoryWorld = {
     ...streams,
     args: [...launch.args],
-    env: { ...launch.env, MCP_HOST: '127.0.0.1' },
+    env: { ...launch.env, ...launch.secrets, MCP_HOST: '127.0.0.1' },
     exit: (code) => end({ code, signal: null }),
     ignoreTermination: () => (ignoresTermination = true),
     ended: exited,

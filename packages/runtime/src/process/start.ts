@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { invalid, unavailable, unsupported } from '@toolhive/contract/failure';
 import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
+import { requireSecrets } from '../secrets.ts';
 import { Cgroup } from './cgroup.ts';
 import type { Machine } from './check.ts';
 import { Door, type SocketPlace, forwarderOptions, forwarderShare, forwarderSource } from './forwarder.ts';
@@ -27,6 +28,7 @@ export interface Start {
 /** Starts an installed package in a sandbox of its own. Whatever fails on the way, nothing of it stays. */
 export async function startInstance(start: Start): Promise<Instance> {
   const { machine, launch, place, signal } = start;
+  requireSecrets(launch);
   const network = networkOf(launch);
   const speaks = launch.transport.kind === 'stdio';
   const tools = network === 'open' ? requireNetwork(machine) : undefined;
@@ -112,7 +114,7 @@ async function planLaunch(
       ...(transport.kind === 'http' ? behindForwarder(transport.targetPort) : []),
       ...server,
     ],
-    env: { ...launch.env, ...(forwarded ? { MCP_HOST: '127.0.0.1' } : {}) },
+    env: { ...launch.env, ...launch.secrets, ...(forwarded ? { MCP_HOST: '127.0.0.1' } : {}) },
     network,
     mounts: await checkMounts(launch.mounts),
     packageFolder: folder,

@@ -1,10 +1,12 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { describeExit } from '../runtime.ts';
 import type { Instance, Launch, Runtime } from '../runtime.ts';
@@ -29,6 +31,7 @@ export function aLaunch(source: ServerSource, changes: Partial<Launch> = {}): La
     source,
     args: ['echo'],
     env: {},
+    secrets: {},
     transport: { kind: 'stdio' },
     mounts: [],
     network: { kind: 'none' },
@@ -117,6 +120,50 @@ export function describeRuntime(
       const { text } = await server.call('environment');
 
       expect(JSON.parse(text)).toMatchObject({ GREETING: 'grüß\nGott', EMPTY: '' });
+    });
+
+    test('hands over secrets as they are, and shows them in no argument list', async () => {
+      const secrets = {
+        TOKEN: `canary-${randomUUID()}`,
+        ODD: oddValue,
+        LARGE: 'x'.repeat(64 * 1024),
+        EMPTY: '',
+      };
+      const server = await talk({ secrets, env: { TOKEN: 'of the environment', GREETING: 'grüß Gott' } });
+
+      const { text } = await server.call('environment');
+      const lines = await commandLines();
+
+      expect(JSON.parse(text)).toMatchObject({ ...secrets, GREETING: 'grüß Gott' });
+      expect(lines.filter((line) => line.includes(secrets.TOKEN))).toEqual([]);
+    });
+
+    test('connects a server that was given secrets as it connects any other', async () => {
+      const server = await talk({ args: ['echo', 'two words', ''], secrets: { TOKEN: 'value' } });
+
+      const { text } = await server.call('arguments');
+      const echoed = await server.call('echo', { message: 'y'.repeat(2_000_000) });
+
+      expect(JSON.parse(text)).toEqual(['two words', '']);
+      expect(echoed.text).toHaveLength(2_000_000);
+    });
+
+    test('reaches a server that speaks HTTP and was given secrets', async () => {
+      const instance = await start({ args: ['http'], ...http(18_081), secrets: { TOKEN: 'value' } });
+
+      const status = await waitFor(() => statusOf(instance, '/nothing-here'));
+
+      expect(status).toBe(404);
+    });
+
+    test.each([
+      ['a name that no shell knows', { 'a.b': 'canary' }],
+      ['a value that no process could be given', { TOKEN: 'canary\0' }],
+    ])('refuses a secret with %s, and does not repeat it', async (_what, secrets) => {
+      const failure = await start({ secrets }).catch((error: unknown) => error);
+
+      expect(failure).toMatchObject({ kind: 'invalid' });
+      expect(inspect(failure)).not.toContain('canary');
     });
 
     test('carries large messages both ways', async () => {
@@ -308,6 +355,19 @@ export function describeRuntime(
       });
     });
   });
+}
+
+/** Everything that a shell could take for something else, and every byte that can follow another in UTF-8. */
+const oddValue = `\n\n ' " \\ \\n \\0101 \\c %s $HOME \`id\` * -e\t=,.\u0001\u007f${String.fromCodePoint(
+  ...Array.from({ length: 64 }, (_, index) => 0x100 + index),
+  0x1f680,
+)}\r\n\n`;
+
+/** The command lines of all processes that this machine shows. */
+async function commandLines(): Promise<string[]> {
+  const pids = await readdir('/proc').catch(() => []); // only Linux has it
+  const lines = pids.filter((entry) => /^\d+$/.test(entry));
+  return Promise.all(lines.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
 }
 
 function http(targetPort: number): Partial<Launch> {

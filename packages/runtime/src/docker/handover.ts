@@ -1,0 +1,93 @@
+import * as z from 'zod';
+import type { Launch, RuntimeLimit } from '../runtime.ts';
+import { callEngine, isFailure, type Engine } from './engine.ts';
+import { inspectImage } from './images.ts';
+
+/**
+ * How a container gets its secrets without anybody else seeing them: a shell stands before its server, reads them
+ * from the container's input, and becomes the server. They are in no setting of the container, in no argument and
+ * in no file. What comes after them in the input is the server's own.
+ */
+export interface Handover {
+  entrypoint: string[];
+  command: string[];
+  /** What the container is to read before anything else. */
+  input: Buffer;
+}
+
+/** For containers that a shell could not stand in, or would take something from. */
+export const exposedSecrets: RuntimeLimit = {
+  concerns: 'every server',
+  text: 'its secrets stand in the settings of its container, where everyone who may use the container engine can read them: its image has no shell, or a variable with a name that shells drop',
+};
+
+const shell = '/bin/sh';
+
+/**
+ * Reads lines `NAME=value`, whose values are written for `printf %b`, up to a line with a dot. A full stop behind
+ * each value keeps the ends of its lines. Nothing that is not built into the shell may run: its arguments would
+ * be seen.
+ */
+const script = (lastly: string): string => `
+[ "$(command -v printf)" = printf ] || { echo 'the shell of this image cannot take secrets' >&2; exit 126; }
+while IFS= read -r __secret && [ "$__secret" != . ]; do
+  __value=$(printf '%b.' "\${__secret#*=}")
+  export "\${__secret%%=*}=\${__value%.}"
+done
+[ "$__secret" = . ] || exit 125
+unset __secret __value
+${lastly}`;
+
+/** A server that speaks HTTP finds the end of its input at once, as it would without any of this. */
+const endings: Record<Launch['transport']['kind'], string> = {
+  stdio: 'exec "$@"',
+  http: 'exec "$@" </dev/null',
+};
+
+/** Undefined when there are no secrets, or when a shell would lose something that the server is to have. */
+export async function planHandover(
+  engine: Engine,
+  { launch, image, signal }: { launch: Launch; image: string; signal: AbortSignal },
+): Promise<Handover | undefined> {
+  const { secrets, transport, args, env } = launch;
+  if (Object.keys(secrets).length === 0) return undefined;
+  const config = (await inspectImage(engine, image, signal))?.Config;
+  const server = [...(config?.Entrypoint ?? []), ...(args.length > 0 ? args : (config?.Cmd ?? []))];
+  const names = [...Object.keys(env), ...(config?.Env ?? []).map((variable) => variable.replace(/=.*/s, ''))];
+  // Shells drop variables that they could not name themselves.
+  if (server.length === 0 || !names.every((name) => /^[A-Za-z_]\w*$/.test(name))) return undefined;
+  return handoverOf(secrets, transport.kind, server);
+}
+
+/** Puts the shell before a server. */
+export function handoverOf(
+  secrets: Launch['secrets'],
+  transport: Launch['transport']['kind'],
+  server: string[],
+): Handover {
+  const lines = Object.entries(secrets).map(([name, value]) => `${name}=${encode(value)}\n`);
+  return {
+    entrypoint: [shell, '-c', script(endings[transport]), 'sh'],
+    command: server,
+    input: Buffer.from([...lines, '.\n'].join('')),
+  };
+}
+
+/** Everything but letters and digits as octal, which is all that every `printf %b` reads in the same way. */
+function encode(value: string): string {
+  return Buffer.from(value)
+    .toString('latin1')
+    .replace(/[^A-Za-z0-9]/g, (byte) => `\\0${byte.charCodeAt(0).toString(8).padStart(3, '0')}`);
+}
+
+/** Whether a container that was made, and need not run, has the shell. */
+export async function hasShell(engine: Engine, id: string): Promise<boolean> {
+  try {
+    const path = `/containers/${id}/archive`;
+    await callEngine(engine, z.unknown(), { method: 'HEAD', path, query: { path: shell } });
+    return true;
+  } catch (error) {
+    if (isFailure(error, 'not-found')) return false;
+    throw error;
+  }
+}
