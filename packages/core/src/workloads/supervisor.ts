@@ -308,6 +308,7 @@ export class Supervisor implements AsyncDisposable {
     this.#report(`starting ${formatSource(source)}`);
     const startedMs = performance.now();
     const instance = await runtime.start({ ...launch, source }, signal);
+    this.#limits = [...this.#limits, ...(instance.limits ?? [])];
     const over = new AbortController();
     let end = 'it is being stopped';
     try {
