@@ -93,6 +93,19 @@ describe('encrypted secrets', () => {
     expect(await after.get('token')).toBe('value');
   });
 
+  test('are tried once, however many ask for them while they are locked', async () => {
+    await using place = await makePlace();
+    await place.open({ keyring: memoryKeyring() }).setup();
+    let asked = 0;
+    const silent = { ...noKeyring, get: async () => void asked++ };
+    const secrets = place.open({ keyring: silent });
+
+    const attempts = await Promise.allSettled(Array.from({ length: 20 }, () => secrets.get('token')));
+
+    expect(attempts[19]).toMatchObject({ reason: { kind: 'unavailable' } });
+    expect(asked).toBe(1);
+  });
+
   test('take the password from a file, without the end of its line', async () => {
     await using place = await makePlace();
     await place.open().setup('open sesame');

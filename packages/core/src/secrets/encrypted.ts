@@ -34,6 +34,9 @@ export interface EncryptedOptions {
 /** What a setup found, or did. */
 export type SetupOutcome = 'created' | 'imported' | 'kept' | 'password changed';
 
+/** After a try to open the file that failed. A keyring that does not answer costs seconds, a passphrase half of one. */
+const nextTryMs = 5_000;
+
 const maxFileBytes = 32 * 1024 * 1024;
 
 /**
@@ -48,6 +51,8 @@ export class EncryptedSecrets implements SecretsProvider {
   readonly #turns = new Turns();
   /** Of the file that was opened last. */
   #known: { id: string; dataKey: DataKey } | undefined;
+  /** Until then whoever asks is told at once that the secrets are locked. */
+  #lockedUntilMs = 0;
 
   constructor(options: EncryptedOptions) {
     this.#options = options;
@@ -73,6 +78,7 @@ export class EncryptedSecrets implements SecretsProvider {
    */
   setup(password?: string): Promise<SetupOutcome> {
     return this.#turns.run(async () => {
+      this.#lockedUntilMs = 0;
       const found = await this.#find();
       if (found.kind !== 'ours') {
         await this.#begin(found, password, noWayToOpen);
@@ -103,7 +109,7 @@ export class EncryptedSecrets implements SecretsProvider {
 
   set(name: string, value: string): Promise<void> {
     return this.#turns.run(async () => {
-      const opened = (await this.#open()) ?? (await this.#begin({ kind: 'nothing' }, undefined, locked));
+      const opened = (await this.#open()) ?? (await this.#begin({ kind: 'nothing' }));
       opened.records.set(name, sealRecord(name, value, opened.id, opened.dataKey));
       await this.#write(opened);
     });
@@ -122,7 +128,8 @@ export class EncryptedSecrets implements SecretsProvider {
   async #open(): Promise<OpenFile | undefined> {
     const found = await this.#find();
     if (found.kind === 'nothing') return undefined;
-    return found.kind === 'ours' ? this.#unlock(found.file) : this.#begin(found, undefined, locked);
+    if (performance.now() < this.#lockedUntilMs) throw locked();
+    return found.kind === 'ours' ? this.#unlock(found.file) : this.#begin(found);
   }
 
   async #find(): Promise<Found> {
@@ -144,8 +151,8 @@ export class EncryptedSecrets implements SecretsProvider {
    */
   async #begin(
     found: Exclude<Found, { kind: 'ours' }>,
-    given: string | undefined,
-    fail: () => ThvError,
+    given?: string,
+    fail: () => ThvError = () => this.#lock(),
   ): Promise<OpenFile> {
     const { password, entries } =
       found.kind === 'nothing'
@@ -190,7 +197,7 @@ export class EncryptedSecrets implements SecretsProvider {
       const entries = password && readOriginal(bytes, password);
       if (password && entries) return { password, entries };
     }
-    throw locked();
+    throw this.#lock();
   }
 
   async #unlock(file: SealedFile, given?: string): Promise<OpenFile> {
@@ -217,7 +224,7 @@ export class EncryptedSecrets implements SecretsProvider {
     }
     if (given !== undefined && locks.some(({ by }) => by === 'passphrase'))
       throw wrongPassword(path, 'the secrets were set up with');
-    throw locked();
+    throw this.#lock();
   }
 
   /** The lock that a passphrase opens: the present one, or one for the given password. */
@@ -247,6 +254,11 @@ export class EncryptedSecrets implements SecretsProvider {
     const key = newKeyringKey();
     const isKept = (await keyring.isAvailable()) && (await keyring.set(user, key));
     return isKept ? lockByKeyring({ user, key }, id, dataKey) : existing;
+  }
+
+  #lock(): ThvError {
+    this.#lockedUntilMs = performance.now() + nextTryMs;
+    return locked();
   }
 
   async #passwordFromEnvironment(): Promise<string | undefined> {
