@@ -1,35 +1,15 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { refusalOf, specialAddresses } from './addresses.ts';
 import { fetchJson, guardedFetch } from './guarded-fetch.ts';
 import type { GuardedRequest, Lookup } from './guarded-fetch.ts';
+import { selfSigned } from './testing/self-signed.ts';
 
-let key: string;
-let ca: string;
-beforeAll(async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'thv-tls-'));
-  const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const subject = [
-    '-subj',
-    '/CN=public.example',
-    '-addext',
-    'subjectAltName=DNS:public.example,IP:127.0.0.1',
-  ];
-  const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', keyFile];
-  execFileSync('openssl', ['req', '-x509', '-days', '1', ...made, '-out', certFile, ...subject], {
-    stdio: 'ignore',
-  });
-  [key, ca] = await Promise.all([readFile(keyFile, 'utf8'), readFile(certFile, 'utf8')]);
-  await rm(folder, { recursive: true });
-});
+const { key, certificate: ca } = selfSigned('public.example');
 
 /** A server on loopback that a test talks to, over TLS or not. */
 async function serve(handle: RequestListener, { tls = false } = {}) {

@@ -14,7 +14,7 @@ export interface FetchOptions {
 }
 
 /** What a server is told so that it need not send what is known already, and for which address that holds. */
-export interface Validators {
+interface Validators {
   url: string;
   etag?: string | undefined;
   lastModified?: string | undefined;
@@ -26,7 +26,7 @@ export interface Fetched extends Reading {
   problem?: string;
 }
 
-/** The size of a document, and what is read of a list at most. */
+/** How large a document may be, and how long a list is followed. */
 export const maxRegistryBytes = 16 * 1024 * 1024;
 const listLimits = { pages: 300, servers: 30_000, bytes: 96 * 1024 * 1024 };
 const pageSize = 100;

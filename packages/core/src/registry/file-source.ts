@@ -49,7 +49,7 @@ export class FileSource implements Source {
   /** Watches a file that may be there or not. */
   static async open(options: FileSourceOptions): Promise<FileSource> {
     const source = new FileSource(options);
-    await source.refresh();
+    await source.#attempt();
     source.#watch();
     return source;
   }
@@ -78,14 +78,19 @@ export class FileSource implements Source {
   }
 
   async #reload(): Promise<void> {
-    const before = [this.#text, this.#problem];
+    const [text, problem] = [this.#text, this.#problem];
+    await this.#attempt();
+    if (text !== this.#text || problem !== this.#problem) this.#options.onChange();
+  }
+
+  async #attempt(): Promise<void> {
     try {
       await this.#load();
     } catch (error) {
-      this.#problem = messageOf(error);
-      if (before[1] !== this.#problem) this.#options.log.warn({ err: error }, 'registry could not be read');
+      const problem = messageOf(error);
+      if (problem !== this.#problem) this.#options.log.warn({ err: error }, 'registry could not be read');
+      this.#problem = problem;
     }
-    if (before[0] !== this.#text || before[1] !== this.#problem) this.#options.onChange();
   }
 
   async #load(): Promise<void> {

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
 import type { Logger } from 'pino';
 import { loadCopy, saveCopy } from './copy.ts';
@@ -16,11 +17,14 @@ export interface UrlSourceOptions {
   fetch: FetchOptions['fetch'];
   now: () => Date;
   onChange: () => void;
+  /** How long anyone waits for the first copy; it goes on being fetched. */
+  patienceMs?: number;
 }
 
 /** How old a copy may become before the source is asked again, and how soon one that failed is. */
 const freshMs = 5 * 60_000;
 const retryMs = 30_000;
+const defaultPatienceMs = 20_000;
 
 /**
  * A registry at an address. The last copy is always at hand, on disk, too; it is brought up to date in the
@@ -47,7 +51,9 @@ export class UrlSource implements Source {
   }
 
   get state(): SourceState {
-    const problem = this.#failure?.why ?? this.#copy?.problem;
+    const isComing = this.#copy === undefined && this.#flight !== undefined;
+    const problem =
+      this.#failure?.why ?? this.#copy?.problem ?? (isComing ? 'it is still being read' : undefined);
     const said = problem === undefined ? {} : { problem };
     if (this.#copy === undefined) return { ...unread, ...said };
     const { registry, skipped, fetchedAt } = this.#copy;
@@ -65,8 +71,16 @@ export class UrlSource implements Source {
     const now = this.#options.now().getTime();
     const hasJustFailed = this.#failure !== undefined && now - this.#failure.at < retryMs;
     if (hasJustFailed) return;
-    if (this.#copy === undefined) await this.refresh();
+    if (this.#copy === undefined) await this.#firstCopy();
     else if (now - Date.parse(this.#copy.fetchedAt) >= freshMs) void this.refresh(); // held by #flight
+  }
+
+  async #firstCopy(): Promise<void> {
+    const done = new AbortController();
+    const { patienceMs = defaultPatienceMs } = this.#options;
+    const patience = wait(patienceMs, undefined, { ref: false, signal: done.signal }).catch(() => {}); // no longer needed
+    await Promise.race([this.refresh(), patience]);
+    done.abort();
   }
 
   refresh(): Promise<void> {
