@@ -71,7 +71,7 @@ export class ClientFiles {
     const application = applicationOf(client);
     const path = this.#path(application.config);
     if (!(await isDirectory(dirname(path)))) return;
-    await this.#files.requireWritable(path);
+    await this.#files.requireWritable(path, limits[application.format]);
     await this.#files.read(path, limits[application.format], (text) =>
       readEntries({ path, text }, application),
     );

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { link, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { conflict } from '@toolhive/contract/failure';
 
@@ -26,10 +26,26 @@ export async function takeLock(path: string): Promise<AsyncDisposable> {
 /** A process has the same number as one before it now and then, but not the same time of birth. */
 const holder = (): string => `${process.pid} ${Math.round(performance.timeOrigin)}\n`;
 
+/** The lock says whose it is from its first moment on, or a crash right then would leave one that nobody dares to take. */
 async function create(lock: string): Promise<boolean> {
+  const whole = `${lock}.${randomUUID()}`;
   try {
-    await using file = await open(lock, 'wx', 0o600);
-    await file.writeFile(holder());
+    await writeFile(whole, holder(), { flag: 'wx', mode: 0o600 });
+    await link(whole, lock);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return false;
+    if (code !== 'ENOTSUP' && code !== 'ENOSYS' && code !== 'EPERM') throw error;
+    return await createWithoutLink(lock); // as on some foreign file systems
+  } finally {
+    await rm(whole, { force: true });
+  }
+}
+
+async function createWithoutLink(lock: string): Promise<boolean> {
+  try {
+    await writeFile(lock, holder(), { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;

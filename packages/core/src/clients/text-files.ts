@@ -1,6 +1,5 @@
-import { constants } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
-import { access, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { conflict, ThvError, unavailable } from '@toolhive/contract/failure';
@@ -82,14 +81,16 @@ export class TextFiles {
     });
   }
 
-  /** Throws when a file that is there may not be written. */
-  async requireWritable(path: string): Promise<void> {
+  /** Throws when a file that is there may not be written. Goes as far as an edit does before it shows. */
+  async requireWritable(path: string, { maxBytes }: TextFilesOptions): Promise<void> {
     await explained(path, async () => {
       const { target, stats } = await find(path);
       if (stats === undefined) return;
-      requireUsable(path, stats, Number.POSITIVE_INFINITY);
-      await access(target, constants.W_OK);
-      await access(dirname(target), constants.W_OK);
+      requireUsable(path, stats, maxBytes);
+      await this.#inTurn(target, async () => {
+        await using _lock = await takeLock(path);
+        await using _temporary = await writeBeside(path, target, stats, '');
+      });
     });
   }
 
@@ -173,21 +174,34 @@ async function replace(
   before: BigIntStats | undefined,
   text: string,
 ): Promise<boolean> {
+  await using temporary = await writeBeside(path, target, before, text);
+  const now = await find(path);
+  if (now.target !== target || versionOf(now.stats) !== versionOf(before)) return false;
+  await rename(temporary.path, target);
+  await syncDirectory(dirname(target));
+  return true;
+}
+
+/** Writes a file that can take the place of another. It goes away again unless it was moved. */
+async function writeBeside(
+  path: string,
+  target: string,
+  before: BigIntStats | undefined,
+  text: string,
+): Promise<AsyncDisposable & { path: string }> {
   if (before !== undefined && (before.mode & 0o222n) === 0n) throw readOnly(path);
   // Always the same name, as we have the lock: what a crash left behind goes away with the next edit.
   const temporary = join(dirname(target), `.${basename(target)}.toolhive-tmp`);
-  await rm(temporary, { force: true });
+  const remove = (): Promise<void> => rm(temporary, { force: true });
+  await remove();
   try {
     const owner = before ?? (await ownerOfNew(target));
     await writeAs(temporary, text, owner, before === undefined ? 0o600 : Number(before.mode & 0o777n));
-    const now = await find(path);
-    if (now.target !== target || versionOf(now.stats) !== versionOf(before)) return false;
-    await rename(temporary, target);
-  } finally {
-    await rm(temporary, { force: true });
+  } catch (error) {
+    await remove();
+    throw error;
   }
-  await syncDirectory(dirname(target));
-  return true;
+  return { path: temporary, [Symbol.asyncDispose]: remove };
 }
 
 /** Run as root, for somebody else's home: that person has to be able to use the file. */

@@ -38,6 +38,7 @@ function parse(source: Source): Document.Parsed {
     const what = isLater ? 'a second document begins here' : `this is not YAML: ${error.message}`;
     throw conflictAt(source, error.pos[0], what);
   }
+  document.toJS({ mapAsMap: true }); // fails on aliases of nothing, and on those that grow without end
   return document;
 }
 

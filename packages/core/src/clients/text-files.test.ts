@@ -1,0 +1,320 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  appendFile,
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { TextFiles } from './text-files.ts';
+
+const isRoot = process.getuid?.() === 0;
+const options = { maxBytes: 1024 };
+const longAgo = new Date('2026-01-01');
+
+let directory: string;
+let path: string;
+let files: TextFiles;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'thv-files-'));
+  path = join(directory, 'config.json');
+  files = new TextFiles();
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+const append = (what: string) => async (text: string) => text + what;
+
+describe('a file of another program', () => {
+  test('is made for the eyes of its owner only', async () => {
+    await files.edit(path, options, append('new'));
+
+    expect(await readFile(path, 'utf8')).toBe('new');
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await readdir(directory)).toEqual(['config.json']);
+  });
+
+  test('is not made when there is nothing to write', async () => {
+    await files.edit(path, options, () => Promise.resolve(undefined));
+
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  test('keeps its mode', async () => {
+    await writeFile(path, 'old');
+    await chmod(path, 0o640);
+
+    await files.edit(path, options, append(' new'));
+
+    expect(await readFile(path, 'utf8')).toBe('old new');
+    expect((await stat(path)).mode & 0o777).toBe(0o640);
+  });
+
+  test.runIf(isRoot)('keeps its owner, and gives a new one to the owner of the folder', async () => {
+    await writeFile(path, 'old');
+    await chown(path, 1234, 2345);
+    await chown(directory, 1111, 2222);
+
+    await files.edit(path, options, append(' new'));
+    await files.edit(join(directory, 'new.json'), options, append('new'));
+
+    expect(await stat(path)).toMatchObject({ uid: 1234, gid: 2345 });
+    expect(await stat(join(directory, 'new.json'))).toMatchObject({ uid: 1111, gid: 2222 });
+  });
+
+  test('stays a link, and is written where the link leads', async () => {
+    await mkdir(join(directory, 'dotfiles'));
+    await writeFile(join(directory, 'dotfiles/real.json'), 'old');
+    await symlink('dotfiles/real.json', join(directory, 'middle.json'));
+    await symlink('middle.json', path);
+
+    await files.edit(path, options, append(' new'));
+
+    expect(await readlink(path)).toBe('middle.json');
+    expect(await readlink(join(directory, 'middle.json'))).toBe('dotfiles/real.json');
+    expect(await readFile(join(directory, 'dotfiles/real.json'), 'utf8')).toBe('old new');
+    expect(await readdir(join(directory, 'dotfiles'))).toEqual(['real.json']);
+  });
+
+  test('that is a link to nothing is refused', async () => {
+    await symlink('nothing.json', path);
+
+    const edit = files.edit(path, options, append('new'));
+
+    await expect(edit).rejects.toThrow(/is a link to something that is not there/);
+    expect(await readdir(directory)).toEqual(['config.json']);
+  });
+
+  test('that is a link to itself is refused', async () => {
+    await symlink('config.json', path);
+
+    await expect(files.edit(path, options, append('new'))).rejects.toMatchObject({ kind: 'conflict' });
+    expect((await lstat(path)).isSymbolicLink()).toBe(true);
+  });
+
+  test('that is a folder is refused', async () => {
+    await mkdir(path);
+
+    await expect(files.edit(path, options, append('new'))).rejects.toThrow(/is not a file/);
+  });
+
+  test('that is a pipe is refused', async () => {
+    await once(spawn('mkfifo', [path]), 'exit');
+
+    await expect(files.edit(path, options, append('new'))).rejects.toThrow(/is not a file/);
+  });
+
+  test('that is too large is refused', async () => {
+    await writeFile(path, 'x'.repeat(1025));
+
+    await expect(files.edit(path, options, append('new'))).rejects.toMatchObject({ kind: 'conflict' });
+  });
+
+  test('that is not UTF-8 is refused', async () => {
+    const bytes = Buffer.from('{"a": "\xe9"}', 'latin1');
+    await writeFile(path, bytes);
+
+    await expect(files.edit(path, options, append('new'))).rejects.toThrow(/is not UTF-8 text/);
+    expect(await readFile(path)).toEqual(bytes);
+  });
+
+  test('that is read-only is refused', async () => {
+    await writeFile(path, 'old', { mode: 0o444 });
+
+    await expect(files.edit(path, options, append('new'))).rejects.toThrow(/is read-only/);
+    await expect(files.requireWritable(path, options)).rejects.toThrow(/is read-only/);
+    expect(await readFile(path, 'utf8')).toBe('old');
+    expect(await readdir(directory)).toEqual(['config.json']);
+  });
+
+  test('in a folder that may not be written is refused', async () => {
+    await writeFile(path, 'old');
+    await chmod(path, 0o666);
+    await chmod(directory, 0o555);
+
+    await asAnybody(async () => {
+      const edit = files.edit(path, options, append('new'));
+
+      await expect(edit).rejects.toMatchObject({
+        kind: 'conflict',
+        message: expect.stringContaining('read-only'),
+      });
+      await expect(files.requireWritable(path, options)).rejects.toMatchObject({ kind: 'conflict' });
+    });
+    expect(await readFile(path, 'utf8')).toBe('old');
+  });
+
+  test.runIf(isRoot)('of somebody else is refused rather than taken', async () => {
+    await writeFile(path, 'old');
+    await chmod(path, 0o666);
+    await chmod(directory, 0o777);
+
+    await asAnybody(async () => {
+      await expect(files.edit(path, options, append('new'))).rejects.toThrow(/belongs to somebody else/);
+    });
+    expect(await readFile(path, 'utf8')).toBe('old');
+    expect(await readdir(directory)).toEqual(['config.json']);
+  });
+
+  test('in a folder that is not there is not made', async () => {
+    const edit = files.edit(join(directory, 'application', 'config.json'), options, append('new'));
+
+    await expect(edit).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(await readdir(directory)).toEqual([]);
+  });
+});
+
+describe('several writers', () => {
+  test('in this process take turns', async () => {
+    await symlink('config.json', join(directory, 'other.json'));
+    await writeFile(path, '');
+    await utimes(path, longAgo, longAgo);
+
+    const letters = 'abcdefgh'.split('');
+    await Promise.all(
+      letters.map((letter, index) =>
+        files.edit(index % 2 === 0 ? path : join(directory, 'other.json'), options, append(letter)),
+      ),
+    );
+
+    expect((await readFile(path, 'utf8')).split('').toSorted()).toEqual(letters);
+  });
+
+  test('do not lose what one wrote while the other was thinking', async () => {
+    await writeFile(path, 'old');
+    let calls = 0;
+
+    await files.edit(path, options, async (text) => {
+      calls += 1;
+      if (calls === 1) await appendFile(path, ' theirs');
+      return `${text} ours`;
+    });
+
+    expect(await readFile(path, 'utf8')).toBe('old theirs ours');
+  });
+
+  test('do not lose a file that appeared meanwhile', async () => {
+    let calls = 0;
+
+    await files.edit(path, options, async (text) => {
+      calls += 1;
+      if (calls === 1) await writeFile(path, 'theirs');
+      return `${text} ours`;
+    });
+
+    expect(await readFile(path, 'utf8')).toBe('theirs ours');
+  });
+
+  test('that never stop are given up on', async () => {
+    await writeFile(path, 'old');
+
+    const edit = files.edit(path, options, async (text) => {
+      await appendFile(path, '.');
+      return `${text} ours`;
+    });
+
+    await expect(edit).rejects.toThrow(/written by another program all the time/);
+    expect(await readdir(directory)).toEqual(['config.json']);
+  });
+
+  test('may leave a file half-written for a moment', async () => {
+    const whole = (text: string): string => {
+      if (!text.endsWith('}')) throw new Error('not whole');
+      return text;
+    };
+    await writeFile(path, '');
+    const reading = files.read(path, options, whole);
+    const editing = files.edit(path, options, async (text) => `${whole(text)} ours`);
+    await writeFile(path, '{');
+    setTimeout(() => void writeFile(path, '{}'), 100);
+
+    expect(await reading).toBe('{}');
+    await editing;
+    expect(await readFile(path, 'utf8')).toBe('{} ours');
+  });
+});
+
+describe('the lock', () => {
+  const edit = () => files.edit(path, options, append('new'));
+
+  test('is there while the file is written, and gone afterwards', async () => {
+    let seen: string[] = [];
+
+    await files.edit(path, options, async () => {
+      seen = await readdir(directory);
+      return 'new';
+    });
+
+    expect(seen).toEqual(['config.json.lock']);
+    expect(await readdir(directory)).toEqual(['config.json']);
+  });
+
+  test('of another program is waited for', async () => {
+    await writeFile(`${path}.lock`, `${process.ppid} 1\n`);
+    setTimeout(() => void rm(`${path}.lock`), 300);
+
+    await edit();
+
+    expect(await readFile(path, 'utf8')).toBe('new');
+  });
+
+  test.each([
+    ['a living process', `${process.ppid} 1\n`],
+    ['a program that does not say who it is', ''],
+  ])('of %s is respected, but not for ever', async (_what, text) => {
+    await writeFile(`${path}.lock`, text);
+
+    await expect(edit()).rejects.toMatchObject({ kind: 'conflict', hint: expect.stringContaining('.lock') });
+    expect(await readdir(directory)).toEqual(['config.json.lock']);
+  });
+
+  test('of a dead process is taken over', async () => {
+    const process = spawn('true');
+    await once(process, 'exit');
+    await writeFile(`${path}.lock`, `${process.pid} 1\n`);
+
+    await edit();
+
+    expect(await readdir(directory)).toEqual(['config.json']);
+  });
+
+  test('of an earlier process with our number is taken over', async () => {
+    await writeFile(`${path}.lock`, `${process.pid} 1\n`);
+
+    await edit();
+
+    expect(await readdir(directory)).toEqual(['config.json']);
+  });
+
+  test('that is old is taken over', async () => {
+    await writeFile(`${path}.lock`, '');
+    await utimes(`${path}.lock`, longAgo, longAgo);
+
+    await edit();
+
+    expect(await readdir(directory)).toEqual(['config.json']);
+  });
+});
+
+/** Root may do everything; so this is somebody else for a while. */
+async function asAnybody(work: () => Promise<void>): Promise<void> {
+  if (!isRoot) return work();
+  process.seteuid?.(65534);
+  try {
+    await work();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
