@@ -58,8 +58,12 @@ export async function bundle(entryPoints: Record<string, string>, outdir: string
     splitting: true,
     format: 'esm',
     platform: 'node',
+    // Some packages have no `exports`, and a main file that no bundler can follow.
+    mainFields: ['module', 'main'],
     target: 'node24',
     minifySyntax: true,
+    // Both come with files of their own, a native library and a WebAssembly module, that they find beside themselves.
+    external: ['@napi-rs/keyring', '@1password/sdk'],
     sourcemap: 'linked',
     chunkNames: 'chunks/[name]-[hash]',
     plugins: [builtinsByNeed, clientWithoutSchemas],
@@ -118,7 +122,7 @@ const clientWithoutSchemas: Plugin = {
             method,
             path,
             progress,
-            success: { body: success.body === 'text' ? 'text' : success.body && {} },
+            success: { body: shapeOf(success.body) },
           },
         ],
       );
@@ -126,5 +130,11 @@ const clientWithoutSchemas: Plugin = {
     });
   },
 };
+
+/** All that the client looks at: whether an answer is text, JSON, events or nothing. */
+function shapeOf(body: Operation['success']['body']): unknown {
+  if (body === undefined || body === 'text') return body;
+  return 'events' in body ? { events: {} } : {};
+}
 
 if (import.meta.main) await buildCli();

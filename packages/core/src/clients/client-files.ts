@@ -129,18 +129,19 @@ export class ClientFiles {
     wanted: readonly Entry[],
   ): Promise<Plan> {
     const { id } = application;
-    let plan = planChanges(application, wanted, await this.#entries(application, path), record.of(id));
+    const own = record.of(id);
+    let plan = planChanges(application, wanted, await this.#entries(application, path), own);
     if (plan.changes.size > 0) {
       await this.#files.edit(path, limits[application.format], async (text) => {
         const source = { path, text };
-        plan = planChanges(application, wanted, readEntries(source, application), record.of(id));
+        plan = planChanges(application, wanted, readEntries(source, application), own);
         if (plan.changes.size === 0) return undefined;
         const changed = changeEntries(source, application, plan.changes);
         // Before the file is written: after a crash, what was written is known to be ours.
         await record.save(id, plan.before);
         return changed;
       });
-      this.#options.log.info({ client: id, entries: plan.changes.size }, 'client configuration written');
+      this.#options.log.info({ client: id }, 'client configuration brought up to date');
     }
     await record.save(id, plan.after);
     return plan;
@@ -163,12 +164,14 @@ export class ClientFiles {
 
   #setProblem(client: ClientName, problem: string | undefined): void {
     if (this.#problems.get(client) === problem) return;
-    if (problem === undefined) this.#problems.delete(client);
-    else this.#problems.set(client, problem);
-    this.#options.log.warn(
-      { client, problem },
-      problem === undefined ? 'client configuration is fine again' : 'client configuration is not up to date',
-    );
+    const { log } = this.#options;
+    if (problem === undefined) {
+      this.#problems.delete(client);
+      log.info({ client }, 'client configuration is fine again');
+    } else {
+      this.#problems.set(client, problem);
+      log.warn({ client, problem }, 'client configuration is not up to date');
+    }
     this.#options.onProblem?.(client, problem);
   }
 

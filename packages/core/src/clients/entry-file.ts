@@ -11,7 +11,7 @@ import { openYaml } from './yaml-file.ts';
 export type Changes = ReadonlyMap<string, EntryValue | undefined>;
 
 /** A configuration file that was read and understood. */
-export interface EntryFile {
+interface EntryFile {
   /** Everybody's entries, by name. */
   entries: ReadonlyMap<string, unknown>;
   /** The text with the changes. Whatever they do not concern keeps every byte. */

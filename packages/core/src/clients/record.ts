@@ -38,7 +38,9 @@ export class EntryRecord {
       return new EntryRecord(path, text === undefined ? new Map() : parse(text));
     } catch (error) {
       const setAside = `${path}.set-aside`;
-      await rename(path, setAside);
+      await rename(path, setAside).catch((cause: unknown) => {
+        throw unavailable(`${path} cannot be read, nor set aside`, { cause });
+      });
       report(messageOf(error), setAside);
       return new EntryRecord(path, new Map());
     }

@@ -2,7 +2,7 @@ import type { ParsedNode, YAMLMap, YAMLSeq } from 'yaml';
 import { isCollection, isPair, isScalar } from 'yaml';
 import type { Span } from './comma-list.ts';
 
-export type Mapping = YAMLMap.Parsed;
+type Mapping = YAMLMap.Parsed;
 export type Collection = Mapping | YAMLSeq.Parsed;
 export type Pair = Mapping['items'][number];
 

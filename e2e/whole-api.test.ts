@@ -1,0 +1,182 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Client } from '@toolhive/contract/client';
+import { operations } from '@toolhive/contract/operations';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { apiClient } from './testing/api.ts';
+import { connectTo } from './testing/mcp.ts';
+import { makeUser, processesWith, serve, testServer, until } from './testing/thv.ts';
+import type { User } from './testing/thv.ts';
+
+// Every operation, through the typed client, against a hive in a process of its own with sandboxed servers. The
+// tests go on where the one before has stopped, as a person at work does.
+
+const secret = 'canary-0815';
+const password = 'correct horse battery staple';
+const named = (name: string) => ({ params: { name } });
+const follow = { onProgress: () => {} };
+
+let user: User;
+let hive: Awaited<ReturnType<typeof serve>>;
+let client: Client;
+const called = new Set<string>();
+const ownFile = (): string => join(user.home, '.cursor/mcp.json');
+
+beforeAll(async () => {
+  user = await makeUser();
+  await mkdir(join(user.home, '.cursor'));
+  await writeFile(ownFile(), '{\n  "mcpServers": {} // nothing yet\n}\n');
+  hive = await serve(user);
+  client = apiClient(hive, (operation) => called.add(operation));
+});
+afterAll(async () => {
+  await hive?.[Symbol.asyncDispose]();
+  await user?.[Symbol.asyncDispose]();
+});
+
+test('a secret reaches a sandboxed server, and nothing else', async () => {
+  await client.setupSecrets({ body: { provider_type: 'encrypted', password } });
+  await client.createSecret({ body: { key: 'token', value: 'first' } });
+  await client.updateSecret({ params: { key: 'token' }, body: { value: secret } });
+  await client.createSecret({ body: { key: 'other', value: 'x' } });
+  await client.deleteSecret({ params: { key: 'other' } });
+  const progress: string[] = [];
+
+  const { port } = await client.createWorkload(
+    {
+      body: {
+        name: 'echo',
+        image: testServer,
+        cmd_arguments: ['echo'],
+        secrets: [{ name: 'token', target: 'TOKEN' }],
+      },
+    },
+    { onProgress: (message) => progress.push(message) },
+  );
+
+  await using mcp = await connectTo(`http://127.0.0.1:${port}/mcp`);
+  const { text } = await mcp.call('environment');
+  expect(JSON.parse(text)).toMatchObject({ TOKEN: secret });
+  const told = JSON.stringify([
+    await client.listSecrets({}),
+    await client.getSecretsProvider({}),
+    await client.getWorkload(named('echo')),
+    await client.exportWorkload(named('echo')),
+    await client.getWorkloadLogs({ ...named('echo'), query: {} }),
+    await client.getProxyLogs({ ...named('echo'), query: {} }),
+    progress,
+    hive.output(),
+    (await processesWith(user.home)).map(({ command }) => command),
+  ]);
+  expect(told).toContain('token');
+  expect(told).not.toContain(secret);
+  expect(told).not.toContain(password);
+});
+
+test('a client application sees what its groups have', async () => {
+  await client.createGroup({ body: { name: 'team' } });
+  await client.createClient({ body: { name: 'cursor', groups: ['default', 'team'] } });
+  await client.registerClients({ body: { names: ['goose'], groups: ['team'] } });
+  const { port } = await client.createWorkload(
+    { body: { name: 'second', image: testServer, cmd_arguments: ['echo'], group: 'team' } },
+    follow,
+  );
+
+  await until(async () =>
+    (await readFile(ownFile(), 'utf8')).includes(`http://localhost:${port}/sse#second`),
+  );
+  expect(await client.listClients({})).toMatchObject([
+    { name: 'cursor', groups: ['default', 'team'] },
+    { name: 'goose', groups: ['team'] },
+  ]);
+  expect(await client.getGroup(named('team'))).toMatchObject({ registered_clients: ['cursor', 'goose'] });
+  expect((await client.discoverClients({})).clients).toContainEqual({
+    client_type: 'cursor',
+    installed: true,
+    registered: true,
+  });
+
+  await client.deleteClientFromGroup({ params: { name: 'cursor', group: 'team' } });
+  await client.unregisterClients({ body: { names: ['goose'] } });
+  expect(await readFile(ownFile(), 'utf8')).toMatch(/#echo(?!.*#second)/s);
+  await client.deleteClient({ params: { name: 'cursor' } });
+  expect(await readFile(ownFile(), 'utf8')).toBe('{\n  "mcpServers": {} // nothing yet\n}\n');
+  expect(await client.listClients({})).toEqual([]);
+});
+
+test('a workload is changed, stopped, started and moved while somebody watches', async () => {
+  const stop = new AbortController();
+  const events = await client.watchEvents({ headers: {} }, { signal: stop.signal });
+  const seen: string[] = [];
+  const watching = (async () => {
+    for await (const { event } of events) {
+      if ('name' in event && event.name === 'second' && 'status' in event) seen.push(event.status);
+      if (event.type === 'group.removed') return;
+    }
+  })();
+
+  const before = await client.exportWorkload(named('second'));
+  await client.editWorkload(
+    { ...named('second'), body: { ...before, env_vars: { COLOUR: 'blue' } } },
+    follow,
+  );
+  await using mcp = await connectTo(`http://127.0.0.1:${before.port}/mcp`);
+  expect(JSON.parse((await mcp.call('environment')).text)).toMatchObject({ COLOUR: 'blue' });
+  await client.stopWorkload(named('second'), follow);
+  expect(await client.getWorkloadStatus(named('second'))).toEqual({ status: 'stopped' });
+  await client.restartWorkload(named('second'), follow);
+  await client.deleteGroup({ ...named('team'), query: {} });
+  await watching;
+  stop.abort();
+
+  expect(seen).toEqual(['starting', 'running', 'stopping', 'stopped', 'starting', 'running', 'running']);
+  expect((await client.listWorkloads({ query: { group: 'default' } })).workloads).toHaveLength(2);
+  expect(await client.listGroups({})).toEqual({ groups: [{ name: 'default', registered_clients: [] }] });
+});
+
+test('the registry is read and pointed to a file', async () => {
+  const file = join(user.home, 'registry.json');
+  await writeFile(
+    file,
+    JSON.stringify({ version: '1.0.0', last_updated: '2026-01-01T00:00:00Z', servers: {} }),
+  );
+
+  const { registries } = await client.listRegistries({});
+  const { server } = await client.getRegistryServer({ params: { name: 'default', serverName: 'fetch' } });
+  await client.updateRegistry({ ...named('default'), body: { local_path: file } });
+
+  expect(registries).toMatchObject([{ name: 'default', type: 'default' }]);
+  expect(server).toMatchObject({ name: 'fetch' });
+  expect(await client.getRegistry(named('default'))).toMatchObject({ type: 'file', source: file });
+  expect(await client.listRegistryServers(named('default'))).toMatchObject({ servers: [] });
+  await expect(client.addRegistry({})).rejects.toMatchObject({ kind: 'not-implemented' });
+  await expect(client.deleteRegistry(named('default'))).rejects.toMatchObject({ kind: 'invalid' });
+});
+
+test('everything is ended at once, and removed', async () => {
+  await client.stopWorkloads({ body: { names: ['echo', 'second'] } }, follow);
+  await client.restartWorkloads({ body: { group: 'default' } }, follow);
+  await client.deleteWorkload(named('echo'), follow);
+  await client.deleteWorkloads({ body: { group: 'default' } }, follow);
+
+  expect(await client.listWorkloads({ query: { all: 'true' } })).toEqual({ workloads: [] });
+});
+
+test('the hive tells about itself, and ends over its own socket only', async () => {
+  const own = apiClient({ socketPath: join(user.home, '.local/state/toolhive/hive.sock') }, (id) =>
+    called.add(id),
+  );
+
+  await client.getHealth({});
+  const { version } = await client.getVersion({});
+  const { chosen } = await client.getRuntime({});
+  await expect(client.stopHive({})).rejects.toMatchObject({ kind: 'not-found' });
+  const { pid } = await own.getHive({});
+  await own.stopHive({});
+  await until(() => hive.child.exitCode !== null);
+
+  expect(version).toMatch(/^v\d/);
+  expect(chosen).toBe('process');
+  expect(pid).toBe(hive.child.pid);
+  expect([...called].toSorted()).toEqual(Object.keys(operations).toSorted());
+});
