@@ -1,7 +1,8 @@
 import { createServer } from 'node:http';
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Hono } from 'hono';
+import type { ThvError } from '@toolhive/contract/failure';
 import { SignJWT, exportJWK, generateKeyPair } from 'jose';
 import type { CryptoKey, JWTPayload } from 'jose';
 import { pino } from 'pino';
@@ -56,9 +57,13 @@ describe('an OpenID provider', () => {
       ['signed with the public key as a secret', provider.signWithPublicKey(good)],
       ['three words', Promise.resolve('a.b.c')],
     ];
-    for (const [what, presented] of bad) {
-      await expect(access(`Bearer ${await presented}`), what).rejects.toMatchObject({ kind: 'unauthorized' });
-    }
+    const outcomes = await Promise.all(
+      bad.map(async ([what, presented]) => {
+        const kind = await access(`Bearer ${await presented}`).catch((error: ThvError) => error.kind);
+        return `${what}: ${kind ?? 'accepted'}`;
+      }),
+    );
+    expect(outcomes).toEqual(bad.map(([what]) => `${what}: unauthorized`));
   });
 
   test('looks up tokens that say nothing by themselves', async () => {
@@ -67,7 +72,7 @@ describe('an OpenID provider', () => {
 
     await expect(access('Bearer opaque-good')).resolves.toBeUndefined();
     for (const kind of ['revoked', 'expired', 'other']) {
-      await expect(access(`Bearer opaque-${kind}`), kind).rejects.toMatchObject({ kind: 'unauthorized' });
+      await expect(access(`Bearer opaque-${kind}`)).rejects.toMatchObject({ kind: 'unauthorized' });
     }
   });
 
@@ -121,12 +126,14 @@ async function openProvider() {
   const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256' };
   const state = { isDown: false };
   const server = createServer((request, response) => {
-    void body(request).then((text) => {
-      const answer = state.isDown ? undefined : answerTo(request.url ?? '', new URLSearchParams(text));
-      response.writeHead(answer === undefined ? 503 : 200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(answer ?? {}));
-    });
+    void respond(request, response);
   });
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const form = new URLSearchParams(await body(request));
+    const answer = state.isDown ? undefined : answerTo(request.url ?? '', form);
+    response.writeHead(answer === undefined ? 503 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer ?? {}));
+  };
   const issuer = `http://127.0.0.1:${await listen(server)}`;
   const answerTo = (path: string, form: URLSearchParams): object | undefined => {
     if (path === '/.well-known/openid-configuration') {

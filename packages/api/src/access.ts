@@ -200,13 +200,13 @@ class Provider {
 
   async #fetch(
     address: string,
-    { method = 'GET', headers, body }: { method?: string; headers?: unknown; body?: unknown },
+    { method = 'GET', headers, body }: { method?: string; headers?: unknown; body?: unknown }, // of two libraries
   ): Promise<Response> {
     const answer = await guardedFetch(address, {
       method: method === 'POST' ? 'POST' : 'GET',
       headers: Object.fromEntries(new Headers(headers as Record<string, string> | undefined)),
       allowPrivate: this.#named.has(new URL(address).host),
-      ...(body === undefined || body === null ? {} : { body: String(body) }),
+      ...(body instanceof URLSearchParams ? { body: body.toString() } : {}),
     });
     const type = String(answer.headers['content-type'] ?? '');
     return new Response(answer.text, { status: answer.status, headers: { 'content-type': type } });

@@ -59,7 +59,7 @@ export class Events implements Disposable {
   }
 
   emit(event: EventToSend): void {
-    const timed = { ...event, at: new Date().toISOString() } as HiveEvent;
+    const timed: HiveEvent = { ...event, at: new Date().toISOString() };
     const { lastInsertRowid } = this.#insert.run(JSON.stringify(timed));
     this.#last = Number(lastInsertRowid);
     if (this.#last - this.#first >= remembered + slack) {

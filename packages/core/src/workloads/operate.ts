@@ -44,7 +44,7 @@ export async function operateOnMany(
   );
   return {
     async follow(report, signal) {
-      await Promise.all(begun.map((accepted) => accepted?.follow(report, signal)));
+      await Promise.all(begun.map(async (accepted) => accepted?.follow(report, signal)));
     },
   };
 }
