@@ -144,7 +144,9 @@ function mountRegistry(mount: Mount, { registry }: Core): void {
     });
   });
   mount(operations.getRegistry, async ({ params }) => the(registry, params.name).details());
-  mount(operations.updateRegistry, ({ params, body }) => the(registry, params.name).update(body));
+  mount(operations.updateRegistry, ({ params, body }, { signal }) =>
+    the(registry, params.name).update(body, signal),
+  );
   mount(operations.deleteRegistry, async ({ params }) => {
     the(registry, params.name);
     throw invalid(`the registry ${defaultRegistry} cannot be removed`);

@@ -123,6 +123,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
         home: homeOf(env),
         platform: process.platform,
         record: paths.clientEntries,
+        onProblem: (client) => events.emit({ type: 'client.changed', name: client }),
         log,
       }),
       groups,

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { Environment, GroupName, PortOrAny, VariableName, WorkloadName } from './names.ts';
+import { Environment, GroupName, PortOrAny, WorkloadName } from './names.ts';
 import { PermissionProfile } from './permission-profile.ts';
 import { RegistryHeader } from './registry.ts';
 
@@ -24,7 +24,12 @@ export type WorkloadStatus = z.infer<typeof WorkloadStatus>;
 const SecretReference = z
   .object({
     name: z.string().min(1).max(256).meta({ description: 'The name of a stored secret.' }),
-    target: VariableName.meta({ description: 'The environment variable that receives it.' }),
+    target: z
+      .string()
+      .max(256)
+      // Shells drop every other name, and a shell may have to hand it over.
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not a name for an environment variable that holds a secret')
+      .meta({ description: 'The environment variable that receives it.' }),
   })
   .meta({
     id: 'SecretReference',

@@ -46,6 +46,14 @@ describe('the settings file', () => {
     expect(settings.current).toEqual({ local_registry_path: '/a.json' });
   });
 
+  test('has nothing to take out of an empty file', async () => {
+    const settings = await SettingsFile.open(path, never);
+
+    await settings.change([['registry_url'], undefined], [['clients', 'registered_clients'], undefined]);
+
+    expect(settings.current).toEqual({});
+  });
+
   test('sees what a person changed meanwhile', async () => {
     const settings = await SettingsFile.open(path, never);
     await writeFile(path, 'allow_private_registry_ip: true\n');

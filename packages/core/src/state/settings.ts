@@ -63,8 +63,8 @@ export class SettingsFile {
       throw conflict(`${this.#path} cannot be read: ${messageOf(cause)}`, { hint: 'mend it first', cause });
     });
     for (const [path, value] of changes) {
-      if (value === undefined) document.deleteIn(path);
-      else document.setIn(path, value);
+      if (value !== undefined) document.setIn(path, value);
+      else if (document.hasIn(path)) document.deleteIn(path);
     }
     const settings = Settings.parse(document.toJS() ?? {});
     await writeWhole(this.#path, document.toString());
