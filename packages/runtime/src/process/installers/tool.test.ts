@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { installerEnvironment } from './tool.ts';
+import { installerEnvironment, runTool } from './tool.ts';
 
 test('installers see where registries are and no other secret of the host', () => {
   const environment = installerEnvironment({
@@ -30,4 +30,19 @@ test('installers see where registries are and no other secret of the host', () =
     'no_proxy',
     'npm_config_registry',
   ]);
+});
+
+test('a tool that is given up never goes on, however early that is', async () => {
+  const call = { name: 'sleep', args: ['600'], cwd: '/', missing: 'it is part of every system' };
+
+  for (let moment = 0; moment < 30; moment++) {
+    const giveUp = new AbortController();
+    const running = runTool(call, { env: process.env, signal: giveUp.signal } as Parameters<
+      typeof runTool
+    >[1]);
+    for (let turn = 0; turn < moment; turn++) await new Promise(setImmediate);
+    giveUp.abort();
+
+    await expect(running).rejects.toMatchObject({ kind: 'cancelled' });
+  }
 });

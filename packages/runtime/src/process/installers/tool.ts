@@ -57,6 +57,7 @@ function run([program = '', ...args]: string[], call: ToolCall, env: NodeJS.Proc
     });
     const kill = () => killGroup(child.pid);
     signal.addEventListener('abort', kill);
+    if (signal.aborted) kill(); // while the program was looked for
     const stdout = new Capture();
     const stderr = new Capture(call.onLine);
     child.stdout.on('data', (chunk: Buffer) => stdout.add(chunk));
