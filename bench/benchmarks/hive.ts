@@ -26,9 +26,14 @@ export async function growTo({ ready }: Hive, count: number, signal: AbortSignal
   const addOthers = async (): Promise<void> => {
     while (next < count) {
       signal.throwIfAborted();
-      const name = `bench-${String(next++).padStart(4, '0')}`;
+      const name = workloadName(next++);
       await askAndFollow({ socketPath, method: 'POST', path: workloadsPath, body: { name, image } });
     }
   };
   await Promise.all(Array.from({ length: atOnce }, addOthers));
+}
+
+/** The name of the workload that was added as the so-manieth, counted from 0. */
+export function workloadName(index: number): string {
+  return `bench-${String(index).padStart(4, '0')}`;
 }

@@ -3,28 +3,51 @@ import { ask, workloadsPath } from '../ask.ts';
 import type { Figure } from '../measurement.ts';
 import { quantile } from '../statistics.ts';
 import type { BenchmarkContext } from './benchmarks.ts';
-import { growTo, startHive } from './hive.ts';
+import { growTo, startHive, workloadName } from './hive.ts';
+import type { Hive } from './hive.ts';
 
 const workloads = 1_000;
 const warmUp = 100;
 const requests = 400;
 
-/** How long the list of very many workloads takes, received but not parsed. */
+/** How long the list of very many workloads takes, and one of them, received but not parsed. */
 export async function list({ signal }: BenchmarkContext): Promise<Figure[]> {
   await using hive = await startHive('memory');
   await growTo(hive, workloads, signal);
+  const budget = 20;
+  const all = await latencies(hive, () => workloadsPath, signal);
+  const single = await latencies(hive, (request) => `${workloadsPath}/${nameOf(request)}`, signal);
+  return [
+    ...figuresOf(`GET /workloads with ${workloads} workloads`, all, budget),
+    ...figuresOf(`GET /workloads/{name} with ${workloads} workloads`, single),
+  ];
+}
+
+function nameOf(request: number): string {
+  return workloadName((request * 7919) % workloads);
+}
+
+/** In ms, of requests that come one after the other. */
+async function latencies(
+  { ready: { socketPath } }: Hive,
+  pathOf: (request: number) => string,
+  signal: AbortSignal,
+): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const latenciesMs: number[] = [];
   for (let request = 0; request < warmUp + requests; request++) {
     signal.throwIfAborted();
     const startedMs = performance.now();
-    await ask({ socketPath: hive.ready.socketPath, method: 'GET', path: workloadsPath, agent });
+    await ask({ socketPath, method: 'GET', path: pathOf(request), agent });
     if (request >= warmUp) latenciesMs.push(performance.now() - startedMs);
   }
   agent.destroy();
-  const what = `GET /workloads with ${workloads} workloads`;
+  return latenciesMs;
+}
+
+function figuresOf(what: string, latenciesMs: number[], budget?: number): Figure[] {
   return [
     { what: `${what}, p50`, unit: 'ms', ours: quantile(latenciesMs, 0.5), comparison: 'itself' },
-    { what: `${what}, p99`, unit: 'ms', ours: quantile(latenciesMs, 0.99), comparison: 'itself', budget: 20 },
+    { what: `${what}, p99`, unit: 'ms', ours: quantile(latenciesMs, 0.99), comparison: 'itself', budget },
   ];
 }
