@@ -88,16 +88,32 @@ export class ClientFiles {
 
   async #reconcileAll(): Promise<void> {
     const wanted = this.#wanted;
-    this.#record ??= await EntryRecord.open(this.#options.record, (why, setAside) => {
-      this.#options.log.warn({ why, setAside }, 'the record of client entries could not be read');
-    });
-    const record = this.#record;
+    const record = (this.#record ??= await this.#begin());
     await Promise.all(
       clientApplications.map(async (application) => {
         const problem = await this.#reconcile(record, application, wanted.get(application.id) ?? []);
         this.#setProblem(application.id, problem);
       }),
     );
+  }
+
+  /** Cleans up after an earlier hive that was killed, and learns what it wrote. */
+  async #begin(): Promise<EntryRecord> {
+    const { record, log } = this.#options;
+    await Promise.all(clientApplications.map((application) => this.#sweep(application)));
+    return EntryRecord.open(record, (why, setAside) => {
+      log.warn({ why, setAside }, 'the record of client entries could not be read');
+    });
+  }
+
+  async #sweep({ id, config }: ClientApplication): Promise<void> {
+    const path = this.#path(config);
+    try {
+      if (await isDirectory(dirname(path))) await this.#files.sweep(path);
+    } catch (error) {
+      // What cannot be looked at, or is in use, has time until it is edited.
+      this.#options.log.debug({ client: id, why: messageOf(error) }, 'client configuration not swept');
+    }
   }
 
   /** Returns what went wrong. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pino from 'pino';
@@ -95,6 +95,7 @@ test(
 
       await reconcile(killed, after);
       expect(await readFile(fileOf(killed), 'utf8')).toBe(wanted);
+      expect(await readdir(dirname(fileOf(killed)))).toEqual(['mcp.json']);
       expect(await readFile(recordOf(killed), 'utf8')).toBe(await readFile(recordOf(end), 'utf8'));
       await reconcile(emptied, []);
       expect(await readFile(fileOf(emptied), 'utf8')).toBe(text);

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { conflict } from '@toolhive/contract/failure';
+import { filesIn, readIfThere } from '../state/files.ts';
 
 const waitMs = 1000;
 const retryMs = 100;
@@ -23,14 +25,29 @@ export async function takeLock(path: string): Promise<AsyncDisposable> {
   return { [Symbol.asyncDispose]: () => rm(lock, { force: true }) };
 }
 
+/** Removes the locks on a file that programs of ours left when they were killed. Those of other programs stay. */
+export async function sweepLocks(path: string): Promise<void> {
+  const lock = `${path}.lock`;
+  if (holderIn((await readIfThere(lock)) ?? '')?.isAlive === false) await breakStale(lock);
+  const beside = `${basename(lock)}.`;
+  for (const file of await filesIn(dirname(path))) {
+    if (!file.startsWith(beside) || holderIn(file.slice(beside.length))?.isAlive !== false) continue;
+    await rm(join(dirname(path), file), { force: true });
+  }
+}
+
 /** A process has the same number as one before it now and then, but not the same time of birth. */
-const holder = (): string => `${process.pid} ${Math.round(performance.timeOrigin)}\n`;
+const born = Math.round(performance.timeOrigin);
+const holder = `${process.pid} ${born}\n`;
+
+/** A name that nobody else uses; like a lock, it says whose it is, and it does so before there is anything in the file. */
+const nameBeside = (lock: string): string => `${lock}.${process.pid}-${born}-${randomUUID()}`;
 
 /** The lock says whose it is from its first moment on, or a crash right then would leave one that nobody dares to take. */
 async function create(lock: string): Promise<boolean> {
-  const whole = `${lock}.${randomUUID()}`;
+  const whole = nameBeside(lock);
   try {
-    await writeFile(whole, holder(), { flag: 'wx', mode: 0o600 });
+    await writeFile(whole, holder, { flag: 'wx', mode: 0o600 });
     await link(whole, lock);
     return true;
   } catch (error) {
@@ -45,7 +62,7 @@ async function create(lock: string): Promise<boolean> {
 
 async function createWithoutLink(lock: string): Promise<boolean> {
   try {
-    await writeFile(lock, holder(), { flag: 'wx', mode: 0o600 });
+    await writeFile(lock, holder, { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -57,10 +74,10 @@ async function createWithoutLink(lock: string): Promise<boolean> {
 async function breakStale(lock: string): Promise<boolean> {
   try {
     const { ino, mtimeMs } = await stat(lock);
-    const isHeld = Date.now() - mtimeMs < staleAfterMs && isAlive(await readFile(lock, 'utf8'));
+    const isHeld = isFresh(mtimeMs) && (holderIn(await readFile(lock, 'utf8'))?.isAlive ?? true);
     if (isHeld) return false;
     // Two programs may get here at once: only the file that was looked at may go.
-    const aside = `${lock}.${randomUUID()}`;
+    const aside = nameBeside(lock);
     await rename(lock, aside);
     if ((await stat(aside)).ino !== ino) await link(aside, lock).catch(() => {}); // a third one has it already
     await rm(aside, { force: true });
@@ -71,15 +88,20 @@ async function breakStale(lock: string): Promise<boolean> {
   }
 }
 
-/** Whether the process that wrote a lock is there. Locks of other programs do not say; they count by their age. */
-function isAlive(text: string): boolean {
-  const [, pid] = /^(\d{1,10}) \d+\n$/.exec(text) ?? [];
-  if (pid === undefined) return true;
-  if (Number(pid) === process.pid) return text === holder();
+/** Locks of other programs do not say whose they are; they count by their age. */
+function isFresh(mtimeMs: number): boolean {
+  return Date.now() - mtimeMs < staleAfterMs;
+}
+
+/** The process that a lock, or a name beside one, is of; undefined when it is none of ours. */
+function holderIn(text: string): { isAlive: boolean } | undefined {
+  const [, pid, time] = /^(\d{1,10})[ -](\d{1,15})[\n-]/.exec(text) ?? [];
+  if (pid === undefined) return undefined;
+  if (Number(pid) === process.pid) return { isAlive: Number(time) === born };
   try {
     process.kill(Number(pid), 0);
-    return true;
+    return { isAlive: true };
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+    return { isAlive: (error as NodeJS.ErrnoException).code !== 'ESRCH' };
   }
 }

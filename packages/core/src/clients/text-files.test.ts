@@ -308,6 +308,48 @@ describe('the lock', () => {
   });
 });
 
+describe('a sweep', () => {
+  const uuid = '00000000-0000-4000-8000-000000000000';
+
+  test('removes what a program of ours left that was killed', async () => {
+    const dead = spawn('true');
+    await once(dead, 'exit');
+    await writeFile(path, 'text');
+    await writeFile(`${path}.lock`, `${dead.pid} 1\n`);
+    await writeFile(`${path}.lock.${dead.pid}-1-${uuid}`, '');
+    await writeFile(join(directory, '.config.json.toolhive-tmp'), 'te');
+
+    await files.sweep(path);
+
+    expect(await readdir(directory)).toEqual(['config.json']);
+    expect(await readFile(path, 'utf8')).toBe('text');
+  });
+
+  test('leaves alone what is in use, and what is not ours', async () => {
+    await writeFile(path, 'text');
+    await writeFile(`${path}.lock`, '');
+    await utimes(`${path}.lock`, longAgo, longAgo);
+    await writeFile(`${path}.lock.${process.ppid}-1-${uuid}`, '');
+    await writeFile(`${path}.lock.${uuid}`, '');
+    await writeFile(join(directory, '.config.json.tmp'), '');
+    const before = await readdir(directory);
+
+    await files.sweep(path);
+
+    expect(await readdir(directory)).toEqual(before);
+  });
+
+  test('leaves alone what somebody is about to move into place', async () => {
+    await writeFile(`${path}.lock`, `${process.ppid} 1\n`);
+    await writeFile(join(directory, '.config.json.toolhive-tmp'), 'te');
+    const before = await readdir(directory);
+
+    await expect(files.sweep(path)).rejects.toMatchObject({ kind: 'conflict' });
+
+    expect(await readdir(directory)).toEqual(before);
+  });
+});
+
 /** Root may do everything; so this is somebody else for a while. */
 async function asAnybody(work: () => Promise<void>): Promise<void> {
   if (!isRoot) return work();

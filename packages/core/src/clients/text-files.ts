@@ -3,7 +3,7 @@ import { lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { conflict, ThvError, unavailable } from '@toolhive/contract/failure';
-import { takeLock } from './file-lock.ts';
+import { sweepLocks, takeLock } from './file-lock.ts';
 
 /** A file as it was when it was read. */
 interface Snapshot {
@@ -92,6 +92,15 @@ export class TextFiles {
         await using _temporary = await writeBeside(path, target, stats, '');
       });
     });
+  }
+
+  /** Removes what a program of ours that was killed left beside a file. What belongs to others stays. */
+  async sweep(path: string): Promise<void> {
+    await sweepLocks(path);
+    const temporary = temporaryOf((await find(path)).target);
+    if ((await lstat(temporary).catch(() => {})) === undefined) return;
+    await using _lock = await takeLock(path); // or it may be about to be moved into place
+    await rm(temporary, { force: true });
   }
 
   async #inTurn(target: string, work: () => Promise<void>): Promise<void> {
@@ -190,8 +199,7 @@ async function writeBeside(
   text: string,
 ): Promise<AsyncDisposable & { path: string }> {
   if (before !== undefined && (before.mode & 0o222n) === 0n) throw readOnly(path);
-  // Always the same name, as we have the lock: what a crash left behind goes away with the next edit.
-  const temporary = join(dirname(target), `.${basename(target)}.toolhive-tmp`);
+  const temporary = temporaryOf(target);
   const remove = (): Promise<void> => rm(temporary, { force: true });
   await remove();
   try {
@@ -202,6 +210,11 @@ async function writeBeside(
     throw error;
   }
   return { path: temporary, [Symbol.asyncDispose]: remove };
+}
+
+/** Always the same name, as we have the lock: what a crash left behind is found again. */
+function temporaryOf(target: string): string {
+  return join(dirname(target), `.${basename(target)}.toolhive-tmp`);
 }
 
 /** Run as root, for somebody else's home: that person has to be able to use the file. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /**
@@ -19,6 +19,15 @@ export async function writeWhole(path: string, content: string | Uint8Array): Pr
   await syncDirectory(dirname(path));
 }
 
+/** Removes the temporary files of a hive that was killed while it wrote. Nobody may be writing there. */
+export async function removeTemporaries(directory: string): Promise<void> {
+  for (const file of await filesIn(directory)) {
+    if (temporaryName.test(file)) await rm(join(directory, file), { force: true });
+  }
+}
+
+const temporaryName = /^\.[0-9a-f]{12}\.tmp$/;
+
 async function writeSynced(path: string, content: string | Uint8Array): Promise<void> {
   await using file = await open(path, 'wx', 0o600);
   await file.writeFile(content);
@@ -29,6 +38,16 @@ async function writeSynced(path: string, content: string | Uint8Array): Promise<
 async function syncDirectory(path: string): Promise<void> {
   await using directory = await open(path, 'r');
   await directory.sync().catch(() => {});
+}
+
+/** The names of what is in a directory, in order; none when there is no directory. */
+export async function filesIn(directory: string): Promise<string[]> {
+  try {
+    return (await readdir(directory)).toSorted();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
 }
 
 /** The text of a file, or undefined when there is none. */
