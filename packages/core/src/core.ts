@@ -17,6 +17,7 @@ import { Runtimes } from './runtimes.ts';
 import { parseReference } from './secrets/reference.ts';
 import { Secrets } from './secrets/secrets.ts';
 import type { SecretsChange, SecretsOptions } from './secrets/secrets.ts';
+import { removeTemporaries } from './state/files.ts';
 import { Logs } from './state/logs.ts';
 import { takeOwnership } from './state/ownership.ts';
 import { homeOf, statePaths } from './state/paths.ts';
@@ -65,6 +66,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const { hiveId } = opened.use(await takeOwnership(paths));
   await rm(paths.temp, { recursive: true, force: true });
   await mkdir(paths.temp, { recursive: true, mode: 0o700 });
+  const registryCache = join(paths.cache, 'registry');
+  const { config, state, data } = paths;
+  const written = [config, state, data, paths.runConfigs, paths.groups, paths.statuses, registryCache];
+  await Promise.all(written.map(removeTemporaries));
 
   const events = opened.use(await Events.open(paths.events, log));
   const settings = await SettingsFile.open(paths.settings, (why, path) =>
@@ -73,7 +78,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const registry = opened.use(
     await RegistryStore.open({
       settings,
-      cacheDir: join(paths.cache, 'registry'),
+      cacheDir: registryCache,
       log,
       onChange: () => events.emit({ type: 'registry.changed', name: defaultRegistry }),
     }),
@@ -129,12 +134,14 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       groups,
       workloads,
       settings,
+      note: paths.registrations,
       log,
       onChange: (client) => events.emit({ type: 'client.changed', name: client }),
     }),
   );
 
   await clients.migrate();
+  await clients.resume();
   const parts = { events, registry, secrets, secretsOf, groups, clients, logs, runtimes, workloads };
   const core: Core = {
     version,

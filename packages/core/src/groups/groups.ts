@@ -1,10 +1,10 @@
-import { readdir, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { conflict, invalid, messageOf, notFound } from '@toolhive/contract/failure';
 import { GroupName, defaultGroup } from '@toolhive/contract/names';
 import type { Logger } from 'pino';
 import * as z from 'zod';
-import { readIfThere, writeWhole } from '../state/files.ts';
+import { filesIn, readIfThere, writeWhole } from '../state/files.ts';
 
 /** What is on disk of a group. Other keys belong to other versions and pass through untouched. */
 const StoredGroup = z.looseObject({
@@ -17,6 +17,9 @@ type StoredGroup = z.infer<typeof StoredGroup>;
 
 /** What becomes of the workloads of a group that is removed. */
 export type Removal = NonNullable<StoredGroup['removing']>;
+
+/** What is done to the applications of a group. */
+type ListChange = 'add' | 'remove';
 
 /** The groups: on disk a file each, all of them in memory. Who changes one sees the change at once. */
 export class Groups {
@@ -76,21 +79,18 @@ export class Groups {
     });
   }
 
-  /** Puts client applications into groups, or takes them out; those that are so already stay as they are. */
-  changeClients(
-    names: readonly string[],
-    change: { add: readonly string[] } | { remove: readonly string[] },
-  ): Promise<void> {
+  /**
+   * Puts client applications into groups, or takes them out; those that are so already stay as they are. A group that
+   * is gone cannot be put into, and has nothing left to take out.
+   */
+  changeClients(names: readonly string[], kind: ListChange, clients: readonly string[]): Promise<void> {
     return this.#inTurn(async () => {
-      for (const name of names) this.require(name);
+      if (kind === 'add') for (const name of names) this.require(name);
       for (const name of names) {
         const group = this.#groups.get(name);
         if (group === undefined) continue;
         const before = group.registered_clients ?? [];
-        const after =
-          'add' in change
-            ? [...new Set([...before, ...change.add])]
-            : before.filter((client) => !change.remove.includes(client));
+        const after = changedList(before, kind, clients);
         if (after.length !== before.length) await this.#save({ ...group, registered_clients: after });
       }
     });
@@ -115,7 +115,7 @@ export class Groups {
   }
 
   async #load(): Promise<void> {
-    for (const file of await filesOf(this.#directory)) {
+    for (const file of await filesIn(this.#directory)) {
       if (!file.endsWith('.json')) continue;
       const path = join(this.#directory, file);
       try {
@@ -155,11 +155,13 @@ export class Groups {
   }
 }
 
-async function filesOf(directory: string): Promise<string[]> {
-  try {
-    return (await readdir(directory)).toSorted();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
+/** The applications of a list after a change. */
+export function changedList(
+  before: readonly string[],
+  kind: ListChange,
+  clients: readonly string[],
+): string[] {
+  return kind === 'add'
+    ? [...new Set([...before, ...clients])]
+    : before.filter((client) => !clients.includes(client));
 }

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { messageOf } from '@toolhive/contract/failure';
 import { clientApplications } from '@toolhive/contract/client-application';
 import type { ClientName, ClientStatus, RegisteredClient } from '@toolhive/contract/client-application';
@@ -5,16 +6,30 @@ import { defaultGroup } from '@toolhive/contract/names';
 import type { Logger } from 'pino';
 import type { ClientFiles } from '../clients/client-files.ts';
 import type { Entry } from '../clients/entry.ts';
+import * as z from 'zod';
+import { readIfThere, writeWhole } from '../state/files.ts';
 import type { SettingsFile } from '../state/settings.ts';
 import { entryOf } from '../workloads/describe.ts';
 import type { Workloads } from '../workloads/workloads.ts';
+import { changedList } from './groups.ts';
 import type { Groups } from './groups.ts';
+
+/** Applications that come into groups or leave them, each group a file; or, `everywhere`, the list in the settings. */
+const Change = z.object({
+  kind: z.enum(['add', 'remove']),
+  clients: z.array(z.string()),
+  groups: z.array(z.string()),
+  everywhere: z.boolean(),
+});
+type Change = z.infer<typeof Change>;
 
 export interface RegistrationsOptions {
   files: ClientFiles;
   groups: Groups;
   workloads: Workloads;
   settings: SettingsFile;
+  /** The file that says what is being changed, while more than one other has to be. */
+  note: string;
   log: Logger;
   onChange: (client: ClientName) => void;
 }
@@ -25,6 +40,7 @@ export interface RegistrationsOptions {
  */
 export class Registrations implements AsyncDisposable {
   readonly #options: RegistrationsOptions;
+  #turn: Promise<unknown> = Promise.resolve();
   #isWanted = false;
   #isOver = false;
 
@@ -58,17 +74,30 @@ export class Registrations implements AsyncDisposable {
   async register(clients: readonly ClientName[], groups: readonly string[]): Promise<void> {
     for (const group of groups) this.#options.groups.require(group);
     for (const client of clients) await this.#options.files.check(client);
-    if (groups.length > 0) await this.#options.groups.changeClients(groups, { add: clients });
-    else await this.#changeEverywhere([...new Set([...this.#everywhere, ...clients])]);
+    await this.#change(() => ({
+      kind: 'add',
+      clients: [...clients],
+      groups: [...groups],
+      everywhere: groups.length === 0,
+    }));
     await this.#written(clients);
   }
 
   /** Takes applications out of groups, or out of all of them, and their entries out of their files. */
   async unregister(clients: readonly ClientName[], groups: readonly string[]): Promise<void> {
-    const all = this.#options.groups.all().map(({ name }) => name);
-    await this.#options.groups.changeClients(groups.length > 0 ? groups : all, { remove: clients });
-    const rest = this.#everywhere.filter((client) => !clients.includes(client as ClientName));
-    if (groups.length === 0 && rest.length !== this.#everywhere.length) await this.#changeEverywhere(rest);
+    for (const group of groups) this.#options.groups.require(group);
+    await this.#change(() => {
+      if (groups.length > 0)
+        return { kind: 'remove', clients: [...clients], groups: [...groups], everywhere: false };
+      const isMeant = (client: string): boolean => clients.some((name) => name === client);
+      const own = this.#options.groups.all().filter((group) => group.clients.some(isMeant));
+      return {
+        kind: 'remove',
+        clients: [...clients],
+        groups: own.map(({ name }) => name),
+        everywhere: this.#everywhere.some(isMeant),
+      };
+    });
     await this.#written(clients);
   }
 
@@ -91,11 +120,26 @@ export class Registrations implements AsyncDisposable {
     });
   }
 
+  /** Goes on with a change that an earlier hive began. */
+  async resume(): Promise<void> {
+    const { note, groups, log } = this.#options;
+    const text = await readIfThere(note);
+    if (text === undefined) return;
+    try {
+      const change = Change.parse(JSON.parse(text));
+      const there = new Set(groups.all().map(({ name }) => name));
+      await this.#make({ ...change, groups: change.groups.filter((name) => there.has(name)) });
+    } catch (error) {
+      log.error({ path: note, why: messageOf(error) }, 'registration could not be finished');
+    }
+    await rm(note);
+  }
+
   /** Early hives knew no groups: what was registered then belongs to the default one. */
   async migrate(): Promise<void> {
     const { settings, groups } = this.#options;
     if (settings.current.default_group_migration === true) return;
-    await groups.changeClients([defaultGroup], { add: this.#everywhere });
+    await groups.changeClients([defaultGroup], 'add', this.#everywhere);
     await settings
       .change([['clients', 'registered_clients'], []], [['default_group_migration'], true])
       .catch((error: unknown) => this.#options.log.warn({ why: messageOf(error) }, 'settings not migrated'));
@@ -111,8 +155,32 @@ export class Registrations implements AsyncDisposable {
     return this.#options.settings.current.clients?.registered_clients ?? [];
   }
 
-  async #changeEverywhere(clients: readonly string[]): Promise<void> {
-    await this.#options.settings.change([['clients', 'registered_clients'], clients]);
+  /** One after the other, as each begins with what the one before it made. */
+  #change(changeNow: () => Change): Promise<void> {
+    const done = this.#turn.then(() => this.#noteAndMake(changeNow()));
+    this.#turn = done.catch(() => {}); // the caller is told; the next one is not concerned
+    return done;
+  }
+
+  /** What takes several files is noted first: the next hive finishes it if this one is killed. */
+  async #noteAndMake(change: Change): Promise<void> {
+    if (change.groups.length + Number(change.everywhere) < 2) return this.#make(change);
+    await writeWhole(this.#options.note, `${JSON.stringify(change, null, 2)}\n`);
+    try {
+      await this.#make(change);
+    } finally {
+      await rm(this.#options.note, { force: true });
+    }
+  }
+
+  async #make({ kind, clients, groups, everywhere }: Change): Promise<void> {
+    await this.#options.groups.changeClients(groups, kind, clients);
+    if (!everywhere) return;
+    const before = this.#everywhere;
+    const after = changedList(before, kind, clients);
+    if (after.length !== before.length) {
+      await this.#options.settings.change([['clients', 'registered_clients'], after]);
+    }
   }
 
   async #written(clients: readonly ClientName[]): Promise<void> {

@@ -17,6 +17,8 @@ export interface StatePaths {
   secrets: string;
   /** What of the files of client applications is ours. */
   clientEntries: string;
+  /** Says which registrations of client applications are being changed. */
+  registrations: string;
   events: string;
   /** Wiped whenever a hive starts. */
   temp: string;
@@ -48,6 +50,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     logs: join(data, 'logs'),
     secrets: join(data, 'secrets_encrypted'),
     clientEntries: join(state, 'client-entries.json'),
+    registrations: join(state, 'registrations.json'),
     events: join(state, 'events.db'),
     temp: join(state, 'tmp'),
     socket: socketPath(state, platform),

@@ -1,9 +1,10 @@
-import { readdir, rename, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RunConfig, runConfigVersion } from '@toolhive/contract/run-config';
 import { messageOf } from '@toolhive/contract/failure';
 import { WorkloadName } from '@toolhive/contract/names';
-import { readIfThere, writeWhole } from './files.ts';
+import { filesIn, readIfThere, writeWhole } from './files.ts';
 
 /** A file that could not be read, and was put out of the way so that nothing else suffers. */
 export interface SetAside {
@@ -27,7 +28,7 @@ export class RunConfigs {
   /** Reads them all. Those that are no run configs are set aside, under a name that is not read again. */
   async load(): Promise<{ runConfigs: RunConfig[]; setAside: SetAside[] }> {
     const runConfigs: RunConfig[] = [];
-    for (const file of await this.#files()) {
+    for (const file of await filesIn(this.#directory)) {
       if (!file.endsWith(suffix)) continue;
       const path = join(this.#directory, file);
       try {
@@ -42,7 +43,7 @@ export class RunConfigs {
 
   /** Everything that is set aside, from this start and earlier ones. */
   async setAside(): Promise<SetAside[]> {
-    const names = (await this.#files()).filter((file) => file.endsWith(setAsideSuffix));
+    const names = (await filesIn(this.#directory)).filter((file) => file.endsWith(setAsideSuffix));
     return Promise.all(
       names.map(async (file) => {
         const name = file.slice(0, -setAsideSuffix.length);
@@ -53,7 +54,13 @@ export class RunConfigs {
   }
 
   async save(runConfig: RunConfig): Promise<void> {
-    await writeWhole(this.#path(runConfig.name), `${JSON.stringify(runConfig, null, 2)}\n`);
+    await writeWhole(this.#path(runConfig.name), textOf(runConfig));
+  }
+
+  /** Is the run config on disk the one with this mark? */
+  async isSaved(name: string, mark: string): Promise<boolean> {
+    const text = await readIfThere(this.#path(name));
+    return text !== undefined && digestOf(text) === mark;
   }
 
   /** Removes a workload's run config, and what was set aside under its name. */
@@ -74,15 +81,19 @@ export class RunConfigs {
   #reasonPath(name: string): string {
     return join(this.#directory, `${name}${setAsideSuffix}-why`);
   }
+}
 
-  async #files(): Promise<string[]> {
-    try {
-      return (await readdir(this.#directory)).toSorted();
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-      throw error;
-    }
-  }
+/** What tells a run config that is saved from any other. */
+export function markOf(runConfig: RunConfig): string {
+  return digestOf(textOf(runConfig));
+}
+
+function textOf(runConfig: RunConfig): string {
+  return `${JSON.stringify(runConfig, null, 2)}\n`;
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 function parseRunConfig(name: string, text: string): RunConfig {

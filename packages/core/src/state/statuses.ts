@@ -1,8 +1,8 @@
-import { readdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WorkloadStatus } from '@toolhive/contract/workload';
 import * as z from 'zod';
-import { readIfThere, writeWhole } from './files.ts';
+import { filesIn, readIfThere, writeWhole } from './files.ts';
 
 /** What is remembered of a workload beside its run config. Other keys are the original's and pass through. */
 const StoredStatus = z.looseObject({
@@ -10,6 +10,8 @@ const StoredStatus = z.looseObject({
   status_context: z.string().optional(),
   created_at: z.string().min(1),
   updated_at: z.string().optional(),
+  /** The mark of the run config that it was about to be started with. */
+  starts: z.string().optional(),
 });
 export type StoredStatus = z.infer<typeof StoredStatus>;
 
@@ -24,10 +26,7 @@ export class Statuses {
 
   /** The workloads that a status is stored of. */
   async names(): Promise<string[]> {
-    const files = await readdir(this.#directory).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-      throw error;
-    });
+    const files = await filesIn(this.#directory);
     return files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -'.json'.length));
   }
 

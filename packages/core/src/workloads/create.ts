@@ -106,8 +106,7 @@ interface Naming {
 /** Finds the workload its port, checks all that can be checked, and gets the source ready. */
 async function wishOf(core: Core, plan: Plan, { name, reservation, call, present }: Naming): Promise<Wish> {
   const { runtime, source } = plan;
-  const port = await portFor(plan, present, core.workloads.ports);
-  reservation.claim(port);
+  const port = await portFor(plan, present, reservation);
   const draft = plan.runConfigFor(name, port);
   const { mounts } = launchOf(draft, await core.secretsOf(draft), () => {});
   const { config, state, data, cache } = core.paths;
@@ -123,9 +122,9 @@ async function wishOf(core: Core, plan: Plan, { name, reservation, call, present
 async function portFor(
   { host, port: asked }: Plan,
   present: RunConfig | undefined,
-  taken: ReadonlySet<number>,
+  { claim }: Reservation,
 ): Promise<number> {
-  if (present === undefined || (asked && asked !== present.port)) return choosePort(host, asked, taken);
+  if (present === undefined || (asked && asked !== present.port)) return choosePort(host, asked, claim);
   if (host !== present.host) await requireOwnAddress(host);
   return present.port;
 }

@@ -7,19 +7,22 @@ const firstPort = 10_000;
 const lastPort = 65_535;
 const attempts = 100;
 
-/** A port for a proxy: the one that was asked for if it can be had, else a free one of nobody's. */
+/**
+ * A port for a proxy: the one that was asked for if it can be had, else a free one. It is claimed before it is looked
+ * at, or two that look at the same time would both get it.
+ */
 export async function choosePort(
   host: string,
   asked: number | undefined,
-  taken: ReadonlySet<number>,
+  claim: (port: number) => boolean,
 ): Promise<number> {
   if (asked) {
-    if (!taken.has(asked) && (await isFree(host, asked))) return asked;
+    if (claim(asked) && (await isFree(host, asked))) return asked;
     throw invalid(`port ${asked} is in use`, { hint: 'leave the port out to have a free one chosen' });
   }
   for (let attempt = 0; attempt < attempts; attempt++) {
     const port = randomInt(firstPort, lastPort + 1);
-    if (!taken.has(port) && (await isFree(host, port))) return port;
+    if (claim(port) && (await isFree(host, port))) return port;
   }
   throw invalid(`no free port was found on ${host}`);
 }

@@ -146,7 +146,7 @@ test('gives two requests at once two ports, and one name to one of them', async 
   const [one, two, same] = await Promise.allSettled([create('one'), create('two'), create('one')]);
 
   expect([one.status, two.status, same.status]).toEqual(['fulfilled', 'fulfilled', 'rejected']);
-  expect(core.workloads.ports.size).toBe(2);
+  expect(new Set(core.workloads.all().map(({ runConfig }) => runConfig.port)).size).toBe(2);
 });
 
 async function callTool(port: number, name: string): Promise<void> {

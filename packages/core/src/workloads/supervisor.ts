@@ -108,6 +108,11 @@ export class Supervisor implements AsyncDisposable {
     return this.#isOffered;
   }
 
+  /** Somebody has asked for its removal, and its files may still be there. */
+  get isBeingRemoved(): boolean {
+    return this.#removal !== undefined;
+  }
+
   /** Begins to run it, if it does not run yet. One that waits for its next attempt is tried at once. */
   start(): Promise<void> {
     return this.#inTurn(async () => {

@@ -3,6 +3,7 @@ import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
+import { markOf } from '../state/run-configs.ts';
 import type { RunConfigs, SetAside } from '../state/run-configs.ts';
 import type { Statuses } from '../state/statuses.ts';
 import type { Logs } from '../state/logs.ts';
@@ -36,7 +37,8 @@ export interface Wish {
 
 /** A name, and perhaps a port, that nobody else can take meanwhile. */
 export interface Reservation extends Disposable {
-  claim: (port: number) => void;
+  /** False when another workload has the port, or is about to get it. */
+  claim: (port: number) => boolean;
 }
 
 /** All workloads of the hive, each under its own supervisor. */
@@ -62,13 +64,14 @@ export class Workloads implements AsyncDisposable {
     for (const runConfig of loaded.runConfigs) {
       const stored = await statuses.read(runConfig.name);
       if (stored === 'unreadable') log.error({ workload: runConfig.name }, 'status file unreadable');
-      const condition = this.#conditionFrom(stored);
+      const condition = await this.#conditionFrom(runConfig.name, stored);
       if (condition.status === 'removing') {
         await this.#forget(runConfig.name);
         continue;
       }
       const supervisor = this.#adopt(runConfig, condition);
-      if (supervisor !== undefined && condition.status !== 'stopped') await supervisor.start();
+      if (condition.status === 'stopping') await supervisor?.stop();
+      else if (condition.status !== 'stopped') await supervisor?.start();
     }
   }
 
@@ -97,12 +100,6 @@ export class Workloads implements AsyncDisposable {
     return supervisor;
   }
 
-  /** The ports that workloads have or are about to get, whether they run or not. */
-  get ports(): ReadonlySet<number> {
-    const own = [...this.#supervisors.values()].map(({ runConfig }) => runConfig.port);
-    return new Set([...own, ...[...this.#reserved.values()].filter((port) => port !== undefined)]);
-  }
-
   /**
    * Keeps a name for one caller until the reservation is disposed of: for a new workload, or with `supervisor`
    * for a change of that one. A workload that failed gives its name up; any other has it for itself.
@@ -121,9 +118,19 @@ export class Workloads implements AsyncDisposable {
     }
     this.#reserved.set(name, undefined);
     return {
-      claim: (port) => this.#reserved.set(name, port),
+      claim: (port) => {
+        if (this.#isTaken(port, name)) return false;
+        this.#reserved.set(name, port);
+        return true;
+      },
       [Symbol.dispose]: () => this.#reserved.delete(name),
     };
+  }
+
+  /** A port belongs to a workload whether that runs or not. */
+  #isTaken(port: number, besides: string): boolean {
+    const known = [...this.#supervisors].map(([name, { runConfig }]) => [name, runConfig.port] as const);
+    return [...known, ...this.#reserved].some(([name, its]) => name !== besides && its === port);
   }
 
   /** Adds a workload under a reserved name and starts it; one that failed is replaced. Returns when that is on disk. */
@@ -137,7 +144,7 @@ export class Workloads implements AsyncDisposable {
     try {
       await this.change(supervisor, wish);
     } catch (error) {
-      this.#supervisors.delete(name);
+      if (!supervisor.isBeingRemoved) this.#supervisors.delete(name); // or the name is free once that is done
       throw error;
     }
     await this.#options.runConfigs.removeSetAside(name);
@@ -146,7 +153,7 @@ export class Workloads implements AsyncDisposable {
   /** Runs a workload with another run config. Returns when that is on disk. */
   async change(supervisor: Supervisor, wish: Wish): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    supervisor.change(wish, (runConfig) => this.#save(runConfig), resolve).catch(reject);
+    supervisor.change(wish, (runConfig) => this.#saveToStart(supervisor, runConfig), resolve).catch(reject);
     await promise;
   }
 
@@ -196,21 +203,31 @@ export class Workloads implements AsyncDisposable {
     for (const name of await statuses.names()) if (!known.has(name)) await statuses.remove(name);
   }
 
+  /** A kill between the two files must not leave a workload stopped that was about to start with this run config. */
+  async #saveToStart({ condition }: Supervisor, runConfig: RunConfig): Promise<void> {
+    if (condition.status === 'stopped') {
+      const stored = { status: condition.status, created_at: condition.createdAt };
+      await this.#options.statuses.write(runConfig.name, { ...stored, starts: markOf(runConfig) });
+    }
+    await this.#save(runConfig);
+  }
+
   /** Its group may have gone meanwhile; that is looked at in the moment in which it is committed. */
   async #save(runConfig: RunConfig): Promise<void> {
     this.#options.requireGroup(runConfig.group ?? defaultGroup);
     await this.#options.runConfigs.save(runConfig);
   }
 
-  #conditionFrom(stored: Awaited<ReturnType<Statuses['read']>>): Condition {
+  async #conditionFrom(name: string, stored: Awaited<ReturnType<Statuses['read']>>): Promise<Condition> {
     const now = this.#options.now().toISOString();
     if (stored === undefined) return { status: 'starting', createdAt: now };
     if (stored === 'unreadable') {
       const context = 'its status file could not be read; `thv restart` runs it again';
       return { status: 'stopped', createdAt: now, context };
     }
-    const status = stored.status === 'stopping' ? 'stopped' : stored.status;
-    return { status, createdAt: stored.created_at };
+    const { starts, created_at: createdAt } = stored;
+    const isStarting = starts !== undefined && (await this.#options.runConfigs.isSaved(name, starts));
+    return { status: isStarting ? 'starting' : stored.status, createdAt };
   }
 
   #adopt(runConfig: RunConfig, condition: Condition): Supervisor | undefined {
