@@ -1,0 +1,62 @@
+/** Whoever sent the request that is being answered, in the same words for every revision of the protocol. */
+export interface Caller {
+  /** What the client said it can be asked. */
+  readonly capabilities: { elicitation?: object; sampling?: object; roots?: object };
+  readonly progressToken: string | number | undefined;
+  log(message: string): Promise<void>;
+  progress(progress: number, total: number): Promise<void>;
+  /** Asks the client and returns its answers by the same keys, as soon as all of them are there. */
+  ask<Key extends string>(questions: Record<Key, Question>): Promise<Record<Key, Answer>>;
+  /** Tells every listening client that a list has changed. */
+  listChanged(list: 'tools' | 'prompts'): Promise<void>;
+  /** Ends the stream of this request, which the client then picks up where it ended. */
+  hangUp(): void;
+}
+
+/** A request to the client: sent as it is, or part of an `input_required` result. */
+export interface Question {
+  method: 'elicitation/create' | 'sampling/createMessage' | 'roots/list';
+  params?: Record<string, unknown>;
+}
+
+export type Answer = Record<string, unknown>;
+
+/** Asks the user to fill in a form. */
+export function form(
+  message: string,
+  properties: Record<string, object>,
+  required: readonly string[] = Object.keys(properties),
+): Question {
+  return {
+    method: 'elicitation/create',
+    params: { message, requestedSchema: { type: 'object', properties, required } },
+  };
+}
+
+/** Asks the client's model. */
+export function prompt(text: string, maxTokens: number): Question {
+  const messages = [{ role: 'user', content: { type: 'text', text } }];
+  return { method: 'sampling/createMessage', params: { messages, maxTokens } };
+}
+
+/** Asks which folders the client works in. */
+export const roots: Question = { method: 'roots/list', params: {} };
+
+/** Whether a client's answer has what was asked for; what a client sends may be anything. */
+export function isAnswer(question: Question, answer: unknown): answer is Answer {
+  if (typeof answer !== 'object' || answer === null) return false;
+  return looksRight[question.method](answer as Answer, question);
+}
+
+const looksRight: Record<Question['method'], (answer: Answer, question: Question) => boolean> = {
+  'elicitation/create': ({ action, content }, { params = {} }) =>
+    typeof action === 'string' && (action !== 'accept' || isFilledIn(params, content)),
+  'sampling/createMessage': ({ content }) => content !== undefined,
+  'roots/list': ({ roots: listed }) => Array.isArray(listed),
+};
+
+function isFilledIn(params: Record<string, unknown>, content: unknown): boolean {
+  if (typeof content !== 'object' || content === null) return false;
+  const { required } = params['requestedSchema'] as { required: string[] }; // made by `form`
+  return required.every((name) => Object.hasOwn(content, name));
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import {
+  localhostHostValidation,
+  localhostOriginValidation,
+  toNodeHandler,
+} from '@modelcontextprotocol/node';
+import type { EventStore } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import type { McpHttpHandler } from '@modelcontextprotocol/server';
+import { legacyServer } from './legacy.ts';
+import { modernServer } from './modern.ts';
+
+export interface HttpFixture extends AsyncDisposable {
+  url: string;
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/** Serves the conformance server of an era over streamable HTTP, to this machine only; port 0 is a free one. */
+export async function serveHttp(
+  era: 'legacy' | 'modern',
+  { host, port }: { host: string; port: number },
+): Promise<HttpFixture> {
+  const answer = era === 'legacy' ? sessions() : stateless();
+  const isOwnHost = localhostHostValidation();
+  const isOwnOrigin = localhostOriginValidation();
+  const server = createServer((request, response) => {
+    if (!isOwnHost(request, response) || !isOwnOrigin(request, response)) return;
+    if (request.url !== '/mcp') response.writeHead(404).end();
+    else
+      void answer(request, response).catch((error: unknown) => {
+        process.stderr.write(`${String(error)}\n`);
+        response.destroy();
+      });
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  const { port: bound } = server.address() as AddressInfo; // it listens on no path
+  return {
+    url: `http://127.0.0.1:${bound}/mcp`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function stateless(): Answer {
+  const handler: McpHttpHandler = createMcpHandler(() => modernServer(handler.notify), { legacy: 'reject' });
+  const answer = toNodeHandler(handler);
+  return (request, response) => answer(request, response);
+}
+
+function sessions(): Answer {
+  const transports = new Map<string, StreamableHTTPServerTransport>();
+  return async (request, response) => {
+    const body = request.method === 'POST' ? await json(request).catch(() => undefined) : undefined;
+    const session = request.headers['mcp-session-id'];
+    if (session === undefined && isInitializeRequest(body)) {
+      const transport = await openSession(transports);
+      return await transport.handleRequest(request, response, body);
+    }
+    if (session === undefined) return refuse(response, 400, 'a session is needed');
+    const transport = transports.get(String(session));
+    if (transport === undefined) return refuse(response, 404, 'no such session');
+    await transport.handleRequest(request, response, body);
+  };
+}
+
+async function openSession(
+  transports: Map<string, StreamableHTTPServerTransport>,
+): Promise<StreamableHTTPServerTransport> {
+  const transport = new StreamableHTTPServerTransport({
+    sessionIdGenerator: randomUUID,
+    eventStore: eventsOfSession(),
+    retryInterval: 500,
+    onsessioninitialized: (session) => void transports.set(session, transport),
+    onsessionclosed: (session) => void transports.delete(session),
+  });
+  await legacyServer().connect(transport);
+  return transport;
+}
+
+/** Keeps what was sent, so that a client which comes back gets what it has missed. */
+function eventsOfSession(): EventStore {
+  type Message = Parameters<EventStore['storeEvent']>[1];
+  const events: { stream: string; message: Message }[] = [];
+  return {
+    storeEvent: async (stream, message) => String(events.push({ stream, message })),
+    async replayEventsAfter(lastEventId, { send }) {
+      const stream = events[Number(lastEventId) - 1]?.stream ?? '';
+      for (const [index, event] of events.entries()) {
+        // An empty message only told the client where the stream begins.
+        if (index < Number(lastEventId) || event.stream !== stream || !('jsonrpc' in event.message)) continue;
+        await send(String(index + 1), event.message);
+      }
+      return stream;
+    },
+  };
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  const error = { code: -32000, message };
+  response
+    .writeHead(status, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ jsonrpc: '2.0', error, id: null }));
+}
