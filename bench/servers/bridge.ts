@@ -1,21 +1,22 @@
 // Our proxy in front of a server that speaks stdio, which is a process of its own.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Instance } from '@toolhive/runtime/runtime';
 import { serveParent } from '../child.ts';
 import { openProxy } from './open-proxy.ts';
 
-const server = spawn(process.execPath, [new URL('./stdio-echo.ts', import.meta.url).pathname], {
-  stdio: ['pipe', 'pipe', 'inherit'],
-});
-const { proxy, port } = await openProxy('stdio');
-await proxy.connect(
-  {
-    id: 'bench',
+const start = async (): Promise<Instance> => {
+  const server = spawn(process.execPath, [new URL('./stdio-echo.ts', import.meta.url).pathname], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  return {
+    id: String(server.pid),
     stdio: { input: server.stdin, output: server.stdout },
     exited: once(server, 'exit').then(() => ({ code: 0, signal: null })),
     stop: async () => {},
     [Symbol.asyncDispose]: async () => {},
-  },
-  new AbortController().signal,
-);
-serveParent({ port }); // the server ends when its standard input does
+  };
+};
+const { proxy, port } = await openProxy('stdio');
+await proxy.connect(await start(), start, new AbortController().signal);
+serveParent({ port }); // the servers end when their standard input does

@@ -15,6 +15,7 @@ export async function openProxy(
     host: '127.0.0.1',
     port,
     transport,
+    sessions: 'shared',
     version: 'v0.0.0',
     onJunk: fail,
     onFault: fail,

@@ -2,15 +2,19 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { isIP } from 'node:net';
 import { messageOf, conflict, invalid } from '@toolhive/contract/failure';
+import { describeExit } from '@toolhive/runtime/runtime';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { HttpForwarder } from './http/forwarder.ts';
 import { waitUntilServing } from './http/readiness.ts';
 import { replyJson, replyText } from './http/reply.ts';
 import { compose } from './pipeline.ts';
 import type { Exchange } from './pipeline.ts';
-import { StdioBridge } from './stdio/bridge.ts';
-import { messagesPath, openEventSession, receiveEventMessage } from './stdio/sse.ts';
-import { serveStreamableHttp } from './stdio/streamable-http.ts';
+import type { Era } from './protocol.ts';
+import { Bridge } from './bridge/bridge.ts';
+import { messagesPath, openEventSession, receiveEventMessage } from './front/sse.ts';
+import { serveStreamableHttp } from './front/streamable-http.ts';
+import { StdioWire } from './wire/stdio-wire.ts';
+import type { Wire } from './wire/wire.ts';
 
 export interface ProxyOptions {
   workload: string;
@@ -19,6 +23,11 @@ export interface ProxyOptions {
   port: number;
   /** How the server behind it talks. */
   transport: 'stdio' | 'sse' | 'streamable-http';
+  /**
+   * Whether a legacy client's session has a server process of its own, or shares one with all others. Shared is
+   * right for servers that keep nothing of a connection and ask nothing of a client.
+   */
+  sessions: 'own' | 'shared';
   version: string;
   /** Told what the server printed that is no protocol. */
   onJunk: (line: string) => void;
@@ -28,6 +37,10 @@ export interface ProxyOptions {
 
 /** Slow headers are cut off after this long, so that nobody keeps a connection busy for nothing. */
 const headersTimeoutMs = 10_000;
+/** How many processes beside the first one a workload's clients may have of their own. */
+const maxProcesses = 16;
+/** How long such a process has to end by itself. */
+const stopMs = 2_000;
 /** A request body has to arrive within this time. Answers may take as long as they take. */
 const requestTimeoutMs = 60_000;
 
@@ -68,10 +81,18 @@ export class WorkloadProxy implements AsyncDisposable {
     return proxy;
   }
 
-  /** Puts a started instance behind the proxy, and returns when it has been seen to answer. */
-  async connect(instance: Instance, signal: AbortSignal): Promise<void> {
-    await this.#backend.connect(instance, signal);
+  /**
+   * Puts a started instance behind the proxy, and returns when it has been seen to answer. `startAnother` starts
+   * further ones, for clients that need one of their own.
+   */
+  async connect(instance: Instance, startAnother: StartInstance, signal: AbortSignal): Promise<void> {
+    await this.#backend.connect(instance, startAnother, signal);
     this.#health = 'healthy';
+  }
+
+  /** How the server talks, once that is known. */
+  get era(): Era | undefined {
+    return this.#backend.era?.();
   }
 
   /** Tells clients that the server is gone; with `final`, that none will come soon. */
@@ -108,18 +129,31 @@ export class WorkloadProxy implements AsyncDisposable {
   }
 }
 
+/** Starts one more instance of the same server. */
+export type StartInstance = (signal: AbortSignal) => Promise<Instance>;
+
 /** What a proxy puts its requests to, the same for servers of every transport. */
 interface Backend {
-  connect(instance: Instance, signal: AbortSignal): Promise<void>;
+  connect(instance: Instance, startAnother: StartInstance, signal: AbortSignal): Promise<void>;
+  era?(): Era | undefined;
   disconnect(reason: string, final: boolean): void;
   handle(exchange: Exchange): void;
   close(): Promise<void>;
 }
 
-function stdioBackend({ version, onJunk, onFault }: ProxyOptions): Backend {
-  const bridge = new StdioBridge({ version, onJunk, onFault });
+function stdioBackend({ version, sessions, onJunk, onFault }: ProxyOptions): Backend {
+  const bridge = new Bridge({ version, sessions, maxOwn: maxProcesses, onJunk, onFault });
   return {
-    connect: (instance, signal) => bridge.connect(instance, signal),
+    connect(instance, startAnother, signal) {
+      const openWire = async (stop: AbortSignal): Promise<Wire> => {
+        const another = await startAnother(stop);
+        const wire = stdioWire(another, onJunk, () => another.stop(stopMs));
+        void another.exited.then((exit) => wire.ended(describeExit(exit)));
+        return wire;
+      };
+      return bridge.connect({ wire: stdioWire(instance, onJunk), openWire }, signal);
+    },
+    era: () => bridge.era,
     disconnect: (reason, final) => bridge.disconnect(reason, final),
     close: () => bridge[Symbol.asyncDispose](),
     handle({ request, response, path, query }) {
@@ -134,10 +168,19 @@ function stdioBackend({ version, onJunk, onFault }: ProxyOptions): Backend {
   };
 }
 
+function stdioWire(
+  { stdio }: Instance,
+  onJunk: (line: string) => void,
+  end?: () => Promise<void>,
+): StdioWire {
+  if (stdio === undefined) throw new Error('a bridge needs an instance that speaks stdio');
+  return new StdioWire({ ...stdio, onJunk, end });
+}
+
 function httpBackend({ transport }: ProxyOptions): Backend {
   const forwarder = new HttpForwarder();
   return {
-    async connect({ address }, signal) {
+    async connect({ address }, _startAnother, signal) {
       if (address === undefined) throw new Error('a forwarder needs an instance that speaks HTTP');
       await waitUntilServing(address, transport === 'sse' ? 'sse' : 'streamable-http', signal);
       forwarder.connect(address);

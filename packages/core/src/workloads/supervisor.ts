@@ -135,7 +135,7 @@ export class Supervisor implements AsyncDisposable {
   ): Promise<void> {
     return this.#inTurn(async () => {
       await this.#replace(runConfig, save);
-      this.#running?.stop.abort(); // from here on the old one has nothing more to say
+      this.#silence();
       await this.#become('starting');
       accepted();
       await this.#end();
@@ -159,9 +159,10 @@ export class Supervisor implements AsyncDisposable {
     return this.#inTurn(async () => {
       if (this.#condition.status === 'stopped') return accepted();
       this.#isOffered = false;
+      this.#note('info', {}, 'workload is being stopped');
+      this.#silence();
       await this.#become('stopping');
       accepted();
-      this.#note('info', {}, 'workload is being stopped');
       await this.#end();
       await this.#become('stopped');
     });
@@ -171,6 +172,7 @@ export class Supervisor implements AsyncDisposable {
   async remove(forget: () => Promise<void>, accepted: () => void = () => {}): Promise<void> {
     this.#removal ??= this.#inTurn(async () => {
       this.#isOffered = false;
+      this.#silence();
       await this.#become('removing');
       const removed = this.#end().then(forget);
       removed.catch(() => {}); // told below
@@ -243,10 +245,15 @@ export class Supervisor implements AsyncDisposable {
     this.#running = { stop, ended };
   }
 
+  /** What runs begins to end, and has nothing more to say: it would take the place of the wish that is noted now. */
+  #silence(): void {
+    this.#running?.stop.abort();
+  }
+
   async #end(): Promise<void> {
+    this.#silence();
     const running = this.#running;
     if (running === undefined) return;
-    running.stop.abort();
     await running.ended;
     if (this.#running === running) this.#running = undefined;
   }
@@ -292,6 +299,7 @@ export class Supervisor implements AsyncDisposable {
       host,
       port,
       transport: transport === 'inspector' ? 'stdio' : transport,
+      sessions: 'own',
       version: this.#options.version,
       onFault: (error) => this.#note('warn', { err: error }, 'fault in the proxy'),
       onJunk: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
@@ -312,7 +320,9 @@ export class Supervisor implements AsyncDisposable {
 
     this.#report(`starting ${formatSource(source)}`);
     const startedMs = performance.now();
-    const instance = await runtime.start({ ...launch, source }, signal);
+    const startAnother = (stop: AbortSignal): Promise<Instance> =>
+      runtime.start({ ...launch, source }, AbortSignal.any([signal, stop]));
+    const instance = await startAnother(signal);
     this.#limits = [...this.#limits, ...(instance.limits ?? [])];
     const over = new AbortController();
     let end = 'it is being stopped';
@@ -320,7 +330,7 @@ export class Supervisor implements AsyncDisposable {
       this.#report('waiting for its first answer');
       const deadline = AbortSignal.timeout(timing.startMs);
       await Promise.race([
-        proxy.connect(instance, AbortSignal.any([signal, deadline, over.signal])).catch((error: unknown) => {
+        proxy.connect(instance, startAnother, AbortSignal.any([signal, deadline, over.signal])).catch((error: unknown) => {
           if (deadline.aborted && !signal.aborted) throw this.#silent(timing.startMs);
           throw error;
         }),

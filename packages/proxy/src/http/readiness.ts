@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { InstanceAddress } from '@toolhive/runtime/runtime';
-import { newestRevision } from '../stdio/bridge.ts';
+import { newestLegacyRevision } from '../protocol.ts';
 
 /** How often a server that does not listen yet is asked again. */
 const retryMs = 50;
@@ -65,7 +65,7 @@ const initialize: Question = {
     id: 0,
     method: 'initialize',
     params: {
-      protocolVersion: newestRevision,
+      protocolVersion: newestLegacyRevision,
       capabilities: {},
       clientInfo: { name: 'toolhive', version: '1' },
     },

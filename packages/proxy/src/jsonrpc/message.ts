@@ -16,9 +16,9 @@ export type Span = readonly [start: number, end: number];
 export interface MessageValue {
   id?: string | number;
   method?: string;
-  params?: { [key: string]: unknown; _meta?: { progressToken?: unknown } };
+  params?: { [key: string]: unknown; _meta?: { [key: string]: unknown; progressToken?: unknown } };
   result?: unknown;
-  error?: { code: number; message: string };
+  error?: { code: number; message: string; data?: unknown };
 }
 
 /** Why a text is no message, as the JSON-RPC error that says so. */
@@ -76,13 +76,42 @@ export function readMessage(text: string): Message {
   return { kind: 'notification', text, value };
 }
 
-function parse(text: string): MessageValue {
-  let value: unknown;
+/** How many messages may come at once. */
+const maxBatch = 100;
+
+/** Reads several messages that were sent as one array (JSON-RPC 2.0, section 6). */
+export function readBatch(text: string): Message[] {
+  const values = parseJson(text);
+  if (!Array.isArray(values) || values.length === 0 || values.length > maxBatch) {
+    const why = `several messages are an array of at least one and at most ${maxBatch}`;
+    throw new MalformedMessage(errorCodes.invalidRequest, why);
+  }
+  return elementsOf(text).map(readMessage);
+}
+
+/** The texts of the elements of an array, in a text that is known to be one. */
+function elementsOf(text: string): string[] {
+  const elements: string[] = [];
+  let at = skipSpace(text, skipSpace(text, 0) + 1);
+  while (text.charCodeAt(at) !== closeBracket) {
+    const end = skipValue(text, at);
+    elements.push(text.slice(at, end));
+    at = skipSpace(text, end);
+    if (text.charCodeAt(at) === comma) at = skipSpace(text, at + 1);
+  }
+  return elements;
+}
+
+function parseJson(text: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
     throw new MalformedMessage(errorCodes.parseError, 'the body is not JSON');
   }
+}
+
+function parse(text: string): MessageValue {
+  const value = parseJson(text);
   if (Array.isArray(value)) {
     throw new MalformedMessage(
       errorCodes.invalidRequest,
@@ -94,10 +123,17 @@ function parse(text: string): MessageValue {
   }
   const { jsonrpc, params } = value as { jsonrpc?: unknown; params?: unknown };
   if (jsonrpc !== '2.0') throw new MalformedMessage(errorCodes.invalidRequest, 'jsonrpc must be "2.0"');
-  if (params !== undefined && (typeof params !== 'object' || params === null)) {
+  if (params !== undefined && !isObject(params)) {
     throw new MalformedMessage(errorCodes.invalidParams, 'params must be an object');
   }
+  if (isObject(params) && params['_meta'] !== undefined && !isObject(params['_meta'])) {
+    throw new MalformedMessage(errorCodes.invalidParams, '_meta must be an object');
+  }
   return value; // id and method are checked by readMessage, the rest is looked at with care
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**
@@ -124,17 +160,53 @@ export function written({ text }: Message, [start, end]: Span): string {
   return text.slice(start, end);
 }
 
-/** Where the value at `path` stands in a text that is known to be valid JSON and to have it. */
-function locate(text: string, path: readonly string[]): Span {
-  let start = skipSpace(text, 0);
-  let end = text.length;
+/**
+ * Where the value at `path` stands in a JSON text; undefined if there is none. Throws `MalformedMessage` when a
+ * name on the way stands there twice.
+ */
+export function spanOf(text: string, path: readonly string[]): Span | undefined {
+  let span: Span = [skipSpace(text, 0), text.length];
   for (const name of path) {
-    const span = member(text, start, name);
-    if (span === undefined)
-      throw new MalformedMessage(errorCodes.invalidRequest, `the message has no ${name}`);
-    [start, end] = span;
+    const [start] = span;
+    const found = text.charCodeAt(start) === openBrace ? member(text, start, name) : undefined;
+    if (found === undefined) return undefined;
+    span = found;
   }
-  return [start, end];
+  return span;
+}
+
+/** The same for a value that has been seen there. */
+function locate(text: string, path: readonly string[]): Span {
+  const span = spanOf(text, path);
+  if (span === undefined) {
+    throw new MalformedMessage(errorCodes.invalidRequest, `the message has no ${path.join('.')}`);
+  }
+  return span;
+}
+
+/** The text with what stands at `span` replaced. */
+export function replaceAt(text: string, [start, end]: Span, replacement: string): string {
+  return text.slice(0, start) + replacement + text.slice(end);
+}
+
+/**
+ * The text with members put first into the object at `path`, in which none of them stands yet. Objects that are
+ * missing on the way are made.
+ */
+export function insertMembers(
+  text: string,
+  path: readonly string[],
+  members: Readonly<Record<string, unknown>>,
+): string {
+  const span = spanOf(text, path);
+  const name = path.at(-1);
+  if (span === undefined && name !== undefined)
+    return insertMembers(text, path.slice(0, -1), { [name]: members });
+  const [start] = span ?? [skipSpace(text, 0)];
+  const inserted = JSON.stringify(members).slice(1, -1);
+  const rest = skipSpace(text, start + 1);
+  const comma = text.charCodeAt(rest) === closeBrace || inserted === '' ? '' : ',';
+  return `${text.slice(0, start + 1)}${inserted}${comma}${text.slice(start + 1)}`;
 }
 
 /**
@@ -218,6 +290,11 @@ export function onOneLine(text: string): string {
 }
 
 /** The text of an error response; `id` is JSON text. */
-export function errorText(id: string, code: number, message: string): string {
-  return `{"jsonrpc":"2.0","id":${id},"error":{"code":${code},"message":${JSON.stringify(message)}}}`;
+export function errorText(id: string, code: number, message: string, data?: object): string {
+  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify({ code, message, data })}}`;
+}
+
+/** The id of a request or a response, as JSON text. */
+export function idText(message: Message): string {
+  return message.id === undefined ? 'null' : written(message, message.id);
 }

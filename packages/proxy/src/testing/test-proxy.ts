@@ -30,6 +30,7 @@ export async function openTestProxy(changes: Partial<ProxyOptions> = {}): Promis
       host: '127.0.0.1',
       port,
       transport: 'stdio',
+      sessions: 'shared',
       version: 'v0.0.0-test',
       onJunk: (line) => junk.push(line),
       onFault: (error) => faults.push(error),
@@ -44,7 +45,8 @@ export async function openTestProxy(changes: Partial<ProxyOptions> = {}): Promis
     faults,
     async connect(manners = 'echo') {
       const instance = everything.use(await startServer(changes.transport ?? 'stdio', manners));
-      await proxy.connect(instance, never);
+      const startAnother = (): Promise<Instance> => startServer(changes.transport ?? 'stdio', manners);
+      await proxy.connect(instance, startAnother, never);
       return instance;
     },
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
@@ -149,7 +151,7 @@ export async function* readEvents(
     rest = events.pop() ?? '';
     for (const event of events) {
       const data = /^data: (.*)$/m.exec(event)?.[1];
-      if (data !== undefined) yield JSON.parse(data);
+      if (data !== undefined && data !== '') yield JSON.parse(data); // an empty one only tells its id
     }
   }
 }

@@ -1,29 +1,44 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readBody } from '../http/body.ts';
 import { replyJson, replyText } from '../http/reply.ts';
-import { MalformedMessage, errorText, readMessage } from '../jsonrpc/message.ts';
+import { MalformedMessage, errorText, readBatch, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 
-/** Reads the JSON-RPC message that a request brings, or answers the request with what is wrong with it. */
+/** What a request brings. */
+export interface Incoming {
+  /** Absent when there are several. */
+  message?: Message;
+  messages: readonly Message[];
+}
+
+/** Reads the JSON-RPC messages that a request brings, or answers the request with what is wrong with them. */
 export function readIncoming(
   request: IncomingMessage,
   response: ServerResponse,
-  accept: (message: Message) => void,
+  accept: (incoming: Incoming) => void,
 ): void {
   readBody(request, (error, text) => {
     if (error !== undefined) {
       replyText(response, error.status, error.message, { connection: 'close' });
       return;
     }
-    let message: Message;
+    let incoming: Incoming;
     try {
-      message = readMessage(text);
+      incoming = isBatch(text) ? { messages: readBatch(text) } : only(readMessage(text));
     } catch (malformed) {
       if (!(malformed instanceof MalformedMessage)) throw malformed;
       // The id is not known, and JSON-RPC 2.0, section 5, wants null for that.
       replyJson(response, 400, errorText('null', malformed.code, malformed.message));
       return;
     }
-    accept(message);
+    accept(incoming);
   });
+}
+
+function only(message: Message): Incoming {
+  return { message, messages: [message] };
+}
+
+function isBatch(text: string): boolean {
+  return /^\s*\[/.test(text);
 }

@@ -1,0 +1,417 @@
+import { errorCodes, idText, restate } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import { greet } from '../link/greeting.ts';
+import { ServerLink, answerError, answerResult } from '../link/link.ts';
+import type { Call, LinkOwner, ReplyTo } from '../link/link.ts';
+import { Links } from '../link/links.ts';
+import type { OpenWire, OwnLink } from '../link/links.ts';
+import { askingMethods, commonRevision, legacyOnlyMethods, newestLegacyRevision } from '../protocol.ts';
+import type { ClientIdentity, Era, ServerIdentity } from '../protocol.ts';
+import type { Wire } from '../wire/wire.ts';
+import { Changes, Subscription, filterFrom, granted } from './changes.ts';
+import { askModern } from './legacy-call.ts';
+import { ModernCalls } from './modern-call.ts';
+import type { Held, ModernRequest } from './modern-call.ts';
+import { discoverResult, modernised } from './modern-result.ts';
+import { Seal } from './seal.ts';
+import { Session } from './session.ts';
+import { ToolParameters } from './tool-parameters.ts';
+import type { MirroredParameter } from './tool-parameters.ts';
+
+/** How long a session may be silent before it is forgotten. */
+const sessionIdleMs = 2 * 60 * 60 * 1000;
+/** How many sessions a workload has at most; the one silent for longest makes room. */
+const maxSessions = 1000;
+/** How long a request waits for a server that is starting or restarting. */
+const waitForServerMs = 30_000;
+/** How often it is seen to what nobody asks for: idle sessions, connections that have to be kept alive. */
+const upkeepMs = 15_000;
+
+export interface BridgeOptions {
+  /** Named in `clientInfo` to the server. */
+  version: string;
+  /** `shared`: all clients talk to one process. `own`: what a legacy client's session changes in its server, only that session sees. */
+  sessions: 'own' | 'shared';
+  /** How many conversations of their own clients may have at once. */
+  maxOwn: number;
+  /** Told what the server sent that is no protocol. */
+  onJunk: (line: string) => void;
+  /** Told of bugs in the bridge. */
+  onFault: (error: unknown) => void;
+  now?: () => number;
+}
+
+/** A server to talk to: the conversation that all share, and how to begin others. */
+export interface Server {
+  wire: Wire;
+  openWire: OpenWire;
+}
+
+/** Whom `keepAlive` is called on now and then, as long as it is in the set. */
+export interface Waiting {
+  keepAlive(): void;
+}
+
+/**
+ * Between clients and a server of whatever eras. One conversation with the server is shared: by modern clients,
+ * and by legacy ones where the server keeps nothing of them. Where it does, or where it is to ask a client
+ * something, that client has one of its own. Sessions stay when the server goes, and carry on with the next one.
+ */
+export class Bridge implements LinkOwner, AsyncDisposable {
+  /** Requests whose clients may lose patience. */
+  readonly waiting = new Set<Waiting>();
+  readonly #options: BridgeOptions;
+  readonly #now: () => number;
+  readonly #self: ClientIdentity;
+  readonly #sessions = new Map<string, Session>();
+  readonly #listeners = new Map<Session, { uris: Set<string>; changed: (message: Message) => void }>();
+  readonly #links: Links;
+  readonly #changes: Changes;
+  readonly #modernCalls: ModernCalls;
+  readonly #parameters = new ToolParameters();
+  readonly #upkeep: NodeJS.Timeout;
+  /** Of the server, once it is known; one that dies when it is asked is of the legacy one. */
+  #era: Era | undefined;
+  #state: BridgeState = { kind: 'down', reason: 'the server has not started yet', final: false };
+  #whoWaits: (() => void)[] = [];
+
+  constructor(options: BridgeOptions) {
+    const { version, maxOwn, onJunk, onFault, now = Date.now } = options;
+    this.#options = options;
+    this.#now = now;
+    const clientInfo = { name: 'toolhive', version };
+    this.#self = { protocolVersion: newestLegacyRevision, capabilities: {}, clientInfo };
+    this.#links = new Links({ most: maxOwn, onJunk, onFault });
+    this.#changes = new Changes(this.#self, onFault);
+    this.#modernCalls = new ModernCalls({ links: this.#links, seal: new Seal(now), onFault });
+    this.#upkeep = setInterval(() => this.#tidy(), upkeepMs).unref();
+  }
+
+  /** What the running server said of itself; undefined while none is ready. */
+  get identity(): ServerIdentity | undefined {
+    return this.#state.kind === 'up' ? this.#state.link.identity : undefined;
+  }
+
+  /** How the server talks, once that is known. */
+  get era(): Era | undefined {
+    return this.#era;
+  }
+
+  get sessionCount(): number {
+    return this.#sessions.size;
+  }
+
+  /** Takes over a freshly started server, and lets waiting requests through. Throws if it cannot be greeted. */
+  async connect({ wire, openWire }: Server, signal: AbortSignal): Promise<void> {
+    const { onJunk, onFault } = this.#options;
+    const link = new ServerLink({ wire, owner: this, onJunk, onFault });
+    this.#state = { kind: 'starting', link };
+    try {
+      await greet(link, { client: this.#self, era: this.#era, signal });
+    } catch (error) {
+      // Some servers end when the first thing they hear is not `initialize`.
+      if (!link.isOpen && this.#era === undefined) this.#era = 'legacy';
+      throw error;
+    }
+    this.#era = link.era;
+    this.#state = { kind: 'up', link };
+    this.#links.use(openWire, link.era);
+    this.#parameters.forget();
+    // Only now it is known which sessions will have a conversation of their own.
+    for (const [session, listener] of this.#listeners)
+      if (!this.#hasOwn(session)) this.#changes.add(listener);
+    this.#changes.follow(link);
+    this.#wake();
+  }
+
+  /** Fails what is pending, because the server is gone. With `final` nobody is going to start another one soon. */
+  disconnect(reason: string, final: boolean): void {
+    const before = this.#state;
+    this.#state = { kind: 'down', reason, final };
+    if (before.kind !== 'down') before.link.lose(reason);
+    this.#modernCalls.close(reason);
+    void this.#links.close(reason).catch(this.#options.onFault);
+    if (final) this.#wake();
+  }
+
+  openSession(): Session {
+    if (this.#sessions.size >= maxSessions) this.#forgetOldest();
+    const session = new Session(this.#now());
+    this.#sessions.set(session.id, session);
+    const listener = { uris: session.subscriptions, changed: ({ text }: Message) => session.send(text) };
+    this.#listeners.set(session, listener);
+    if (!this.#hasOwn(session)) this.#changes.add(listener);
+    return session;
+  }
+
+  findSession(id: string): Session | undefined {
+    const session = this.#sessions.get(id);
+    if (session !== undefined) session.lastSeenMs = this.#now();
+    return session;
+  }
+
+  closeSession(session: Session): void {
+    this.#sessions.delete(session.id);
+    if (this.#state.kind === 'up') this.#state.link.cancelAllOf(session, 'the session was closed');
+    session.close();
+    const listener = this.#listeners.get(session);
+    this.#listeners.delete(session);
+    if (listener !== undefined) this.#changes.delete(listener);
+  }
+
+  /** Takes one message from a legacy client. `reply` is used exactly once for a request, and never for anything else. */
+  accept(session: Session, message: Message, reply: ReplyTo): void {
+    if (message.kind === 'response') return session.answered(message);
+    if (this.#state.kind === 'up') return this.#route(session, message, reply, this.#state.link);
+    if (message.kind !== 'request') return; // nothing to tell a server that knows of nothing
+    this.#whenReady(message, reply, (link) => this.#route(session, message, reply, link));
+  }
+
+  /** Takes one request from a modern client. */
+  acceptModern(request: ModernRequest, reply: ReplyTo): Held {
+    if (this.#state.kind === 'up') return this.#routeModern(request, reply, this.#state.link);
+    let held: Held | undefined;
+    let isGivenUp = false;
+    this.#whenReady(request.message, reply, (link) => {
+      if (!isGivenUp) held = this.#routeModern(request, reply, link);
+    });
+    return {
+      giveUp() {
+        isGivenUp = true;
+        held?.giveUp();
+      },
+    };
+  }
+
+  /** Which parameters of a tool are mirrored in headers. Calls back at once when that is known already. */
+  withMirrored(tool: string, proceed: (mirrored: readonly MirroredParameter[]) => void): void {
+    if (this.#state.kind === 'up') this.#parameters.of(this.#state.link, tool, proceed);
+    else proceed([]); // whoever waits for a server is told soon enough
+  }
+
+  notified(message: Message, call: Call | undefined): void {
+    if (message.value.method === 'notifications/tools/list_changed') this.#parameters.forget();
+    if (this.#changes.deliver(message)) return;
+    // Anything else tells of somebody's request; when it cannot be known whose, nobody gets it.
+    if (call !== undefined) call.reply.notify(message.text);
+    else if (this.#sessions.size === 1)
+      for (const session of this.#sessions.values()) session.send(message.text);
+  }
+
+  /** The server was told that nobody here can be asked (MCP 2025-11-25, Lifecycle, Capability Negotiation). */
+  asked(link: ServerLink, message: Message): void {
+    const why = `the client does not offer ${message.value.method}`;
+    link.respond(message, { error: { code: errorCodes.methodNotFound, message: why } });
+  }
+
+  /** The server's end is told by its exit, which says more. */
+  lost(): void {}
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#upkeep);
+    this.disconnect('the workload was stopped', true);
+    for (const session of this.#sessions.values()) session.close();
+    this.#sessions.clear();
+    await this.#links.close('the workload was stopped');
+  }
+
+  #route(session: Session, message: Message, reply: ReplyTo, shared: ServerLink): void {
+    if (message.kind === 'notification') return this.#routeNotification(session, message, shared);
+    if (message.value.method === 'initialize')
+      return this.#initialize(session, message, reply, shared.identity);
+    if (!this.#hasOwn(session)) return this.#askShared(session, message, reply, shared);
+    this.#ownLink(session).then(
+      ({ link }) => {
+        this.#remember(session, message);
+        link.ask(message, reply, session);
+      },
+      (error: unknown) => answerError(reply, idText(message), errorCodes.serverError, reasonOf(error)),
+    );
+  }
+
+  /** Its own conversation is one with a legacy server: to a modern one, all requests are alike. */
+  #hasOwn(session: Session): boolean {
+    return this.#options.sessions === 'own' && this.#era !== 'modern' && this.#sessions.has(session.id);
+  }
+
+  async #ownLink(session: Session): Promise<OwnLink> {
+    if (session.own !== undefined) return session.own;
+    const holder: LinkOwner = {
+      notified: (message, call) =>
+        call === undefined || isChange(message)
+          ? session.send(message.text)
+          : call.reply.notify(message.text),
+      asked: (link, message, call) => session.ask(link, message, call),
+      lost: () => (session.own = undefined),
+    };
+    session.own = this.#links.take(holder, session.client);
+    session.own.catch(() => (session.own = undefined));
+    const own = await session.own;
+    // An earlier one may have been lost, with everything that the session had asked of it.
+    for (const uri of session.subscriptions) own.link.request('resources/subscribe', { uri }).catch(() => {});
+    const { logLevel: level } = session;
+    if (level !== undefined) own.link.request('logging/setLevel', { level }).catch(() => {});
+    return own;
+  }
+
+  #askShared(session: Session, message: Message, reply: ReplyTo, link: ServerLink): void {
+    const { method, params } = message.value;
+    const uri = params?.['uri'];
+    const done = (): void => answerResult(reply, idText(message), {});
+    if (link.era === 'modern') {
+      if (method !== undefined && legacyOnlyMethods.has(method)) {
+        this.#remember(session, message);
+        this.#changes.update();
+        return done();
+      }
+      return askModern(link, session, message, reply);
+    }
+    this.#remember(session, message);
+    if (method === 'resources/unsubscribe' && typeof uri === 'string') {
+      // The server knows one subscriber only; it goes on while another client still wants the resource.
+      if (this.#changes.isWanted(uri)) return done();
+      this.#changes.wasAsked(uri, false);
+    }
+    if (method === 'resources/subscribe' && typeof uri === 'string') this.#changes.wasAsked(uri, true);
+    link.ask(message, reply, session);
+  }
+
+  /** What a session must not lose when its server does. */
+  #remember(session: Session, { value: { method, params } }: Message): void {
+    const uri = params?.['uri'];
+    const level = params?.['level'];
+    if (method === 'resources/subscribe' && typeof uri === 'string') session.subscriptions.add(uri);
+    if (method === 'resources/unsubscribe' && typeof uri === 'string') session.subscriptions.delete(uri);
+    if (method === 'logging/setLevel' && typeof level === 'string') session.logLevel = level;
+  }
+
+  #routeNotification(session: Session, message: Message, shared: ServerLink): void {
+    const { method, params } = message.value;
+    if (method === 'notifications/initialized') return; // what talks to the server has said so itself
+    const send = (link: ServerLink): void => {
+      if (method !== 'notifications/cancelled') return link.notify(message.text);
+      const call = link.callOf(session, params?.['requestId']);
+      if (call !== undefined) link.notify(restate(message, { newId: String(call.id) }));
+    };
+    if (!this.#hasOwn(session)) {
+      // A server that all share was told that its client has no roots; a modern one is told with every request.
+      if (method !== 'notifications/roots/list_changed') send(shared);
+      return;
+    }
+    void session.own?.then(
+      ({ link }) => send(link),
+      () => {},
+    ); // without one there is nobody to be told
+  }
+
+  #initialize(session: Session, message: Message, reply: ReplyTo, identity: ServerIdentity): void {
+    const { protocolVersion: asked, capabilities = {}, clientInfo } = message.value.params ?? {};
+    const protocolVersion = commonRevision(asked, identity.protocolVersion);
+    session.client = {
+      protocolVersion,
+      capabilities: capabilities as ClientIdentity['capabilities'],
+      clientInfo,
+    };
+    answerResult(reply, idText(message), { ...identity, protocolVersion });
+  }
+
+  #routeModern(request: ModernRequest, reply: ReplyTo, shared: ServerLink): Held {
+    const { message, client, logLevel } = request;
+    const { method = '', params } = message.value;
+    if (legacyOnlyMethods.has(method)) {
+      answerError(reply, idText(message), errorCodes.methodNotFound, `${method} is not known`);
+      return nothing;
+    }
+    if (method === 'subscriptions/listen') return this.#listen(message, reply, shared);
+    if (shared.era === 'modern') return held(shared, shared.ask(message, reply));
+    if (method === 'server/discover') {
+      answerResult(reply, idText(message), discoverResult(shared.identity));
+      return nothing;
+    }
+    const isPersonal =
+      logLevel !== undefined || Object.keys(client.capabilities).some((name) => canBeAsked.has(name));
+    const isResumed = params?.['requestState'] !== undefined;
+    if (askingMethods.has(method) && (isPersonal || isResumed))
+      return this.#modernCalls.accept(request, reply);
+    const decorated: ReplyTo = {
+      notify: (text) => reply.notify(text),
+      answer: (text, value) => reply.answer(modernised(text, value, method, shared.identity), value),
+    };
+    return held(shared, shared.ask(message, decorated));
+  }
+
+  #listen(message: Message, reply: ReplyTo, { identity }: ServerLink): Held {
+    const filter = filterFrom(message.value.params);
+    const { id } = message.value;
+    if (filter === undefined || id === undefined) {
+      const why = 'notifications must say what to listen to, with at most 1000 resources';
+      answerError(reply, idText(message), errorCodes.invalidParams, why);
+      return nothing;
+    }
+    const subscription = new Subscription(id, granted(filter, identity), (text) => reply.notify(text));
+    this.#changes.add(subscription);
+    return { giveUp: () => this.#changes.delete(subscription) };
+  }
+
+  #whenReady(message: Message, reply: ReplyTo, proceed: (link: ServerLink) => void): void {
+    this.#afterWait(() => {
+      if (this.#state.kind === 'up') proceed(this.#state.link);
+      else answerError(reply, idText(message), errorCodes.serverError, notThere(this.#state));
+    });
+  }
+
+  #afterWait(proceed: () => void): void {
+    if (this.#state.kind === 'down' && this.#state.final) return proceed();
+    const once = (): void => {
+      clearTimeout(timer);
+      this.#whoWaits = this.#whoWaits.filter((waiter) => waiter !== once);
+      proceed();
+    };
+    const timer = setTimeout(once, waitForServerMs).unref();
+    this.#whoWaits.push(once);
+  }
+
+  #wake(): void {
+    for (const waiter of this.#whoWaits.splice(0)) waiter();
+  }
+
+  #tidy(): void {
+    const oldest = this.#now() - sessionIdleMs;
+    for (const session of this.#sessions.values()) {
+      session.stream.keepAlive();
+      if (session.lastSeenMs < oldest && !session.isListening) this.closeSession(session);
+    }
+    for (const one of this.waiting) one.keepAlive();
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = [...this.#sessions.values()].toSorted((a, b) => a.lastSeenMs - b.lastSeenMs);
+    if (oldest !== undefined) this.closeSession(oldest);
+  }
+}
+
+const nothing: Held = { giveUp() {} };
+
+/** The capabilities by which a client says that it can be asked something. */
+const canBeAsked: ReadonlySet<string> = new Set(['roots', 'sampling', 'elicitation']);
+
+function held(link: ServerLink, call: Call | undefined): Held {
+  return call === undefined ? nothing : { giveUp: () => link.cancel(call, 'the client went away') };
+}
+
+function isChange({ value: { method = '' } }: Message): boolean {
+  return method.endsWith('/list_changed') || method === 'notifications/resources/updated';
+}
+
+type BridgeState =
+  { kind: 'up' | 'starting'; link: ServerLink } | { kind: 'down'; reason: string; final: boolean };
+
+function notThere(state: BridgeState): string {
+  return state.kind === 'down'
+    ? `the server is not running: ${state.reason}`
+    : 'the server is still starting';
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,90 @@
+import { errorCodes, idText, insertMembers, isObject, readMessage } from '../jsonrpc/message.ts';
+import type { Message, MessageValue } from '../jsonrpc/message.ts';
+import { modernMeta } from '../link/greeting.ts';
+import { answerError } from '../link/link.ts';
+import type { ReplyTo, ServerLink } from '../link/link.ts';
+import { capabilityFor } from '../protocol.ts';
+import type { Session } from './session.ts';
+
+/** How often a server may ask the client in the course of one request. */
+const maxRounds = 50;
+
+/**
+ * Passes a request of a legacy client on to a modern server: it is told with the request who asks, and what it asks
+ * in return becomes questions to the client, whose answers go with the request made again.
+ */
+export function askModern(
+  link: ServerLink,
+  session: Session,
+  message: Message,
+  reply: ReplyTo,
+  round = 1,
+): void {
+  const described = insertMembers(
+    message.text,
+    ['params', '_meta'],
+    modernMeta(session.client, session.logLevel),
+  );
+  link.ask(
+    readMessage(described),
+    {
+      notify: (text) => reply.notify(text),
+      answer(text, value) {
+        if (!isInputRequired(value)) return reply.answer(text, value);
+        if (round > maxRounds) return fail(reply, message, 'the server never stops asking');
+        void askClient(session, reply, value.result).then(
+          (inputResponses) =>
+            askModern(link, session, madeAgain(message, inputResponses, value.result), reply, round + 1),
+          (error: unknown) => fail(reply, message, error instanceof Error ? error.message : String(error)),
+        );
+      },
+    },
+    session,
+  );
+}
+
+interface InputRequired {
+  inputRequests?: Record<string, { method: string; params?: unknown }>;
+  requestState?: unknown;
+}
+
+function isInputRequired(value: MessageValue): value is { result: InputRequired } {
+  return isObject(value.result) && value.result['resultType'] === 'input_required';
+}
+
+/** Asks the client everything at once. Rejects when it cannot be asked, or refuses. */
+async function askClient(
+  session: Session,
+  reply: ReplyTo,
+  { inputRequests = {} }: InputRequired,
+): Promise<Record<string, unknown>> {
+  const answers = Object.entries(inputRequests).map(async ([key, { method, params }]) => {
+    const capability = capabilityFor[method];
+    if (capability === undefined || session.client.capabilities[capability] === undefined) {
+      throw new Error(`the server asks the client for ${method}, which the client does not offer`);
+    }
+    const question = readMessage(JSON.stringify({ jsonrpc: '2.0', id: 0, method, params }));
+    const { promise, resolve } = Promise.withResolvers<{ result: unknown } | { error: unknown }>();
+    const text = session.question(resolve, question);
+    if (reply.ask === undefined) session.send(text);
+    else reply.ask(text);
+    const answer = await promise;
+    if ('result' in answer) return [key, answer.result] as const;
+    if (method === 'elicitation/create') return [key, { action: 'cancel' }] as const;
+    const { message = 'no reason' } = (answer.error ?? {}) as { message?: string };
+    throw new Error(`the client refused ${method}: ${message}`);
+  });
+  return Object.fromEntries(await Promise.all(answers));
+}
+
+/** The same request, with what the server wanted to know. */
+function madeAgain({ value }: Message, inputResponses: object, { requestState }: InputRequired): Message {
+  const { inputResponses: _before, requestState: _state, ...params } = value.params ?? {};
+  const more = { inputResponses, ...(requestState === undefined ? {} : { requestState }) };
+  const { id, method } = value;
+  return readMessage(JSON.stringify({ jsonrpc: '2.0', id, method, params: { ...params, ...more } }));
+}
+
+function fail(reply: ReplyTo, message: Message, why: string): void {
+  answerError(reply, idText(message), errorCodes.serverError, why);
+}

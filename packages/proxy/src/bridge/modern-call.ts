@@ -1,0 +1,299 @@
+import { errorCodes, isObject, readMessage } from '../jsonrpc/message.ts';
+import type { Message, MessageValue } from '../jsonrpc/message.ts';
+import { answerError, answerResult } from '../link/link.ts';
+import type { Call, LinkOwner, ReplyTo, ServerLink } from '../link/link.ts';
+import type { Links, OwnLink } from '../link/links.ts';
+import { capabilityFor, isLoud, mcpErrors } from '../protocol.ts';
+import type { ClientIdentity } from '../protocol.ts';
+import { modernised } from './modern-result.ts';
+import type { Seal } from './seal.ts';
+
+/** How long a client has to answer what it was asked. */
+const patienceMs = 10 * 60_000;
+/** How many calls of one workload may wait for answers of clients. */
+const maxParked = 100;
+
+/** A request of a modern client, and what it said of itself in it. */
+export interface ModernRequest {
+  message: Message;
+  client: ClientIdentity;
+  /** It wants log messages of this level and worse. */
+  logLevel?: string;
+  /** Who asks, as far as that is known; the empty text for anybody who may use this machine. */
+  principal: string;
+}
+
+/** Who holds a request, to give it up. */
+export interface Held {
+  giveUp(): void;
+}
+
+export interface ModernCallsOptions {
+  links: Links;
+  seal: Seal;
+  onFault: (error: unknown) => void;
+}
+
+/**
+ * Requests of modern clients in the course of which a legacy server may ask them something. While it waits for the
+ * answer, the call is parked: the client is told what is asked, and comes back with a new request, which takes up
+ * the old one (MCP 2026-07-28, Multi Round-Trip Requests). Each has the conversation with its server to itself, so
+ * that it is certain whom the server asks.
+ */
+export class ModernCalls {
+  readonly #options: ModernCallsOptions;
+  readonly #parked = new Map<string, ModernCall>();
+  #lastId = 0;
+
+  constructor(options: ModernCallsOptions) {
+    this.#options = options;
+  }
+
+  /** Answers the request, in the end or for now. */
+  accept(request: ModernRequest, reply: ReplyTo): Held {
+    const { requestState } = request.message.value.params ?? {};
+    return requestState === undefined
+      ? this.#begin(request, reply)
+      : this.#resume(request, String(requestState), reply);
+  }
+
+  close(reason: string): void {
+    for (const call of [...this.#parked.values()]) call.end(reason);
+  }
+
+  #begin(request: ModernRequest, reply: ReplyTo): Held {
+    const { links, seal, onFault } = this.#options;
+    const bound = boundTo(request);
+    const id = String(++this.#lastId);
+    const call = new ModernCall({
+      request,
+      reply,
+      park: (step) => {
+        this.#parked.set(id, call);
+        if (this.#parked.size > maxParked)
+          this.#parked.values().next().value?.end('too many calls wait for answers');
+        return seal.close(`${id} ${step}`, bound, patienceMs);
+      },
+      unpark: () => void this.#parked.delete(id),
+      retry: () => seal.close('again', bound, patienceMs),
+    });
+    call.start(links).catch(onFault);
+    return call;
+  }
+
+  #resume(request: ModernRequest, requestState: string, reply: ReplyTo): Held {
+    const content = this.#options.seal.open(requestState, boundTo(request));
+    // Nothing waits: the client has done what it was told to, and the call is made anew.
+    if (content === 'again')
+      return this.#begin({ ...request, message: withoutAnswers(request.message) }, reply);
+    const [id = '', step] = content?.split(' ') ?? [];
+    const call = this.#parked.get(id);
+    if (call === undefined || String(call.step) !== step) {
+      const why =
+        'requestState was used before, has expired, or belongs to another request: call again without it';
+      answerError(reply, written(request.message), errorCodes.invalidParams, why);
+      return { giveUp() {} };
+    }
+    call.resume(request, reply);
+    return call;
+  }
+}
+
+interface ModernCallOptions {
+  request: ModernRequest;
+  reply: ReplyTo;
+  /** Has it remembered, and gives back the state that finds it again. */
+  park: (step: number) => string;
+  unpark: () => void;
+  /** The state for a call that is to be made anew. */
+  retry: () => string;
+}
+
+class ModernCall implements LinkOwner, Held {
+  /** How often the client was asked. */
+  step = 0;
+  readonly #options: ModernCallOptions;
+  readonly #key: string;
+  /** Where the client waits; nowhere while the call is parked. */
+  #reply: ReplyTo | undefined;
+  #message: Message;
+  #own: OwnLink | undefined;
+  #call: Call | undefined;
+  #isOver = false;
+  #patience: NodeJS.Timeout | undefined;
+  /** What the server has asked and nobody has answered. */
+  readonly #questions = new Map<string, Message>();
+  #lastQuestion = 0;
+
+  constructor(options: ModernCallOptions) {
+    this.#options = options;
+    this.#reply = options.reply;
+    this.#message = options.request.message;
+    const { client, logLevel = '' } = options.request;
+    this.#key = `${logLevel} ${canonical(client.capabilities)}`;
+  }
+
+  async start(links: Links): Promise<void> {
+    const { client, logLevel } = this.#options.request;
+    try {
+      const own = await links.take(this, client, this.#key);
+      if (this.#isOver) return own.giveBack(this.#key);
+      this.#own = own;
+      const { link } = own;
+      if (logLevel !== undefined && link.identity.capabilities['logging'] !== undefined) {
+        link.request('logging/setLevel', { level: logLevel }).catch(() => {}); // then it logs as it likes
+      }
+      this.#call = link.ask(this.#message, {
+        notify: (text) => this.#reply?.notify(text),
+        answer: (text, value) => this.#answered(text, value, link),
+      });
+    } catch (error) {
+      this.end(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  notified(message: Message): void {
+    const { method, params } = message.value;
+    const { logLevel } = this.#options.request;
+    // Changes of lists and resources are told on streams of their own.
+    if (method !== 'notifications/message' || logLevel === undefined) return;
+    if (isLoud(params?.['level'], logLevel)) this.#reply?.notify(message.text);
+  }
+
+  asked(link: ServerLink, question: Message): void {
+    const method = question.value.method ?? '';
+    const capability = capabilityFor[method];
+    if (capability === undefined || this.#options.request.client.capabilities[capability] === undefined) {
+      const message = `the client does not offer ${method}`;
+      return link.respond(question, { error: { code: errorCodes.methodNotFound, message } });
+    }
+    this.#questions.set(`q${++this.#lastQuestion}`, question);
+    // What is asked in the same breath reaches the client at once.
+    if (this.#questions.size === 1) setImmediate(() => this.#park());
+  }
+
+  lost(_link: ServerLink, reason: string): void {
+    this.#own = undefined;
+    this.end(reason);
+  }
+
+  giveUp(): void {
+    // Whoever was asked something closes the connection too, and comes back over another one.
+    if (this.#reply !== undefined) this.#over(undefined);
+  }
+
+  /** Gives the answers to the server, and waits for what it says to them. */
+  resume({ message }: ModernRequest, reply: ReplyTo): void {
+    clearTimeout(this.#patience);
+    this.#options.unpark();
+    this.#reply = reply;
+    this.#message = message;
+    const { id, originalToken } = originalOf(message);
+    if (this.#call !== undefined) Object.assign(this.#call, { originalId: id, originalToken });
+    const { inputResponses } = message.value.params ?? {};
+    for (const [key, question] of [...this.#questions]) {
+      const answer = isObject(inputResponses) ? inputResponses[key] : undefined;
+      if (answer === undefined) continue;
+      this.#questions.delete(key);
+      this.#own?.link.respond(question, { result: answer });
+    }
+    this.#park();
+  }
+
+  /** Answers whoever waits with why there is no answer. */
+  end(reason: string): void {
+    if (this.#reply !== undefined && !this.#isOver) {
+      answerError(this.#reply, written(this.#message), errorCodes.serverError, reason);
+    }
+    this.#over(undefined);
+  }
+
+  /** Tells the client what it is asked, if it is asked anything and there is anybody to be told. */
+  #park(): void {
+    if (this.#questions.size === 0 || this.#reply === undefined || this.#isOver) return;
+    const reply = this.#reply;
+    this.#reply = undefined;
+    this.step++;
+    const requestState = this.#options.park(this.step);
+    this.#patience = setTimeout(() => this.end('the client has not answered in time'), patienceMs).unref();
+    const inputRequests = Object.fromEntries(
+      this.#questions
+        .entries()
+        .map(([key, { value }]) => [key, { method: value.method, params: value.params }]),
+    );
+    answerResult(reply, written(this.#message), {
+      resultType: 'input_required',
+      inputRequests,
+      requestState,
+    });
+  }
+
+  #answered(text: string, value: MessageValue, link: ServerLink): void {
+    const reply = this.#reply;
+    const elicitations = this.#elicitationsIn(value);
+    const { method = '' } = this.#message.value;
+    this.#call = undefined;
+    this.#over(this.#key);
+    if (elicitations === undefined)
+      return reply?.answer(modernised(text, value, method, link.identity), value);
+    const inputRequests = Object.fromEntries(
+      elicitations.map((params, n) => [`q${n}`, { method: 'elicitation/create', params }]),
+    );
+    if (reply !== undefined) {
+      const requestState = this.#options.retry();
+      answerResult(reply, written(this.#message), {
+        resultType: 'input_required',
+        inputRequests,
+        requestState,
+      });
+    }
+  }
+
+  /** What 2025-11-25 has an error for: the client has to visit pages first, and to call again. */
+  #elicitationsIn({ error }: MessageValue): unknown[] | undefined {
+    if (error?.code !== mcpErrors.legacyUrlElicitation || !isObject(error.data)) return undefined;
+    const { elicitation } = this.#options.request.client.capabilities;
+    const { elicitations } = error.data;
+    const isTaken = isObject(elicitation) && elicitation['url'] !== undefined;
+    return isTaken && Array.isArray(elicitations) ? elicitations : undefined;
+  }
+
+  /** With a `key`, the conversation can be used again; without, who knows what the server still does in it. */
+  #over(key: string | undefined): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#patience);
+    this.#options.unpark();
+    if (this.#call !== undefined) this.#own?.link.cancel(this.#call, 'the client gave it up');
+    this.#own?.giveBack(key);
+    this.#own = undefined;
+    this.#reply = undefined;
+  }
+}
+
+function written(message: Message): string {
+  return originalOf(message).id;
+}
+
+function originalOf({ text, id, token }: Message): { id: string; originalToken: string | undefined } {
+  return { id: id === undefined ? 'null' : text.slice(...id), originalToken: token && text.slice(...token) };
+}
+
+/** What a request must have in common with the one that it takes up. */
+function boundTo({ message, principal }: ModernRequest): string {
+  const { method, params = {} } = message.value;
+  const { _meta, inputResponses: _responses, requestState: _state, ...salient } = params;
+  return canonical([principal, method, salient]);
+}
+
+function withoutAnswers({ value }: Message): Message {
+  const { inputResponses: _responses, requestState: _state, ...params } = value.params ?? {};
+  return readMessage(JSON.stringify({ jsonrpc: '2.0', id: value.id, method: value.method, params }));
+}
+
+/** JSON with the members of objects in order. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    isObject(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
+  );
+}

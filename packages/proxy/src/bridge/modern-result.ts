@@ -1,0 +1,57 @@
+import { errorCodes, errorText, idText, insertMembers, isObject, readMessage } from '../jsonrpc/message.ts';
+import type { MessageValue } from '../jsonrpc/message.ts';
+import { cacheableMethods, mcpErrors, meta, revisions } from '../protocol.ts';
+import type { ServerIdentity } from '../protocol.ts';
+
+/**
+ * A legacy server's answer as the modern era wants it: results say of which type they are, who gives them, and for
+ * how long they hold, which a legacy server does not know, so for no time at all.
+ */
+export function modernised(
+  text: string,
+  { result, error }: MessageValue,
+  method: string,
+  { serverInfo }: ServerIdentity,
+): string {
+  if (error !== undefined) {
+    if (error.code !== mcpErrors.legacyResourceNotFound) return text;
+    return errorText(
+      idText(readMessage(text)),
+      errorCodes.invalidParams,
+      error.message,
+      asObject(error.data),
+    );
+  }
+  if (!isObject(result)) return text;
+  const who = serverInfo === undefined ? {} : { [meta.serverInfo]: serverInfo };
+  const isNew = (name: string): boolean => result[name] === undefined;
+  const members = {
+    ...(isNew('resultType') ? { resultType: 'complete' } : {}),
+    ...(cacheableMethods.has(method) && isNew('ttlMs') ? { ttlMs: 0 } : {}),
+    ...(cacheableMethods.has(method) && isNew('cacheScope') ? { cacheScope: 'private' } : {}),
+    ...(isNew('_meta') ? { _meta: who } : {}),
+  };
+  const described = insertMembers(text, ['result'], members);
+  const { _meta } = result;
+  return isObject(_meta) && _meta[meta.serverInfo] === undefined
+    ? insertMembers(described, ['result', '_meta'], who)
+    : described;
+}
+
+/** The answer to `server/discover` for a legacy server. What only the legacy era has is left out. */
+export function discoverResult({ capabilities, serverInfo, instructions }: ServerIdentity): object {
+  const { tasks: _tasks, ...shared } = capabilities;
+  return {
+    resultType: 'complete',
+    supportedVersions: revisions,
+    capabilities: shared,
+    ...(instructions === undefined ? {} : { instructions }),
+    ttlMs: 0,
+    cacheScope: 'private',
+    ...(serverInfo === undefined ? {} : { _meta: { [meta.serverInfo]: serverInfo } }),
+  };
+}
+
+function asObject(value: unknown): object | undefined {
+  return isObject(value) ? value : undefined;
+}

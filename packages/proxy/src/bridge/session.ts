@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { errorCodes, restate } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import type { Call, ServerLink } from '../link/link.ts';
+import type { OwnLink } from '../link/links.ts';
+import type { ClientIdentity } from '../protocol.ts';
+import { capabilityFor, newestLegacyRevision } from '../protocol.ts';
+import { ResumableStream } from './stream.ts';
+
+/** How many streams of a session are remembered so that they can be resumed. */
+const maxStreams = 32;
+/** How many questions a client may leave unanswered. */
+const maxQuestions = 100;
+
+/** What becomes of the client's answer to a question. */
+export type Answered = (answer: { result: unknown } | { error: unknown }) => void;
+
+/** One legacy client's conversation with a workload. It outlives connections, and the server behind it. */
+export class Session {
+  readonly id = randomUUID();
+  /** What the client said of itself; the revision is the one that it was told. */
+  client: ClientIdentity = { protocolVersion: newestLegacyRevision, capabilities: {} };
+  lastSeenMs: number;
+  readonly subscriptions = new Set<string>();
+  logLevel: string | undefined;
+  /** A conversation with the server that nobody else has. */
+  own: Promise<OwnLink> | undefined;
+  /** What belongs to no request goes here. */
+  readonly stream = new ResumableStream('s');
+  readonly #streams = new Map<string, ResumableStream>([['s', this.stream]]);
+  readonly #questions = new Map<number, Answered>();
+  #lastQuestion = 0;
+  #lastStream = 0;
+
+  constructor(nowMs: number) {
+    this.lastSeenMs = nowMs;
+  }
+
+  get isListening(): boolean {
+    return this.stream.isConnected;
+  }
+
+  /** Sends a message that belongs to no request. */
+  send(text: string): void {
+    this.stream.send(text);
+  }
+
+  /** A stream for one request, which can be resumed by its name. */
+  openStream(): ResumableStream {
+    const name = `r${++this.#lastStream}`;
+    const stream = new ResumableStream(name);
+    this.#streams.set(name, stream);
+    if (this.#streams.size > maxStreams) this.#forgetStream();
+    return stream;
+  }
+
+  findStream(name: string): ResumableStream | undefined {
+    return this.#streams.get(name);
+  }
+
+  /** Passes a question of a server on to the client, if it has said that it takes such questions. */
+  ask(link: ServerLink, question: Message, call: Call | undefined): void {
+    const method = question.value.method ?? '';
+    const capability = capabilityFor[method];
+    if (capability === undefined || this.client.capabilities[capability] === undefined) {
+      const message = `the client does not offer ${method}`;
+      return link.respond(question, { error: { code: errorCodes.methodNotFound, message } });
+    }
+    const text = this.question((answer) => link.respond(question, answer), question);
+    // The request that it is asked for has a stream, or can still have one.
+    if (call?.reply.ask === undefined) this.send(text);
+    else call.reply.ask(text);
+  }
+
+  /** The text of a question under an id that is unique in this session. */
+  question(answered: Answered, question: Message): string {
+    const id = ++this.#lastQuestion;
+    this.#questions.set(id, answered);
+    if (this.#questions.size > maxQuestions) {
+      const [oldest] = this.#questions.keys();
+      if (oldest !== undefined) this.#settle(oldest, { error: unanswered });
+    }
+    return restate(question, { newId: String(id) });
+  }
+
+  /** Takes the client's answer to a question. One that was never asked is nobody's. */
+  answered({ value: { id, result, error } }: Message): void {
+    if (typeof id !== 'number') return;
+    this.#settle(id, error === undefined ? { result } : { error });
+  }
+
+  close(): void {
+    for (const id of [...this.#questions.keys()]) this.#settle(id, { error: unanswered });
+    for (const stream of this.#streams.values()) stream.end();
+    this.#streams.clear();
+    void this.own?.then(
+      (own) => own.giveBack(),
+      () => {}, // it never came to be
+    );
+    this.own = undefined;
+  }
+
+  #settle(id: number, answer: Parameters<Answered>[0]): void {
+    const answered = this.#questions.get(id);
+    this.#questions.delete(id);
+    answered?.(answer);
+  }
+
+  /** One that is over, or else the oldest. */
+  #forgetStream(): void {
+    const [, ...others] = this.#streams;
+    const [name, stream] = others.find(([, { isEnded }]) => isEnded) ?? others[0] ?? [];
+    stream?.end();
+    if (name !== undefined) this.#streams.delete(name);
+  }
+}
+
+const unanswered = { code: errorCodes.serverError, message: 'the client has not answered' };

@@ -1,0 +1,124 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { errorCodes, isObject } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import { mirroredValue } from '../bridge/tool-parameters.ts';
+import type { MirroredParameter } from '../bridge/tool-parameters.ts';
+import { isModern, mcpErrors, meta, revisions } from '../protocol.ts';
+
+/** Why a request is refused, as the JSON-RPC error that goes with status 400. */
+export interface Refusal {
+  code: number;
+  message: string;
+  data?: object;
+}
+
+/** Is this request of the modern era, or does it at least claim to be in one of the two places where that stands? */
+export function isModernRequest(headers: IncomingHttpHeaders, message: Message | undefined): boolean {
+  const revision = headers['mcp-protocol-version'];
+  if (typeof revision === 'string' && isModern(revision)) return true;
+  return (
+    headers['mcp-method'] !== undefined || message?.value.params?._meta?.[meta.protocolVersion] !== undefined
+  );
+}
+
+/** What is wrong with how a modern request describes itself (MCP 2026-07-28, Streamable HTTP, Server Validation). */
+export function refusalOf(headers: IncomingHttpHeaders, { value, kind }: Message): Refusal | undefined {
+  const { method = '', params } = value;
+  const inHeader = headers['mcp-protocol-version'];
+  const { [meta.protocolVersion]: revision, [meta.clientCapabilities]: capabilities } = params?._meta ?? {};
+  if (typeof inHeader !== 'string') return mismatch('the header MCP-Protocol-Version is missing');
+  if (kind === 'request') {
+    if (revision === undefined) return invalid(`_meta has no ${meta.protocolVersion}`);
+    if (revision !== inHeader)
+      return mismatch(`MCP-Protocol-Version is ${inHeader}, but _meta says ${String(revision)}`);
+    if (!isObject(capabilities)) return invalid(`_meta has no ${meta.clientCapabilities}`);
+  }
+  if (!revisions.includes(inHeader) || !isModern(inHeader)) return unsupported(inHeader);
+  return wrongName(headers, method, params);
+}
+
+function wrongName(
+  headers: IncomingHttpHeaders,
+  method: string,
+  params: Message['value']['params'],
+): Refusal | undefined {
+  const asked = headers['mcp-method'];
+  if (asked === undefined) return mismatch('the header Mcp-Method is missing');
+  if (asked !== method) return mismatch(`Mcp-Method is ${String(asked)}, but the method is ${method}`);
+  const member = namedBy[method];
+  if (member === undefined) return undefined;
+  const name = params?.[member];
+  const inHeader = headers['mcp-name'];
+  if (typeof inHeader !== 'string') return mismatch('the header Mcp-Name is missing');
+  if (decoded(inHeader) !== name)
+    return mismatch(`Mcp-Name is ${inHeader}, but ${member} is ${String(name)}`);
+  return undefined;
+}
+
+/** Where the name stands that the header Mcp-Name repeats. */
+export const namedBy: Readonly<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+};
+
+/** What is wrong with the headers that repeat parameters of a tool. */
+export function wrongParameter(
+  headers: IncomingHttpHeaders,
+  mirrored: readonly MirroredParameter[],
+  args: unknown,
+): Refusal | undefined {
+  for (const { header, path } of mirrored) {
+    const value = mirroredValue(args, path);
+    const sent = headers[header];
+    if (value === undefined && sent === undefined) continue;
+    if (typeof sent !== 'string') return mismatch(`the header ${header} is missing`);
+    const told = decoded(sent);
+    if (told !== value && !isSameNumber(told, value)) {
+      return mismatch(`the header ${header} does not say what ${path.join('.')} says`);
+    }
+  }
+  return undefined;
+}
+
+function isSameNumber(one: string | undefined, other: string | undefined): boolean {
+  const isNumber = /^-?\d+(\.\d+)?$/;
+  return (
+    one !== undefined &&
+    other !== undefined &&
+    isNumber.test(one) &&
+    isNumber.test(other) &&
+    Number(one) === Number(other)
+  );
+}
+
+const sentinel = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
+
+/** The value of a header that may be encoded (MCP 2026-07-28, Streamable HTTP, Value Encoding). */
+function decoded(value: string): string | undefined {
+  if (!value.startsWith('=?base64?') || !value.endsWith('?=')) return value;
+  const [, base64] = sentinel.exec(value) ?? [];
+  return base64 === undefined || base64.length % 4 !== 0
+    ? undefined
+    : Buffer.from(base64, 'base64').toString('utf8');
+}
+
+/** A value as a header may hold it. */
+export function encoded(value: string): string {
+  const isPlain =
+    /^[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?$/.test(value) && !/^=\?base64\?.*\?=$/.test(value);
+  return isPlain ? value : `=?base64?${Buffer.from(value, 'utf8').toString('base64')}?=`;
+}
+
+function mismatch(message: string): Refusal {
+  return { code: mcpErrors.headerMismatch, message: `headers do not match: ${message}` };
+}
+
+function invalid(message: string): Refusal {
+  return { code: errorCodes.invalidParams, message };
+}
+
+function unsupported(requested: string): Refusal {
+  const data = { supported: revisions, requested };
+  return { code: mcpErrors.unsupportedVersion, message: 'Unsupported protocol version', data };
+}

@@ -1,0 +1,274 @@
+import {
+  isObject,
+  errorCodes,
+  errorText,
+  idText,
+  readMessage,
+  restate,
+  written,
+} from '../jsonrpc/message.ts';
+import type { Message, MessageValue } from '../jsonrpc/message.ts';
+import { meta } from '../protocol.ts';
+import type { ClientIdentity, Era, ServerIdentity } from '../protocol.ts';
+import type { Wire } from '../wire/wire.ts';
+
+/** How much a server may leave unread before requests are refused. */
+const maxUnreadBytes = 32 * 1024 * 1024;
+
+/** Where the answer to one request goes. */
+export interface ReplyTo {
+  /** Called once, with the response as the client's own id wants it. */
+  answer(text: string, value: MessageValue): void;
+  /** A notification that belongs to the request, such as its progress. */
+  notify(text: string): void;
+  /** A question of the server in the course of the request; absent where its client cannot be asked. */
+  ask?(text: string): void;
+}
+
+/** A request under way. */
+export interface Call {
+  readonly id: number;
+  readonly method: string;
+  /** Whose it is; only compared. */
+  readonly caller: unknown;
+  /** Where its answer goes; a call that is resumed is answered somewhere else than where it began. */
+  reply: ReplyTo;
+  /** The client's id, as JSON text. */
+  originalId: string;
+  originalToken: string | undefined;
+}
+
+/** Hears what a server says of its own accord. */
+export interface LinkOwner {
+  /** A notification; `call` is the request it belongs to, when that can be known. */
+  notified(message: Message, call: Call | undefined): void;
+  /** A question of a legacy server. It is answered with `link.respond`. */
+  asked(link: ServerLink, message: Message, call: Call | undefined): void;
+  /** The conversation is over. Calls under way have been answered with that. */
+  lost(link: ServerLink, reason: string): void;
+}
+
+export interface LinkOptions {
+  wire: Wire;
+  owner: LinkOwner;
+  /** Told what the server sent that is no message. */
+  onJunk: (text: string) => void;
+  /** Told of bugs here. */
+  onFault: (error: unknown) => void;
+}
+
+/**
+ * One conversation with a server. Every request gets an id of its own, so that those of any number of clients can
+ * share it; answers and progress go back under the client's. Who hears the rest is the owner's affair.
+ */
+export class ServerLink {
+  readonly #options: LinkOptions;
+  readonly #calls = new Map<number, Call>();
+  #lastId = 0;
+  #isOpen = true;
+  #known: { era: Era; identity: ServerIdentity } | undefined;
+  /** What the server was told of its client, when that holds for the whole conversation. */
+  client: ClientIdentity | undefined;
+  lastUsedMs = performance.now();
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    options.wire.open({
+      message: (text, related) => this.#receive(text, related),
+      closed: (reason) => this.lose(reason),
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Requests that are not answered yet. */
+  get busy(): number {
+    return this.#calls.size;
+  }
+
+  get era(): Era {
+    return this.#greeted.era;
+  }
+
+  get identity(): ServerIdentity {
+    return this.#greeted.identity;
+  }
+
+  /** Says who the server is and how it talks, as the greeting has found. */
+  become(era: Era, identity: ServerIdentity): void {
+    this.#known = { era, identity };
+    this.#options.wire.agree(identity.protocolVersion);
+  }
+
+  /** Passes on a request of a client. Undefined when it was answered here: nobody is there to take it. */
+  ask(message: Message, reply: ReplyTo, caller?: unknown): Call | undefined {
+    const { wire } = this.#options;
+    const originalId = idText(message);
+    if (!this.#isOpen || wire.unreadBytes > maxUnreadBytes) {
+      const why = this.#isOpen
+        ? 'the server does not read what it is sent, try again later'
+        : 'the server is not running';
+      answerError(reply, originalId, errorCodes.serverError, why);
+      return undefined;
+    }
+    const originalToken = message.token === undefined ? undefined : written(message, message.token);
+    const method = message.value.method ?? '';
+    const call = this.#enter({ method, caller, reply, originalId, originalToken });
+    const id = String(call.id);
+    wire.send(restate(message, { newId: id, newToken: id }));
+    return call;
+  }
+
+  /** Sends a request of our own; rejects with what the server answers that is no result. */
+  async request(method: string, params: object, signal?: AbortSignal): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const reply: ReplyTo = {
+      notify() {},
+      answer(_text, { result, error }) {
+        if (error === undefined) resolve(result);
+        else reject(new RefusedRequest(method, error));
+      },
+    };
+    if (!this.#isOpen) throw new Error('the server is not running');
+    const call = this.#enter({ method, caller: this, reply, originalId: '0', originalToken: undefined });
+    const give = (): void => {
+      this.#calls.delete(call.id);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener('abort', give, { once: true });
+    this.#options.wire.send(JSON.stringify({ jsonrpc: '2.0', id: call.id, method, params }));
+    try {
+      return await promise;
+    } finally {
+      signal?.removeEventListener('abort', give);
+    }
+  }
+
+  notify(text: string): void {
+    if (this.#isOpen) this.#options.wire.send(text);
+  }
+
+  /** Answers a question of the server: with its id, in the place of whichever the answer had. */
+  respond(question: Message, answer: { result: unknown } | { error: unknown }): void {
+    const text = JSON.stringify(answer).slice(1);
+    this.notify(`{"jsonrpc":"2.0","id":${idText(question)},${text}`);
+  }
+
+  callOf(caller: unknown, originalId: unknown): Call | undefined {
+    return this.#calls
+      .values()
+      .find((call) => call.caller === caller && JSON.parse(call.originalId) === originalId);
+  }
+
+  /** Tells the server that nobody waits for a request any more; its answer is dropped. */
+  cancel({ id }: Call, reason: string): void {
+    if (!this.#calls.delete(id)) return;
+    const params = { requestId: id, reason };
+    this.notify(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params }));
+  }
+
+  /** Cancels everything of one caller. */
+  cancelAllOf(caller: unknown, reason: string): void {
+    for (const call of this.#calls.values()) if (call.caller === caller) this.cancel(call, reason);
+  }
+
+  /** Ends it because the server has: whoever waits is told why. */
+  lose(reason: string): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    const lost = [...this.#calls.values()];
+    this.#calls.clear();
+    for (const { reply, originalId } of lost) {
+      const message = `the server ended before it answered: ${reason}`;
+      answerError(reply, originalId, errorCodes.serverError, message);
+    }
+    this.#options.owner.lost(this, reason);
+  }
+
+  async close(reason: string): Promise<void> {
+    this.lose(reason);
+    await this.#options.wire.close();
+  }
+
+  get #greeted(): { era: Era; identity: ServerIdentity } {
+    if (this.#known === undefined) throw new Error('the server has not been greeted yet');
+    return this.#known;
+  }
+
+  #enter(call: Omit<Call, 'id'>): Call {
+    const entered = { ...call, id: ++this.#lastId };
+    this.#calls.set(entered.id, entered);
+    this.lastUsedMs = performance.now();
+    return entered;
+  }
+
+  #receive(text: string, related: number | undefined): void {
+    let message: Message;
+    try {
+      message = readMessage(text);
+    } catch {
+      this.#options.onJunk(text);
+      return;
+    }
+    try {
+      if (message.kind === 'response') this.#receiveResponse(message);
+      else this.#receiveOther(message, related);
+    } catch (error) {
+      this.#options.onFault(error); // whatever one message did, the next one is read
+    }
+  }
+
+  #receiveResponse(message: Message): void {
+    const { id } = message.value;
+    const call = typeof id === 'number' ? this.#calls.get(id) : undefined;
+    if (call === undefined) return; // cancelled meanwhile, or never asked
+    this.#calls.delete(call.id);
+    call.reply.answer(restate(message, { newId: call.originalId }), message.value);
+  }
+
+  #receiveOther(message: Message, related: number | undefined): void {
+    const { method, params } = message.value;
+    if (message.kind === 'notification' && method === 'notifications/progress') {
+      const token = params?.['progressToken'];
+      const call = typeof token === 'number' ? this.#calls.get(token) : undefined;
+      if (call?.originalToken === undefined) return;
+      call.reply.notify(restate(message, { newToken: call.originalToken }));
+      return;
+    }
+    const call = this.#relatedCall(message, related);
+    const { owner } = this.#options;
+    if (message.kind === 'notification') owner.notified(message, call);
+    else if (method === 'ping') this.respond(message, { result: {} });
+    else owner.asked(this, message, call);
+  }
+
+  /** By the stream or the subscription that it came on, or because there is only one that it can be. */
+  #relatedCall({ value }: Message, related: number | undefined): Call | undefined {
+    const subscription = value.params?._meta?.[meta.subscriptionId];
+    if (typeof subscription === 'number') return this.#calls.get(subscription);
+    if (related !== undefined) return this.#calls.get(related);
+    return this.#calls.size === 1 ? this.#calls.values().next().value : undefined;
+  }
+}
+
+/** A request that was answered with an error. */
+export class RefusedRequest extends Error {
+  readonly error: { code: number; message: string; data?: unknown };
+
+  constructor(method: string, error: { code: number; message: string; data?: unknown }) {
+    super(`the server refused ${method}: ${isObject(error) ? error.message : 'it did not say why'}`);
+    this.error = error;
+  }
+}
+
+/** Answers a request with an error; `id` is JSON text. */
+export function answerError(reply: ReplyTo, id: string, code: number, message: string, data?: object): void {
+  reply.answer(errorText(id, code, message, data), { error: { code, message, data } });
+}
+
+/** Answers a request with a result of our own; `id` is JSON text. */
+export function answerResult(reply: ReplyTo, id: string, result: object): void {
+  reply.answer(`{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`, { result });
+}

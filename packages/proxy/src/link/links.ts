@@ -1,0 +1,185 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Message } from '../jsonrpc/message.ts';
+import { errorCodes } from '../jsonrpc/message.ts';
+import type { ClientIdentity, Era } from '../protocol.ts';
+import type { Wire } from '../wire/wire.ts';
+import { greet } from './greeting.ts';
+import { ServerLink } from './link.ts';
+import type { Call, LinkOwner } from './link.ts';
+
+/** How long a request waits for a conversation to become free. */
+const waitForRoomMs = 30_000;
+/** How long a server has for its greeting. */
+const greetingMs = 60_000;
+
+export interface LinksOptions {
+  /** How many there may be at once. */
+  most: number;
+  onJunk: (text: string) => void;
+  onFault: (error: unknown) => void;
+}
+
+/** Starts something that can be talked to: a process of its own, or a conversation over HTTP. */
+export type OpenWire = (signal: AbortSignal) => Promise<Wire>;
+
+/** Where conversations come from, until it is over. */
+interface Source {
+  openWire: OpenWire;
+  era: Era;
+  over: AbortController;
+}
+
+/** A conversation that is its holder's own until it is given back. */
+export interface OwnLink {
+  readonly link: ServerLink;
+  /** With a `key`, it is kept for whoever asks for the same; without, it is ended. */
+  giveBack(key?: string): void;
+}
+
+/**
+ * The conversations with one server that are not shared. There are only so many: the one that was silent for
+ * longest makes room, and its holder, who is told that it is lost, gets another one with its next request.
+ */
+export class Links {
+  readonly #options: LinksOptions;
+  readonly #seats = new Set<Seat>();
+  #opening = 0;
+  #waiting: (() => void)[] = [];
+  #source: Source | undefined;
+
+  constructor(options: LinksOptions) {
+    this.#options = options;
+  }
+
+  /** Says where new ones come from. */
+  use(openWire: OpenWire, era: Era): void {
+    this.#source = { openWire, era, over: new AbortController() };
+  }
+
+  /** Ends all of them, and opens no more until there is a new source. */
+  async close(reason: string): Promise<void> {
+    this.#source?.over.abort(new Error(reason));
+    this.#source = undefined;
+    await Promise.all([...this.#seats].map((seat) => this.#end(seat, reason)));
+    this.#wake();
+  }
+
+  /** One for `holder`, who speaks for `client`; one that was given back with `key`, if there is any. */
+  async take(holder: LinkOwner, client: ClientIdentity, key?: string): Promise<OwnLink> {
+    const kept = key === undefined ? undefined : this.#seats.values().find((seat) => seat.keptFor === key);
+    const seat = kept ?? (await this.#open(client));
+    seat.keptFor = undefined;
+    seat.holder = holder;
+    return { link: seat.link, giveBack: (keepFor) => this.#giveBack(seat, keepFor) };
+  }
+
+  #giveBack(seat: Seat, key: string | undefined): void {
+    seat.holder = undefined;
+    if (key !== undefined && seat.link.isOpen) seat.keptFor = key;
+    else void this.#end(seat, 'nobody needs it any more');
+    this.#wake();
+  }
+
+  async #open(client: ClientIdentity): Promise<Seat> {
+    await this.#room();
+    const source = this.#source;
+    if (source === undefined) throw new Error('the server is not running');
+    this.#opening++;
+    try {
+      return await this.#begin(source, client);
+    } finally {
+      this.#opening--;
+      this.#wake();
+    }
+  }
+
+  async #begin({ openWire, era, over }: Source, client: ClientIdentity): Promise<Seat> {
+    const signal = AbortSignal.any([over.signal, AbortSignal.timeout(greetingMs)]);
+    const wire = await openWire(signal);
+    const { onJunk, onFault } = this.#options;
+    const seat = new Seat((lost) => void this.#end(lost, 'the server ended'));
+    seat.link = new ServerLink({ wire, owner: seat, onJunk, onFault });
+    try {
+      await greet(seat.link, { client, era, signal });
+      signal.throwIfAborted();
+    } catch (error) {
+      await seat.link.close('it could not be greeted');
+      throw error;
+    }
+    this.#seats.add(seat);
+    return seat;
+  }
+
+  /** Returns when there is room for one more. */
+  async #room(): Promise<void> {
+    const deadline = performance.now() + waitForRoomMs;
+    while (this.#seats.size + this.#opening >= this.#options.most) {
+      const idle = this.#longestIdle();
+      if (idle !== undefined) {
+        await this.#end(idle, 'it made room for another client');
+        continue;
+      }
+      const leftMs = deadline - performance.now();
+      if (leftMs <= 0) throw new Error('too many clients use the server at once, try again later');
+      await this.#turn(leftMs);
+    }
+  }
+
+  #longestIdle(): Seat | undefined {
+    const idle = [...this.#seats].filter(({ link }) => link.busy === 0);
+    return idle.toSorted((one, other) => one.rank - other.rank)[0];
+  }
+
+  /** Returns when something has changed, or after that long. */
+  async #turn(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const over = new AbortController();
+    this.#waiting.push(resolve);
+    const late = delay(ms, undefined, { signal: over.signal }).catch(() => {}); // the other one came first
+    await Promise.race([promise, late]);
+    over.abort();
+  }
+
+  #wake(): void {
+    for (const waiter of this.#waiting.splice(0)) waiter();
+  }
+
+  async #end(seat: Seat, reason: string): Promise<void> {
+    this.#seats.delete(seat);
+    await seat.link.close(reason);
+    this.#wake();
+  }
+}
+
+/** A conversation and whoever has it now. */
+class Seat implements LinkOwner {
+  declare link: ServerLink;
+  holder: LinkOwner | undefined;
+  keptFor: string | undefined;
+  readonly #onLost: (seat: Seat) => void;
+
+  constructor(onLost: (seat: Seat) => void) {
+    this.#onLost = onLost;
+  }
+
+  /** The lowest makes room first: those that nobody has, then those that were used longest ago. */
+  get rank(): number {
+    return this.holder === undefined ? this.link.lastUsedMs - Number.MAX_SAFE_INTEGER : this.link.lastUsedMs;
+  }
+
+  notified(message: Message, call: Call | undefined): void {
+    this.holder?.notified(message, call);
+  }
+
+  asked(link: ServerLink, message: Message, call: Call | undefined): void {
+    if (this.holder !== undefined) this.holder.asked(link, message, call);
+    else link.respond(message, { error: { code: errorCodes.serverError, message: 'there is no client' } });
+  }
+
+  lost(link: ServerLink, reason: string): void {
+    const { holder } = this;
+    this.holder = undefined;
+    this.#onLost(this);
+    holder?.lost(link, reason);
+  }
+}

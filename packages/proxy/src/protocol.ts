@@ -1,0 +1,129 @@
+import { errorCodes } from './jsonrpc/message.ts';
+
+/**
+ * How a conversation is held. `legacy`: it begins with `initialize`, and both sides may ask. `modern`: every request
+ * stands for itself, and only the client asks (MCP 2026-07-28, Versioning, Terminology).
+ */
+export type Era = 'legacy' | 'modern';
+
+export const legacyRevisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const;
+export const newestLegacyRevision = '2025-11-25';
+export const modernRevision = '2026-07-28';
+/** Every revision that clients may speak here, the newest first. */
+export const revisions: readonly string[] = [modernRevision, ...legacyRevisions.toReversed()];
+
+/** Revisions are dates, so they can be compared. */
+export function isModern(revision: string): boolean {
+  return revision >= modernRevision;
+}
+
+/** What a server said of itself when it was greeted, in the terms of `initialize`. */
+export interface ServerIdentity {
+  protocolVersion: string;
+  capabilities: Record<string, unknown>;
+  serverInfo?: unknown;
+  instructions?: unknown;
+  [key: string]: unknown;
+}
+
+/** What a client says of itself, once in `initialize` or with every request. */
+export interface ClientIdentity {
+  protocolVersion: string;
+  capabilities: Record<string, unknown>;
+  clientInfo?: unknown;
+}
+
+/** Members of `_meta` that every modern message is described by (MCP 2026-07-28, Overview, `_meta`). */
+export const meta = {
+  protocolVersion: 'io.modelcontextprotocol/protocolVersion',
+  clientInfo: 'io.modelcontextprotocol/clientInfo',
+  clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
+  logLevel: 'io.modelcontextprotocol/logLevel',
+  subscriptionId: 'io.modelcontextprotocol/subscriptionId',
+  serverInfo: 'io.modelcontextprotocol/serverInfo',
+} as const;
+
+/** Error codes of MCP 2026-07-28, Overview, Error Codes, and two that it forbids and older servers use. */
+export const mcpErrors = {
+  headerMismatch: -32020,
+  missingClientCapability: -32021,
+  unsupportedVersion: -32022,
+  legacyResourceNotFound: -32002,
+  legacyUrlElicitation: -32042,
+} as const;
+
+/** An error that only a modern server answers with; it tells one from a server that knows no such request. */
+export function isModernError(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'number' && code <= mcpErrors.headerMismatch && code >= mcpErrors.unsupportedVersion;
+}
+
+/** The requests that a server may answer with questions of its own (MCP 2026-07-28, Multi Round-Trip Requests). */
+export const askingMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+/** The results that say how long they may be kept (MCP 2026-07-28, Caching). */
+export const cacheableMethods: ReadonlySet<string> = new Set([
+  'server/discover',
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+]);
+
+/** Requests that the modern era has no more: whoever sends one is told as if nobody had ever known it. */
+export const legacyOnlyMethods: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+]);
+
+/** The capability that a client must have to be asked this. */
+export const capabilityFor: Readonly<Record<string, string>> = {
+  'roots/list': 'roots',
+  'sampling/createMessage': 'sampling',
+  'elicitation/create': 'elicitation',
+};
+
+const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+
+/** Is a message of this level to be sent to a client that wants `least` and worse? */
+export function isLoud(level: unknown, least: string): boolean {
+  return logLevels.indexOf(String(level)) >= logLevels.indexOf(least);
+}
+
+/** The older of what a client asks for and what is spoken; a client drops out if it cannot do that. */
+export function commonRevision(asked: unknown, spoken: string): string {
+  const newest = isModern(spoken) ? newestLegacyRevision : spoken;
+  const isKnown = (legacyRevisions as readonly unknown[]).includes(asked);
+  return isKnown && (asked as string) < newest ? (asked as string) : newest;
+}
+
+/** What a server answered to `initialize` or `server/discover`; throws for what is neither. */
+export function identityFrom(result: unknown): ServerIdentity {
+  const { protocolVersion, supportedVersions, capabilities, ...rest } = (result ?? {}) as {
+    [key: string]: unknown;
+    _meta?: Record<string, unknown>;
+  };
+  const spoken = Array.isArray(supportedVersions) ? supportedVersions.find(isSpoken) : protocolVersion;
+  if (typeof spoken !== 'string' || typeof capabilities !== 'object' || capabilities === null) {
+    throw new Error('the server said of itself something else than the protocol wants');
+  }
+  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta: more, ...described } = rest;
+  const serverInfo = described['serverInfo'] ?? more?.[meta.serverInfo];
+  return { ...described, protocolVersion: spoken, capabilities: { ...capabilities }, serverInfo };
+}
+
+function isSpoken(revision: unknown): boolean {
+  return revisions.includes(String(revision));
+}
+
+/** The text of a successful response; `id` is JSON text. */
+export function resultText(id: string, result: object): string {
+  return `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`;
+}
+
+/** What a server that is not there is spoken for with. */
+export const serverError = errorCodes.serverError;

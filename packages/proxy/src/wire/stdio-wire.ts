@@ -1,0 +1,55 @@
+import type { Readable, Writable } from 'node:stream';
+import { onOneLine } from '../jsonrpc/message.ts';
+import { readLines } from './lines.ts';
+import { ServerInput } from './server-input.ts';
+import type { Hearing, Wire } from './wire.ts';
+
+interface StdioWireOptions {
+  input: Writable;
+  output: Readable;
+  /** Told what the server printed that cannot be a message. */
+  onJunk: (line: string) => void;
+  /** Ends the process. */
+  end?: () => Promise<void>;
+}
+
+/** A server on the standard streams of its process (MCP, Transports, stdio): a message a line. */
+export class StdioWire implements Wire {
+  readonly #options: StdioWireOptions;
+  readonly #input: ServerInput;
+  #hearing: Hearing | undefined;
+
+  constructor(options: StdioWireOptions) {
+    this.#options = options;
+    this.#input = new ServerInput(options.input);
+  }
+
+  get unreadBytes(): number {
+    return this.#input.unreadBytes;
+  }
+
+  send(text: string): void {
+    this.#input.writeLine(onOneLine(text));
+  }
+
+  open(hearing: Hearing): void {
+    this.#hearing = hearing;
+    const { output, onJunk } = this.#options;
+    readLines(output, {
+      onLine: (line) => this.#hearing?.message(line),
+      onTooLong: () => onJunk('(a line that is too long was dropped)'),
+    });
+  }
+
+  agree(): void {}
+
+  /** The process has ended; its output may still be read. */
+  ended(reason: string): void {
+    this.#hearing?.closed(reason);
+  }
+
+  async close(): Promise<void> {
+    this.#hearing = undefined;
+    await this.#options.end?.();
+  }
+}

@@ -1,0 +1,26 @@
+/**
+ * How messages get to one server and back, whatever the transport: a process's standard streams, or requests of
+ * HTTP. A wire belongs to one conversation.
+ */
+export interface Wire {
+  /** How much of what was sent the server has not taken yet. */
+  readonly unreadBytes: number;
+  /** Sends one message. What becomes of it is told by `onMessage` or `onClose` only; never throws. */
+  send(text: string): void;
+  /** Begins to hear. Called once, before anything is sent. */
+  open(hearing: Hearing): void;
+  /** Told once the revision is known: some transports name it with every message. */
+  agree(revision: string): void;
+  /** Ends the conversation; nothing is heard any more. */
+  close(): Promise<void>;
+}
+
+export interface Hearing {
+  /**
+   * One message, as text that is no message yet. `related` is the id of the request on whose stream it came, where
+   * the transport tells.
+   */
+  message(text: string, related?: number): void;
+  /** The server is gone, and why. */
+  closed(reason: string): void;
+}
