@@ -149,6 +149,21 @@ test('gives two requests at once two ports, and one name to one of them', async 
   expect(new Set(core.workloads.all().map(({ runConfig }) => runConfig.port)).size).toBe(2);
 });
 
+test('forgets no wish for an end, though the workload comes to run in the same moment', async () => {
+  await using home = await makeHome();
+  await using core = await openTestCore(home);
+  const names = Array.from({ length: 30 }, (_, index) => `test-${index}`);
+  await Promise.all(names.map((name) => createWorkload(core, { name, image: testServer }, silently)));
+
+  const ended = names.map(async (name, index) => {
+    const supervisor = core.workloads.require(name);
+    await (index % 2 === 0 ? stopWorkload(core, name) : deleteWorkload(core, name));
+    return supervisor.condition.status;
+  });
+
+  expect(new Set(await Promise.all(ended))).not.toContain('running');
+});
+
 async function callTool(port: number, name: string): Promise<void> {
   await fetch(`http://127.0.0.1:${port}/mcp`, {
     method: 'POST',
