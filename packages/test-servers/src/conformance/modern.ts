@@ -101,14 +101,15 @@ async function answering<Result>(
   }
 }
 
-/** What the SDK has checked, and has no type for. */
+/** What comes with every request. The SDK has checked it, and has no type for it. */
 type Envelope = { [CLIENT_CAPABILITIES_META_KEY]?: Caller['capabilities'] };
 
 function callerOf(context: ServerContext, announce: Announce, answered: Record<string, Answer>): Caller {
   const { mcpReq } = context;
+  const envelope: Envelope = mcpReq.envelope ?? {};
   const progressToken = mcpReq._meta?.progressToken;
   return {
-    capabilities: (mcpReq.envelope as Envelope | undefined)?.[CLIENT_CAPABILITIES_META_KEY] ?? {},
+    capabilities: envelope[CLIENT_CAPABILITIES_META_KEY] ?? {},
     progressToken,
     log: (message) => mcpReq.log('info', message),
     async progress(progress, total) {

@@ -1,0 +1,47 @@
+// What the official suite says of the proxy, as the table for the README: `npm run conformance`.
+import { messageOf } from '@toolhive/contract/failure';
+import { buildCli } from '../../scripts/build.ts';
+import { passes, revisions, runSuite } from './suite.ts';
+import type { Revision, Scenario } from './suite.ts';
+import { eraOf, eras, openEndpoints, transports } from './targets.ts';
+
+await buildCli();
+await using endpoints = await openEndpoints();
+
+process.stdout.write(
+  '| Suite | Server | Directly | Behind the proxy, stdio | Behind the proxy, HTTP |\n' +
+    '| --- | --- | --- | --- | --- |\n',
+);
+for (const revision of revisions) {
+  for (const era of eras) {
+    const direct = era === eraOf[revision] ? await figures(revision, () => endpoints.direct(era)) : '–';
+    const proxied = await Promise.all(
+      transports.map((transport) => figures(revision, () => endpoints.proxied({ era, transport }))),
+    );
+    process.stdout.write(`| ${[revision, era, direct, ...proxied].join(' | ')} |\n`);
+  }
+}
+
+/** How much of what the revision requires is passed. */
+async function figures(revision: Revision, open: () => string | Promise<string>): Promise<string> {
+  let url: string;
+  try {
+    url = await open();
+  } catch (error) {
+    return `does not start: ${messageOf(error)}`;
+  }
+  const scored = (await runSuite(revision, url)).filter(({ isScored }) => isScored);
+  const checks = scored.flatMap(verdicts);
+  const good = checks.filter((status) => status === 'SUCCESS');
+  return (
+    `${scored.filter(passes).length} of ${scored.length} scenarios, ` +
+    `${good.length} of ${checks.length} checks`
+  );
+}
+
+/** What the checks of a scenario found, without those that only report or had nothing to look at. */
+function verdicts({ checks }: Scenario) {
+  return checks
+    .map(({ status }) => status)
+    .filter((status) => status === 'SUCCESS' || status === 'FAILURE' || status === 'WARNING');
+}

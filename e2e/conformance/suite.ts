@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import * as z from 'zod';
+
+/** The revisions of the protocol that the suite has requirements for, and we have servers for. */
+export const revisions = ['2025-11-25', '2026-07-28'] as const;
+export type Revision = (typeof revisions)[number];
+
+const Check = z.object({
+  id: z.string(),
+  status: z.enum(['SUCCESS', 'FAILURE', 'WARNING', 'SKIPPED', 'INFO']),
+  errorMessage: z.string().optional(),
+});
+type Check = z.infer<typeof Check>;
+
+export interface Scenario {
+  name: string;
+  /** Whether the revision requires it: the others are extensions, or newer than the revision. */
+  isScored: boolean;
+  checks: Check[];
+}
+
+const Requirements = z.object({
+  server: z.array(z.string()),
+  not_scored: z.array(z.object({ scenario: z.string(), leg: z.string() })),
+});
+
+/** The suite is a program without a library. */
+const suite = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
+
+/** A scenario of a server that never answers ends here; the longest takes four seconds. */
+const scenarioTimeoutMs = 20_000;
+
+/** Runs the official suite's scenarios for servers of a revision against an endpoint. */
+export async function runSuite(revision: Revision, url: string): Promise<Scenario[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'conformance-'));
+  try {
+    const how = ['--timeout', String(scenarioTimeoutMs), '--output-dir', folder];
+    const complaints = await runProgram(['server', '--url', url, '--requirements', revision, ...how]);
+    const checks = await readChecks(folder);
+    const { server, not_scored } = await requirementsOf(revision);
+    const unscored = not_scored.filter(({ leg }) => leg === 'server').map(({ scenario }) => scenario);
+    return [...server, ...unscored].map((name) => ({
+      name,
+      isScored: server.includes(name),
+      checks: checks.get(name) ?? [{ id: 'runs', status: 'FAILURE', errorMessage: complaints }],
+    }));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Whether nothing that the suite looked at was wrong. */
+export function passes({ checks }: Scenario): boolean {
+  return checks.every(({ status }) => status !== 'FAILURE');
+}
+
+/** What was wrong, a line for each scenario: empty is good. */
+export function failuresOf(scenarios: readonly Scenario[]): string[] {
+  return scenarios
+    .filter((scenario) => !passes(scenario))
+    .map(({ name, checks }) => {
+      const failed = checks.filter(({ status }) => status === 'FAILURE');
+      return `${name}: ${failed.map(({ id, errorMessage }) => `${id} (${errorMessage})`).join('; ')}`;
+    });
+}
+
+/** Runs it to its end and returns what it wrote to standard error; that scenarios fail is told by the checks. */
+async function runProgram(args: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [suite, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const [complaints] = await Promise.all([text(child.stderr), once(child, 'close')]);
+  return complaints.trim() || `the suite ended with ${child.exitCode}`;
+}
+
+/** The checks of each scenario that ran, from the folders that it left. */
+async function readChecks(folder: string): Promise<Map<string, Check[]>> {
+  const found = new Map<string, Check[]>();
+  for (const entry of await readdir(folder)) {
+    const [, name] = /^server-(.+?)-\d{4}-\d\d-\d\dT/.exec(entry) ?? [];
+    const content = await readFile(join(folder, entry, 'checks.json'), 'utf8').catch(() => undefined); // it broke off
+    if (name !== undefined && content !== undefined)
+      found.set(name, z.array(Check).parse(JSON.parse(content)));
+  }
+  return found;
+}
+
+async function requirementsOf(revision: Revision): Promise<z.infer<typeof Requirements>> {
+  const path = join(dirname(suite), '../requirements', `${revision}.yaml`);
+  return Requirements.parse(parse(await readFile(path, 'utf8')));
+}
