@@ -1,3 +1,4 @@
+import { messageOf } from '@toolhive/contract/failure';
 import { errorCodes, idText, restate } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { greet } from '../link/greeting.ts';
@@ -83,7 +84,8 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     this.#self = { protocolVersion: newestLegacyRevision, capabilities: {}, clientInfo };
     this.#links = new Links({ most: maxOwn, onJunk, onFault });
     this.#changes = new Changes(this.#self, onFault);
-    this.#modernCalls = new ModernCalls({ links: this.#links, seal: new Seal(now), onFault });
+    const onNews = (message: Message): void => void this.#changes.deliver(message);
+    this.#modernCalls = new ModernCalls({ links: this.#links, seal: new Seal(now), onNews, onFault });
     this.#upkeep = setInterval(() => this.#tidy(), upkeepMs).unref();
   }
 
@@ -220,13 +222,17 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     if (message.value.method === 'initialize')
       return this.#initialize(session, message, reply, shared.identity);
     if (!this.#hasOwn(session)) return this.#askShared(session, message, reply, shared);
-    this.#ownLink(session).then(
-      ({ link }) => {
-        this.#remember(session, message);
-        link.ask(message, reply, session);
-      },
-      (error: unknown) => answerError(reply, idText(message), errorCodes.serverError, reasonOf(error)),
-    );
+    void this.#askOwn(session, message, reply);
+  }
+
+  async #askOwn(session: Session, message: Message, reply: ReplyTo): Promise<void> {
+    try {
+      const { link } = await this.#ownLink(session);
+      this.#remember(session, message);
+      link.ask(message, reply, session);
+    } catch (error) {
+      answerError(reply, idText(message), errorCodes.serverError, messageOf(error));
+    }
   }
 
   /** Its own conversation is one with a legacy server: to a modern one, all requests are alike. */
@@ -410,8 +416,4 @@ function notThere(state: BridgeState): string {
   return state.kind === 'down'
     ? `the server is not running: ${state.reason}`
     : 'the server is still starting';
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '@toolhive/contract/failure';
 import { errorCodes, idText, insertMembers, isObject, readMessage } from '../jsonrpc/message.ts';
 import type { Message, MessageValue } from '../jsonrpc/message.ts';
 import { modernMeta } from '../link/greeting.ts';
@@ -35,7 +36,7 @@ export function askModern(
         void askClient(session, reply, value.result).then(
           (inputResponses) =>
             askModern(link, session, madeAgain(message, inputResponses, value.result), reply, round + 1),
-          (error: unknown) => fail(reply, message, error instanceof Error ? error.message : String(error)),
+          (error: unknown) => fail(reply, message, messageOf(error)),
         );
       },
     },

@@ -1,3 +1,4 @@
+import { messageOf } from '@toolhive/contract/failure';
 import { errorCodes, isObject, readMessage } from '../jsonrpc/message.ts';
 import type { Message, MessageValue } from '../jsonrpc/message.ts';
 import { answerError, answerResult } from '../link/link.ts';
@@ -31,6 +32,8 @@ export interface Held {
 export interface ModernCallsOptions {
   links: Links;
   seal: Seal;
+  /** Told what a server says that concerns more than the call in the course of which it says it. */
+  onNews: (message: Message) => void;
   onFault: (error: unknown) => void;
 }
 
@@ -54,20 +57,21 @@ export class ModernCalls {
     const { requestState } = request.message.value.params ?? {};
     return requestState === undefined
       ? this.#begin(request, reply)
-      : this.#resume(request, String(requestState), reply);
+      : this.#resume(request, requestState, reply);
   }
 
   close(reason: string): void {
-    for (const call of [...this.#parked.values()]) call.end(reason);
+    for (const call of this.#parked.values()) call.end(reason);
   }
 
   #begin(request: ModernRequest, reply: ReplyTo): Held {
-    const { links, seal, onFault } = this.#options;
+    const { links, seal, onNews, onFault } = this.#options;
     const bound = boundTo(request);
     const id = String(++this.#lastId);
     const call = new ModernCall({
       request,
       reply,
+      onNews,
       park: (step) => {
         this.#parked.set(id, call);
         if (this.#parked.size > maxParked)
@@ -81,8 +85,9 @@ export class ModernCalls {
     return call;
   }
 
-  #resume(request: ModernRequest, requestState: string, reply: ReplyTo): Held {
-    const content = this.#options.seal.open(requestState, boundTo(request));
+  #resume(request: ModernRequest, requestState: unknown, reply: ReplyTo): Held {
+    const sealed = typeof requestState === 'string' ? requestState : '';
+    const content = this.#options.seal.open(sealed, boundTo(request));
     // Nothing waits: the client has done what it was told to, and the call is made anew.
     if (content === 'again')
       return this.#begin({ ...request, message: withoutAnswers(request.message) }, reply);
@@ -102,6 +107,7 @@ export class ModernCalls {
 interface ModernCallOptions {
   request: ModernRequest;
   reply: ReplyTo;
+  onNews: (message: Message) => void;
   /** Has it remembered, and gives back the state that finds it again. */
   park: (step: number) => string;
   unpark: () => void;
@@ -148,16 +154,15 @@ class ModernCall implements LinkOwner, Held {
         answer: (text, value) => this.#answered(text, value, link),
       });
     } catch (error) {
-      this.end(error instanceof Error ? error.message : String(error));
+      this.end(messageOf(error));
     }
   }
 
   notified(message: Message): void {
     const { method, params } = message.value;
     const { logLevel } = this.#options.request;
-    // Changes of lists and resources are told on streams of their own.
-    if (method !== 'notifications/message' || logLevel === undefined) return;
-    if (isLoud(params?.['level'], logLevel)) this.#reply?.notify(message.text);
+    if (method !== 'notifications/message') return this.#options.onNews(message);
+    if (logLevel !== undefined && isLoud(params?.['level'], logLevel)) this.#reply?.notify(message.text);
   }
 
   asked(link: ServerLink, question: Message): void {
@@ -191,7 +196,7 @@ class ModernCall implements LinkOwner, Held {
     const { id, originalToken } = originalOf(message);
     if (this.#call !== undefined) Object.assign(this.#call, { originalId: id, originalToken });
     const { inputResponses } = message.value.params ?? {};
-    for (const [key, question] of [...this.#questions]) {
+    for (const [key, question] of this.#questions) {
       const answer = isObject(inputResponses) ? inputResponses[key] : undefined;
       if (answer === undefined) continue;
       this.#questions.delete(key);

@@ -90,7 +90,7 @@ export class Session {
   }
 
   close(): void {
-    for (const id of [...this.#questions.keys()]) this.#settle(id, { error: unanswered });
+    for (const id of this.#questions.keys()) this.#settle(id, { error: unanswered });
     for (const stream of this.#streams.values()) stream.end();
     this.#streams.clear();
     void this.own?.then(

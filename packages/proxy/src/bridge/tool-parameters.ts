@@ -87,5 +87,6 @@ const isToken = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** The value of a parameter as a text; undefined when it is absent or null. */
 export function mirroredValue(args: unknown, path: readonly string[]): string | undefined {
   const value = path.reduce<unknown>((part, step) => (isObject(part) ? part[step] : undefined), args);
-  return value === undefined || value === null ? undefined : String(value);
+  if (value === undefined || value === null) return undefined;
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -30,7 +30,7 @@ export function refusalOf(headers: IncomingHttpHeaders, { value, kind }: Message
   if (kind === 'request') {
     if (revision === undefined) return invalid(`_meta has no ${meta.protocolVersion}`);
     if (revision !== inHeader)
-      return mismatch(`MCP-Protocol-Version is ${inHeader}, but _meta says ${String(revision)}`);
+      return mismatch(`MCP-Protocol-Version is ${inHeader}, but _meta says ${JSON.stringify(revision)}`);
     if (!isObject(capabilities)) return invalid(`_meta has no ${meta.clientCapabilities}`);
   }
   if (!revisions.includes(inHeader) || !isModern(inHeader)) return unsupported(inHeader);

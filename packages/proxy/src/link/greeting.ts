@@ -33,10 +33,11 @@ export async function greet(link: ServerLink, { client, era, signal }: Greeting)
   if (first === 'legacy') return initialize(link, client, signal);
   if (first === 'modern') return;
   // It may only be slow to start, and know no other way: whatever succeeds first tells.
-  const late = discovered.then((found) => {
-    if (found === 'legacy') throw new Error('the server knows no server/discover');
-  });
-  await firstOf(initialize(link, client, signal), late);
+  await firstOf(initialize(link, client, signal), requireModern(discovered));
+}
+
+async function requireModern(discovered: Promise<Era>): Promise<void> {
+  if ((await discovered) === 'legacy') throw new Error('the server knows no server/discover');
 }
 
 async function orSilent(discovered: Promise<Era>, signal: AbortSignal): Promise<Era | 'silent'> {

@@ -1,0 +1,24 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Instance } from '@toolhive/runtime/runtime';
+import type { Era } from '../protocol.ts';
+
+const main = fileURLToPath(new URL('../../../test-servers/src/conformance/main.ts', import.meta.url));
+
+/** A server with every feature of its era, in a process of its own that speaks stdio. */
+export function startStdioServer(era: Era): Instance {
+  const child = spawn(process.execPath, [main, era, 'stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
+  const stop = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  return {
+    id: String(child.pid),
+    stdio: { input: child.stdin, output: child.stdout },
+    exited,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
