@@ -1,0 +1,87 @@
+// A hive that may be killed. As a program it is a process with such hives in it, which `killable-hives.ts` starts.
+import { flushCompileCache } from 'node:module';
+import type { Client } from '@toolhive/contract/client';
+import type { Core } from '@toolhive/core/core';
+import { openTestCore } from '@toolhive/core/testing';
+import { pino } from 'pino';
+import { apiClient } from '../../../../e2e/testing/api.ts';
+import { createApi } from '../api.ts';
+import { listenOnSocket } from '../listen.ts';
+import { CrashPoints } from './crash-points.ts';
+
+/** Somebody to talk to, wherever it runs. */
+export interface Hive {
+  home: string;
+  client: Client;
+  /** Everything in its log that is worse than news. */
+  complaints: string[];
+}
+
+/** Opens the encrypted file in every home. */
+export const passphrase = 'correct horse battery staple';
+
+/** A real hive in a home, with servers in memory, that listens on its socket. */
+export async function openHive(
+  home: string,
+  complain?: (text: string) => void,
+): Promise<Hive & AsyncDisposable & { secrets: Record<string, string> }> {
+  const complaints: string[] = [];
+  const write = complain ?? ((text: string) => void complaints.push(text));
+  const env = { PATH: process.env['PATH'], HOME: home, TOOLHIVE_SECRETS_PASSWORD: passphrase };
+  await using opened = new AsyncDisposableStack();
+  const core = opened.use(
+    await openTestCore(
+      { path: home, env, [Symbol.asyncDispose]: async () => {} },
+      {
+        log: pino({ level: 'warn' }, { write }),
+        secrets: { cost: { N: 2, r: 1, p: 1 }, keyring: noKeyring },
+      },
+    ),
+  );
+  const listener = { hive: { pid: process.pid, background: true }, stop: () => {} };
+  opened.use(await listenOnSocket(createApi(core, { listener }), core.paths.socket));
+  const secrets = await secretsOf(core);
+  const client = apiClient({ socketPath: core.paths.socket });
+  const everything = opened.move();
+  return { home, client, complaints, secrets, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+}
+
+const noKeyring = { isAvailable: async () => false, get: async () => undefined, set: async () => false };
+
+async function secretsOf({ secrets }: Core): Promise<Record<string, string>> {
+  const isSetUp = await secrets.describe().then(
+    () => true,
+    () => false,
+  );
+  const names = isSetUp ? (await secrets.list()).map(({ key }) => key) : [];
+  const values = names.map(async (name) => [name, await secrets.resolve({ name, target: '' })] as const);
+  return Object.fromEntries(await Promise.all(values));
+}
+
+/** What such a process tells of a home. */
+export type FromHive = { home: string } & (
+  { is: 'open' } | { is: 'complaint'; text: string } | { is: 'step'; isWaiting: boolean }
+);
+
+/** What it is told: to wait before each step from now on, and to take the one that it waits with. */
+export interface ToHive {
+  home: string;
+  is: 'wait' | 'go on';
+}
+
+if (import.meta.main) {
+  const homes = process.argv.slice(2);
+  const tell = (message: FromHive): void => void process.send?.(message);
+  const points = new CrashPoints(homes, (home, isWaiting) => tell({ home, is: 'step', isWaiting }));
+  process.on('disconnect', () => process.exit()); // the test is over, however it ended
+  process.on('message', ({ home, is }: ToHive) => {
+    if (is === 'wait') points.wait(home);
+    else points.goOn(home);
+  });
+  const open = async (home: string): Promise<void> => {
+    await openHive(home, (text) => tell({ home, is: 'complaint', text }));
+    tell({ home, is: 'open' });
+  };
+  await Promise.all(homes.map(open));
+  flushCompileCache();
+}
