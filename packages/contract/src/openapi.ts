@@ -115,10 +115,17 @@ function successResponses(operation: Operation): Record<string, object> {
 
 /** What every operation can answer, whatever it does. */
 const anyOperation: readonly FailureKind[] = ['unauthorized', 'forbidden', 'too-many-requests', 'timeout'];
+const anyWithInput: readonly FailureKind[] = ['invalid'];
 const anyWrite: readonly FailureKind[] = ['invalid', 'too-large', 'unsupported-media-type'];
 
 function failureResponses(operation: Operation): Record<string, object> {
-  const kinds = [...operation.failures, ...anyOperation, ...(operation.method === 'GET' ? [] : anyWrite)];
+  const { method, params, query, headers } = operation;
+  const kinds = [
+    ...operation.failures,
+    ...anyOperation,
+    ...((params ?? query ?? headers) ? anyWithInput : []),
+    ...(method === 'GET' ? [] : anyWrite),
+  ];
   const byStatus = new Map(kinds.map((kind) => [failureStatus[kind].status, kind]));
   return {
     ...Object.fromEntries(

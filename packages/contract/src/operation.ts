@@ -25,6 +25,7 @@ export interface Operation {
   };
   /** Goes on after its answer; with the media type for progress, it answers line by line until it is done. */
   progress?: boolean;
+  /** What can go wrong beyond what its method and its input bring along, such as `invalid`. */
   failures: readonly FailureKind[];
 }
 

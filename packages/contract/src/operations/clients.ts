@@ -34,7 +34,7 @@ export const clientOperations = {
       'From now on its configuration file names the running workloads of the groups: of the default group when none is given. Everything else in that file stays as it is.',
     body: CreateClient,
     success: { status: 200, description: 'Registered, and its file written.', body: CreatedClient },
-    failures: ['invalid', 'not-found', 'conflict'],
+    failures: ['not-found', 'conflict'],
   }),
   deleteClient: operation({
     method: 'DELETE',
@@ -44,7 +44,7 @@ export const clientOperations = {
     description: 'Takes it out of every group, and all workloads out of its configuration file.',
     params: byName,
     success: { status: 204, description: 'It is registered nowhere.' },
-    failures: ['invalid', 'conflict'],
+    failures: ['conflict'],
   }),
   deleteClientFromGroup: operation({
     method: 'DELETE',
@@ -53,7 +53,7 @@ export const clientOperations = {
     summary: 'Take a client application out of a group',
     params: byName.extend({ group: GroupName.meta({ description: 'The name of the group.' }) }),
     success: { status: 204, description: 'It is not in the group.' },
-    failures: ['invalid', 'not-found', 'conflict'],
+    failures: ['not-found', 'conflict'],
   }),
   registerClients: operation({
     method: 'POST',
@@ -67,7 +67,7 @@ export const clientOperations = {
       description: 'Registered, and their files written.',
       body: z.array(CreatedClient),
     },
-    failures: ['invalid', 'not-found', 'conflict'],
+    failures: ['not-found', 'conflict'],
   }),
   unregisterClients: operation({
     method: 'POST',
@@ -77,7 +77,7 @@ export const clientOperations = {
     description: 'From the groups that are given, or everywhere.',
     body: BulkClients,
     success: { status: 204, description: 'They are not registered there.' },
-    failures: ['invalid', 'not-found', 'conflict'],
+    failures: ['not-found', 'conflict'],
   }),
   discoverClients: operation({
     method: 'GET',

@@ -22,7 +22,7 @@ export const groupOperations = {
     summary: 'Make a group',
     body: CreateGroup,
     success: { status: 201, description: 'The group is there.', body: CreatedGroup },
-    failures: ['invalid', 'conflict'],
+    failures: ['conflict'],
   }),
   getGroup: operation({
     method: 'GET',
@@ -31,7 +31,7 @@ export const groupOperations = {
     summary: 'Describe a group',
     params: byName,
     success: { status: 200, description: 'The group.', body: Group },
-    failures: ['invalid', 'not-found'],
+    failures: ['not-found'],
   }),
   deleteGroup: operation({
     method: 'DELETE',
@@ -47,6 +47,6 @@ export const groupOperations = {
       }),
     }),
     success: { status: 204, description: 'The group is gone.' },
-    failures: ['invalid', 'not-found'],
+    failures: ['not-found'],
   }),
 };

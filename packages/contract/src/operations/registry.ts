@@ -42,7 +42,7 @@ export const registryOperations = {
     summary: 'Read a registry',
     params: byName,
     success: { status: 200, description: 'The registry with everything in it.', body: RegistryDetails },
-    failures: ['invalid', 'not-found'],
+    failures: ['not-found'],
   }),
   updateRegistry: operation({
     method: 'PUT',
@@ -54,7 +54,7 @@ export const registryOperations = {
     params: byName,
     body: UpdateRegistry,
     success: { status: 200, description: 'The registry comes from there now.', body: UpdatedRegistry },
-    failures: ['invalid', 'not-found'],
+    failures: ['not-found'],
   }),
   deleteRegistry: operation({
     method: 'DELETE',
@@ -64,7 +64,7 @@ export const registryOperations = {
     description: 'The default registry stays.',
     params: byName,
     success: { status: 204, description: 'The registry is gone.' },
-    failures: ['invalid', 'not-found'],
+    failures: ['not-found'],
   }),
   listRegistryServers: operation({
     method: 'GET',
@@ -73,7 +73,7 @@ export const registryOperations = {
     summary: 'List the servers of a registry',
     params: byName,
     success: { status: 200, description: 'Its servers, sorted by name.', body: RegistryServers },
-    failures: ['invalid', 'not-found'],
+    failures: ['not-found'],
   }),
   getRegistryServer: operation({
     method: 'GET',
@@ -84,6 +84,6 @@ export const registryOperations = {
       serverName: z.string().max(400).meta({ description: 'The name of the server.' }),
     }),
     success: { status: 200, description: 'The server.', body: RegistryServerDetails },
-    failures: ['invalid', 'not-found'],
+    failures: ['not-found'],
   }),
 };

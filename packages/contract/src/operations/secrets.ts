@@ -24,7 +24,7 @@ export const secretOperations = {
       'Tries the provider out before it is used. Called again it changes the provider, or unlocks the encrypted one with its password; what is stored stays.',
     body: SetupSecrets,
     success: { status: 201, description: 'Secrets can be used.', body: SetupSecretsResult },
-    failures: ['invalid', 'conflict', 'unavailable'],
+    failures: ['conflict', 'unavailable'],
   }),
   getSecretsProvider: operation({
     method: 'GET',
@@ -50,7 +50,7 @@ export const secretOperations = {
     summary: 'Store a secret',
     body: CreateSecret,
     success: { status: 201, description: 'The secret is stored.', body: CreatedSecret },
-    failures: ['invalid', 'not-found', 'unsupported', 'conflict', 'unavailable'],
+    failures: ['not-found', 'unsupported', 'conflict', 'unavailable'],
   }),
   updateSecret: operation({
     method: 'PUT',
@@ -61,7 +61,7 @@ export const secretOperations = {
     params: byKey,
     body: UpdateSecret,
     success: { status: 200, description: 'The secret has the new value.', body: UpdatedSecret },
-    failures: ['invalid', 'not-found', 'unsupported', 'unavailable'],
+    failures: ['not-found', 'unsupported', 'unavailable'],
   }),
   deleteSecret: operation({
     method: 'DELETE',
@@ -70,6 +70,6 @@ export const secretOperations = {
     summary: 'Remove a secret',
     params: byKey,
     success: { status: 204, description: 'The secret is gone.' },
-    failures: ['invalid', 'not-found', 'unsupported', 'unavailable'],
+    failures: ['not-found', 'unsupported', 'unavailable'],
   }),
 };

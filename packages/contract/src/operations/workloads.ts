@@ -44,7 +44,7 @@ const bulk = <const Verb extends 'stop' | 'restart' | 'delete'>(verb: Verb, summ
     body: WorkloadSelection,
     success: { status: 202, description: 'Accepted; the status of each tells the rest.' },
     progress: true,
-    failures: ['invalid', 'not-found'],
+    failures: ['not-found'],
   });
 
 const WorkloadRequest = z.discriminatedUnion('schema_version', [CreateWorkload, RunConfig]);
@@ -74,7 +74,7 @@ export const workloadOperations = {
       group: GroupName.optional().meta({ description: 'Only workloads of this group.' }),
     }),
     success: { status: 200, description: 'The workloads.', body: WorkloadList },
-    failures: ['invalid', 'not-found'],
+    failures: ['not-found'],
   }),
   createWorkload: operation({
     method: 'POST',
@@ -86,7 +86,7 @@ export const workloadOperations = {
     body: WorkloadRequest,
     success: { status: 201, description: 'Created, and starting.', body: CreatedWorkload },
     progress: true,
-    failures: ['invalid', 'not-found', 'conflict', 'unavailable', 'not-implemented'],
+    failures: ['not-found', 'conflict', 'unavailable', 'not-implemented'],
   }),
   getWorkload: operation({
     method: 'GET',
@@ -95,7 +95,7 @@ export const workloadOperations = {
     summary: 'Describe a workload',
     params: byName,
     success: { status: 200, description: 'The workload and what it was asked for.', body: WorkloadDetails },
-    failures: ['invalid', 'not-found'],
+    failures: ['not-found'],
   }),
   editWorkload: operation({
     method: 'POST',
@@ -108,7 +108,7 @@ export const workloadOperations = {
     body: WorkloadRequest,
     success: { status: 200, description: 'Changed, and starting.', body: CreatedWorkload },
     progress: true,
-    failures: ['invalid', 'not-found', 'conflict', 'unavailable', 'not-implemented'],
+    failures: ['not-found', 'conflict', 'unavailable', 'not-implemented'],
   }),
   exportWorkload: operation({
     method: 'GET',
@@ -119,7 +119,7 @@ export const workloadOperations = {
       'Everything needed to run it again, here or elsewhere. Values of environment variables are in it, secrets are only referred to.',
     params: byName,
     success: { status: 200, description: 'The run config.', body: RunConfig },
-    failures: ['invalid', 'not-found'],
+    failures: ['not-found'],
   }),
   getWorkloadStatus: operation({
     method: 'GET',
@@ -128,7 +128,7 @@ export const workloadOperations = {
     summary: 'Tell the status of a workload',
     params: byName,
     success: { status: 200, description: 'The status.', body: StatusOfWorkload },
-    failures: ['invalid', 'not-found'],
+    failures: ['not-found'],
   }),
   getWorkloadLogs: operation({
     method: 'GET',
@@ -138,7 +138,7 @@ export const workloadOperations = {
     params: byName,
     query: logWindow(100),
     success: { status: 200, description: 'The last lines.', body: 'text' },
-    failures: ['invalid', 'not-found'],
+    failures: ['not-found'],
   }),
   getProxyLogs: operation({
     method: 'GET',
@@ -148,7 +148,7 @@ export const workloadOperations = {
     params: byName,
     query: logWindow(10_000),
     success: { status: 200, description: 'The last lines, one JSON object each.', body: 'text' },
-    failures: ['invalid', 'not-found'],
+    failures: ['not-found'],
   }),
   stopWorkload: operation({
     method: 'POST',
@@ -158,7 +158,7 @@ export const workloadOperations = {
     params: byName,
     success: { status: 202, description: 'Accepted; the status tells the rest.' },
     progress: true,
-    failures: ['invalid', 'not-found'],
+    failures: ['not-found'],
   }),
   restartWorkload: operation({
     method: 'POST',
@@ -169,7 +169,7 @@ export const workloadOperations = {
     params: byName,
     success: { status: 202, description: 'Accepted; the status tells the rest.' },
     progress: true,
-    failures: ['invalid', 'not-found'],
+    failures: ['not-found'],
   }),
   deleteWorkload: operation({
     method: 'DELETE',
@@ -179,7 +179,7 @@ export const workloadOperations = {
     params: byName,
     success: { status: 202, description: 'Accepted; the workload is gone when the list no longer has it.' },
     progress: true,
-    failures: ['invalid', 'not-found'],
+    failures: ['not-found'],
   }),
   stopWorkloads: bulk('stop', 'Stop workloads'),
   restartWorkloads: bulk('restart', 'Start workloads that do not run'),
