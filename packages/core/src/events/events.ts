@@ -73,13 +73,18 @@ export class Events implements Disposable {
    * Every event after the one with this id, or from now on without one, until the signal ends it. When some of
    * those are not remembered any more, the first one is a `reset`.
    */
-  async *watch(
-    afterId: string | undefined,
-    signal: AbortSignal,
-  ): AsyncGenerator<Sent<HiveEvent>, void, void> {
+  watch(afterId: string | undefined, signal: AbortSignal): AsyncGenerator<Sent<HiveEvent>, void, void> {
+    // Here and not in the generator, which begins only after the caller was answered that all is well.
     if (this.#watchers.size >= maxWatchers) {
       throw unavailable(`${maxWatchers} callers watch events already`, { hint: 'close one of them' });
     }
+    return this.#watched(afterId, signal);
+  }
+
+  async *#watched(
+    afterId: string | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<Sent<HiveEvent>, void, void> {
     const watcher = new Watcher();
     const giveUp = (): void => watcher.end();
     signal.addEventListener('abort', giveUp, { once: true });
