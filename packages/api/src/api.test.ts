@@ -160,7 +160,7 @@ describe('a workload', () => {
 
     const { status, headers, text } = await api.get(`${base}/workloads/talker/logs`);
 
-    expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=UTF-8']);
+    expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
     expect(text.trimEnd().split('\n')).toHaveLength(100);
   });
 

@@ -72,7 +72,13 @@ export function createApi(core: Core, { listener }: ApiOptions): Hono {
 
   const document = openApiDocument(core.version);
   app.get('/api/openapi.json', (context) => context.json(document));
-  app.notFound((context) => failureResponse(unknownRoute(context.req.method, context.req.path), core.log));
+  app.notFound(({ req: { method, path } }) => {
+    const allowed = methodsOf(path);
+    if (allowed.length === 0) return failureResponse(notFound(`${path} not found`), core.log);
+    const response = failureResponse(unsupported(`${method} is not possible for ${path}`), core.log);
+    response.headers.set('allow', allowed.join(', ')); // RFC 9110, section 15.5.6
+    return response;
+  });
   return app;
 }
 
@@ -185,12 +191,12 @@ function accepted({ follow }: Accepted): Followed<void> {
   return { result: undefined, follow: ({ report, signal }) => follow(report, signal) };
 }
 
-/** A path that exists with other methods is told apart from one that does not exist. */
-function unknownRoute(method: string, path: string): Error {
-  const isKnown = Object.values<Operation>(operations).some(
+/** What can be done at a path: a path that exists with other methods is told apart from one that does not exist. */
+function methodsOf(path: string): string[] {
+  const here = Object.values<Operation>(operations).filter(
     (operation) =>
       operation.socketOnly !== true &&
       pathsOf(operation).some((route) => new RegExp(`^${route.replace(/:\w+/g, '[^/]+')}$`).test(path)),
   );
-  return isKnown ? unsupported(`${method} is not possible for ${path}`) : notFound(`${path} not found`);
+  return [...new Set(here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))];
 }

@@ -4,13 +4,13 @@ import { failureStatus, internalFailure, writeFailure } from '@toolhive/contract
 import type { Logger } from 'pino';
 import { ZodError } from 'zod';
 
+/** The media type of everything that is for a person to read. */
+export const plainText = 'text/plain; charset=utf-8';
+
 /** Turns whatever was thrown into an answer: its status, and its message as plain text. */
 export function failureResponse(thrown: unknown, log: Logger): Response {
   const failure = expectedFailure(thrown);
-  const headers: Record<string, string> = {
-    'content-type': 'text/plain; charset=utf-8',
-    'x-content-type-options': 'nosniff',
-  };
+  const headers = { 'content-type': plainText };
   if (failure !== undefined) {
     return new Response(writeFailure(failure), {
       status: failureStatus[failure.kind].status,
@@ -27,11 +27,26 @@ const extraHeaders: Partial<Record<FailureKind, Record<string, string>>> = {
   'too-many-requests': { 'retry-after': '1' },
 };
 
-/** The failure that may be told to a caller; undefined for a bug. */
+/** The failure as it may be told to a caller; undefined for a bug. */
 export function expectedFailure(thrown: unknown): ThvError | undefined {
-  if (thrown instanceof ThvError) return thrown;
-  if (thrown instanceof ZodError) return invalidInput(thrown);
-  return undefined;
+  const failure = thrown instanceof ZodError ? invalidInput(thrown) : thrown;
+  if (!(failure instanceof ThvError)) return undefined;
+  const { kind, message, hint, cause } = failure;
+  return new ThvError(kind, readable(message), { hint: hint && readable(hint), cause });
+}
+
+/** Longer than anybody reads; what callers sent may stand in a message, however much it was. */
+const maxTextLength = 1_500;
+
+/** In one line, so that nothing in it passes for a hint, and without what would move a cursor or turn a text around. */
+function readable(text: string): string {
+  const short = text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text;
+  return short
+    .toWellFormed()
+    .replace(/\s*[\r\n]\s*/g, ' ')
+    .replace(/[^\P{Cc}\t]|\p{Bidi_Control}/gu, (character) => {
+      return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+    });
 }
 
 /** What was wrong with an input, field by field, in one line. */

@@ -1,4 +1,6 @@
 import {
+  ThvError,
+  cancelled,
   forbidden,
   invalid,
   tooLarge,
@@ -15,13 +17,17 @@ const maxBodyBytes = 1024 * 1024;
 const maxDepth = 32;
 
 /** Sent with every answer: nothing here is a page, and nobody may frame, sniff or keep it. */
+export const fixedHeaders = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+} as const;
+
 export const securityHeaders: MiddlewareHandler = async (context, next) => {
   await next();
-  context.header('x-content-type-options', 'nosniff');
-  context.header('x-frame-options', 'DENY');
-  context.header('referrer-policy', 'no-referrer');
-  context.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'");
-  context.header('cache-control', 'no-store');
+  for (const [name, value] of Object.entries(fixedHeaders)) context.header(name, value);
 };
 
 /**
@@ -31,9 +37,11 @@ export const securityHeaders: MiddlewareHandler = async (context, next) => {
 export function ownRequestsOnly(listener: { host: string } | object): MiddlewareHandler {
   const isOwnHost = hostRule('host' in listener ? [listener.host] : []);
   return async (context, next) => {
-    const host = context.req.header('host');
-    if (host === undefined || !isOwnHost(host)) {
-      throw forbidden(`requests for the host ${JSON.stringify(host ?? '')} are not answered here`, {
+    const host = context.req.header('host') ?? '';
+    // A target in absolute form counts for more than the header (RFC 9112, section 3.2.2).
+    const foreign = [host, new URL(context.req.url).host].find((named) => !isOwnHost(named));
+    if (foreign !== undefined) {
+      throw forbidden(`requests for the host ${JSON.stringify(foreign)} are not answered here`, {
         hint: 'use 127.0.0.1 or localhost',
       });
     }
@@ -102,6 +110,9 @@ export async function readJson(context: Context): Promise<unknown> {
     throw invalid(text === '' ? 'the body is missing' : 'the body is not JSON', { cause });
   }
   if (depthOf(text) > maxDepth) throw invalid(`the body nests deeper than ${maxDepth} levels`);
+  if (/\\u[dD][89a-fA-F]/.test(text) && !isUnicode(value)) {
+    throw invalid('the body has half a character in a text', { hint: 'write surrogates in pairs' });
+  }
   return value;
 }
 
@@ -110,16 +121,33 @@ async function readText(context: Context): Promise<string> {
   const { body } = context.req.raw;
   let text = '';
   let bytes = 0;
-  for await (const chunk of body ?? []) {
-    bytes += chunk.length;
-    if (bytes > maxBodyBytes) throw tooLarge(`the body is larger than ${maxBodyBytes} bytes`);
-    try {
-      text += decoder.decode(chunk, { stream: true });
-    } catch (cause) {
-      throw invalid('the body is not UTF-8', { cause });
+  try {
+    for await (const chunk of body ?? []) {
+      bytes += chunk.length;
+      if (bytes > maxBodyBytes) throw tooLarge(`the body is larger than ${maxBodyBytes} bytes`);
+      text += decoded(decoder, chunk);
     }
+  } catch (error) {
+    if (error instanceof ThvError) throw error;
+    throw cancelled('the body ended before it was whole', { cause: error });
   }
-  return text;
+  return text + decoded(decoder);
+}
+
+/** Without a chunk, what is left: nothing, unless the last character is cut off. */
+function decoded(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): string {
+  try {
+    return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
+  } catch (cause) {
+    throw invalid('the body is not UTF-8', { cause });
+  }
+}
+
+/** Half a character cannot be written to any file, nor handed to any process, without becoming another one. */
+function isUnicode(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([key, part]) => key.isWellFormed() && isUnicode(part));
 }
 
 /** The nesting of a JSON text; brackets inside strings only make it look deeper, which is no harm. */

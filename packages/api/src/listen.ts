@@ -5,10 +5,8 @@ import { dirname } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
 import { conflict, invalid, messageOf } from '@toolhive/contract/failure';
 import type { Hono } from 'hono';
-
-/** Slow headers and bodies are cut off after this long. */
-const headersTimeoutMs = 10_000;
-const requestTimeoutMs = 60_000;
+import { defaultLimits, faultResponse, serveConnections } from './connections.ts';
+import type { ConnectionLimits } from './connections.ts';
 
 /** An open listener; disposing of it ends its connections. */
 export interface Listener extends AsyncDisposable {
@@ -20,8 +18,9 @@ export interface Listener extends AsyncDisposable {
 export async function listenOnTcp(
   app: Hono,
   { host, port }: { host: string; port: number },
+  limits: ConnectionLimits = defaultLimits,
 ): Promise<Listener> {
-  const server = serverOf(app);
+  const server = serverOf(app, limits);
   await opened(server, { host, port }).catch((error: unknown) => {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') {
@@ -42,7 +41,7 @@ export async function listenOnTcp(
 export async function listenOnSocket(app: Hono, path: string): Promise<Listener> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await rm(path, { force: true });
-  const server = serverOf(app);
+  const server = serverOf(app, defaultLimits);
   // Between bind and chmod the socket has the mode of the umask, so that is narrowed for the moment.
   const umask = process.umask(0o177);
   try {
@@ -54,14 +53,25 @@ export async function listenOnSocket(app: Hono, path: string): Promise<Listener>
   return listenerOf(server);
 }
 
-function serverOf(app: Hono): Server {
-  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-  return createServer(
-    { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs },
-    (request, response) => {
-      void listener(request, response);
-    },
-  );
+function serverOf(app: Hono, limits: ConnectionLimits): Server {
+  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler });
+  const server = createServer({
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: Math.min(limits.headersMs, checkingMs),
+    requireHostHeader: false, // Node's answer to that would not be in our words
+  });
+  server.maxHeadersCount = 0; // their size is bounded; those that are dropped beyond a number nobody could check
+  serveConnections(server, limits, (request, response) => void listener(request, response));
+  return server;
+}
+
+/** How often it is looked for connections that are too slow. */
+const checkingMs = 1_000;
+
+/** The adapter tells by this name what cannot be made a request of, such as a host that is none. */
+function errorHandler(error: unknown): Response {
+  return faultResponse(error instanceof Error && error.name === 'RequestError' ? 400 : 500);
 }
 
 async function opened(

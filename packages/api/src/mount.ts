@@ -1,10 +1,10 @@
 import type { Operation, OperationInput, OperationResult, Sent } from '@toolhive/contract/operation';
 import { apiBase, internalFailure, progressMediaType } from '@toolhive/contract/wire';
 import type { ProgressLine } from '@toolhive/contract/wire';
-import { messageOf, timedOut } from '@toolhive/contract/failure';
+import { cancelled, messageOf, timedOut } from '@toolhive/contract/failure';
 import type { Context, Hono } from 'hono';
 import type { Logger } from 'pino';
-import { expectedFailure } from './failures.ts';
+import { expectedFailure, plainText } from './failures.ts';
 import { readJson } from './guards.ts';
 
 /** What a handler may use beside its input. */
@@ -41,7 +41,7 @@ const heartbeatMs = 15_000;
 /** Mounts operations on an application: routing, validation and answers come from their declarations. */
 export function mounter(app: Hono, log: Logger) {
   return function mount<O extends Operation>(operation: O, handler: Handler<O>): void {
-    const answer = async (context: Context): Promise<Response> => {
+    const answered = async (context: Context): Promise<Response> => {
       const input = await readInput(operation, context);
       if (operation.progress !== true) {
         const call = silentCall(context);
@@ -56,6 +56,10 @@ export function mounter(app: Hono, log: Logger) {
       const { result } = await followed(input, call);
       return respond(context, operation, result, call.signal);
     };
+    const answer = (context: Context): Promise<Response> =>
+      answered(context).catch((thrown: unknown) => {
+        throw unlessGivenUp(thrown, context.req.raw.signal);
+      });
     for (const path of pathsOf(operation)) app.on(operation.method, path, answer);
   };
 }
@@ -81,6 +85,12 @@ function silentCall(context: Context): Call {
   return { report: () => {}, signal: context.req.raw.signal };
 }
 
+/** Work that was ended because nobody waits for it any more is no fault, whatever it says about that. */
+function unlessGivenUp(thrown: unknown, signal: AbortSignal): unknown {
+  const isEnded = thrown === signal.reason || (thrown instanceof Error && thrown.name === 'AbortError');
+  return signal.aborted && isEnded ? cancelled('the caller went away', { cause: thrown }) : thrown;
+}
+
 /** The work itself goes on: what was begun is finished, though nobody waits for it any more. */
 async function withinTime<Result>(work: Promise<Result>): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>();
@@ -99,8 +109,8 @@ function respond(context: Context, { success }: Operation, result: unknown, sign
   const { status, body } = success;
   if (body === undefined) return context.body(null, status as 202);
   if (body === 'text') {
-    if (typeof result === 'string') return context.text(result, status as 200);
-    return streamed(context, 'text/plain; charset=utf-8', result as AsyncIterable<string>, signal);
+    if (typeof result === 'string') return context.body(result, status as 200, { 'content-type': plainText });
+    return streamed(context, plainText, result as AsyncIterable<string>, signal);
   }
   if ('events' in body) {
     const events = result as AsyncIterable<Sent<{ type: string }>>;
@@ -123,6 +133,8 @@ function streamed(
   signal: AbortSignal,
   heartbeat?: string,
 ): Response {
+  // Nobody would ever read the pieces, nor say that there is no need for more.
+  if (context.req.method === 'HEAD') return context.body(null, 200, { 'content-type': mediaType });
   const encoder = new TextEncoder();
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
@@ -165,7 +177,7 @@ function progressStream(
       await follow(call);
       write({ result: result ?? null });
     } catch (thrown) {
-      write({ failure: describeFailure(thrown, log) });
+      write({ failure: describeFailure(unlessGivenUp(thrown, signal), log) });
     } finally {
       await writer.close().catch(() => {}); // nobody reads any more
     }

@@ -5,6 +5,7 @@ import type { Core, CoreOptions } from '@toolhive/core/core';
 import { makeHome, openTestCore, testServer } from '@toolhive/core/testing';
 import type { Access } from '../access.ts';
 import { createApi } from '../api.ts';
+import type { ConnectionLimits } from '../connections.ts';
 import { listenOnTcp } from '../listen.ts';
 
 /** An API with servers in memory, on a real port. */
@@ -23,6 +24,15 @@ export interface TestApi extends AsyncDisposable {
   run(name: string, manners?: string): Promise<void>;
 }
 
+interface TestApiOptions {
+  access?: Access | undefined;
+  /** Puts files into the home of the user before the hive opens. */
+  prepareHome?: (home: string) => Promise<void>;
+  /** Beside what every hive of a test has. */
+  env?: NodeJS.ProcessEnv;
+  limits?: ConnectionLimits | undefined;
+}
+
 interface Answer {
   status: number;
   headers: NodeJS.Dict<string | string[]>;
@@ -32,18 +42,15 @@ interface Answer {
 
 export async function openTestApi(
   changes: Partial<CoreOptions> = {},
-  {
-    access,
-    prepareHome = async () => {},
-  }: { access?: Access; prepareHome?: (home: string) => Promise<void> } = {},
+  { access, prepareHome = async () => {}, env = {}, limits }: TestApiOptions = {},
 ): Promise<TestApi> {
   await using opened = new AsyncDisposableStack();
   const home = opened.use(await makeHome());
   await prepareHome(home.path);
-  const core = opened.use(await openTestCore(home, changes));
+  const core = opened.use(await openTestCore({ ...home, env: { ...home.env, ...env } }, changes));
   const listener = { host: '127.0.0.1', port: 0 };
   const { port } = opened.use(
-    await listenOnTcp(createApi(core, { listener: { ...listener, access } }), listener),
+    await listenOnTcp(createApi(core, { listener: { ...listener, access } }), listener, limits),
   );
   const everything = opened.move();
   const json = { 'content-type': 'application/json' };
