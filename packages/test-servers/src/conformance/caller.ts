@@ -45,18 +45,12 @@ export const roots: Question = { method: 'roots/list', params: {} };
 /** Whether a client's answer has what was asked for; what a client sends may be anything. */
 export function isAnswer(question: Question, answer: unknown): answer is Answer {
   if (typeof answer !== 'object' || answer === null) return false;
-  return looksRight[question.method](answer as Answer, question);
+  return looksRight[question.method](answer as Answer);
 }
 
-const looksRight: Record<Question['method'], (answer: Answer, question: Question) => boolean> = {
-  'elicitation/create': ({ action, content }, { params = {} }) =>
-    typeof action === 'string' && (action !== 'accept' || isFilledIn(params, content)),
+const looksRight: Record<Question['method'], (answer: Answer) => boolean> = {
+  'elicitation/create': ({ action, content }) =>
+    typeof action === 'string' && (action !== 'accept' || typeof content === 'object'),
   'sampling/createMessage': ({ content }) => content !== undefined,
   'roots/list': ({ roots: listed }) => Array.isArray(listed),
 };
-
-function isFilledIn(params: Record<string, unknown>, content: unknown): boolean {
-  if (typeof content !== 'object' || content === null) return false;
-  const { required } = params['requestedSchema'] as { required: string[] }; // made by `form`
-  return required.every((name) => Object.hasOwn(content, name));
-}

@@ -1,4 +1,5 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { Result, ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js';
@@ -23,6 +24,11 @@ export function legacyServer(): Server {
     );
   }
   return server;
+}
+
+/** Serves the client at the other end of standard input and output. */
+export async function serveStdio(): Promise<void> {
+  await legacyServer().connect(new StdioServerTransport());
 }
 
 const legacyAnswers: typeof answers = {

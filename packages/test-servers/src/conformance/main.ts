@@ -1,21 +1,20 @@
+#!/usr/bin/env node
 // Usage: toolhive-conformance legacy|modern stdio|http. Over HTTP it listens on MCP_PORT.
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { serveHttp } from './http.ts';
-import { legacyServer } from './legacy.ts';
-import { modernServer } from './modern.ts';
+const [era = '', transport = ''] = process.argv.slice(2);
 
-const [era, transport] = process.argv.slice(2);
-if ((era !== 'legacy' && era !== 'modern') || (transport !== 'stdio' && transport !== 'http')) {
-  throw new Error('usage: toolhive-conformance legacy|modern stdio|http');
-}
-if (transport === 'http') {
-  await serveHttp(era, {
-    host: process.env['MCP_HOST'] ?? '127.0.0.1',
-    port: Number(process.env['MCP_PORT'] ?? 0),
-  });
-} else if (era === 'legacy') {
-  await legacyServer().connect(new StdioServerTransport());
-} else {
-  serveStdio(() => modernServer(), { legacy: 'reject' });
-}
+/** Each loads only what it needs, because a proxy may start a process for every session. */
+const servers: Record<string, () => Promise<unknown>> = {
+  'legacy stdio': async () => (await import('./legacy.ts')).serveStdio(),
+  'modern stdio': async () => (await import('./modern.ts')).serveStdio(),
+  'legacy http': async () => (await import('./http.ts')).serveHttp('legacy', listenOn()),
+  'modern http': async () => (await import('./http.ts')).serveHttp('modern', listenOn()),
+};
+
+const listenOn = () => ({
+  host: process.env['MCP_HOST'] ?? '127.0.0.1',
+  port: Number(process.env['MCP_PORT'] ?? 0),
+});
+
+const serve = servers[`${era} ${transport}`];
+if (serve === undefined) throw new Error('usage: toolhive-conformance legacy|modern stdio|http');
+await serve();

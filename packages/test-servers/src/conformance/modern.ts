@@ -14,6 +14,7 @@ import type {
   ServerContext,
   ServerNotifier,
 } from '@modelcontextprotocol/server';
+import * as stdio from '@modelcontextprotocol/server/stdio';
 import { answers, capabilities, identity } from './answers.ts';
 import { isAnswer } from './caller.ts';
 import type { Answer, Caller, Question } from './caller.ts';
@@ -59,6 +60,11 @@ export function modernServer(announce?: Announce): McpServer {
     );
   }
   return server;
+}
+
+/** Serves the client at the other end of standard input and output. */
+export function serveStdio(): void {
+  stdio.serveStdio(() => modernServer(), { legacy: 'reject' });
 }
 
 const modernAnswers: typeof answers = {
