@@ -5,9 +5,8 @@ import {
 } from '@modelcontextprotocol/client';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Era } from './protocol.ts';
-import { startStdioServer } from './testing/conformance-servers.ts';
-import { openTestProxy } from './testing/test-proxy.ts';
+import { startHttpServer, startStdioServer } from './testing/conformance-servers.ts';
+import { freePort, openTestProxy } from './testing/test-proxy.ts';
 import type { TestProxy } from './testing/test-proxy.ts';
 
 const clients = ['2024-11-05 over SSE', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'] as const;
@@ -64,13 +63,19 @@ async function callText(
   return first?.type === 'text' ? first.text : '';
 }
 
-describe.each(['legacy', 'modern'] as const)('a %s server over stdio', (era: Era) => {
+describe.each([
+  ['legacy', 'stdio'],
+  ['modern', 'stdio'],
+  ['legacy', 'streamable-http'],
+  ['modern', 'streamable-http'],
+] as const)('a %s server over %s', (era, transport) => {
   let server: TestProxy;
   const opened = new AsyncDisposableStack();
 
   beforeAll(async () => {
-    server = opened.use(await openTestProxy({ sessions: 'own' }));
-    const start = async (): Promise<Instance> => opened.use(startStdioServer(era));
+    server = opened.use(await openTestProxy({ sessions: 'own', transport }));
+    const start = async (): Promise<Instance> =>
+      opened.use(transport === 'stdio' ? startStdioServer(era) : startHttpServer(era, await freePort()));
     await server.proxy.connect(await start(), start, AbortSignal.timeout(20_000));
   });
   afterAll(() => opened.disposeAsync());

@@ -2,19 +2,14 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { isIP } from 'node:net';
 import { messageOf, conflict, invalid } from '@toolhive/contract/failure';
-import { describeExit } from '@toolhive/runtime/runtime';
 import type { Instance } from '@toolhive/runtime/runtime';
-import { HttpForwarder } from './http/forwarder.ts';
-import { waitUntilServing } from './http/readiness.ts';
+import type { Backend, StartInstance } from './backend/backend.ts';
+import { HttpBackend } from './backend/http-backend.ts';
+import { StdioBackend } from './backend/stdio-backend.ts';
 import { replyJson, replyText } from './http/reply.ts';
 import { compose } from './pipeline.ts';
 import type { Exchange } from './pipeline.ts';
 import type { Era } from './protocol.ts';
-import { Bridge } from './bridge/bridge.ts';
-import { messagesPath, openEventSession, receiveEventMessage } from './front/sse.ts';
-import { serveStreamableHttp } from './front/streamable-http.ts';
-import { StdioWire } from './wire/stdio-wire.ts';
-import type { Wire } from './wire/wire.ts';
 
 export interface ProxyOptions {
   workload: string;
@@ -37,10 +32,6 @@ export interface ProxyOptions {
 
 /** Slow headers are cut off after this long, so that nobody keeps a connection busy for nothing. */
 const headersTimeoutMs = 10_000;
-/** How many processes beside the first one a workload's clients may have of their own. */
-const maxProcesses = 16;
-/** How long such a process has to end by itself. */
-const stopMs = 2_000;
 /** A request body has to arrive within this time. Answers may take as long as they take. */
 const requestTimeoutMs = 60_000;
 
@@ -57,7 +48,9 @@ export class WorkloadProxy implements AsyncDisposable {
 
   private constructor(options: ProxyOptions) {
     this.#options = options;
-    this.#backend = options.transport === 'stdio' ? stdioBackend(options) : httpBackend(options);
+    const { transport } = options;
+    this.#backend =
+      transport === 'stdio' ? new StdioBackend(options) : new HttpBackend({ ...options, transport });
     const handle = compose({ allowedHosts: namesOf(options.host), onFault: options.onFault }, (exchange) =>
       this.#dispatch(exchange),
     );
@@ -92,7 +85,7 @@ export class WorkloadProxy implements AsyncDisposable {
 
   /** How the server talks, once that is known. */
   get era(): Era | undefined {
-    return this.#backend.era?.();
+    return this.#backend.era;
   }
 
   /** Tells clients that the server is gone; with `final`, that none will come soon. */
@@ -127,68 +120,6 @@ export class WorkloadProxy implements AsyncDisposable {
     };
     replyJson(response, isHealthy ? 200 : 503, JSON.stringify(body));
   }
-}
-
-/** Starts one more instance of the same server. */
-export type StartInstance = (signal: AbortSignal) => Promise<Instance>;
-
-/** What a proxy puts its requests to, the same for servers of every transport. */
-interface Backend {
-  connect(instance: Instance, startAnother: StartInstance, signal: AbortSignal): Promise<void>;
-  era?(): Era | undefined;
-  disconnect(reason: string, final: boolean): void;
-  handle(exchange: Exchange): void;
-  close(): Promise<void>;
-}
-
-function stdioBackend({ version, sessions, onJunk, onFault }: ProxyOptions): Backend {
-  const bridge = new Bridge({ version, sessions, maxOwn: maxProcesses, onJunk, onFault });
-  return {
-    connect(instance, startAnother, signal) {
-      const openWire = async (stop: AbortSignal): Promise<Wire> => {
-        const another = await startAnother(stop);
-        const wire = stdioWire(another, onJunk, () => another.stop(stopMs));
-        void another.exited.then((exit) => wire.ended(describeExit(exit)));
-        return wire;
-      };
-      return bridge.connect({ wire: stdioWire(instance, onJunk), openWire }, signal);
-    },
-    era: () => bridge.era,
-    disconnect: (reason, final) => bridge.disconnect(reason, final),
-    close: () => bridge[Symbol.asyncDispose](),
-    handle({ request, response, path, query }) {
-      // Both kinds of endpoint are always there; a newer client that was given the older URL posts to it.
-      if (path === '/mcp' || (path === '/sse' && request.method !== 'GET')) {
-        serveStreamableHttp(bridge, request, response);
-      } else if (path === '/sse') openEventSession(bridge, response);
-      else if (path === messagesPath)
-        receiveEventMessage(bridge, request, response, new URLSearchParams(query));
-      else replyText(response, 404, 'not found; the endpoints here are /mcp and /sse');
-    },
-  };
-}
-
-function stdioWire(
-  { stdio }: Instance,
-  onJunk: (line: string) => void,
-  end?: () => Promise<void>,
-): StdioWire {
-  if (stdio === undefined) throw new Error('a bridge needs an instance that speaks stdio');
-  return new StdioWire({ ...stdio, onJunk, end });
-}
-
-function httpBackend({ transport }: ProxyOptions): Backend {
-  const forwarder = new HttpForwarder();
-  return {
-    async connect({ address }, _startAnother, signal) {
-      if (address === undefined) throw new Error('a forwarder needs an instance that speaks HTTP');
-      await waitUntilServing(address, transport === 'sse' ? 'sse' : 'streamable-http', signal);
-      forwarder.connect(address);
-    },
-    disconnect: (reason) => forwarder.disconnect(reason),
-    close: () => forwarder[Symbol.asyncDispose](),
-    handle: ({ request, response }) => forwarder.forward(request, response),
-  };
 }
 
 /** The names that clients may use for a listener on `host`, beside the loopback ones. */

@@ -46,6 +46,8 @@ export interface BridgeOptions {
 export interface Server {
   wire: Wire;
   openWire: OpenWire;
+  /** Where that is known already. */
+  era?: Era;
 }
 
 /** Whom `keepAlive` is called on now and then, as long as it is in the set. */
@@ -104,10 +106,11 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   }
 
   /** Takes over a freshly started server, and lets waiting requests through. Throws if it cannot be greeted. */
-  async connect({ wire, openWire }: Server, signal: AbortSignal): Promise<void> {
+  async connect({ wire, openWire, era }: Server, signal: AbortSignal): Promise<void> {
     const { onJunk, onFault } = this.#options;
     const link = new ServerLink({ wire, owner: this, onJunk, onFault });
     this.#state = { kind: 'starting', link };
+    this.#era = era ?? this.#era;
     try {
       await greet(link, { client: this.#self, era: this.#era, signal });
     } catch (error) {
@@ -189,6 +192,11 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   withMirrored(tool: string, proceed: (mirrored: readonly MirroredParameter[]) => void): void {
     if (this.#state.kind === 'up') this.#parameters.of(this.#state.link, tool, proceed);
     else proceed([]); // whoever waits for a server is told soon enough
+  }
+
+  /** The same as a promise. */
+  mirrored(tool: string): Promise<readonly MirroredParameter[]> {
+    return new Promise((resolve) => this.withMirrored(tool, resolve));
   }
 
   notified(message: Message, call: Call | undefined): void {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   identityFrom,
+  legacyRevisions,
   isModern,
   isModernError,
   meta,
@@ -69,6 +70,8 @@ async function discover(link: ServerLink, signal: AbortSignal): Promise<Era> {
     if (!(error instanceof RefusedRequest)) throw error;
     if (!isModernError(error.error)) return 'legacy';
     const { supported } = (error.error.data ?? {}) as { supported?: unknown };
+    if (Array.isArray(supported) && legacyRevisions.some((revision) => supported.includes(revision)))
+      return 'legacy';
     throw new Error(`the server speaks no revision that is known here, only ${String(supported)}`, {
       cause: error,
     });

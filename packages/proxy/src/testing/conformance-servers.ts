@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Instance } from '@toolhive/runtime/runtime';
@@ -9,6 +10,17 @@ const main = fileURLToPath(new URL('../../../test-servers/src/conformance/main.t
 /** A server with every feature of its era, in a process of its own that speaks stdio. */
 export function startStdioServer(era: Era): Instance {
   const child = spawn(process.execPath, [main, era, 'stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  return { ...instanceOf(child), stdio: { input: child.stdin, output: child.stdout } };
+}
+
+/** The same over streamable HTTP. */
+export function startHttpServer(era: Era, port: number): Instance {
+  const env = { ...process.env, MCP_PORT: String(port) };
+  const child = spawn(process.execPath, [main, era, 'http'], { stdio: 'inherit', env });
+  return { ...instanceOf(child), address: { kind: 'tcp', host: '127.0.0.1', port } };
+}
+
+function instanceOf(child: ChildProcess): Instance {
   const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
   const stop = async (): Promise<void> => {
     child.kill('SIGKILL');
@@ -16,7 +28,6 @@ export function startStdioServer(era: Era): Instance {
   };
   return {
     id: String(child.pid),
-    stdio: { input: child.stdin, output: child.stdout },
     exited,
     stop,
     [Symbol.asyncDispose]: stop,

@@ -65,7 +65,7 @@ async function startServer(transport: ProxyOptions['transport'], manners: string
   return runtime.start(launch, never);
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo; // it listens on TCP

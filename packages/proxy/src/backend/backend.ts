@@ -1,0 +1,25 @@
+import type { Instance } from '@toolhive/runtime/runtime';
+import type { Exchange } from '../pipeline.ts';
+import type { Era } from '../protocol.ts';
+
+/** Starts one more instance of the same server. */
+export type StartInstance = (signal: AbortSignal) => Promise<Instance>;
+
+export interface BackendOptions {
+  version: string;
+  sessions: 'own' | 'shared';
+  /** Told what the server sent that is no protocol. */
+  onJunk: (line: string) => void;
+  /** Told of bugs. */
+  onFault: (error: unknown) => void;
+}
+
+/** What a proxy puts its requests to, the same for servers of every transport. */
+export interface Backend {
+  /** How the server talks, once that is known. */
+  readonly era: Era | undefined;
+  connect(instance: Instance, startAnother: StartInstance, signal: AbortSignal): Promise<void>;
+  disconnect(reason: string, final: boolean): void;
+  handle(exchange: Exchange): void;
+  close(): Promise<void>;
+}

@@ -1,0 +1,106 @@
+import { messageOf } from '@toolhive/contract/failure';
+import type { Instance, InstanceAddress } from '@toolhive/runtime/runtime';
+import { Bridge } from '../bridge/bridge.ts';
+import { isModernRequest } from '../front/modern-headers.ts';
+import { serveBridge } from '../front/serve.ts';
+import { messagesPath } from '../front/sse.ts';
+import { HttpForwarder } from '../http/forwarder.ts';
+import { waitUntilServing } from '../http/readiness.ts';
+import type { Exchange } from '../pipeline.ts';
+import type { Era } from '../protocol.ts';
+import { endpointOf } from '../wire/http-endpoint.ts';
+import { HttpWire } from '../wire/http-wire.ts';
+import { SseWire } from '../wire/sse-wire.ts';
+import type { Wire } from '../wire/wire.ts';
+import type { Backend, BackendOptions, StartInstance } from './backend.ts';
+
+/** How many conversations with the server clients of other eras may have; each costs a little memory. */
+const maxConversations = 1000;
+/** How long the server has to be greeted for them. */
+const greetingMs = 30_000;
+
+export interface HttpBackendOptions extends BackendOptions {
+  transport: 'sse' | 'streamable-http';
+}
+
+/**
+ * A server that speaks HTTP itself. Clients that speak as it does are passed through, byte for byte; others talk to
+ * it through a bridge, which is there from the first of them on.
+ */
+export class HttpBackend implements Backend {
+  readonly #options: HttpBackendOptions;
+  readonly #forwarder = new HttpForwarder();
+  readonly #bridge: Bridge;
+  #era: Era | undefined;
+  #up: { address: InstanceAddress; over: AbortController; bridged?: Promise<void> } | undefined;
+
+  constructor(options: HttpBackendOptions) {
+    this.#options = options;
+    this.#bridge = new Bridge({ ...options, maxOwn: maxConversations });
+  }
+
+  get era(): Era | undefined {
+    return this.#era;
+  }
+
+  async connect({ address }: Instance, _startAnother: StartInstance, signal: AbortSignal): Promise<void> {
+    if (address === undefined) throw new Error('a forwarder needs an instance that speaks HTTP');
+    this.#era = await waitUntilServing(address, this.#options.transport, signal);
+    this.#forwarder.connect(address);
+    this.#up = { address, over: new AbortController() };
+  }
+
+  disconnect(reason: string, final: boolean): void {
+    this.#up?.over.abort(new Error(reason));
+    this.#up = undefined;
+    this.#forwarder.disconnect(reason);
+    this.#bridge.disconnect(reason, final);
+  }
+
+  handle(exchange: Exchange): void {
+    if (this.#up === undefined || !this.#isForeign(exchange)) {
+      return this.#forwarder.forward(exchange.request, exchange.response);
+    }
+    this.#openBridge();
+    serveBridge(this.#bridge, exchange);
+  }
+
+  async close(): Promise<void> {
+    this.disconnect('the workload was stopped', true);
+    await this.#bridge[Symbol.asyncDispose]();
+    await this.#forwarder[Symbol.asyncDispose]();
+  }
+
+  /** Does this client speak otherwise than the server? */
+  #isForeign({ request, path, query }: Exchange): boolean {
+    const { transport } = this.#options;
+    const isStreamable = path === '/mcp' || (path === '/sse' && request.method === 'POST');
+    if (transport === 'sse') return isStreamable;
+    if (path === '/sse' || (path === messagesPath && query.includes('session_id='))) return true;
+    if (path !== '/mcp') return false;
+    return isModernRequest(request.headers, undefined) !== (this.#era === 'modern');
+  }
+
+  /** Greets the server for those who cannot do it themselves. What they ask waits for that. */
+  #openBridge(): void {
+    const up = this.#up;
+    if (up === undefined || up.bridged !== undefined) return;
+    const signal = AbortSignal.any([up.over.signal, AbortSignal.timeout(greetingMs)]);
+    const openWire = async (): Promise<Wire> => this.#wire(up.address);
+    const server = { wire: this.#wire(up.address), openWire, era: this.#era };
+    up.bridged = this.#bridge.connect(server, signal).catch((error: unknown) => {
+      up.bridged = undefined; // the next one tries again
+      this.#bridge.disconnect(messageOf(error), true);
+    });
+  }
+
+  #wire(address: InstanceAddress): Wire {
+    const { transport } = this.#options;
+    if (transport === 'sse') return new SseWire(endpointOf(address, '/sse'));
+    return new HttpWire({
+      endpoint: endpointOf(address, '/mcp'),
+      era: this.#era ?? 'legacy',
+      mirrored: (tool) => this.#bridge.mirrored(tool),
+    });
+  }
+}

@@ -1,0 +1,56 @@
+import { describeExit } from '@toolhive/runtime/runtime';
+import type { Instance } from '@toolhive/runtime/runtime';
+import { Bridge } from '../bridge/bridge.ts';
+import { serveBridge } from '../front/serve.ts';
+import type { Exchange } from '../pipeline.ts';
+import type { Era } from '../protocol.ts';
+import { StdioWire } from '../wire/stdio-wire.ts';
+import type { Wire } from '../wire/wire.ts';
+import type { Backend, BackendOptions, StartInstance } from './backend.ts';
+
+/** How many processes beside the first one a workload's clients may have of their own. */
+const maxProcesses = 16;
+/** How long such a process has to end by itself. */
+const stopMs = 2_000;
+
+/** A server on the standard streams of its process: every client talks to it through the bridge. */
+export class StdioBackend implements Backend {
+  readonly #options: BackendOptions;
+  readonly #bridge: Bridge;
+
+  constructor(options: BackendOptions) {
+    this.#options = options;
+    this.#bridge = new Bridge({ ...options, maxOwn: maxProcesses });
+  }
+
+  get era(): Era | undefined {
+    return this.#bridge.era;
+  }
+
+  connect(instance: Instance, startAnother: StartInstance, signal: AbortSignal): Promise<void> {
+    const openWire = async (over: AbortSignal): Promise<Wire> => {
+      const another = await startAnother(over);
+      const wire = this.#wire(another, () => another.stop(stopMs));
+      void another.exited.then((exit) => wire.ended(describeExit(exit)));
+      return wire;
+    };
+    return this.#bridge.connect({ wire: this.#wire(instance), openWire }, signal);
+  }
+
+  disconnect(reason: string, final: boolean): void {
+    this.#bridge.disconnect(reason, final);
+  }
+
+  handle(exchange: Exchange): void {
+    serveBridge(this.#bridge, exchange);
+  }
+
+  close(): Promise<void> {
+    return this.#bridge[Symbol.asyncDispose]();
+  }
+
+  #wire({ stdio }: Instance, end?: () => Promise<void>): StdioWire {
+    if (stdio === undefined) throw new Error('a bridge needs an instance that speaks stdio');
+    return new StdioWire({ ...stdio, onJunk: this.#options.onJunk, end });
+  }
+}

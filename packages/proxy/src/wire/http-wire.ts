@@ -1,0 +1,257 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '@toolhive/contract/failure';
+import type { Dispatcher } from 'undici';
+import { mirroredValue } from '../bridge/tool-parameters.ts';
+import type { MirroredParameter } from '../bridge/tool-parameters.ts';
+import { encoded, namedBy } from '../front/modern-headers.ts';
+import { errorCodes, errorText, isObject, readMessage } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import { modernRevision } from '../protocol.ts';
+import type { Era } from '../protocol.ts';
+import { readEvents, readText } from './events.ts';
+import type { HttpEndpoint } from './http-endpoint.ts';
+import type { Hearing, Wire } from './wire.ts';
+
+export interface HttpWireOptions {
+  endpoint: HttpEndpoint;
+  era: Era;
+  /** Which parameters of a tool are mirrored in headers. */
+  mirrored: (tool: string) => Promise<readonly MirroredParameter[]>;
+}
+
+/** How long it is waited before a stream that has ended is asked for again. */
+const firstRetryMs = 500;
+const maxRetryMs = 30_000;
+/** How often a stream is asked for that a server promised to go on with. */
+const maxResumptions = 20;
+
+/** A server that speaks streamable HTTP, of either era: every message is a POST, every answer its response. */
+export class HttpWire implements Wire {
+  /** Nothing is kept here: each message has a connection of its own. */
+  readonly unreadBytes = 0;
+  readonly #options: HttpWireOptions;
+  readonly #over = new AbortController();
+  /** Requests under way, by their id. */
+  readonly #posts = new Map<number, AbortController>();
+  #hearing: Hearing | undefined;
+  /** None before a legacy server has agreed to one. */
+  #revision: string | undefined;
+  #sessionId: string | undefined;
+  /** A legacy server must have heard that it is initialized before anything else. */
+  #initialized: Promise<void> | undefined;
+
+  constructor(options: HttpWireOptions) {
+    this.#options = options;
+    if (options.era === 'modern') this.#revision = modernRevision;
+  }
+
+  get #isModern(): boolean {
+    return this.#options.era === 'modern';
+  }
+
+  open(hearing: Hearing): void {
+    this.#hearing = hearing;
+  }
+
+  agree(revision: string): void {
+    this.#revision = revision;
+  }
+
+  send(text: string): void {
+    const message = readMessage(text);
+    const { method, params } = message.value;
+    if (method === 'notifications/cancelled' && this.#isModern) {
+      // Here, to go away is to cancel (MCP 2026-07-28, Streamable HTTP, Cancellation).
+      const id = params?.['requestId'];
+      if (typeof id === 'number') this.#posts.get(id)?.abort(new Error('cancelled'));
+      return;
+    }
+    const sent = this.#post(message).catch((error: unknown) => this.#failed(message, messageOf(error)));
+    if (method !== 'notifications/initialized') return;
+    this.#initialized = sent;
+    void sent.then(() => this.#listen()).catch(() => {});
+  }
+
+  async close(): Promise<void> {
+    if (this.#over.signal.aborted) return;
+    this.#hearing = undefined;
+    this.#over.abort(new Error('the conversation is over'));
+    if (this.#sessionId === undefined) return;
+    const signal = AbortSignal.timeout(2_000);
+    const ended = await this.#request('DELETE', { signal, headers: {} }).catch(() => undefined); // it may be gone
+    await ended?.body.dump();
+  }
+
+  async #post(message: Message): Promise<void> {
+    const { id, method } = message.value;
+    if (method !== 'notifications/initialized') await this.#initialized;
+    const over = new AbortController();
+    const requestId = message.kind === 'request' && typeof id === 'number' ? id : undefined;
+    if (requestId !== undefined) this.#posts.set(requestId, over);
+    try {
+      const headers = {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...(await this.#described(message)),
+      };
+      const signal = AbortSignal.any([over.signal, this.#over.signal]);
+      const response = await this.#request('POST', { headers, body: message.text, signal });
+      await this.#receive(message, requestId, response, signal);
+    } catch (error) {
+      if (!over.signal.aborted && !this.#over.signal.aborted) throw error;
+    } finally {
+      if (requestId !== undefined) this.#posts.delete(requestId);
+    }
+  }
+
+  async #receive(
+    message: Message,
+    id: number | undefined,
+    { statusCode, headers, body }: Dispatcher.ResponseData,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { method } = message.value;
+    const session = headers['mcp-session-id'];
+    if (method === 'initialize' && typeof session === 'string') this.#sessionId = session;
+    const type = String(headers['content-type'] ?? '');
+    if (statusCode < 300 && type.startsWith('text/event-stream'))
+      return this.#hearStream(message, id, body, signal);
+    const text = await readText(body);
+    if (id === undefined) return;
+    const answer = type.startsWith('application/json') ? asResponse(text, id) : undefined;
+    if (answer !== undefined) return this.#hearing?.message(answer, id);
+    if (statusCode === 404 && this.#sessionId !== undefined)
+      return this.#hearing?.closed('it has ended the session');
+    const said = text.trim().slice(0, 200);
+    this.#failed(message, `it answered with status ${statusCode}${said === '' ? '' : `: ${said}`}`);
+  }
+
+  /** Hears what comes until the answer; a stream that breaks off before is taken up again, where that is possible. */
+  async #hearStream(
+    message: Message,
+    id: number | undefined,
+    first: Dispatcher.ResponseData['body'],
+    signal: AbortSignal,
+  ): Promise<void> {
+    let body = first;
+    let lastId: string | undefined;
+    let retryMs = firstRetryMs;
+    for (let attempt = 0; attempt <= maxResumptions; attempt++) {
+      try {
+        for await (const event of readEvents(body)) {
+          lastId = event.id ?? lastId;
+          if (event.data === '') continue;
+          this.#hearing?.message(event.data, id);
+          if (id !== undefined && answers(event.data, id)) return;
+        }
+      } catch (error) {
+        if (signal.aborted || lastId === undefined) throw error;
+      }
+      if (id === undefined) return;
+      if (lastId === undefined || this.#isModern) break;
+      await delay(retryMs, undefined, { signal });
+      retryMs = Math.min(retryMs * 2, maxRetryMs);
+      const headers = { accept: 'text/event-stream', 'last-event-id': lastId };
+      const response = await this.#request('GET', { headers, signal });
+      if (response.statusCode !== 200) {
+        await response.body.dump();
+        break;
+      }
+      body = response.body;
+    }
+    this.#failed(message, 'its stream ended before the answer');
+  }
+
+  /** Keeps the stream open on which a legacy server says what belongs to no request, if it has one. */
+  async #listen(): Promise<void> {
+    const { signal } = this.#over;
+    let lastId: string | undefined;
+    for (let retryMs = firstRetryMs; !signal.aborted; retryMs = Math.min(retryMs * 2, maxRetryMs)) {
+      const resumed: Record<string, string> = lastId === undefined ? {} : { 'last-event-id': lastId };
+      const headers = { accept: 'text/event-stream', ...resumed };
+      try {
+        const { statusCode, body } = await this.#request('GET', { headers, signal });
+        if (statusCode !== 200) {
+          await body.dump();
+          return; // 405: there is no such stream
+        }
+        for await (const event of readEvents(body)) {
+          retryMs = firstRetryMs;
+          lastId = event.id ?? lastId;
+          if (event.data !== '') this.#hearing?.message(event.data);
+        }
+      } catch {
+        // It is over, or it is tried again: what is lost that way can be asked for by its event's id.
+      }
+      await delay(retryMs, undefined, { signal });
+    }
+  }
+
+  async #request(
+    method: Dispatcher.HttpMethod,
+    { headers, body, signal }: { headers: Record<string, string>; body?: string; signal: AbortSignal },
+  ): Promise<Dispatcher.ResponseData> {
+    const { dispatcher, origin, path, headers: own } = this.#options.endpoint;
+    const session = this.#sessionId === undefined ? {} : { 'mcp-session-id': this.#sessionId };
+    const revision = this.#revision === undefined ? {} : { 'mcp-protocol-version': this.#revision };
+    return dispatcher.request({
+      origin,
+      path,
+      method,
+      body,
+      signal,
+      headers: { ...headers, ...session, ...revision, ...(await own?.()) },
+      // A call may take as long as it takes, and a stream is silent for hours.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  /** What of a message is repeated in headers (MCP 2026-07-28, Streamable HTTP, Request Metadata). */
+  async #described({ value }: Message): Promise<Record<string, string>> {
+    const { method, params } = value;
+    if (!this.#isModern || method === undefined) return {};
+    const name = params?.[namedBy[method] ?? ''];
+    const mirrored =
+      method === 'tools/call' && typeof name === 'string' ? await this.#options.mirrored(name) : [];
+    const parameters = mirrored.flatMap(({ header, path }) => {
+      const told = mirroredValue(params?.['arguments'], path);
+      return told === undefined ? [] : [[header, encoded(told)] as const];
+    });
+    return {
+      'mcp-method': method,
+      ...(typeof name === 'string' ? { 'mcp-name': encoded(name) } : {}),
+      ...Object.fromEntries(parameters),
+    };
+  }
+
+  /** Answers a request in the server's place. */
+  #failed({ kind, value: { id } }: Message, why: string): void {
+    if (kind !== 'request' || typeof id !== 'number') return;
+    this.#hearing?.message(
+      errorText(String(id), errorCodes.serverError, `the server gave no answer: ${why}`),
+      id,
+    );
+  }
+}
+
+/** The text as an answer to this request: a server that refuses one may not have looked at its id. */
+function asResponse(text: string, id: number): string | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(value) || (value['error'] === undefined && value['result'] === undefined)) return undefined;
+  return value['id'] === id ? text : JSON.stringify({ ...value, jsonrpc: '2.0', id });
+}
+
+function answers(text: string, id: number): boolean {
+  try {
+    const { kind, value } = readMessage(text);
+    return kind === 'response' && value.id === id;
+  } catch {
+    return false; // it is told as junk where it is heard
+  }
+}

@@ -1,0 +1,99 @@
+import { messageOf } from '@toolhive/contract/failure';
+import { errorCodes, errorText, readMessage } from '../jsonrpc/message.ts';
+import { readEvents, readText } from './events.ts';
+import type { HttpEndpoint } from './http-endpoint.ts';
+import type { Hearing, Wire } from './wire.ts';
+
+/** A server that speaks HTTP+SSE (MCP 2024-11-05, Transports): it talks on one stream, and is talked to by POST. */
+export class SseWire implements Wire {
+  readonly unreadBytes = 0;
+  readonly #endpoint: HttpEndpoint;
+  readonly #over = new AbortController();
+  /** Where messages are posted to, once the server has told. */
+  readonly #path = Promise.withResolvers<string>();
+  #hearing: Hearing | undefined;
+  /** Messages go out in the order in which they were sent. */
+  #sent: Promise<void> = Promise.resolve();
+
+  constructor(endpoint: HttpEndpoint) {
+    this.#endpoint = endpoint;
+    this.#path.promise.catch(() => {}); // whoever sends is told
+  }
+
+  open(hearing: Hearing): void {
+    this.#hearing = hearing;
+    void this.#listen().then(
+      () => this.#end('its stream has ended'),
+      (error: unknown) => this.#end(messageOf(error)),
+    );
+  }
+
+  agree(): void {}
+
+  send(text: string): void {
+    this.#sent = this.#sent
+      .then(() => this.#post(text))
+      .catch((error: unknown) => this.#failed(text, messageOf(error)));
+  }
+
+  async close(): Promise<void> {
+    this.#hearing = undefined;
+    this.#over.abort(new Error('the conversation is over'));
+  }
+
+  async #listen(): Promise<void> {
+    const { dispatcher, origin, path, headers } = this.#endpoint;
+    const { signal } = this.#over;
+    const { statusCode, body } = await dispatcher.request({
+      origin,
+      path,
+      method: 'GET',
+      headers: { accept: 'text/event-stream', ...(await headers?.()) },
+      signal,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    if (statusCode !== 200) {
+      await body.dump();
+      throw new Error(`it answered with status ${statusCode}`);
+    }
+    for await (const { event, data } of readEvents(body)) {
+      if (event === 'endpoint') this.#path.resolve(this.#own(data));
+      else if (data !== '') this.#hearing?.message(data);
+    }
+  }
+
+  /** A server that names another one is not believed: that would get what only this one is to have. */
+  #own(told: string): string {
+    const { origin, path } = this.#endpoint;
+    const url = new URL(told, new URL(path, origin));
+    if (url.origin !== new URL(origin).origin) throw new Error(`it wants messages to go to ${url.origin}`);
+    return `${url.pathname}${url.search}`;
+  }
+
+  async #post(text: string): Promise<void> {
+    const { dispatcher, origin, headers } = this.#endpoint;
+    const { statusCode, body } = await dispatcher.request({
+      origin,
+      path: await this.#path.promise,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(await headers?.()) },
+      body: text,
+      signal: this.#over.signal,
+    });
+    const said = await readText(body);
+    if (statusCode >= 300) throw new Error(`it answered with status ${statusCode}: ${said.slice(0, 200)}`);
+  }
+
+  #failed(text: string, why: string): void {
+    const { kind, value } = readMessage(text);
+    if (kind !== 'request' || typeof value.id !== 'number') return;
+    const answer = errorText(String(value.id), errorCodes.serverError, `the server gave no answer: ${why}`);
+    this.#hearing?.message(answer);
+  }
+
+  #end(reason: string): void {
+    this.#path.reject(new Error(reason));
+    this.#hearing?.closed(reason);
+  }
+}
