@@ -16,7 +16,10 @@ type Called = string | Content[];
 const nothing = { type: 'object' as const };
 const string = { type: 'string' };
 
-/** The tools that the conformance suite asks for, by name. */
+/**
+ * The tools that the conformance suite asks for, by name: all that a revision scores, and what else the SDKs can do.
+ * The extension for tasks is missing, because no SDK has it, and no revision requires it.
+ */
 export const tools: Record<string, Tool> = {
   test_simple_text: {
     description: 'Answers with a text.',
