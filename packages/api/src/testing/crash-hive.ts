@@ -20,11 +20,13 @@ export interface Hive {
 /** Opens the encrypted file in every home. */
 export const passphrase = 'correct horse battery staple';
 
-/** A real hive in a home, with servers in memory, that listens on its socket. */
-export async function openHive(
-  home: string,
-  complain?: (text: string) => void,
-): Promise<Hive & AsyncDisposable & { secrets: Record<string, string> }> {
+/** One in this process, which knows its secrets. */
+export interface OpenHive extends Hive, AsyncDisposable {
+  secrets(): Promise<Record<string, string>>;
+}
+
+/** Opens a real hive in a home, with servers in memory, that listens on its socket. */
+export async function openHive(home: string, complain?: (text: string) => void): Promise<OpenHive> {
   const complaints: string[] = [];
   const write = complain ?? ((text: string) => void complaints.push(text));
   const env = { PATH: process.env['PATH'], HOME: home, TOOLHIVE_SECRETS_PASSWORD: passphrase };
@@ -40,10 +42,15 @@ export async function openHive(
   );
   const listener = { hive: { pid: process.pid, background: true }, stop: () => {} };
   opened.use(await listenOnSocket(createApi(core, { listener }), core.paths.socket));
-  const secrets = await secretsOf(core);
   const client = apiClient({ socketPath: core.paths.socket });
   const everything = opened.move();
-  return { home, client, complaints, secrets, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+  return {
+    home,
+    client,
+    complaints,
+    secrets: () => secretsOf(core),
+    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  };
 }
 
 const noKeyring = { isAvailable: async () => false, get: async () => undefined, set: async () => false };

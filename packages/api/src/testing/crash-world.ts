@@ -10,7 +10,7 @@ import { RunConfig } from '@toolhive/contract/run-config';
 import { statePaths } from '@toolhive/core/paths';
 import { testServer } from '@toolhive/core/testing';
 import { expect } from 'vitest';
-import type { Hive } from './crash-hive.ts';
+import type { Hive, OpenHive } from './crash-hive.ts';
 
 /** Everything that a hive answers for, by what it is: `workload one`, `group team`, `secret token`. */
 export type World = ReadonlyMap<string, unknown>;
@@ -38,7 +38,7 @@ export interface Act {
 
 /** One application is registered in groups, another one for everything. */
 export const groupClient = 'cursor';
-const everywhereClient = 'claude-code';
+export const everywhereClient = 'claude-code';
 const clientFiles = { [groupClient]: '.cursor/mcp.json', [everywhereClient]: '.claude.json' };
 
 /** What other people have in the files of their applications. */
@@ -298,11 +298,18 @@ async function until(check: () => Promise<void>, signal?: AbortSignal): Promise<
 
 const intervalMs = 20;
 
-/** The world as a hive that was just opened tells it. */
-export async function observe({
-  client,
-  secrets,
-}: Hive & { secrets: Record<string, string> }): Promise<World> {
+/** Returns when no workload is about to become anything else. */
+export async function atRest(client: Client): Promise<void> {
+  await until(async () => {
+    const { workloads } = await client.listWorkloads({ query: { all: 'true' } });
+    const moving = workloads.filter(({ status }) => status !== 'running' && status !== 'stopped');
+    expect(moving.map(({ name, status }) => `${name} is ${status}`)).toEqual([]);
+  });
+}
+
+/** The world as a hive tells it. */
+export async function observe(hive: OpenHive): Promise<World> {
+  const { client } = hive;
   const { workloads } = await client.listWorkloads({ query: { all: 'true' } });
   const things = workloads.map(async ({ name, status }) => {
     const runConfig = await client.exportWorkload(byName(name));
@@ -317,7 +324,7 @@ export async function observe({
     ...(await Promise.all(things)),
     ...groups.map(({ name }) => [`group ${name}`, true] as const),
     ...clients.map(({ name, groups }) => [`client ${name}`, [...(groups ?? [])].toSorted()] as const),
-    ...Object.entries(secrets).map(([name, value]) => [`secret ${name}`, value] as const),
+    ...Object.entries(await hive.secrets()).map(([name, value]) => [`secret ${name}`, value] as const),
     ...(provider === undefined ? [] : [['secrets', provider.provider_type] as const]),
     ['registry', registries[0]?.source],
   ]);

@@ -16,7 +16,8 @@ export function randomFrom(seed: number): Random {
   };
 }
 
-function oneOf<Item>(random: Random, items: readonly Item[]): Item | undefined {
+/** One of them; undefined when there is none. */
+export function oneOf<Item>(random: Random, items: readonly Item[]): Item | undefined {
   return items[Math.floor(random() * items.length)];
 }
 

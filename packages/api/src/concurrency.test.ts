@@ -1,0 +1,167 @@
+import type { Client } from '@toolhive/contract/client';
+import { ThvError } from '@toolhive/contract/failure';
+import type { FailureKind } from '@toolhive/contract/failure';
+import { makeHome } from '@toolhive/core/testing';
+import { expect, test } from 'vitest';
+import { aRequest, named, stateOf, workloadBody, workloadsIn } from './testing/contended-things.ts';
+import type { Request } from './testing/contended-things.ts';
+import { openHive, passphrase } from './testing/crash-hive.ts';
+import {
+  atRest,
+  furnish,
+  groupClient,
+  groupsOf,
+  namesOf,
+  observe,
+  requireInOrder,
+  workloadThing,
+} from './testing/crash-world.ts';
+import type { World } from './testing/crash-world.ts';
+import { canHaveLed } from './testing/linear.ts';
+import type { Accepted } from './testing/linear.ts';
+import { randomFrom } from './testing/random-acts.ts';
+
+const names = Array.from({ length: 100 }, (_, index) => `test-${index}`);
+
+test('100 creations of one name make one workload', async () => {
+  const { world, answers } = await play((client) =>
+    names.map((mark) => client.createWorkload({ body: workloadBody('test', mark) })),
+  );
+
+  const mark = names[answers.indexOf('accepted')];
+  expect(tally(answers)).toEqual({ accepted: 1, conflict: 99 });
+  expect(workloadsIn(world)).toEqual({ test: { mark, isUp: true } });
+});
+
+test('100 creations with one port make one workload', async () => {
+  const { world, answers } = await play((client) =>
+    names.map((name) => client.createWorkload({ body: workloadBody(name, '', { proxy_port: 12_345 }) })),
+  );
+
+  expect(tally(answers)).toEqual({ accepted: 1, invalid: 99 });
+  expect(namesOf(world, 'workload')).toEqual([names[answers.indexOf('accepted')]]);
+});
+
+test('100 workloads are created, edited, stopped, restarted and deleted at once', async () => {
+  const kept = names.slice(0, 10);
+  const { world, answers } = await play(async (client) => {
+    const all = (act: (name: string) => Promise<unknown>) => Promise.all(names.map(act));
+    await all((name) => client.createWorkload({ body: workloadBody(name, 'old') }));
+    await all((name) => client.editWorkload({ ...named(name), body: workloadBody(name, 'new') }));
+    await all((name) => client.stopWorkload(named(name)));
+    await Promise.all(kept.slice(5).map((name) => client.restartWorkload(named(name))));
+    return names.slice(10).map((name) => client.deleteWorkload(named(name)));
+  });
+
+  const expected = kept.map((name, index) => [name, { mark: 'new', isUp: index >= 5 }]);
+  expect(tally(answers)).toEqual({ accepted: 90 });
+  expect(workloadsIn(world)).toEqual(Object.fromEntries(expected));
+});
+
+test('100 workloads find their way while their groups go', async () => {
+  const groups = ['moved', 'removed', 'moved too', 'removed too', 'kept'];
+  const finallyIn = ['default', undefined, 'default', undefined, 'kept'];
+  const groupOf = (index: number): string => groups[index % groups.length] ?? '';
+  const { world, answers } = await play(async (client) => {
+    await Promise.all(groups.map((name) => client.createGroup({ body: { name } })));
+    const members = names.map((name, index) =>
+      client.createWorkload({ body: workloadBody(name, '', { group: groupOf(index) }) }),
+    );
+    const removals = groups.slice(0, 4).map(async (name, index) => {
+      await members[20 * (index + 1)]; // in the midst of them
+      return client.deleteGroup({
+        ...named(name),
+        query: index % 2 === 0 ? {} : { 'with-workloads': 'true' },
+      });
+    });
+    const registrations = groups.map((name) =>
+      client.createClient({ body: { name: groupClient, groups: [name] } }),
+    );
+    return [...removals, ...registrations, ...members];
+  });
+
+  const created = names.map((_name, index) => answers[index + 9] === 'accepted');
+  const expected = names.flatMap((name, index) => {
+    const group = finallyIn[index % groups.length];
+    return created[index] === true && group !== undefined ? [[name, group]] : [];
+  });
+  const found = namesOf(world, 'workload').map((name) => [name, workloadThing(world, name)?.runConfig.group]);
+  expect(answers.slice(0, 4)).toEqual(['accepted', 'accepted', 'accepted', 'accepted']);
+  expect(Object.keys(tally(answers)).toSorted()).toEqual(['accepted', 'not-found']);
+  expect(Object.fromEntries(found)).toEqual(Object.fromEntries(expected));
+  expect(namesOf(world, 'group').toSorted()).toEqual(['default', 'kept']);
+  expect(groupsOf(world, groupClient)).toEqual(['kept']);
+});
+
+test.each([1, 2, 3])(
+  '300 requests for the same few things are explained by their answers, %d',
+  async (seed) => {
+    const random = randomFrom(seed);
+    const changes: (Accepted<unknown> & { thing: string })[] = [];
+    const faults: string[] = [];
+    const ask = async (client: Client, { title, send, effects, refusals }: Request): Promise<void> => {
+      const requestedAt = performance.now();
+      const answer = await answerTo(send(client));
+      const times = { requestedAt, answeredAt: performance.now() };
+      if (answer === 'accepted') changes.push(...effects.map((effect) => ({ ...effect, title, ...times })));
+      else if (!refusals.includes(answer)) faults.push(`${title}: ${answer}`);
+    };
+
+    const { world } = await play(async (client) => {
+      await client.setupSecrets({ body: { provider_type: 'encrypted', password: passphrase } });
+      return names.map(async () => {
+        for (const request of [aRequest(random), aRequest(random), aRequest(random)])
+          await ask(client, request);
+      });
+    });
+
+    const things = [...new Set(changes.map(({ thing }) => thing))];
+    const unexplained = things.filter((thing) => {
+      const own = changes.filter((change) => change.thing === thing);
+      return !canHaveLed(own, null, stateOf(world, thing));
+    });
+    expect(faults).toEqual([]);
+    expect(changes.length).toBeGreaterThan(100);
+    expect(unexplained).toEqual([]);
+  },
+);
+
+type Answer = 'accepted' | FailureKind;
+
+/** Anything but a refusal is a fault of ours, and is thrown. */
+async function answerTo(sent: Promise<unknown>): Promise<Answer> {
+  try {
+    await sent;
+    return 'accepted';
+  } catch (error) {
+    if (error instanceof ThvError) return error.kind;
+    throw error;
+  }
+}
+
+function tally(answers: readonly Answer[]): Partial<Record<Answer, number>> {
+  const kinds = [...new Set(answers)];
+  return Object.fromEntries(kinds.map((kind) => [kind, answers.filter((answer) => answer === kind).length]));
+}
+
+/** Asks a new hive, and tells how everything is then: the same on disk, and for the hive that comes after it. */
+async function play(
+  ask: (client: Client) => Promise<unknown>[] | Promise<Promise<unknown>[]>,
+): Promise<{ answers: Answer[]; world: World }> {
+  await using home = await makeHome();
+  await furnish(home.path);
+  await using first = new AsyncDisposableStack();
+  const hive = first.use(await openHive(home.path));
+  const answers = await Promise.all((await ask(hive.client)).map(answerTo));
+  await atRest(hive.client);
+  const world = await observe(hive);
+  await requireInOrder(hive, world);
+  const ports = namesOf(world, 'workload').map((name) => workloadThing(world, name)?.runConfig.port);
+  expect(new Set(ports).size).toBe(ports.length);
+
+  await first.disposeAsync();
+  await using next = await openHive(home.path);
+  await requireInOrder(next, world);
+  expect(Object.fromEntries(await observe(next))).toEqual(Object.fromEntries(world));
+  return { answers, world };
+}
