@@ -94,6 +94,7 @@ describe('a workload', () => {
           group: 'default',
           tools: [],
           remote: false,
+          protocol: 'legacy',
           runtime: 'memory',
           warnings: ['nothing is isolated'],
         },
@@ -205,7 +206,6 @@ describe('a mistake', () => {
 
   test.each([
     ['remote servers', { url: 'https://example.test/mcp', image: undefined }],
-    ['tool filters', { tools: ['echo'] }],
     ['network rules for single hosts', { network_isolation: true }],
     ['authorization policies', { authz_config: '/policies.json' }],
     ['OIDC token validation', { oidc: { issuer: 'https://example.test' } }],

@@ -122,7 +122,6 @@ test.each([
   ],
   ['oidc_config', { Issuer: 'https://id.example' }],
   ['isolate_network', true],
-  ['tools_filter', ['echo']],
   ['middleware_configs', [{ type: 'authorization', parameters: { config_path: '/a' } }]],
 ])('a run config that asks for protection which does not exist yet is refused: %s', async (field, value) => {
   proves('bad.unenforced');
@@ -572,3 +571,31 @@ async function take<Item>(items: AsyncIterable<Item>, isLast: (item: Item) => bo
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise(setImmediate);
 }
+
+test('a workload shows only the tools that it was asked for, by the names that it was asked for', async () => {
+  await using api = await openTestApi();
+  const tools_override = { echo: { name: 'say', description: 'Says it.' } };
+  await run(api, { tools: ['say'], tools_override });
+
+  const exported = await api.client.exportWorkload(named('echo'));
+  const described = await api.client.getWorkload(named('echo'));
+  const response = await fetch(`http://127.0.0.1:${exported.port}/mcp`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+  });
+
+  expect(described).toMatchObject({ tools: ['say'], tools_override });
+  expect(exported).toMatchObject({ tools_filter: ['say'], tools_override });
+  expect(await response.json()).toMatchObject({
+    result: { tools: [{ name: 'say', description: 'Says it.' }] },
+  });
+});
+
+test('tools that would have one name are refused', async () => {
+  await using api = await openTestApi();
+
+  const created = run(api, { tools_override: { echo: { name: 'same' }, slow: { name: 'same' } } });
+
+  await expect(created).rejects.toMatchObject({ kind: 'invalid' });
+});

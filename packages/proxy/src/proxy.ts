@@ -3,6 +3,8 @@ import type { Server } from 'node:http';
 import { isIP } from 'node:net';
 import { messageOf, conflict, invalid } from '@toolhive/contract/failure';
 import type { Instance } from '@toolhive/runtime/runtime';
+import { viewOf } from './bridge/tool-view.ts';
+import type { ToolRules } from './bridge/tool-view.ts';
 import type { Backend, StartInstance } from './backend/backend.ts';
 import { HttpBackend } from './backend/http-backend.ts';
 import { StdioBackend } from './backend/stdio-backend.ts';
@@ -23,12 +25,16 @@ export interface ProxyOptions {
    * right for servers that keep nothing of a connection and ask nothing of a client.
    */
   sessions: 'own' | 'shared';
+  /** Which tools clients see; all of them when nothing is said. */
+  tools?: ToolRules;
   version: string;
   /** Told what the server printed that is no protocol. */
   onJunk: (line: string) => void;
   /** Told of bugs in the proxy. */
   onFault: (error: unknown) => void;
 }
+
+export type { Era } from './protocol.ts';
 
 /** Slow headers are cut off after this long, so that nobody keeps a connection busy for nothing. */
 const headersTimeoutMs = 10_000;
@@ -49,8 +55,9 @@ export class WorkloadProxy implements AsyncDisposable {
   private constructor(options: ProxyOptions) {
     this.#options = options;
     const { transport } = options;
+    const settings = { ...options, tools: viewOf(options.tools) };
     this.#backend =
-      transport === 'stdio' ? new StdioBackend(options) : new HttpBackend({ ...options, transport });
+      transport === 'stdio' ? new StdioBackend(settings) : new HttpBackend({ ...settings, transport });
     const handle = compose({ allowedHosts: namesOf(options.host), onFault: options.onFault }, (exchange) =>
       this.#dispatch(exchange),
     );

@@ -241,6 +241,12 @@ function registryFormat(strictness: 'authoring' | 'reading') {
       package: Package.optional(),
       transport: orElse(z.enum(['stdio', 'sse', 'streamable-http']), 'stdio').describe('How it talks.'),
       target_port: Port.optional().describe('The port it listens on, if it talks HTTP.'),
+      sessions: z
+        .enum(['own', 'shared'])
+        .optional()
+        .describe(
+          'Whether the session of a client needs a process of its own; it gets one if nothing is said.',
+        ),
       args: z.array(Argument).optional().describe('Its arguments, when the user gives none.'),
       permissions: (isStrict ? AuthoredPermissions : PermissionProfile)
         .optional()

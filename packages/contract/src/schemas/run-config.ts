@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { Environment, GroupName, Port, PortOrAny, WorkloadName } from './names.ts';
 import { PermissionProfile } from './permission-profile.ts';
 import { RegistryHeader, RegistryVariable } from './registry.ts';
-import { ProxyMode, Transport } from './workload.ts';
+import { ProxyMode, Sessions, Transport } from './workload.ts';
 
 /** The version that we write, and the only one that there is. */
 export const runConfigVersion = 'v0.1.0';
@@ -113,6 +113,7 @@ export const RunConfig = z
     audit_config: sections.audit_config.nullish(),
     audit_config_path: z.string().optional(),
     telemetry_config: sections.telemetry_config.nullish(),
+    sessions: Sessions.optional(),
     tools_filter: z.array(z.string()).nullish(),
     tools_override: z.record(z.string(), ToolOverride).nullish(),
     ignore_config: sections.ignore_config.nullish(),

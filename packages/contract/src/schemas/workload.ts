@@ -15,6 +15,14 @@ export const ProxyMode = z
   .meta({ id: 'ProxyMode', description: 'Which endpoint the URL of a stdio workload names.' });
 export type ProxyMode = z.infer<typeof ProxyMode>;
 
+/** Whether the session of a client has a conversation with the server of its own. */
+export const Sessions = z.enum(['own', 'shared']).meta({
+  id: 'Sessions',
+  description:
+    'own: the session of a legacy client has a server process of its own, as if it had started it itself. shared: all clients share one, which suits servers that remember nothing of a client and ask it nothing.',
+});
+export type Sessions = z.infer<typeof Sessions>;
+
 export const WorkloadStatus = z
   .enum(['running', 'stopped', 'error', 'starting', 'stopping', 'unhealthy', 'removing', 'unknown'])
   .meta({ id: 'WorkloadStatus', description: 'What a workload is doing.' });
@@ -38,7 +46,7 @@ const SecretReference = z
   });
 
 const ToolOverride = z
-  .object({ name: z.string().optional(), description: z.string().optional() })
+  .object({ name: z.string().max(256).optional(), description: z.string().optional() })
   .meta({ id: 'ToolOverride', description: 'What a tool is called and how it is described instead.' });
 
 /** Which tokens the proxy of a workload accepts. */
@@ -123,7 +131,11 @@ export const CreateWorkload = z
       .array(z.string())
       .nullish()
       .meta({ description: 'Files and folders to share, as HOST:CONTAINER or HOST:CONTAINER:ro.' }),
-    tools: z.array(z.string()).nullish().meta({ description: 'Only these tools are offered.' }),
+    sessions: Sessions.optional().meta({ description: 'The registry knows, else own.' }),
+    tools: z
+      .array(z.string().min(1).max(256))
+      .nullish()
+      .meta({ description: 'Only these tools are offered, by the names that clients see.' }),
     tools_override: z
       .record(z.string(), ToolOverride)
       .nullish()
@@ -184,6 +196,10 @@ export const Workload = z
     group: z.string(),
     tools: z.array(z.string()).optional().meta({ description: 'The tool filter, if there is one.' }),
     remote: z.boolean(),
+    protocol: z.enum(['legacy', 'modern']).optional().meta({
+      description:
+        'How the server talks, once that is known: with a handshake (MCP 2025-11-25 and earlier), or without (2026-07-28). Clients of both can use it either way.',
+    }),
     runtime: z.string().optional().meta({ description: 'Which runtime it runs in.' }),
     warnings: z
       .array(z.string())

@@ -39,6 +39,9 @@ export function buildRunConfig({ request, resolved, name, port, runtime }: Ingre
     env_vars: environmentOf(request, entry),
     secrets: (request.secrets ?? []).map(formatReference),
     volumes: request.volumes ?? [],
+    sessions: request.sessions ?? entry?.sessions ?? 'own',
+    ...(request.tools?.length ? { tools_filter: request.tools } : {}),
+    ...(request.tools_override ? { tools_override: request.tools_override } : {}),
     group: request.group ?? defaultGroup,
     runtime,
   };

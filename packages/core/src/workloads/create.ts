@@ -3,13 +3,14 @@ import type { CreateWorkload, CreatedWorkload } from '@toolhive/contract/workloa
 import { cancelled, invalid } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { Progress, Runtime } from '@toolhive/runtime/runtime';
+import { viewOf } from '@toolhive/proxy/tool-view';
 import { formatSource } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
 import { buildRunConfig } from './build-run-config.ts';
 import { urlOf } from './describe.ts';
 import { refuseUnenforcedRequest } from './enforcement.ts';
-import { launchOf, networkOf } from './launch.ts';
+import { launchOf, networkOf, toolsOf } from './launch.ts';
 import { checkMounts } from './mounts.ts';
 import { deriveName } from './name.ts';
 import { choosePort, requireOwnAddress } from './port.ts';
@@ -108,6 +109,7 @@ async function wishOf(core: Core, plan: Plan, { name, reservation, call, present
   const { runtime, source } = plan;
   const port = await portFor(plan, present, reservation);
   const draft = plan.runConfigFor(name, port);
+  viewOf(toolsOf(draft)); // throws where two tools would have one name
   const { mounts } = launchOf(draft, await core.secretsOf(draft), () => {});
   const { config, state, data, cache } = core.paths;
   await checkMounts(mounts, [config, state, data, cache]);

@@ -5,7 +5,7 @@ import type { Entry } from '../clients/entry.ts';
 import type { Core } from '../core.ts';
 import type { SetAside } from '../state/run-configs.ts';
 import { parseReference } from '../secrets/reference.ts';
-import { warningsOf } from './launch.ts';
+import { toolsOf, warningsOf } from './launch.ts';
 import type { Supervisor } from './supervisor.ts';
 
 /** Workloads by name: those that run, or all of them; of one group, or of every. */
@@ -37,6 +37,8 @@ export function getWorkload(core: Core, name: string): WorkloadDetails {
     env_vars: runConfig.env_vars ?? {},
     secrets: (runConfig.secrets ?? []).map(parseReference),
     volumes: runConfig.volumes ?? [],
+    sessions: runConfig.sessions ?? 'own',
+    tools_override: toolsOf(runConfig).overrides,
     transport: runConfig.transport,
     authz_config: '',
     permission_profile: runConfig.permission_profile ?? {},
@@ -45,7 +47,7 @@ export function getWorkload(core: Core, name: string): WorkloadDetails {
   };
 }
 
-function describe({ runConfig, condition, limits }: Supervisor): Workload {
+function describe({ runConfig, condition, limits, protocol }: Supervisor): Workload {
   return {
     name: runConfig.name,
     package: runConfig.image ?? '',
@@ -61,6 +63,7 @@ function describe({ runConfig, condition, limits }: Supervisor): Workload {
     group: runConfig.group ?? defaultGroup,
     tools: runConfig.tools_filter ?? [],
     remote: false,
+    ...(protocol === undefined ? {} : { protocol }),
     ...(runConfig.runtime === undefined ? {} : { runtime: runConfig.runtime }),
     warnings: warningsOf(runConfig, limits),
   };

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { notImplemented } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload } from '@toolhive/contract/workload';
@@ -12,8 +13,6 @@ interface Unenforced {
 /** What may be asked for and nothing enforces yet. Ignoring it would be worse than refusing it. */
 const unenforced: readonly Unenforced[] = [
   { what: 'remote servers', request: 'url', runConfig: 'remote_url' },
-  { what: 'tool filters', request: 'tools', runConfig: 'tools_filter' },
-  { what: 'tool overrides', request: 'tools_override', runConfig: 'tools_override' },
   { what: 'network rules for single hosts', request: 'network_isolation', runConfig: 'isolate_network' },
   { what: 'trusting proxy headers', request: 'trust_proxy_headers', runConfig: 'trust_proxy_headers' },
   { what: 'authorization policies', request: 'authz_config', runConfig: 'authz_config' },
@@ -34,6 +33,9 @@ const unenforced: readonly Unenforced[] = [
 /** Middleware that every run config of the original names, and that does nothing here that is not done anyway. */
 const harmlessMiddleware = ['mcp-parser'];
 
+/** Middleware that repeats what the run config says of tools, which is honoured from there. */
+const toolMiddleware = ['tool-filter', 'tool-call-filter'];
+
 /** Throws `not-implemented` for the first thing in a request that nothing would enforce. */
 export function refuseUnenforcedRequest(request: CreateWorkload): void {
   for (const { what, request: field } of unenforced) {
@@ -47,10 +49,22 @@ export function refuseUnenforced(runConfig: RunConfig): void {
     if (field !== undefined && isAsked(at(runConfig, field))) throw refusal(what, field);
   }
   for (const { type, parameters } of runConfig.middleware_configs ?? []) {
+    if (toolMiddleware.includes(type) && repeatsTools(runConfig, parameters)) continue;
     if (!harmlessMiddleware.includes(type) && isAsked(parameters)) {
       throw refusal(`the middleware ${JSON.stringify(type)} of run configs`, 'middleware_configs');
     }
   }
+}
+
+function repeatsTools(
+  { tools_filter: filter, tools_override: overrides }: RunConfig,
+  parameters: Record<string, unknown> | null | undefined,
+): boolean {
+  const { filter_tools: otherFilter, tools_override: otherOverrides } = parameters ?? {};
+  return (
+    isDeepStrictEqual(filter ?? [], otherFilter ?? []) &&
+    isDeepStrictEqual(overrides ?? {}, otherOverrides ?? {})
+  );
 }
 
 function refusal(what: string, field: string): Error {

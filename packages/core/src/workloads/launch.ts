@@ -1,5 +1,6 @@
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import type { ToolRules } from '@toolhive/proxy/tool-view';
 import type { Launch, LaunchNetwork, ResourceLimits, RuntimeLimit } from '@toolhive/runtime/runtime';
 import { parseSource } from '@toolhive/runtime/source';
 import { refuseUnenforced } from './enforcement.ts';
@@ -41,6 +42,11 @@ export function launchOf(
     privileged: profile.privileged === true,
     log,
   };
+}
+
+/** What clients see of the tools of a workload. */
+export function toolsOf({ tools_filter: filter, tools_override: overrides }: RunConfig): Required<ToolRules> {
+  return { filter: filter ?? [], overrides: overrides ?? {} };
 }
 
 /**

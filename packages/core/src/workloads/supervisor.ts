@@ -4,13 +4,14 @@ import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { WorkloadStatus } from '@toolhive/contract/workload';
 import { WorkloadProxy } from '@toolhive/proxy/proxy';
+import type { Era } from '@toolhive/proxy/proxy';
 import { describeExit } from '@toolhive/runtime/runtime';
 import type { Instance, Progress, Runtime, RuntimeLimit } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Logger } from 'pino';
 import type { LogFile, Logs } from '../state/logs.ts';
 import type { Statuses } from '../state/statuses.ts';
-import { launchOf } from './launch.ts';
+import { launchOf, toolsOf } from './launch.ts';
 
 /** What a supervisor needs from the hive. */
 export interface SupervisorOptions {
@@ -77,6 +78,7 @@ export class Supervisor implements AsyncDisposable {
   #removed: Promise<void> | undefined;
   #runtime: Runtime;
   #limits: readonly RuntimeLimit[] = [];
+  #protocol: Era | undefined;
   #proxyLog: LogFile | undefined;
   #turn: Promise<void> = Promise.resolve();
 
@@ -101,6 +103,11 @@ export class Supervisor implements AsyncDisposable {
   /** What its runtime cannot enforce for it, known once it was started. */
   get limits(): readonly RuntimeLimit[] {
     return this.#limits;
+  }
+
+  /** How its server talks, known once it was started. */
+  get protocol(): Era | undefined {
+    return this.#protocol;
   }
 
   /** Clients may count on it: it has answered, and nobody has stopped it or given it up since. */
@@ -293,13 +300,14 @@ export class Supervisor implements AsyncDisposable {
   }
 
   async #openProxy(serverLog: LogFile): Promise<WorkloadProxy> {
-    const { name, host, port, transport } = this.#runConfig;
+    const { name, host, port, transport, sessions } = this.#runConfig;
     return WorkloadProxy.open({
       workload: name,
       host,
       port,
       transport: transport === 'inspector' ? 'stdio' : transport,
-      sessions: 'own',
+      sessions: sessions ?? 'own',
+      tools: toolsOf(this.#runConfig),
       version: this.#options.version,
       onFault: (error) => this.#note('warn', { err: error }, 'fault in the proxy'),
       onJunk: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
@@ -330,15 +338,18 @@ export class Supervisor implements AsyncDisposable {
       this.#report('waiting for its first answer');
       const deadline = AbortSignal.timeout(timing.startMs);
       await Promise.race([
-        proxy.connect(instance, startAnother, AbortSignal.any([signal, deadline, over.signal])).catch((error: unknown) => {
-          if (deadline.aborted && !signal.aborted) throw this.#silent(timing.startMs);
-          throw error;
-        }),
+        proxy
+          .connect(instance, startAnother, AbortSignal.any([signal, deadline, over.signal]))
+          .catch((error: unknown) => {
+            if (deadline.aborted && !signal.aborted) throw this.#silent(timing.startMs);
+            throw error;
+          }),
         this.#endOf(instance, startedMs),
       ]);
       signal.throwIfAborted();
       this.#hasWorked = true;
       this.#isOffered = true;
+      this.#protocol = proxy.era;
       await this.#become('running');
       this.#note(
         'info',

@@ -1,4 +1,5 @@
 import type { Instance } from '@toolhive/runtime/runtime';
+import type { ToolView } from '../bridge/tool-view.ts';
 import type { Exchange } from '../pipeline.ts';
 import type { Era } from '../protocol.ts';
 
@@ -8,6 +9,8 @@ export type StartInstance = (signal: AbortSignal) => Promise<Instance>;
 export interface BackendOptions {
   version: string;
   sessions: 'own' | 'shared';
+  /** Which tools clients see, if not simply all of them. */
+  tools?: ToolView;
   /** Told what the server sent that is no protocol. */
   onJunk: (line: string) => void;
   /** Told of bugs. */

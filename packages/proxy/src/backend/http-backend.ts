@@ -58,7 +58,9 @@ export class HttpBackend implements Backend {
   }
 
   handle(exchange: Exchange): void {
-    if (this.#up === undefined || !this.#isForeign(exchange)) {
+    // Where tools are hidden, nothing goes past what hides them.
+    const isPassed = this.#options.tools === undefined && !this.#isForeign(exchange);
+    if (this.#up === undefined || isPassed) {
       return this.#forwarder.forward(exchange.request, exchange.response);
     }
     this.#openBridge();

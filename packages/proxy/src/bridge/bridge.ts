@@ -18,6 +18,7 @@ import { Seal } from './seal.ts';
 import { Session } from './session.ts';
 import { ToolParameters } from './tool-parameters.ts';
 import type { MirroredParameter } from './tool-parameters.ts';
+import type { Passed, ToolView } from './tool-view.ts';
 
 /** How long a session may be silent before it is forgotten. */
 const sessionIdleMs = 2 * 60 * 60 * 1000;
@@ -33,6 +34,8 @@ export interface BridgeOptions {
   version: string;
   /** `shared`: all clients talk to one process. `own`: what a legacy client's session changes in its server, only that session sees. */
   sessions: 'own' | 'shared';
+  /** Which tools clients see, if not simply all of them. */
+  tools?: ToolView;
   /** How many conversations of their own clients may have at once. */
   maxOwn: number;
   /** Told what the server sent that is no protocol. */
@@ -165,15 +168,22 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   }
 
   /** Takes one message from a legacy client. `reply` is used exactly once for a request, and never for anything else. */
-  accept(session: Session, message: Message, reply: ReplyTo): void {
-    if (message.kind === 'response') return session.answered(message);
+  accept(session: Session, received: Message, replyTo: ReplyTo): void {
+    if (received.kind === 'response') return session.answered(received);
+    const passed = this.#passed(received, replyTo);
+    if (passed === undefined) return;
+    const { message, reply } = passed;
     if (this.#state.kind === 'up') return this.#route(session, message, reply, this.#state.link);
     if (message.kind !== 'request') return; // nothing to tell a server that knows of nothing
     this.#whenReady(message, reply, (link) => this.#route(session, message, reply, link));
   }
 
   /** Takes one request from a modern client. */
-  acceptModern(request: ModernRequest, reply: ReplyTo): Held {
+  acceptModern(received: ModernRequest, replyTo: ReplyTo): Held {
+    const passed = this.#passed(received.message, replyTo);
+    if (passed === undefined) return nothing;
+    const { message, reply } = passed;
+    const request = { ...received, message };
     if (this.#state.kind === 'up') return this.#routeModern(request, reply, this.#state.link);
     let held: Held | undefined;
     let isGivenUp = false;
@@ -190,13 +200,18 @@ export class Bridge implements LinkOwner, AsyncDisposable {
 
   /** Which parameters of a tool are mirrored in headers. Calls back at once when that is known already. */
   withMirrored(tool: string, proceed: (mirrored: readonly MirroredParameter[]) => void): void {
-    if (this.#state.kind === 'up') this.#parameters.of(this.#state.link, tool, proceed);
-    else proceed([]); // whoever waits for a server is told soon enough
+    const { tools } = this.#options;
+    const real = tools === undefined ? tool : tools.realName(tool);
+    if (this.#state.kind !== 'up' || real === undefined) return proceed([]); // whoever calls it is told soon enough
+    this.#parameters.of(this.#state.link, real, proceed);
   }
 
-  /** The same as a promise. */
-  mirrored(tool: string): Promise<readonly MirroredParameter[]> {
-    return new Promise((resolve) => this.withMirrored(tool, resolve));
+  /** The same for a tool by the server's own name. */
+  async mirrored(tool: string): Promise<readonly MirroredParameter[]> {
+    const state = this.#state;
+    return state.kind === 'up'
+      ? new Promise((resolve) => this.#parameters.of(state.link, tool, resolve))
+      : [];
   }
 
   notified(message: Message, call: Call | undefined): void {
@@ -223,6 +238,13 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     for (const session of this.#sessions.values()) session.close();
     this.#sessions.clear();
     await this.#links.close('the workload was stopped');
+  }
+
+  #passed(message: Message, reply: ReplyTo): Passed | undefined {
+    const { tools } = this.#options;
+    return tools === undefined || message.kind !== 'request'
+      ? { message, reply }
+      : tools.pass(message, reply);
   }
 
   #route(session: Session, message: Message, reply: ReplyTo, shared: ServerLink): void {
