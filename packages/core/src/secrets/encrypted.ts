@@ -34,6 +34,15 @@ export interface EncryptedOptions {
 /** What a setup found, or did. */
 export type SetupOutcome = 'created' | 'imported' | 'kept' | 'password changed';
 
+/**
+ * What the hive keeps for itself beside the secrets: in the same file, under the same key. Nobody can list, resolve
+ * or change it as a secret.
+ */
+export type Vault = Pick<SecretsProvider, 'get' | 'set' | 'delete'>;
+
+/** Begins the names of what is not the user's. No secret can have such a name. */
+const ownPrefix = '\0';
+
 /** After a try to open the file that failed. A keyring that does not answer costs seconds, a passphrase half of one. */
 const nextTryMs = 5_000;
 
@@ -47,6 +56,11 @@ const maxFileBytes = 32 * 1024 * 1024;
  */
 export class EncryptedSecrets implements SecretsProvider {
   readonly type = 'encrypted';
+  readonly vault: Vault = {
+    get: (name) => this.#get(`${ownPrefix}${name}`),
+    set: (name, value) => this.#set(`${ownPrefix}${name}`, value),
+    delete: (name) => this.#delete(`${ownPrefix}${name}`),
+  };
   readonly #options: EncryptedOptions;
   readonly #turns = new Turns();
   /** Of the file that was opened last. */
@@ -93,21 +107,35 @@ export class EncryptedSecrets implements SecretsProvider {
     });
   }
 
-  get(name: string): Promise<string | undefined> {
+  async get(name: string): Promise<string | undefined> {
+    return name.startsWith(ownPrefix) ? undefined : this.#get(name);
+  }
+
+  list(): Promise<SecretKey[]> {
+    return this.#turns.run(async () => {
+      const names = [...((await this.#open())?.records.keys() ?? [])];
+      const secrets = names.filter((name) => !name.startsWith(ownPrefix));
+      return secrets.toSorted().map((key) => ({ key }));
+    });
+  }
+
+  async set(name: string, value: string): Promise<void> {
+    if (name.startsWith(ownPrefix)) throw invalid('the name of a secret has no control characters');
+    await this.#set(name, value);
+  }
+
+  async delete(name: string): Promise<boolean> {
+    return name.startsWith(ownPrefix) ? false : this.#delete(name);
+  }
+
+  #get(name: string): Promise<string | undefined> {
     return this.#turns.run(async () => {
       const opened = await this.#open();
       return opened && valueIn(opened, name);
     });
   }
 
-  list(): Promise<SecretKey[]> {
-    return this.#turns.run(async () => {
-      const names = (await this.#open())?.records.keys() ?? [];
-      return [...names].toSorted().map((key) => ({ key }));
-    });
-  }
-
-  set(name: string, value: string): Promise<void> {
+  #set(name: string, value: string): Promise<void> {
     return this.#turns.run(async () => {
       const opened = (await this.#open()) ?? (await this.#begin({ kind: 'nothing' }));
       opened.records.set(name, sealRecord(name, value, opened.id, opened.dataKey));
@@ -115,7 +143,7 @@ export class EncryptedSecrets implements SecretsProvider {
     });
   }
 
-  delete(name: string): Promise<boolean> {
+  #delete(name: string): Promise<boolean> {
     return this.#turns.run(async () => {
       const opened = await this.#open();
       if (opened?.records.delete(name) !== true) return false;

@@ -11,7 +11,7 @@ import type {
 import type { Logger } from 'pino';
 import type { SettingsFile } from '../state/settings.ts';
 import { EncryptedSecrets } from './encrypted.ts';
-import type { SetupOutcome } from './encrypted.ts';
+import type { SetupOutcome, Vault } from './encrypted.ts';
 import { environmentFallback, environmentSecrets } from './environment.ts';
 import { systemKeyring } from './keyring.ts';
 import type { Keyring } from './keyring.ts';
@@ -140,6 +140,12 @@ export class Secrets implements AsyncDisposable {
     const value = (await this.#active().get(name)) ?? this.#fallback(name);
     if (value === undefined) throw secretNotFound(name);
     return value;
+  }
+
+  /** Where the hive keeps what only it needs to know; undefined while the encrypted file is not what is used. */
+  get vault(): Vault | undefined {
+    const isSetUp = this.#options.settings.current.secrets?.setup_completed === true;
+    return isSetUp && this.#active().type === 'encrypted' ? this.#encrypted.vault : undefined;
   }
 
   /** Returns when everything that was asked for is on disk. */

@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { conflict, unavailable } from '@toolhive/contract/failure';
+
+/** The one answer of the browser that a flow waits for. */
+export interface CallbackAnswer {
+  parameters: URLSearchParams;
+  /** Tells the user in the browser how it went on; returns when that is on its way. */
+  show: (outcome: 'signed-in' | 'failed') => Promise<void>;
+}
+
+const path = '/callback';
+const host = '127.0.0.1';
+const requestMs = 5_000;
+const maxConnections = 32;
+
+/**
+ * Listens on this machine for the browser to come back. It takes the first answer with the right `state` and no
+ * other: without that nobody else who can reach the port, such as a web page, could end the flow.
+ */
+export class CallbackListener implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #state: string;
+  readonly #answer = Promise.withResolvers<CallbackAnswer>();
+  #isTaken = false;
+
+  private constructor(server: Server, state: string) {
+    this.#server = server;
+    this.#state = state;
+    this.#answer.promise.catch(() => {}); // whoever waits is told; nobody may
+    server.on('request', (request, response) => this.#handle(request, response));
+  }
+
+  /** Port 0 takes any that is free. Throws `conflict` when the port is taken. */
+  static async open(port: number, state: string): Promise<CallbackListener> {
+    const server = createServer({ requestTimeout: requestMs, headersTimeout: requestMs, keepAlive: false });
+    server.maxConnections = maxConnections;
+    server.listen({ port, host, exclusive: true });
+    try {
+      await once(server, 'listening');
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EADDRINUSE') {
+        throw conflict(`port ${port}, to which the browser should come back, is taken`, {
+          hint: 'end what listens there, or configure another callback_port',
+        });
+      }
+      throw unavailable(`nothing can listen on port ${port} for the browser to come back: ${code}`);
+    }
+    return new CallbackListener(server, state);
+  }
+
+  /**
+   * Where the browser is to come back to. Those who register a client by hand write `localhost`, as the original
+   * wanted it; otherwise it is the address, which no name server can lead elsewhere (RFC 8252).
+   */
+  redirectUri(name: 'localhost' | '127.0.0.1'): string {
+    return `http://${name}:${this.#port}${path}`;
+  }
+
+  async answer(signal: AbortSignal): Promise<CallbackAnswer> {
+    const stop = (): void => this.#answer.reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      signal.throwIfAborted();
+      return await this.#answer.promise;
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  get #port(): number {
+    return (this.#server.address() as AddressInfo).port; // it listens
+  }
+
+  #handle(request: IncomingMessage, response: ServerResponse): void {
+    const url = URL.parse(request.url ?? '', this.redirectUri(host));
+    // A page of elsewhere whose name suddenly leads here says so in its Host.
+    const isOurs = [`${host}:${this.#port}`, `localhost:${this.#port}`].includes(request.headers.host ?? '');
+    if (!isOurs || url?.pathname !== path) return send(response, 404, pages.nothing);
+    if (request.method !== 'GET') return send(response, 405, pages.nothing);
+    const states = url.searchParams.getAll('state');
+    if (this.#isTaken || states.length !== 1 || states[0] !== this.#state)
+      return send(response, 400, pages.unexpected);
+    this.#isTaken = true;
+    this.#answer.resolve({
+      parameters: url.searchParams,
+      async show(outcome) {
+        if (response.closed) return;
+        const closed = once(response, 'close');
+        send(response, outcome === 'failed' ? 400 : 200, pages[outcome]);
+        await closed;
+      },
+    });
+  }
+}
+
+/** Plain sentences; nothing that anybody sent stands in them. */
+const pages = {
+  'signed-in': { title: 'Signed in', text: 'ToolHive can now use the server. You can close this window.' },
+  failed: { title: 'Not signed in', text: 'It did not work. ToolHive says why. You can close this window.' },
+  unexpected: { title: 'Not expected', text: 'ToolHive does not wait for this answer, or has it already.' },
+  nothing: { title: 'Nothing here', text: 'There is nothing at this address.' },
+};
+
+const style =
+  'body{font:1.125rem/1.5 system-ui,sans-serif;max-width:36rem;margin:15vh auto;padding:0 1.5rem}';
+
+function send(
+  response: ServerResponse,
+  status: number,
+  { title, text }: { title: string; text: string },
+): void {
+  const styleHash = createHash('sha256').update(style).digest('base64');
+  response.writeHead(status, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'cross-origin-opener-policy': 'same-origin',
+    connection: 'close',
+  });
+  response.end(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>${title} – ToolHive</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+<p>${text}</p>
+</main>
+</body>
+</html>
+`);
+}

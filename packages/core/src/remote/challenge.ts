@@ -1,0 +1,35 @@
+import { WWWAuthenticateChallengeError, processRevocationResponse } from 'oauth4webapi';
+
+/** How a server asks for a token (RFC 6750, RFC 9728). */
+export interface Challenge {
+  resourceMetadata?: string;
+  scope?: string;
+  error?: string;
+}
+
+const maxHeaderLength = 8 * 1024;
+
+/**
+ * Reads the `WWW-Authenticate` of a 401 or 403. A server that says nothing may still want a token; undefined is
+ * for one that wants something else.
+ */
+export async function readChallenge(header: string | undefined): Promise<Challenge | undefined> {
+  if (!header) return {};
+  const challenges = await parse(header.slice(0, maxHeaderLength));
+  if (challenges === undefined) return /^\s*(bearer|oauth)\b/i.test(header) ? {} : undefined;
+  const bearer = challenges.find(({ scheme }) => scheme === 'bearer' || scheme === 'oauth');
+  if (bearer === undefined) return undefined;
+  const { resource_metadata: resourceMetadata, scope, error } = bearer.parameters;
+  return { ...(resourceMetadata && { resourceMetadata }), ...(scope && { scope }), ...(error && { error }) };
+}
+
+/** The parser of the library, which shows itself only in the error that it makes of a challenge. */
+async function parse(header: string): Promise<WWWAuthenticateChallengeError['cause'] | undefined> {
+  try {
+    const headers = { 'www-authenticate': header };
+    await processRevocationResponse(new Response(null, { status: 401, headers }));
+  } catch (error) {
+    if (error instanceof WWWAuthenticateChallengeError) return error.cause;
+  }
+  return undefined; // not a challenge, or not even a header
+}

@@ -1,0 +1,218 @@
+import { forbidden, unavailable } from '@toolhive/contract/failure';
+import { processDiscoveryResponse, processResourceDiscoveryResponse } from 'oauth4webapi';
+import * as z from 'zod';
+import type { Challenge } from './challenge.ts';
+import { explain } from './requests.ts';
+import type { Requests } from './requests.ts';
+import type { AuthSettings } from './settings.ts';
+import { nameOf } from './urls.ts';
+
+export interface DiscoveryOptions {
+  serverUrl: URL;
+  settings: AuthSettings;
+  requests: Requests;
+  signal: AbortSignal;
+}
+
+/** Who gives tokens for a remote server, and for what. */
+export interface Authority {
+  server: AuthorizationServer;
+  /** How the remote server is called there (RFC 8707). */
+  resource: string;
+  /** What the remote server says a token should be good for. */
+  scopes: readonly string[] | undefined;
+}
+
+/** Finds out who gives tokens for a server. What the user has configured wins over what the server says. */
+export async function discover(options: DiscoveryOptions, challenge: Challenge): Promise<Authority> {
+  const { serverUrl, settings } = options;
+  const isConfigured = settings.issuer !== undefined || settings.endpoints !== undefined;
+  const described = await describeResource(options, challenge).catch((error: unknown) => {
+    if (!isConfigured || options.signal.aborted) throw error;
+    return undefined; // it would only have said what the user knows already
+  });
+  const server = isConfigured
+    ? await findServer(options, settings.issuer)
+    : await firstServer(options, described?.authorization_servers ?? [serverUrl.origin]);
+  return {
+    server,
+    resource: described?.resource ?? canonical(serverUrl),
+    scopes: described?.scopes_supported,
+  };
+}
+
+const text = z.string().nullish().transform(orUndefined);
+const texts = z.array(z.string()).nullish().transform(orUndefined);
+const flag = z.boolean().nullish().transform(orUndefined);
+
+function orUndefined<Value>(value: Value | null | undefined): Value | undefined {
+  return value ?? undefined;
+}
+
+/** What a remote server says about itself (RFC 9728). */
+const ProtectedResource = z.object({
+  resource: z.string(),
+  authorization_servers: texts,
+  scopes_supported: texts,
+});
+type ProtectedResource = z.infer<typeof ProtectedResource>;
+
+/** What an authorization server says about itself (RFC 8414, OpenID Connect Discovery). */
+const AuthorizationServer = z.object({
+  issuer: z.string(),
+  authorization_endpoint: z.string(),
+  token_endpoint: z.string(),
+  registration_endpoint: text,
+  scopes_supported: texts,
+  code_challenge_methods_supported: texts,
+  token_endpoint_auth_methods_supported: texts,
+  authorization_response_iss_parameter_supported: flag,
+  client_id_metadata_document_supported: flag,
+});
+export type AuthorizationServer = z.infer<typeof AuthorizationServer>;
+
+const resourcePath = '/.well-known/oauth-protected-resource';
+
+/** The document that the challenge names and no other, or else the well-known ones. */
+async function describeResource(
+  { serverUrl, requests, signal }: DiscoveryOptions,
+  { resourceMetadata }: Challenge,
+): Promise<ProtectedResource | undefined> {
+  const wellKnown = [
+    withPath(serverUrl, `${resourcePath}${slashless(serverUrl.pathname)}`),
+    withPath(serverUrl, resourcePath),
+  ];
+  for (const address of new Set(resourceMetadata === undefined ? wellKnown : [resourceMetadata])) {
+    const response = await requests.metadata(address, 'the resource metadata', signal);
+    if (response !== undefined)
+      return checkResource(await parsed(ProtectedResource, response, address), {
+        response,
+        address,
+        serverUrl,
+      });
+  }
+  if (resourceMetadata === undefined) return undefined; // servers of 2025-03-26 are their own authorization servers
+  throw unavailable('the server names resource metadata that is not there', { hint: configureIssuer });
+}
+
+async function checkResource(
+  described: ProtectedResource,
+  { response, address, serverUrl }: { response: Response; address: string; serverUrl: URL },
+): Promise<ProtectedResource> {
+  const resource = URL.parse(described.resource);
+  if (resource === null || !isFor(resource, serverUrl, new URL(address))) {
+    throw forbidden(`the resource metadata at ${nameOf(new URL(address))} is for another server`);
+  }
+  await processResourceDiscoveryResponse(resource, response);
+  if (described.authorization_servers?.length === 0)
+    return { ...described, authorization_servers: undefined };
+  return described;
+}
+
+/**
+ * Is a description about this server? One that covers more than its URL has to come from the server's own
+ * well-known address: whoever owns a single path of a host does not speak for all of it.
+ */
+function isFor(resource: URL, serverUrl: URL, address: URL): boolean {
+  if (resource.origin !== serverUrl.origin || resource.hash !== '') return false;
+  const [path, whole] = [slashless(resource.pathname), slashless(serverUrl.pathname)];
+  if (path === whole) return resource.search === serverUrl.search || resource.search === '';
+  const isOwn = address.origin === serverUrl.origin && address.pathname.startsWith(resourcePath);
+  return isOwn && resource.search === '' && whole.startsWith(`${path}/`);
+}
+
+const maxServers = 5;
+
+/** The first of them that says what is needed; if none does, why the first one does not. */
+async function firstServer(
+  options: DiscoveryOptions,
+  issuers: readonly string[],
+): Promise<AuthorizationServer> {
+  const failures: unknown[] = [];
+  for (const issuer of issuers.slice(0, maxServers)) {
+    try {
+      return await findServer(options, issuer);
+    } catch (error) {
+      options.signal.throwIfAborted();
+      failures.push(error);
+    }
+  }
+  throw failures[0];
+}
+
+/** An authorization server by its issuer, as the settings say or as it says itself. */
+export async function findServer(
+  { settings, requests, signal }: DiscoveryOptions,
+  issuer: string | undefined,
+): Promise<AuthorizationServer> {
+  if (settings.endpoints !== undefined) return configuredServer(settings.endpoints, issuer);
+  const url = requests.check(issuer ?? '', 'the authorization server');
+  for (const address of serverAddresses(url)) {
+    const response = await requests.metadata(address, 'the metadata of the authorization server', signal);
+    if (response === undefined) continue;
+    const server = await parsed(AuthorizationServer, response, address);
+    try {
+      await processDiscoveryResponse(url, response);
+    } catch (error) {
+      throw explain(error, `the metadata at ${nameOf(new URL(address))} cannot be used`);
+    }
+    requests.check(server.authorization_endpoint, 'the authorization endpoint');
+    requests.check(server.token_endpoint, 'the token endpoint');
+    return server;
+  }
+  throw unavailable(`${nameOf(url)} does not say how to get a token from it`, { hint: configureIssuer });
+}
+
+const configureIssuer = 'configure the issuer, or its authorize_url and token_url';
+
+/** One that is not asked. PKCE cannot be looked up then; it is used all the same. */
+function configuredServer(
+  endpoints: NonNullable<AuthSettings['endpoints']>,
+  issuer?: string,
+): AuthorizationServer {
+  return AuthorizationServer.parse({
+    issuer: issuer ?? new URL(endpoints.token).origin,
+    authorization_endpoint: endpoints.authorize,
+    token_endpoint: endpoints.token,
+    code_challenge_methods_supported: ['S256'],
+  });
+}
+
+/** In the order of the MCP specification. */
+function serverAddresses(issuer: URL): string[] {
+  const path = slashless(issuer.pathname);
+  const oauth = withPath(issuer, `/.well-known/oauth-authorization-server${path}`);
+  const inserted = withPath(issuer, `/.well-known/openid-configuration${path}`);
+  return path === ''
+    ? [oauth, inserted]
+    : [oauth, inserted, withPath(issuer, `${path}/.well-known/openid-configuration`)];
+}
+
+async function parsed<Schema extends z.ZodType>(
+  schema: Schema,
+  response: Response,
+  address: string,
+): Promise<z.infer<Schema>> {
+  const body: unknown = await response
+    .clone()
+    .json()
+    .catch(() => undefined);
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  const field = result.error.issues[0]?.path.join('.') || 'its JSON';
+  throw unavailable(`the metadata at ${nameOf(new URL(address))} is not right: ${field}`);
+}
+
+/** The identifier of a server that does not say its own, as the MCP specification writes it. */
+function canonical(serverUrl: URL): string {
+  const { href, search, pathname } = serverUrl;
+  return pathname === '/' && search === '' ? slashless(href) : href;
+}
+
+function withPath(url: URL, path: string): string {
+  return `${url.origin}${path}`;
+}
+
+function slashless(path: string): string {
+  return path.replace(/\/$/, '');
+}

@@ -1,0 +1,58 @@
+import { invalid } from '@toolhive/contract/failure';
+import { Agent, request } from 'undici';
+import { readChallenge } from './challenge.ts';
+import { parseUrl } from './urls.ts';
+
+/** What a remote server wants before it lets anybody in. */
+export type RemoteWish =
+  { kind: 'nothing' } | { kind: 'oauth'; wwwAuthenticate: string | undefined } | { kind: 'something else' };
+
+const limitMs = 10_000;
+
+/**
+ * Asks a remote server whether it wants a token. It is asked in two ways that leave nothing behind there: as a
+ * server that takes messages, then as one that streams them. One that does not answer wants nothing yet.
+ */
+export async function probeRemote(
+  address: string,
+  { headers = {}, signal }: { headers?: Record<string, string>; signal?: AbortSignal } = {},
+): Promise<RemoteWish> {
+  const url = parseUrl(address);
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw invalid('the URL of the remote server is none');
+  const limit = AbortSignal.timeout(limitMs);
+  const either = signal === undefined ? limit : AbortSignal.any([limit, signal]);
+  const agent = new Agent();
+  try {
+    for (const question of questions) {
+      const answer = await request(url, {
+        dispatcher: agent,
+        signal: either,
+        ...question,
+        headers: { ...headers, ...question.headers },
+      });
+      answer.body.on('error', () => {}).destroy(); // only the head says anything, and streams do not end
+      if (answer.statusCode === 401) return wishOf([answer.headers['www-authenticate']].flat().join(', '));
+    }
+  } catch (error) {
+    if (signal?.aborted) throw error;
+  } finally {
+    await agent.destroy();
+  }
+  return { kind: 'nothing' };
+}
+
+/** A ping without a session starts none. */
+const questions = [
+  {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'ping' }),
+  },
+  { method: 'GET', headers: { accept: 'text/event-stream' } },
+] as const;
+
+async function wishOf(header: string): Promise<RemoteWish> {
+  const isOAuth = (await readChallenge(header)) !== undefined;
+  return isOAuth ? { kind: 'oauth', wwwAuthenticate: header || undefined } : { kind: 'something else' };
+}

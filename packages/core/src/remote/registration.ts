@@ -1,0 +1,116 @@
+import { forbidden, invalid, unavailable } from '@toolhive/contract/failure';
+import {
+  ClientSecretBasic,
+  ClientSecretPost,
+  None,
+  dynamicClientRegistrationRequest,
+  processDynamicClientRegistrationResponse,
+} from 'oauth4webapi';
+import type { ClientAuth } from 'oauth4webapi';
+import type { AuthorizationServer } from './discovery.ts';
+import type { Client } from './kept.ts';
+import { explain } from './requests.ts';
+import type { Requests } from './requests.ts';
+import type { AuthSettings } from './settings.ts';
+
+/** How the original introduces itself; users know it from the page on which they agree. */
+const clientName = 'ToolHive MCP Client';
+
+export interface RegistrationOptions {
+  server: AuthorizationServer;
+  settings: AuthSettings;
+  /** Where the document about this product is (OAuth Client ID Metadata Documents). */
+  clientDocument: string | undefined;
+  /** How we were known the last time. */
+  known: Client | undefined;
+}
+
+/** How we are going to be known to an authorization server, in the order of the MCP specification. */
+export function clientKind({ server, settings, clientDocument, known }: RegistrationOptions): Client['kind'] {
+  if (settings.clientId !== undefined) {
+    // What belongs to one authorization server is not shown to another that the remote server comes up with.
+    if (known?.kind === 'configured' && known.id === settings.clientId && known.issuer !== server.issuer) {
+      throw forbidden(`the client_id belongs to ${known.issuer}, and the server now names ${server.issuer}`, {
+        hint: 'configure the issuer that the client is registered with',
+      });
+    }
+    return 'configured';
+  }
+  if (clientDocument !== undefined && server.client_id_metadata_document_supported === true)
+    return 'document';
+  if (server.registration_endpoint !== undefined) return 'dynamic';
+  throw invalid(`${server.issuer} does not register clients by itself`, {
+    hint: 'register one there and configure its client_id',
+  });
+}
+
+/** The registration of last time, if it is one with this server that still holds. */
+export function stillRegistered({ server, known }: RegistrationOptions, nowMs: number): Client | undefined {
+  if (known?.kind !== 'dynamic' || known.issuer !== server.issuer) return undefined;
+  return known.secretExpiresAtMs !== undefined && known.secretExpiresAtMs <= nowMs ? undefined : known;
+}
+
+/** Has the server register us (RFC 7591). */
+export async function register(
+  server: AuthorizationServer,
+  { redirectUri, scopes }: { redirectUri: string; scopes: readonly string[] },
+  { requests, signal }: { requests: Requests; signal: AbortSignal },
+): Promise<Client> {
+  const metadata = {
+    client_name: clientName,
+    redirect_uris: [redirectUri],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: authenticationAt(server, { hasSecret: false }),
+    application_type: 'native',
+    ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+  };
+  try {
+    const answer = await dynamicClientRegistrationRequest(server, metadata, requests.options(signal));
+    const registered = await processDynamicClientRegistrationResponse(asCreated(answer));
+    const { client_id: id, client_secret_expires_at: expiresAt } = registered;
+    const { client_secret: secret, token_endpoint_auth_method: authentication } = registered;
+    return {
+      issuer: server.issuer,
+      kind: 'dynamic',
+      id,
+      redirectUri,
+      ...(typeof secret === 'string' && secret !== '' && { secret }),
+      ...(secret &&
+        typeof expiresAt === 'number' &&
+        expiresAt > 0 && { secretExpiresAtMs: expiresAt * 1000 }),
+      ...(typeof authentication === 'string' && { authentication }),
+    };
+  } catch (error) {
+    throw explain(error, `${server.issuer} does not register this client`, { quote: true });
+  }
+}
+
+/** Servers of the original's time answer 200 where RFC 7591 says 201. */
+function asCreated(answer: Response): Response {
+  return answer.status === 200 ? new Response(answer.body, { status: 201, headers: answer.headers }) : answer;
+}
+
+/** How a client shows the token endpoint that it is itself. */
+export function authenticationOf(
+  server: AuthorizationServer,
+  client: Client,
+  secret: string | undefined,
+): ClientAuth {
+  const method = client.authentication ?? authenticationAt(server, { hasSecret: secret !== undefined });
+  if (method === 'none' || secret === undefined) return None();
+  if (method === 'client_secret_basic') return ClientSecretBasic(secret);
+  if (method === 'client_secret_post') return ClientSecretPost(secret);
+  throw unavailable(
+    `${server.issuer} wants clients to use ${JSON.stringify(method.slice(0, 40))}, which is not known here`,
+  );
+}
+
+/** Without a list, RFC 8414 says, it is `client_secret_basic`; clients without a secret can but use none. */
+function authenticationAt(server: AuthorizationServer, { hasSecret }: { hasSecret: boolean }): string {
+  const offered = server.token_endpoint_auth_methods_supported;
+  const usable = hasSecret
+    ? ['client_secret_basic', 'client_secret_post']
+    : ['none', 'client_secret_basic', 'client_secret_post'];
+  return usable.find((method) => offered?.includes(method)) ?? usable[0] ?? 'none';
+}

@@ -1,0 +1,373 @@
+import { ThvError, cancelled, conflict, forbidden, invalid, timedOut } from '@toolhive/contract/failure';
+import { readChallenge } from './challenge.ts';
+import type { Challenge } from './challenge.ts';
+import { findServer } from './discovery.ts';
+import type { AuthorizationServer, DiscoveryOptions } from './discovery.ts';
+import type { Client, Grant, Kept, TokenStore } from './kept.ts';
+import { probeRemote } from './probe.ts';
+import { Requests } from './requests.ts';
+import type { Network } from './requests.ts';
+import { readSettings } from './settings.ts';
+import type { AuthSettings, RemoteAuthConfig } from './settings.ts';
+import { signIn } from './sign-in.ts';
+import { staticHeaders } from './static-headers.ts';
+import { hasExpired, isDue, refreshTokens } from './tokens.ts';
+import { isSafe, nameOf, parseUrl } from './urls.ts';
+
+export interface RemoteAuthOptions {
+  serverUrl: string;
+  /** From the run config. Without it a server that wants a token is asked how to get one. */
+  config?: RemoteAuthConfig | undefined;
+  /** Where tokens outlive the hive. */
+  store: TokenStore;
+  /** The value of a stored secret, by its name. */
+  resolveSecret: (name: string) => Promise<string>;
+  /** Shows a page to the user. When that fails the state still has the URL. */
+  openBrowser: (url: string) => Promise<void>;
+  onChange?: (state: RemoteAuthState) => void;
+  /** Where the document about this product is (OAuth Client ID Metadata Documents), if there is one. */
+  clientDocument?: string;
+  network?: Network;
+  now?: () => number;
+}
+
+/** How things stand between us and a remote server. */
+export type RemoteAuthState =
+  /** As far as we know: it has not asked for a token. */
+  | { kind: 'not needed' }
+  /** `onlyInMemory` says why the tokens will not outlive the hive, if so. */
+  | { kind: 'authorized'; onlyInMemory?: string }
+  /** `url` is where the user can agree, while somebody waits for that. */
+  | { kind: 'needs authorization'; why: string; url?: string };
+
+/** An answer of the server that lets nobody in. */
+export interface Refusal {
+  status: number;
+  wwwAuthenticate?: string | undefined;
+  /** The `authorization` that was sent, so that a token which was replaced meanwhile is not blamed. */
+  sent?: string | undefined;
+}
+
+/** `not ours` is a refusal that no token would change. */
+export type RefusalAnswer = 'retry' | 'needs authorization' | 'not ours';
+
+/** A server that refuses a token younger than this will refuse the next one too. */
+const freshMs = 10_000;
+/** After an authorization server could not be reached. */
+const nextTryMs = 5_000;
+
+/** Reads the settings, the secrets in headers and the tokens of earlier. Contacts nobody yet. */
+export async function openRemoteAuth(options: RemoteAuthOptions): Promise<RemoteAuth> {
+  const serverUrl = parseUrl(options.serverUrl);
+  if (serverUrl === undefined) throw invalid('the URL of the remote server is none');
+  const settings = readSettings(options.config ?? {});
+  const fixed = await staticHeaders(options.config?.headers, options.resolveSecret);
+  const auth = new RemoteAuth(options, { serverUrl, settings, fixed });
+  await auth.load();
+  return auth;
+}
+
+/**
+ * Our side of what a remote server asks of those who use it: the headers of every request, tokens that are got,
+ * renewed and kept, and the truth about whether the user has to do something.
+ */
+export class RemoteAuth implements AsyncDisposable {
+  readonly #options: RemoteAuthOptions;
+  readonly #serverUrl: URL;
+  readonly #settings: AuthSettings;
+  readonly #fixed: Readonly<Record<string, string>>;
+  readonly #requests: Requests;
+  readonly #closing = new AbortController();
+  readonly #now: () => number;
+  #client: Client | undefined;
+  #grant: Grant | undefined;
+  /** What was asked for the last time, also when what was granted is gone. */
+  #scopes: readonly string[] = [];
+  #server: AuthorizationServer | undefined;
+  #challenge: Challenge | undefined;
+  #isLoaded = false;
+  #onlyInMemory: string | undefined;
+  /** Why the user is needed. */
+  #why: string | undefined;
+  #url: string | undefined;
+  #state: RemoteAuthState = { kind: 'not needed' };
+  #signingIn: Promise<void> | undefined;
+  #refreshing: Promise<void> | undefined;
+  #failed: { error: unknown; untilMs: number } | undefined;
+
+  constructor(
+    options: RemoteAuthOptions,
+    parts: { serverUrl: URL; settings: AuthSettings; fixed: Record<string, string> },
+  ) {
+    this.#options = options;
+    this.#serverUrl = parts.serverUrl;
+    this.#settings = parts.settings;
+    this.#fixed = parts.fixed;
+    this.#requests = new Requests(parts.serverUrl, parts.settings, options.network);
+    this.#now = options.now ?? Date.now;
+  }
+
+  get state(): RemoteAuthState {
+    return this.#state;
+  }
+
+  /**
+   * What goes with the next request, by names in lower case. Without a token the server may refuse it, which
+   * `challenged` takes from there. Throws when a token has expired and its issuer cannot be reached.
+   */
+  async headers(): Promise<Record<string, string>> {
+    const grant = this.#grant;
+    if (grant !== undefined && isDue(grant.tokens, this.#now())) {
+      await this.#refresh().catch((error: unknown) => {
+        if (hasExpired(grant.tokens, this.#now())) throw error;
+      });
+    }
+    return this.#grant === undefined
+      ? { ...this.#fixed }
+      : { ...this.#fixed, authorization: bearer(this.#grant) };
+  }
+
+  /** What to do about a 401 or 403. Throws when only an issuer that cannot be reached could tell. */
+  async challenged({ status, wwwAuthenticate, sent }: Refusal): Promise<RefusalAnswer> {
+    const challenge = await readChallenge(wwwAuthenticate);
+    const isAboutScopes = status === 403 && challenge?.error === 'insufficient_scope';
+    if (challenge === undefined || (status !== 401 && !isAboutScopes)) return 'not ours';
+    if (this.#hasOwnAuthorization)
+      return this.#need('the server refuses the configured Authorization header');
+    if (!this.#isLoaded) await this.load();
+    this.#challenge = challenge;
+    if (this.#grant !== undefined && sent !== bearer(this.#grant)) return 'retry';
+    if (isAboutScopes) return this.#need(this.#whyScopes(challenge));
+    return this.#grant === undefined
+      ? this.#need('the server wants to know who uses it')
+      : this.#replace(this.#grant);
+  }
+
+  /**
+   * Has the user agree in the browser. Whoever calls while that is under way waits for the same; the first one's
+   * signal ends it.
+   */
+  authorize(signal?: AbortSignal): Promise<void> {
+    this.#signingIn ??= this.#authorize(signal).finally(() => {
+      this.#signingIn = undefined;
+      this.#url = undefined;
+      this.#publish();
+    });
+    return this.#signingIn;
+  }
+
+  /** Takes up what an earlier hive has kept, if it is for this server and these settings. */
+  async load(): Promise<void> {
+    try {
+      const kept = await this.#options.store.load();
+      this.#isLoaded = true;
+      if (kept?.purpose !== this.#purpose) return;
+      this.#client = kept.client;
+      this.#grant = this.#hasOwnAuthorization ? undefined : kept.grant;
+      this.#scopes = kept.grant?.scopes ?? [];
+      this.#publish();
+    } catch (error) {
+      if (!(error instanceof ThvError)) throw error;
+      this.#onlyInMemory = error.message; // tried again when the server asks for a token
+    }
+  }
+
+  /** Ends a flow that waits for the user. A refresh is waited for: what it replaced is of no use any more. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(cancelled('the workload is stopping'));
+    await Promise.allSettled([this.#signingIn, this.#refreshing]);
+  }
+
+  /** Somebody else has decided how the server knows us. */
+  get #hasOwnAuthorization(): boolean {
+    return this.#fixed['authorization'] !== undefined;
+  }
+
+  get #purpose(): string {
+    const { issuer, endpoints, clientId, scopes } = this.#settings;
+    return JSON.stringify([this.#serverUrl.href, issuer, endpoints, clientId, scopes]);
+  }
+
+  async #authorize(signal: AbortSignal = this.#closing.signal): Promise<void> {
+    if (this.#hasOwnAuthorization) {
+      throw conflict('an Authorization header is configured, so there is nothing to sign in for');
+    }
+    if (!isSafe(this.#serverUrl)) {
+      throw forbidden(`no token is sent to ${nameOf(this.#serverUrl)}: it is not https`);
+    }
+    if (!this.#isLoaded) await this.load();
+    const limit = AbortSignal.timeout(this.#settings.limitMs);
+    const either = AbortSignal.any([limit, signal, this.#closing.signal]);
+    try {
+      await this.#signIn(either);
+    } catch (error) {
+      throw this.#notSignedIn(error, { limit, stopped: either.aborted });
+    }
+  }
+
+  async #signIn(signal: AbortSignal): Promise<void> {
+    this.#challenge ??= await this.#firstChallenge(signal);
+    const { server, client, grant } = await signIn({
+      ...this.#discovery(signal),
+      challenge: this.#challenge,
+      clientDocument: this.#options.clientDocument,
+      known: this.#client,
+      earlierScopes: this.#scopes,
+      secretOf: (client) => this.#secretOf(client),
+      show: (url) => this.#show(url),
+      now: this.#now,
+    });
+    this.#server = server;
+    this.#client = client;
+    this.#scopes = grant.scopes;
+    await this.#adopt(grant);
+  }
+
+  #notSignedIn(error: unknown, { limit, stopped }: { limit: AbortSignal; stopped: boolean }): unknown {
+    const minutes = this.#settings.limitMs / 60_000;
+    const failure = !stopped
+      ? error
+      : limit.aborted
+        ? timedOut(`nobody has agreed within ${Number(minutes.toFixed(2))} minutes`)
+        : cancelled('signing in was cancelled');
+    const isAsBefore = this.#grant !== undefined && this.#why === undefined;
+    if (failure instanceof ThvError && !isAsBefore && failure.kind !== 'cancelled')
+      this.#need(failure.message);
+    return failure;
+  }
+
+  /** What the server says when nobody has asked it yet; some say it only in well-known places. */
+  async #firstChallenge(signal: AbortSignal): Promise<Challenge> {
+    const wish = await probeRemote(this.#serverUrl.href, { headers: this.#fixed, signal });
+    return (wish.kind === 'oauth' && (await readChallenge(wish.wwwAuthenticate))) || {};
+  }
+
+  #show(url: string): void {
+    this.#url = url;
+    this.#publish();
+    if (this.#settings.skipBrowser) return;
+    this.#options.openBrowser(url).catch(() => {}); // the user has the URL in the state
+  }
+
+  /** Gets another token for one that the server does not take. */
+  async #replace({ tokens }: Grant): Promise<RefusalAnswer> {
+    if (this.#now() - tokens.issuedAtMs < freshMs)
+      return this.#need('the server refuses a token that is new');
+    await this.#refresh('the server refuses the token');
+    return this.#grant === undefined ? 'needs authorization' : 'retry';
+  }
+
+  /** Everybody who needs a new token waits for the same one: most servers take a refresh token only once. */
+  #refresh(why = 'the token has expired'): Promise<void> {
+    if (this.#failed !== undefined && this.#now() < this.#failed.untilMs)
+      return Promise.reject(this.#failed.error);
+    this.#refreshing ??= this.#refreshOnce(why).finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
+  async #refreshOnce(why: string): Promise<void> {
+    const [client, grant] = [this.#client, this.#grant];
+    if (client === undefined || grant === undefined) return;
+    if (grant.tokens.refresh === undefined) return this.#lose(grant, why);
+    try {
+      const { signal } = new AbortController(); // requests have a limit; giving up earlier could lose the new tokens
+      this.#server ??= await findServer(this.#discovery(signal), client.issuer);
+      const outcome = await refreshTokens({
+        server: this.#server,
+        client,
+        grant,
+        refreshToken: grant.tokens.refresh,
+        secret: await this.#secretOf(client),
+        requests: this.#requests,
+        signal,
+        now: this.#now,
+      });
+      this.#failed = undefined;
+      if (this.#grant !== grant) return; // the user has signed in again meanwhile
+      if (!('refusal' in outcome)) return await this.#adopt({ ...grant, tokens: outcome });
+      if (outcome.refusal === 'invalid_client' && client.kind === 'dynamic') this.#client = undefined;
+      await this.#lose(grant, `${why}, and ${client.issuer} gives no other`);
+    } catch (error) {
+      this.#failed = { error, untilMs: this.#now() + nextTryMs };
+      throw error;
+    }
+  }
+
+  async #adopt(grant: Grant): Promise<void> {
+    this.#grant = grant;
+    this.#why = undefined;
+    this.#failed = undefined;
+    await this.#save();
+    this.#publish();
+  }
+
+  async #lose(grant: Grant, why: string): Promise<void> {
+    if (this.#grant !== grant) return;
+    this.#grant = undefined;
+    this.#need(why);
+    await this.#save();
+  }
+
+  async #save(): Promise<void> {
+    const kept: Kept = { version: 1, purpose: this.#purpose, client: this.#client, grant: this.#grant };
+    this.#onlyInMemory = await this.#options.store.save(kept);
+  }
+
+  #whyScopes({ scope = '' }: Challenge): string {
+    const asked = /^[\x20-\x7e]{1,200}$/.test(scope) ? scope : 'more than was agreed to';
+    const limit = this.#settings.scopes === undefined ? '' : ', which is more than the configured scopes';
+    return `the server asks for ${asked}${limit}`;
+  }
+
+  #need(why: string): 'needs authorization' {
+    this.#why = why;
+    this.#publish();
+    return 'needs authorization';
+  }
+
+  #publish(): void {
+    const next = this.#present();
+    if (JSON.stringify(next) === JSON.stringify(this.#state)) return;
+    this.#state = next;
+    this.#options.onChange?.(next);
+  }
+
+  #present(): RemoteAuthState {
+    if (this.#url !== undefined || this.#why !== undefined) {
+      const why = this.#why ?? 'somebody is signing in';
+      return { kind: 'needs authorization', why, ...(this.#url !== undefined && { url: this.#url }) };
+    }
+    if (this.#grant === undefined) return { kind: 'not needed' };
+    return {
+      kind: 'authorized',
+      ...(this.#onlyInMemory !== undefined && { onlyInMemory: this.#onlyInMemory }),
+    };
+  }
+
+  async #secretOf({ kind, secret }: Client): Promise<string | undefined> {
+    const { clientSecret } = this.#settings;
+    if (kind !== 'configured' || clientSecret === undefined) return secret;
+    return this.#options.resolveSecret(clientSecret);
+  }
+
+  #discovery(signal: AbortSignal): DiscoveryOptions {
+    return { serverUrl: this.#serverUrl, settings: this.#settings, requests: this.#requests, signal };
+  }
+}
+
+function bearer({ tokens }: Grant): string {
+  return `Bearer ${tokens.access}`;
+}
+
+/** What the status of a workload says about it; undefined when there is nothing to say. */
+export function describeRemoteAuth(state: RemoteAuthState): string | undefined {
+  if (state.kind === 'not needed') return undefined;
+  if (state.kind === 'needs authorization') {
+    return state.url === undefined
+      ? `needs authorization: ${state.why}`
+      : `needs authorization: open ${state.url}`;
+  }
+  return state.onlyInMemory && `authorized until the hive ends: ${state.onlyInMemory}`;
+}

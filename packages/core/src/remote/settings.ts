@@ -1,0 +1,104 @@
+import { invalid, notImplemented } from '@toolhive/contract/failure';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import { parseReference } from '../secrets/reference.ts';
+import { isSafe, parseUrl } from './urls.ts';
+
+/** What a run config says about signing in to a remote server. */
+export type RemoteAuthConfig = NonNullable<RunConfig['remote_auth_config']>;
+
+/** The same, checked. */
+export interface AuthSettings {
+  issuer?: string;
+  /** Instead of asking the issuer where they are. */
+  endpoints?: { authorize: string; token: string };
+  clientId?: string;
+  /** The name of the secret that holds the secret of the client. */
+  clientSecret?: string;
+  scopes?: readonly string[];
+  /** More for the page where the user agrees. */
+  parameters: Readonly<Record<string, string>>;
+  skipBrowser: boolean;
+  /** 0 takes any that is free. */
+  callbackPort: number;
+  limitMs: number;
+}
+
+/** How long a user may take in the browser. */
+const defaultLimitMs = 5 * 60_000;
+const maxLimitMs = 60 * 60_000;
+
+/** What the flow itself decides, for its safety. `use_pkce` is not among the settings for the same reason. */
+const reserved = new Set([
+  'client_id',
+  'client_secret',
+  'code_challenge',
+  'code_challenge_method',
+  'redirect_uri',
+  'request',
+  'request_uri',
+  'resource',
+  'response_mode',
+  'response_type',
+  'scope',
+  'state',
+]);
+
+/** Reads the settings, or throws `invalid` for the first that makes no sense. */
+export function readSettings(config: RemoteAuthConfig): AuthSettings {
+  if (config.client_secret_file) {
+    throw notImplemented('the secret of an OAuth client is not read from a file', {
+      hint: 'store it as a secret and name that one',
+    });
+  }
+  const clientSecret = config.client_secret ? parseReference(config.client_secret).name : undefined;
+  if (clientSecret !== undefined && !config.client_id) {
+    throw invalid('there is a secret of an OAuth client, and no client_id that it belongs to');
+  }
+  const issuer = config.issuer ? safeUrl(config.issuer, 'issuer') : undefined;
+  const endpoints = endpointsOf(config);
+  return {
+    ...(issuer && { issuer }),
+    ...(endpoints && { endpoints }),
+    ...(config.client_id && { clientId: config.client_id }),
+    ...(clientSecret && { clientSecret }),
+    ...(config.scopes?.length && { scopes: config.scopes }),
+    parameters: parametersOf(config),
+    skipBrowser: config.skip_browser ?? false,
+    callbackPort: config.callback_port ?? 0,
+    limitMs: config.timeout === undefined ? defaultLimitMs : limitOf(config.timeout),
+  };
+}
+
+function endpointsOf(config: RemoteAuthConfig): AuthSettings['endpoints'] {
+  const { authorize_url: authorize, token_url: token } = config;
+  if (!authorize && !token) return undefined;
+  if (!authorize || !token) throw invalid('authorize_url and token_url go together: give both, or none');
+  if (!config.client_id) throw invalid('an issuer that is not asked needs a client_id');
+  return { authorize: safeUrl(authorize, 'authorize_url'), token: safeUrl(token, 'token_url') };
+}
+
+function safeUrl(text: string, field: string): string {
+  const url = parseUrl(text);
+  if (url !== undefined && isSafe(url)) return text;
+  throw invalid(`${field} is no https URL`, { hint: 'plain http is possible on this machine only' });
+}
+
+function parametersOf({ oauth_params: parameters }: RemoteAuthConfig): Record<string, string> {
+  const taken = Object.keys(parameters ?? {}).find((name) => reserved.has(name.toLowerCase()));
+  if (taken !== undefined) throw invalid(`oauth_params cannot set ${taken}`);
+  return { ...parameters };
+}
+
+const unitsMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
+
+/** As the original writes it: `1h30m` or `30s`, or nanoseconds. */
+function limitOf(timeout: string | number): number {
+  const parts = typeof timeout === 'string' ? [...timeout.matchAll(/([\d.]+)(ms|h|m|s)/g)] : [];
+  const isWhole = parts.map(([part]) => part).join('') === timeout;
+  const fromParts = isWhole
+    ? parts.reduce((sum, [, n, unit = '']) => sum + Number(n) * (unitsMs[unit] ?? 0), 0)
+    : 0;
+  const limitMs = typeof timeout === 'number' ? timeout / 1e6 : fromParts;
+  if (limitMs > 0) return Math.min(Math.max(limitMs, 1), maxLimitMs);
+  throw invalid('the timeout of signing in is no duration', { hint: 'such as 5m' });
+}

@@ -1,0 +1,47 @@
+import { invalid } from '@toolhive/contract/failure';
+import { parseReference } from '../secrets/reference.ts';
+import type { RemoteAuthConfig } from './settings.ts';
+
+/** What says how a request is carried or who sends it; the proxy alone decides about that. */
+const reserved = new Set([
+  'connection',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'keep-alive',
+  'last-event-id',
+  'mcp-method',
+  'mcp-name',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/**
+ * The headers that go with every request, by their names in lower case. The value of a secret one stands in the
+ * run config as a reference, `NAME,target=HEADER`, never as itself.
+ */
+export async function staticHeaders(
+  headers: RemoteAuthConfig['headers'],
+  resolveSecret: (name: string) => Promise<string>,
+): Promise<Record<string, string>> {
+  const resolved: Record<string, string> = {};
+  for (const { name, default: given, secret, required } of headers ?? []) {
+    const key = name.toLowerCase();
+    if (reserved.has(key)) throw invalid(`the header ${name} cannot be configured`);
+    if (!given && required) throw invalid(`the header ${name} needs a value`);
+    if (!given) continue;
+    const value = secret ? await resolveSecret(parseReference(given).name) : given;
+    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+      throw invalid(`the value of the header ${name} has characters that no header can hold`);
+    }
+    resolved[key] = value.trim();
+  }
+  return resolved;
+}
