@@ -14,10 +14,11 @@ interface Combination extends Target {
  */
 const notYet: Record<string, 'everything' | readonly string[]> = {
   '2025-11-25/legacy/stdio': ['dns-rebinding-protection'],
+  '2025-11-25/legacy/http': ['dns-rebinding-protection'],
   '2025-11-25/modern/stdio': ['dns-rebinding-protection'],
-  '2025-11-25/modern/http': 'everything',
+  '2025-11-25/modern/http': ['dns-rebinding-protection'],
   '2026-07-28/legacy/stdio': ['server-stateless', 'input-required-result-multiple-input-requests'],
-  '2026-07-28/legacy/http': 'everything',
+  '2026-07-28/legacy/http': ['server-stateless'],
   '2026-07-28/modern/stdio': ['server-stateless'],
 };
 
