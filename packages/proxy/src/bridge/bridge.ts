@@ -6,14 +6,20 @@ import { ServerLink, answerError, answerResult } from '../link/link.ts';
 import type { Call, LinkOwner, ReplyTo } from '../link/link.ts';
 import { Links } from '../link/links.ts';
 import type { OpenWire, OwnLink } from '../link/links.ts';
-import { askingMethods, commonRevision, legacyOnlyMethods, newestLegacyRevision } from '../protocol.ts';
+import {
+  askingMethods,
+  capabilityFor,
+  commonRevision,
+  legacyOnlyMethods,
+  newestLegacyRevision,
+} from '../protocol.ts';
 import type { ClientIdentity, Era, ServerIdentity } from '../protocol.ts';
 import type { Wire } from '../wire/wire.ts';
 import { Changes, Subscription, filterFrom, granted } from './changes.ts';
 import { askModern } from './legacy-call.ts';
 import { ModernCalls } from './modern-call.ts';
 import type { Held, ModernRequest } from './modern-call.ts';
-import { discoverResult, modernised } from './modern-result.ts';
+import { discoverResult, missingCapability, modernised, withAllRevisions } from './modern-result.ts';
 import { Seal } from './seal.ts';
 import { Session } from './session.ts';
 import { ToolParameters } from './tool-parameters.ts';
@@ -218,15 +224,26 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     if (message.value.method === 'notifications/tools/list_changed') this.#parameters.forget();
     if (this.#changes.deliver(message)) return;
     // Anything else tells of somebody's request; when it cannot be known whose, nobody gets it.
-    if (call !== undefined) call.reply.notify(message.text);
-    else if (this.#sessions.size === 1)
-      for (const session of this.#sessions.values()) session.send(message.text);
+    if (call !== undefined) {
+      // A modern client that wants logs has a conversation of its own, where it is certain that they are its own.
+      const isUnwanted =
+        isModernCall(call) && this.#era === 'legacy' && message.value.method === 'notifications/message';
+      if (!isUnwanted) call.reply.notify(message.text);
+      return;
+    }
+    if (this.#sessions.size === 1) for (const session of this.#sessions.values()) session.send(message.text);
   }
 
   /** The server was told that nobody here can be asked (MCP 2025-11-25, Lifecycle, Capability Negotiation). */
-  asked(link: ServerLink, message: Message): void {
-    const why = `the client does not offer ${message.value.method}`;
-    link.respond(message, { error: { code: errorCodes.methodNotFound, message: why } });
+  asked(link: ServerLink, message: Message, call: Call | undefined): void {
+    const { method = '' } = message.value;
+    link.respond(message, {
+      error: { code: errorCodes.methodNotFound, message: `the client does not offer ${method}` },
+    });
+    const required = capabilityFor[method];
+    if (call === undefined || required === undefined || !isModernCall(call)) return;
+    link.cancel(call, 'the client cannot be asked');
+    missingCapability(call.reply, call.originalId, required);
   }
 
   /** The server's end is told by its exit, which says more. */
@@ -359,7 +376,10 @@ export class Bridge implements LinkOwner, AsyncDisposable {
       return nothing;
     }
     if (method === 'subscriptions/listen') return this.#listen(message, reply, shared);
-    if (shared.era === 'modern') return held(shared, shared.ask(message, reply));
+    if (shared.era === 'modern') {
+      const isGreeting = method === 'server/discover';
+      return held(shared, shared.ask(message, isGreeting ? withAllRevisions(reply) : reply));
+    }
     if (method === 'server/discover') {
       answerResult(reply, idText(message), discoverResult(shared.identity));
       return nothing;
@@ -430,6 +450,11 @@ const nothing: Held = { giveUp() {} };
 
 /** The capabilities by which a client says that it can be asked something. */
 const canBeAsked: ReadonlySet<string> = new Set(['roots', 'sampling', 'elicitation']);
+
+/** Only sessions are named as the caller of a request that is passed on. */
+function isModernCall({ caller }: Call): boolean {
+  return caller === undefined;
+}
 
 function held(link: ServerLink, call: Call | undefined): Held {
   return call === undefined ? nothing : { giveUp: () => link.cancel(call, 'the client went away') };

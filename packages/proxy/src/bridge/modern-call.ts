@@ -6,11 +6,13 @@ import type { Call, LinkOwner, ReplyTo, ServerLink } from '../link/link.ts';
 import type { Links, OwnLink } from '../link/links.ts';
 import { capabilityFor, isLoud, mcpErrors } from '../protocol.ts';
 import type { ClientIdentity } from '../protocol.ts';
-import { modernised } from './modern-result.ts';
+import { missingCapability, modernised } from './modern-result.ts';
 import type { Seal } from './seal.ts';
 
 /** How long a client has to answer what it was asked. */
 const patienceMs = 10 * 60_000;
+/** What a server asks within this time of another question reaches the client together with that. */
+const breathMs = 25;
 /** How many calls of one workload may wait for answers of clients. */
 const maxParked = 100;
 
@@ -127,6 +129,7 @@ class ModernCall implements LinkOwner, Held {
   #call: Call | undefined;
   #isOver = false;
   #patience: NodeJS.Timeout | undefined;
+  #breath: NodeJS.Timeout | undefined;
   /** What the server has asked and nobody has answered. */
   readonly #questions = new Map<string, Message>();
   #lastQuestion = 0;
@@ -170,11 +173,14 @@ class ModernCall implements LinkOwner, Held {
     const capability = capabilityFor[method];
     if (capability === undefined || this.#options.request.client.capabilities[capability] === undefined) {
       const message = `the client does not offer ${method}`;
-      return link.respond(question, { error: { code: errorCodes.methodNotFound, message } });
+      link.respond(question, { error: { code: errorCodes.methodNotFound, message } });
+      if (capability === undefined || this.#reply === undefined) return;
+      missingCapability(this.#reply, written(this.#message), capability);
+      return this.#over(undefined);
     }
     this.#questions.set(`q${++this.#lastQuestion}`, question);
-    // What is asked in the same breath reaches the client at once.
-    if (this.#questions.size === 1) setImmediate(() => this.#park());
+    clearTimeout(this.#breath);
+    this.#breath = setTimeout(() => this.#park(), breathMs);
   }
 
   lost(_link: ServerLink, reason: string): void {
@@ -268,6 +274,7 @@ class ModernCall implements LinkOwner, Held {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#patience);
+    clearTimeout(this.#breath);
     this.#options.unpark();
     if (this.#call !== undefined) this.#own?.link.cancel(this.#call, 'the client gave it up');
     this.#own?.giveBack(key);

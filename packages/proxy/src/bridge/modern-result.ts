@@ -1,5 +1,16 @@
-import { errorCodes, errorText, idText, insertMembers, isObject, readMessage } from '../jsonrpc/message.ts';
+import {
+  errorCodes,
+  errorText,
+  idText,
+  insertMembers,
+  isObject,
+  readMessage,
+  replaceAt,
+  spanOf,
+} from '../jsonrpc/message.ts';
 import type { MessageValue } from '../jsonrpc/message.ts';
+import { answerError } from '../link/link.ts';
+import type { ReplyTo } from '../link/link.ts';
 import { cacheableMethods, mcpErrors, meta, revisions } from '../protocol.ts';
 import type { ServerIdentity } from '../protocol.ts';
 
@@ -50,6 +61,29 @@ export function discoverResult({ capabilities, serverInfo, instructions }: Serve
     cacheScope: 'private',
     ...(serverInfo === undefined ? {} : { _meta: { [meta.serverInfo]: serverInfo } }),
   };
+}
+
+/** A modern server's own answer to `server/discover`: clients of revisions that it does not speak can use it too. */
+export function withAllRevisions(reply: ReplyTo): ReplyTo {
+  return {
+    notify: (text) => reply.notify(text),
+    answer(text, value) {
+      const span = isObject(value.result) ? spanOf(text, ['result', 'supportedVersions']) : undefined;
+      reply.answer(span === undefined ? text : replaceAt(text, span, JSON.stringify(revisions)), value);
+    },
+  };
+}
+
+/** Tells a modern client that its request needs something of it that it has not said it can give. */
+export function missingCapability(reply: ReplyTo, id: string, capability: string): void {
+  const data = { requiredCapabilities: { [capability]: {} } };
+  answerError(
+    reply,
+    id,
+    mcpErrors.missingClientCapability,
+    `the server asks the client for ${capability}`,
+    data,
+  );
 }
 
 function asObject(value: unknown): object | undefined {

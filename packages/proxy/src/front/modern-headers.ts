@@ -12,13 +12,14 @@ export interface Refusal {
   data?: object;
 }
 
-/** Is this request of the modern era, or does it at least claim to be in one of the two places where that stands? */
+/**
+ * Is this request of the modern era, or does it at least claim to be in one of the two places where that stands? The
+ * other headers of that era say nothing: some clients send them always.
+ */
 export function isModernRequest(headers: IncomingHttpHeaders, message: Message | undefined): boolean {
   const revision = headers['mcp-protocol-version'];
   if (typeof revision === 'string' && isModern(revision)) return true;
-  return (
-    headers['mcp-method'] !== undefined || message?.value.params?._meta?.[meta.protocolVersion] !== undefined
-  );
+  return message?.value.params?._meta?.[meta.protocolVersion] !== undefined;
 }
 
 /** What is wrong with how a modern request describes itself (MCP 2026-07-28, Streamable HTTP, Server Validation). */
