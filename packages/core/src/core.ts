@@ -108,6 +108,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       runtimeFor: (runConfig) => runtimes.of(runConfig),
       requireGroup: (group) => void groups.require(group),
       secretsOf,
+      ignoreFile: paths.ignoreFile,
       version,
       log,
       timing: { ...defaultTiming, ...options.timing },

@@ -20,6 +20,8 @@ export interface StatePaths {
   /** Says which registrations of client applications are being changed. */
   registrations: string;
   events: string;
+  /** Patterns of files that no server is to see, whatever is shared with it. */
+  ignoreFile: string;
   /** Wiped whenever a hive starts. */
   temp: string;
   /** The Unix socket that the CLI talks to. */
@@ -52,6 +54,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     clientEntries: join(state, 'client-entries.json'),
     registrations: join(state, 'registrations.json'),
     events: join(state, 'events.db'),
+    ignoreFile: join(config, 'thvignore'),
     temp: join(state, 'tmp'),
     socket: socketPath(state, platform),
     lock: join(state, 'hive.lock'),

@@ -11,7 +11,7 @@ import { buildRunConfig } from './build-run-config.ts';
 import { urlOf } from './describe.ts';
 import { refuseUnenforcedRequest } from './enforcement.ts';
 import { launchOf, networkOf, toolsOf } from './launch.ts';
-import { checkMounts } from './mounts.ts';
+import { checkMounts, refuseIgnoreFiles } from './mounts.ts';
 import { deriveName } from './name.ts';
 import { choosePort, requireOwnAddress } from './port.ts';
 import type { Reservation, Wish } from './workloads.ts';
@@ -113,6 +113,7 @@ async function wishOf(core: Core, plan: Plan, { name, reservation, call, present
   const { mounts } = launchOf(draft, await core.secretsOf(draft), () => {});
   const { config, state, data, cache } = core.paths;
   await checkMounts(mounts, [config, state, data, cache]);
+  await refuseIgnoreFiles(mounts, core.paths.ignoreFile, draft.ignore_config ?? {});
   refuseUnreachable(runtime.name, draft.transport, networkOf(draft.permission_profile ?? {}).kind);
 
   const pinned = await runtime.prepare(source, call);

@@ -1,7 +1,7 @@
 import { stat, realpath } from 'node:fs/promises';
-import { isAbsolute, normalize, relative } from 'node:path';
+import { isAbsolute, join, normalize, relative } from 'node:path';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
-import { invalid } from '@toolhive/contract/failure';
+import { invalid, notImplemented } from '@toolhive/contract/failure';
 import type { Mount } from '@toolhive/runtime/runtime';
 
 /** Reads a volume as a person writes it: `HOST:CONTAINER`, or `HOST:CONTAINER:ro` for one that cannot be written. */
@@ -81,6 +81,28 @@ export async function checkMounts(
         hint: 'share a folder below it that the server really needs',
       });
     }
+  }
+}
+
+/**
+ * Refuses to share anything of which somebody has said that parts are to be hidden: nothing hides them yet, and a
+ * server would see what its user believes to be out of its sight.
+ */
+export async function refuseIgnoreFiles(
+  mounts: readonly Mount[],
+  ignoreFile: string,
+  { loadGlobal = true }: { loadGlobal?: boolean | undefined } = {},
+): Promise<void> {
+  const inMounts = mounts.map(({ source }) => join(source, '.thvignore'));
+  const candidates = mounts.length > 0 && loadGlobal ? [...inMounts, ignoreFile] : inMounts;
+  for (const path of candidates) {
+    if ((await stat(path).catch(() => undefined)) === undefined) continue;
+    throw notImplemented(
+      `hiding parts of shared folders is not available yet, so ${path} cannot be honoured`,
+      {
+        hint: 'share only the folders that the server may see, and remove or rename that file',
+      },
+    );
   }
 }
 

@@ -12,6 +12,7 @@ import type { Logger } from 'pino';
 import type { LogFile, Logs } from '../state/logs.ts';
 import type { Statuses } from '../state/statuses.ts';
 import { launchOf, toolsOf } from './launch.ts';
+import { refuseIgnoreFiles } from './mounts.ts';
 
 /** What a supervisor needs from the hive. */
 export interface SupervisorOptions {
@@ -23,6 +24,8 @@ export interface SupervisorOptions {
   timing: SupervisorTiming;
   /** The secrets that a server is given, by the variable that receives each. Asked for at every start. */
   secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
+  /** Patterns of what no server is to see. */
+  ignoreFile: string;
   /** Told whenever the workload is not what it was. */
   onChange: () => void;
 }
@@ -316,10 +319,11 @@ export class Supervisor implements AsyncDisposable {
 
   /** Runs one instance until it ends by itself, which throws, or the signal ends it. */
   async #runOnce(proxy: WorkloadProxy, serverLog: LogFile, signal: AbortSignal): Promise<void> {
-    const { secretsOf, timing } = this.#options;
+    const { secretsOf, ignoreFile, timing } = this.#options;
     const runtime = this.#runtime;
     const secrets = await secretsOf(this.#runConfig);
     const launch = launchOf(this.#runConfig, secrets, (chunk) => serverLog.write(chunk));
+    await refuseIgnoreFiles(launch.mounts, ignoreFile, this.#runConfig.ignore_config ?? {});
     const source = await runtime.prepare(launch.source, {
       report: (message) => this.#report(message),
       signal,

@@ -19,6 +19,8 @@ export interface WorkloadsOptions {
   /** Throws when a workload cannot be put into the group. */
   requireGroup: (group: string) => void;
   secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
+  /** Patterns of what no server is to see. */
+  ignoreFile: string;
   version: string;
   log: Logger;
   timing: SupervisorTiming;
@@ -245,11 +247,11 @@ export class Workloads implements AsyncDisposable {
   }
 
   #supervisorOptions(runConfig: RunConfig) {
-    const { statuses, logs, version, log, timing, runtimeFor, secretsOf } = this.#options;
+    const { runtimeFor, ...options } = this.#options;
     const onChange = (): void => {
       const supervisor = this.#supervisors.get(runConfig.name);
       if (supervisor !== undefined) this.#options.onChange(supervisor);
     };
-    return { runtime: runtimeFor(runConfig), statuses, logs, version, log, timing, secretsOf, onChange };
+    return { ...options, runtime: runtimeFor(runConfig), onChange };
   }
 }
