@@ -204,6 +204,18 @@ describe('a mistake', () => {
     expect(api.core.workloads.all()).toEqual([]);
   });
 
+  test('in an exported run config is answered with 400', async () => {
+    await using api = await openTestApi();
+    await api.run('echo');
+    const { json } = await api.get(`${base}/workloads/echo/export`);
+
+    const runConfig = { ...(json as object), name: 'other', cmd_args: ['a\0b'] };
+    const answer = await api.post(`${base}/workloads`, runConfig);
+
+    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('cmd_args.0: has a NUL')]);
+    expect(api.core.workloads.all().length).toBe(1);
+  });
+
   test.each([
     ['remote servers', { url: 'https://example.test/mcp', image: undefined }],
     ['network rules for single hosts', { network_isolation: true }],

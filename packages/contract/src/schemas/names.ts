@@ -31,6 +31,11 @@ export const Port = z.int().min(1).max(65535);
 /** A TCP port, or 0 for one that the hive chooses. */
 export const PortOrAny = z.int().min(0).max(65535);
 
+const noNul = (text: string): boolean => !text.includes('\0');
+
+/** One word of a command line. It holds no NUL, which no process could be given. */
+export const Argument = z.string().refine(noNul, 'has a NUL character');
+
 /** The name of an environment variable. */
 export const VariableName = z
   .string()
@@ -38,7 +43,4 @@ export const VariableName = z
   .max(256);
 
 /** Environment variables by name. No value may hold a NUL, which no process could be given. */
-export const Environment = z.record(
-  VariableName,
-  z.string().refine((value) => !value.includes('\0'), 'has a NUL character'),
-);
+export const Environment = z.record(VariableName, z.string().refine(noNul, 'has a NUL character'));

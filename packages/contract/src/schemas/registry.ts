@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { GroupName, Port, VariableName } from './names.ts';
+import { Argument, GroupName, Port, VariableName } from './names.ts';
 import { PermissionProfile } from './permission-profile.ts';
 
 /** Names the published schema, wherever a copy of it is. */
@@ -10,9 +10,6 @@ const packageUrl = /^(?:npx|uvx|go):\/\/\S+$/;
 const imageReference =
   /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?(?::[0-9]+)?(?:\/[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?)*(?::[a-zA-Z0-9][a-zA-Z0-9._-]*)?(?:@sha256:[0-9a-f]{64})?$/;
 const imageOrPackage = new RegExp(`${packageUrl.source}|${imageReference.source}`);
-
-/** One word of a command line. */
-const Argument = z.string().refine((word) => !word.includes('\0'), 'has a NUL character');
 
 /** An address that the product itself connects to. What it needs to get in stands elsewhere. */
 const HttpUrl = z

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { Environment, GroupName, Port, PortOrAny, WorkloadName } from './names.ts';
+import { Argument, Environment, GroupName, Port, PortOrAny, WorkloadName } from './names.ts';
 import { PermissionProfile } from './permission-profile.ts';
 import { RegistryHeader, RegistryVariable } from './registry.ts';
 import { ProxyMode, Sessions, Transport } from './workload.ts';
@@ -90,7 +90,7 @@ export const RunConfig = z
     image: z.string().optional().meta({ description: 'The image or package to run, pinned to its version.' }),
     remote_url: z.string().optional(),
     remote_auth_config: sections.remote_auth_config.nullish(),
-    cmd_args: z.array(z.string()).nullish(),
+    cmd_args: z.array(Argument).nullish(),
     transport: Transport,
     proxy_mode: ProxyMode.optional(),
     host: z.string().default('127.0.0.1'),

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { Environment, GroupName, PortOrAny, WorkloadName } from './names.ts';
+import { Argument, Environment, GroupName, PortOrAny, WorkloadName } from './names.ts';
 import { PermissionProfile } from './permission-profile.ts';
 import { RegistryHeader } from './registry.ts';
 
@@ -122,7 +122,7 @@ export const CreateWorkload = z
     }),
     group: GroupName.optional(),
     cmd_arguments: z
-      .array(z.string().refine((value) => !value.includes('\0'), 'has a NUL character'))
+      .array(Argument)
       .nullish()
       .meta({ description: 'Arguments for the server; they replace those of the registry entry.' }),
     env_vars: Environment.nullish(),
