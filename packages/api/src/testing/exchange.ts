@@ -64,6 +64,7 @@ function parseReplies(bytes: Buffer, methods: readonly string[]): Reply[] {
   const replies: Reply[] = [];
   for (let rest = bytes; rest.length > 0;) {
     const found = headOf(rest);
+    if (found === undefined && rest.toString('latin1', 0, 10) === 'HTTP/1.1 1') break;
     if (found === undefined) throw new Error(`no answer: ${JSON.stringify(rest.toString('latin1', 0, 200))}`);
     rest = rest.subarray(found.length);
     // Whoever did not understand a request does not know that it was a HEAD, and sends a body.

@@ -45,7 +45,12 @@ export function requestsTo(target: Target): fc.Arbitrary<FuzzRequest> {
       body: requestBody?.content['application/json'].schema,
     })),
   );
-  return fc.oneof(...operations.map((operation) => requestsFor(operation, target, context)));
+  return fc.oneof(
+    ...operations.map((operation) => ({
+      weight: operation.body === undefined ? 1 : 4, // there is more to get wrong
+      arbitrary: requestsFor(operation, target, context),
+    })),
+  );
 }
 
 /** Without them a workload is nothing but refused. */

@@ -70,12 +70,14 @@ export const oddValues = [
 export function wordsFor({ port, freePorts, home }: Target): SchemaContext['words'] {
   const odd = fc.string({ maxLength: 20 });
   const oneOf = fc.constantFrom<string[]>;
-  const name = mostly(
-    20,
-    oneOf('echo', 'other', 'third', 'a.b', 'default', 'token'),
-    mostly(1, odd, oneOf('__proto__')),
-  );
-  const group = mostly(9, oneOf('default', 'default', 'research', 'a b'), mostly(1, odd, oneOf('__proto__')));
+  const names = (...usual: readonly string[]): fc.Arbitrary<string> =>
+    fc.oneof(
+      { weight: 12, arbitrary: oneOf(...usual) },
+      { weight: 2, arbitrary: oneOf(...words`__proto__ .. ../../../../x ../../../../../../x`) },
+      { weight: 1, arbitrary: odd },
+    );
+  const name = names('echo', 'other', 'third', 'a.b', 'default', 'token');
+  const group = names('default', 'default', 'research', 'a b');
   const ports = mostly(
     9,
     fc.constantFrom<unknown>(0, ...freePorts),
