@@ -84,10 +84,12 @@ export class CallbackListener implements AsyncDisposable {
   }
 
   #handle(request: IncomingMessage, response: ServerResponse): void {
-    const url = URL.parse(request.url ?? '', this.redirectUri(host));
+    const own = this.redirectUri(host);
+    const url = URL.parse(request.url ?? '', own);
     // A page of elsewhere whose name suddenly leads here says so in its Host.
     const isOurs = [`${host}:${this.#port}`, `localhost:${this.#port}`].includes(request.headers.host ?? '');
-    if (!isOurs || url?.pathname !== path) return send(response, 404, pages.nothing);
+    if (!isOurs || url === null || `${url.origin}${url.pathname}` !== own)
+      return send(response, 404, pages.nothing);
     if (request.method !== 'GET') return send(response, 405, pages.nothing);
     const states = url.searchParams.getAll('state');
     if (this.#isTaken || states.length !== 1 || states[0] !== this.#state)

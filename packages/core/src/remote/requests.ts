@@ -43,11 +43,11 @@ export class Requests {
     if (url === undefined) throw unavailable(`${what} is no address that can be used`);
     if (!isSafe(url)) throw forbidden(`${what} is not https: ${nameOf(url)}`);
     if (this.#mayBeInside(url)) return url;
-    if (isLoopback(url)) throw forbidden(`${what} is on this machine, and the server is not: ${nameOf(url)}`);
+    if (isLoopback(url)) throw inside(`${what} is on this machine, and the server is not: ${nameOf(url)}`);
     // A name is checked when it is dialled; a browser may go there without us.
     const refused = refusalOf(url.hostname.replace(/^\[|\]$/g, ''), false);
     if (refused !== undefined && refused !== 'no address')
-      throw forbidden(`${what} is ${refused}: ${nameOf(url)}`);
+      throw inside(`${what} is ${refused}: ${nameOf(url)}`);
     return url;
   }
 
@@ -88,6 +88,8 @@ export class Requests {
       ...request,
       maxBytes,
       allowPrivate: this.#mayBeInside(url),
+    }).catch((error: unknown) => {
+      throw error instanceof ThvError && error.kind === 'forbidden' ? inside(error.message, error) : error;
     });
     const type = String(answer.headers['content-type'] ?? '');
     const isEmpty = [204, 205, 304].includes(answer.status);
@@ -101,6 +103,14 @@ export class Requests {
   #mayBeInside(url: URL): boolean {
     return this.#named.has(url.host) || (this.#isHere && isLoopback(url));
   }
+}
+
+/** What the server may not lead us to, the user still may. */
+function inside(message: string, cause?: ThvError): ThvError {
+  return forbidden(message, {
+    hint: 'if that is right, configure the issuer, or its authorize_url and token_url',
+    cause,
+  });
 }
 
 function bodyOf(body: unknown): string {
@@ -129,5 +139,5 @@ export function explain(error: unknown, what: string, { quote = false } = {}): u
 const maxWords = 200;
 
 function plainText(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, maxWords);
+  return text.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').slice(0, maxWords);
 }

@@ -49,6 +49,24 @@ describe('encrypted secrets', () => {
     expect(await after.get('token')).toBe('value');
   });
 
+  test('have a vault beside them, which nobody can name as a secret', async () => {
+    await using place = await makePlace({ keyring: memoryKeyring() });
+    const before = place.open();
+    await before.set('token', 'value');
+    await before.vault.set('tokens', 'own');
+
+    const after = place.open();
+
+    expect(await after.vault.get('tokens')).toBe('own');
+    expect(await after.list()).toEqual([{ key: 'token' }]);
+    expect(await after.get('\0tokens')).toBe(undefined);
+    expect(await after.delete('\0tokens')).toBe(false);
+    await expect(after.set('\0tokens', 'other')).rejects.toMatchObject({ kind: 'invalid' });
+    expect(await after.vault.get('token')).toBe(undefined);
+    expect(await after.vault.delete('tokens')).toBe(true);
+    expect(await after.get('token')).toBe('value');
+  });
+
   test('need a password where there is no keyring', async () => {
     await using place = await makePlace();
 

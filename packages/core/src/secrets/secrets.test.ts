@@ -75,6 +75,25 @@ describe('before the first setup', () => {
   });
 });
 
+describe('the vault', () => {
+  test('is there while secrets are kept in the encrypted file', async () => {
+    await using place = await openTestSecrets({ keyring: memoryKeyring() });
+    expect(place.secrets.vault).toBe(undefined);
+    await place.secrets.setup({ provider_type: 'encrypted' });
+    await place.secrets.vault?.set('tokens', 'own');
+
+    const again = await place.open();
+
+    expect(await again.vault?.get('tokens')).toBe('own');
+    expect(await again.list()).toEqual([]);
+    await expect(again.resolve({ name: '\0tokens', target: 'A' })).rejects.toMatchObject({
+      kind: 'not-found',
+    });
+    await again.setup({ provider_type: 'none' });
+    expect(again.vault).toBe(undefined);
+  });
+});
+
 describe('a setup', () => {
   test('makes a provider the one to use, also for the next hive', async () => {
     await using place = await openTestSecrets({ keyring: memoryKeyring() });

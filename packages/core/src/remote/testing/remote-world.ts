@@ -26,9 +26,15 @@ export async function openWorld({ authority, server, config, options, vault }: W
   const clock = { ms: 1_700_000_000_000 };
   const states: RemoteAuthState[] = [];
   const pages: { status: number; headers: Headers; body: string }[] = [];
+  const visits: Promise<unknown>[] = [];
   const browser = {
     /** Goes where the page of the authorization server sends it, and reads what stands there. */
-    async open(url: string): Promise<void> {
+    open(url: string): Promise<void> {
+      const visit = browser.visit(url);
+      visits.push(visit.catch(() => {}));
+      return visit;
+    },
+    async visit(url: string): Promise<void> {
       const agreed = await fetch(url, { redirect: 'manual' });
       const back = agreed.headers.get('location');
       if (back !== null) await browser.comeBack(back);
@@ -47,7 +53,7 @@ export async function openWorld({ authority, server, config, options, vault }: W
       config,
       store: new TokenStore('notes', () => vault),
       resolveSecret: async (name) => secrets[name] ?? '',
-      openBrowser: browser.open,
+      openBrowser: (url) => browser.open(url),
       onChange: (state) => states.push(state),
       now: () => clock.ms,
       ...options,
@@ -63,7 +69,11 @@ export async function openWorld({ authority, server, config, options, vault }: W
     remote,
     clock,
     states,
-    pages,
+    /** What the user has read in the browser. */
+    async pages() {
+      await Promise.all(visits);
+      return pages;
+    },
     browser,
     secrets,
     /** Asks the remote server something, as the proxy does; tells its status. */
@@ -75,6 +85,8 @@ export async function openWorld({ authority, server, config, options, vault }: W
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
+
+export type World = Awaited<ReturnType<typeof openWorld>>;
 
 /** An encrypted file in a directory, open. */
 export async function openVault(directory: string): Promise<Vault> {

@@ -1,0 +1,331 @@
+import { unavailable } from '@toolhive/contract/failure';
+import { describe, expect, test } from 'vitest';
+import { serveRoutes } from './testing/authorization-server.ts';
+import { openWorld } from './testing/remote-world.ts';
+import type { World } from './testing/remote-world.ts';
+
+const failureOf = (world: World): Promise<unknown> => world.auth.authorize().catch((error: unknown) => error);
+
+describe('what a server says about itself', () => {
+  test('is where its challenge says, and nowhere else', async () => {
+    await using world = await openWorld({
+      server: {
+        wellKnown: '/about',
+        challenge: (origin) => `Bearer realm="a, b", resource_metadata="${origin}/about"`,
+      },
+    });
+
+    await world.auth.authorize();
+
+    expect(world.remote.seen).toEqual(['POST /mcp', 'GET /about']);
+    expect(await world.ask()).toBe(200);
+  });
+
+  test.each([
+    ['at the path of the server', '/.well-known/oauth-protected-resource/mcp', 1],
+    ['at the root of its host', '/.well-known/oauth-protected-resource', 2],
+  ])('is %s when the challenge says nothing', async (_what, wellKnown, tries) => {
+    await using world = await openWorld({ server: { wellKnown, challenge: () => '' } });
+
+    await world.auth.authorize();
+
+    expect(world.remote.seen.filter((key) => key.includes('well-known'))).toHaveLength(tries);
+    expect(await world.ask()).toBe(200);
+  });
+
+  test('may be for its whole host when it stands in a well-known place of that', async () => {
+    await using world = await openWorld({
+      server: {
+        metadata: (metadata) => ({ ...metadata, resource: new URL(String(metadata['resource'])).origin }),
+      },
+    });
+
+    await world.auth.authorize();
+
+    expect(world.authority.asked[0]?.get('resource')).toBe(world.remote.origin);
+  });
+
+  test.each([
+    ['another server', () => 'https://mcp.example/mcp'],
+    ['another path', (origin: string) => `${origin}/mcp2`],
+    ['a part of it', (origin: string) => `${origin}/mcp/part`],
+    ['nothing that could be one', () => 'mcp'],
+  ])('is refused when it is for %s', async (_what, resource) => {
+    await using world = await openWorld({
+      server: { metadata: (metadata) => ({ ...metadata, resource: resource(world.remote.origin) }) },
+    });
+
+    expect(await failureOf(world)).toMatchObject({
+      kind: 'forbidden',
+      message: `the resource metadata at ${world.remote.origin}/.well-known/oauth-protected-resource/mcp is for another server`,
+    });
+    expect(world.authority.seen).toEqual([]);
+  });
+
+  test('is refused when one path of a host speaks for all of it', async () => {
+    await using world = await openWorld({
+      server: {
+        wellKnown: '/tenant/about',
+        challenge: (origin) => `Bearer resource_metadata="${origin}/tenant/about"`,
+        metadata: (metadata) => ({ ...metadata, resource: world.remote.origin }),
+      },
+    });
+
+    expect(await failureOf(world)).toMatchObject({ kind: 'forbidden' });
+  });
+
+  test('is missed when the challenge names it and it is not there', async () => {
+    await using world = await openWorld({
+      server: { challenge: (origin) => `Bearer resource_metadata="${origin}/gone"` },
+    });
+
+    expect(await failureOf(world)).toMatchObject({
+      message: 'the server names resource metadata that is not there',
+      hint: 'configure the issuer, or its authorize_url and token_url',
+    });
+  });
+
+  test('is not taken from where it redirects', async () => {
+    await using world = await openWorld();
+    const location = `${world.remote.origin}/.well-known/oauth-protected-resource/mcp`;
+    await using redirecting = await serveRoutes(() => ({
+      'GET /about': ({ reply }) => reply(302, '', { location }),
+    }));
+    await world.auth.challenged({
+      status: 401,
+      wwwAuthenticate: `Bearer resource_metadata="${redirecting.origin}/about"`,
+    });
+
+    expect(await failureOf(world)).toMatchObject({ message: expect.stringContaining('is not there') });
+  });
+
+  test('may be missing: then its host is asked for tokens, as servers of 2025-03-26 want it', async () => {
+    await using world = await openWorld({ server: { metadata: () => undefined } });
+
+    expect(await failureOf(world)).toMatchObject({
+      message: `${world.remote.origin}/ does not say how to get a token from it`,
+    });
+    expect(world.remote.seen.slice(-2)).toEqual([
+      'GET /.well-known/oauth-authorization-server',
+      'GET /.well-known/openid-configuration',
+    ]);
+  });
+
+  test.each([
+    ['is no JSON', () => '<html>', 'its JSON'],
+    ['has no resource', () => ({ authorization_servers: [] }), 'resource'],
+    [
+      'names servers wrongly',
+      (metadata: object) => ({ ...metadata, authorization_servers: 'a' }),
+      'authorization_servers',
+    ],
+  ])('is refused when it %s', async (_what, metadata, field) => {
+    await using world = await openWorld({ server: { metadata } });
+
+    expect(await failureOf(world)).toMatchObject({
+      message: expect.stringMatching(new RegExp(`not right: ${field}$`)),
+    });
+  });
+});
+
+describe('an address that a server names', () => {
+  /** A server elsewhere, whose names lead nowhere. */
+  async function openFar(resourceMetadata: string) {
+    const world = await openWorld({
+      options: {
+        serverUrl: 'https://mcp.example/mcp',
+        network: { lookup: (host, _options, done) => done(unavailable(`${host} was looked up`), []) },
+      },
+    });
+    await world.auth.challenged({
+      status: 401,
+      wwwAuthenticate: `Bearer resource_metadata="${resourceMetadata}"`,
+    });
+    return world;
+  }
+
+  test.each([
+    [
+      'this machine',
+      'https://127.0.0.1:1/about',
+      'the resource metadata is on this machine, and the server is not',
+    ],
+    ['this machine by its name', 'https://localhost:1/about', 'is on this machine'],
+    ['the network here', 'https://192.168.1.1/about', 'the resource metadata is a private address'],
+    [
+      'the metadata of a cloud',
+      'https://169.254.169.254/about',
+      'the resource metadata is a link-local address',
+    ],
+    ['plain http', 'http://mcp.example/about', 'the resource metadata is not https'],
+    ['a file', 'file:///etc/passwd', 'the resource metadata is not https'],
+    ['nothing', 'about', 'the resource metadata is no address that can be used'],
+    ['someone with a password', 'https://a:b@mcp.example/about', 'is no address that can be used'],
+    [
+      'anywhere else, which is looked up with care',
+      'https://other.example/about',
+      'other.example was looked up',
+    ],
+  ])('may not lead to %s', async (_what, address, message) => {
+    await using world = await openFar(address);
+
+    expect(await failureOf(world)).toMatchObject({ message: expect.stringContaining(message) });
+  });
+
+  test('may not lead to a name with a private address', async () => {
+    await using world = await openWorld({
+      options: {
+        serverUrl: 'https://mcp.example/mcp',
+        network: { lookup: (_host, _options, done) => done(null, [{ address: '10.0.0.1', family: 4 }]) },
+      },
+    });
+    await world.auth.challenged({
+      status: 401,
+      wwwAuthenticate: 'Bearer resource_metadata="https://inside.example/about"',
+    });
+
+    expect(await failureOf(world)).toMatchObject({
+      kind: 'forbidden',
+      message: 'inside.example is a private address',
+      hint: 'if that is right, configure the issuer, or its authorize_url and token_url',
+    });
+  });
+
+  test.each([
+    [
+      'authorization_endpoint',
+      'https://192.168.1.1/',
+      'the authorization endpoint is a private address: https://192.168.1.1/',
+    ],
+    ['authorization_endpoint', 'javascript:alert(1)', 'the authorization endpoint is not https'],
+    [
+      'token_endpoint',
+      'http://issuer.example/token',
+      'the token endpoint is not https: http://issuer.example/token',
+    ],
+    ['token_endpoint', 'https://10.0.0.1/token', 'the token endpoint is a private address'],
+    [
+      'registration_endpoint',
+      'https://10.0.0.1/',
+      'an endpoint of the authorization server is a private address',
+    ],
+  ])('may not be a %s that is %s', async (field, address, message) => {
+    const opened: string[] = [];
+    await using world = await openWorld({
+      authority: { metadata: (metadata) => ({ ...metadata, [field]: address }) },
+      options: { openBrowser: async (url) => void opened.push(url) },
+    });
+
+    expect(await failureOf(world)).toMatchObject({ message: expect.stringContaining(message) });
+    expect(opened).toEqual([]);
+  });
+});
+
+describe('an authorization server', () => {
+  test.each([
+    ['of OAuth', '', '/.well-known/oauth-authorization-server', 1],
+    ['of OpenID Connect', '', '/.well-known/openid-configuration', 2],
+    ['of OAuth at a path', '/tenant', '/.well-known/oauth-authorization-server/tenant', 1],
+    ['of OpenID Connect at a path', '/tenant', '/.well-known/openid-configuration/tenant', 2],
+    ['of OpenID Connect as it was first', '/tenant', '/tenant/.well-known/openid-configuration', 3],
+  ])('%s is found where it says what it is', async (_what, path, wellKnown, tries) => {
+    await using world = await openWorld({ authority: { path, wellKnown } });
+
+    await world.auth.authorize();
+
+    expect(world.authority.seen.filter((key) => key.includes('well-known'))).toHaveLength(tries);
+    expect(await world.ask()).toBe(200);
+  });
+
+  test('that says it is another is not used', async () => {
+    await using world = await openWorld({
+      authority: { metadata: (metadata) => ({ ...metadata, issuer: 'https://honest.example' }) },
+    });
+
+    expect(await failureOf(world)).toMatchObject({
+      message: expect.stringMatching(/cannot be used: .*"issuer" property does not match/),
+    });
+    expect(world.authority.seen).toEqual(['GET /.well-known/oauth-authorization-server']);
+  });
+
+  test.each([
+    ['does not say that it supports PKCE', undefined],
+    ['supports only plain', ['plain']],
+  ])('that %s is not used', async (_what, methods) => {
+    await using world = await openWorld({
+      authority: { metadata: (metadata) => ({ ...metadata, code_challenge_methods_supported: methods }) },
+    });
+
+    expect(await failureOf(world)).toMatchObject({
+      message: expect.stringContaining('does not say that it supports PKCE with S256'),
+      hint: 'if it does support that, configure its authorize_url and token_url',
+    });
+    expect(world.authority.registrations).toEqual([]);
+  });
+
+  test('is the next one when the first does not say how to get a token', async () => {
+    await using nobody = await serveRoutes(() => ({}));
+    await using world = await openWorld({
+      server: {
+        metadata: (metadata) => ({
+          ...metadata,
+          authorization_servers: [nobody.origin, world.authority.issuer],
+        }),
+      },
+    });
+
+    await world.auth.authorize();
+
+    expect(nobody.seen).toHaveLength(2);
+    expect(await world.ask()).toBe(200);
+  });
+
+  test('is the configured one, whatever the server says', async () => {
+    await using other = await openWorld();
+    await using world = await openWorld({
+      server: { metadata: (metadata) => ({ ...metadata, authorization_servers: [other.authority.issuer] }) },
+    });
+    await using auth = await world.open({ config: { issuer: world.authority.issuer } });
+
+    await auth.authorize();
+
+    expect(other.authority.seen).toEqual([]);
+    expect(await world.ask(await auth.headers())).toBe(200);
+  });
+
+  test('is the configured one also when the server says nothing, or something wrong', async () => {
+    await using world = await openWorld({
+      server: { metadata: () => ({ resource: 'https://evil.example/' }) },
+    });
+    await using auth = await world.open({ config: { issuer: world.authority.issuer } });
+
+    await auth.authorize();
+
+    expect(world.authority.asked[0]?.get('resource')).toBe(world.remote.url);
+  });
+
+  test('with configured endpoints is not asked about them', async () => {
+    await using world = await openWorld({ authority: { clients: { mine: 'hush' } } });
+    world.secrets['client'] = 'hush';
+    const { issuer, origin } = world.authority;
+    await using auth = await world.open({
+      config: {
+        issuer,
+        authorize_url: `${origin}/authorize?tenant=a`,
+        token_url: `${origin}/token`,
+        client_id: 'mine',
+        client_secret: 'client,target=X',
+        oauth_params: { audience: 'notes' },
+      },
+    });
+
+    await auth.authorize();
+
+    expect(world.authority.countOf('GET /.well-known/oauth-authorization-server')).toBe(0);
+    expect(Object.fromEntries(world.authority.asked[0] ?? [])).toMatchObject({
+      tenant: 'a',
+      audience: 'notes',
+    });
+    expect(await world.ask(await auth.headers())).toBe(200);
+  });
+});
