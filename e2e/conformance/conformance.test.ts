@@ -8,31 +8,15 @@ interface Combination extends Target {
   revision: Revision;
 }
 
-/**
- * WHAT THE PROXY CANNOT PASS YET, to be emptied: whole combinations by `revision/era/transport`, or only some of their
- * scenarios.
- */
-const notYet: Record<string, 'everything' | readonly string[]> = {
-  '2025-11-25/legacy/stdio': ['dns-rebinding-protection'],
-  '2025-11-25/legacy/http': ['dns-rebinding-protection'],
-  '2025-11-25/modern/stdio': ['dns-rebinding-protection'],
-  '2025-11-25/modern/http': ['dns-rebinding-protection'],
-  '2026-07-28/legacy/stdio': ['server-stateless', 'input-required-result-multiple-input-requests'],
-  '2026-07-28/legacy/http': ['server-stateless'],
-  '2026-07-28/modern/stdio': ['server-stateless'],
-};
-
 /** What no proxy can pass, because the server's era has no way to say it. */
 const inexpressible: Partial<Record<`${Revision}/${Era}`, readonly string[]>> = {
   // It wants the name under which the server asks its question, and questions had none.
   '2026-07-28/legacy': ['input-required-result-basic-elicitation'],
 };
 
-const keyOf = ({ revision, era, transport }: Combination) => `${revision}/${era}/${transport}`;
-
-const combinations: Combination[] = revisions
-  .flatMap((revision) => targets.map((target) => ({ revision, ...target })))
-  .filter((combination) => notYet[keyOf(combination)] !== 'everything');
+const combinations: Combination[] = revisions.flatMap((revision) =>
+  targets.map((target) => ({ revision, ...target })),
+);
 
 let endpoints: Endpoints;
 let directly: Record<Revision, Promise<Scenario[]>>;
@@ -56,7 +40,7 @@ describe.concurrent('the official conformance suite', () => {
     'passes for $revision through the proxy of a $era server over $transport',
     async (combination, { expect }) => {
       const { revision, era } = combination;
-      const gaps = [inexpressible[`${revision}/${era}`], notYet[keyOf(combination)]].flat();
+      const gaps = inexpressible[`${revision}/${era}`] ?? [];
       const expected = (await directly[revision])
         .filter((scenario) => scenario.isScored && passes(scenario) && !gaps.includes(scenario.name))
         .map(({ name }) => name);

@@ -53,8 +53,12 @@ export const mcpErrors = {
 } as const;
 
 /** An error that only a modern server answers with; it tells one from a server that knows no such request. */
-export function isModernError(error: unknown): boolean {
-  const { code } = (error ?? {}) as { code?: unknown };
+export function isModernRefusal(error: unknown): boolean {
+  const { code, data } = (error ?? {}) as { code?: unknown; data?: { supported?: unknown } | null };
+  const supported = data?.supported;
+  // Whoever names a legacy revision, and not the modern one that it was asked for, wants to be talked to in that way.
+  if (Array.isArray(supported) && legacyRevisions.some((revision) => supported.includes(revision)))
+    return false;
   return typeof code === 'number' && code <= mcpErrors.headerMismatch && code >= mcpErrors.unsupportedVersion;
 }
 

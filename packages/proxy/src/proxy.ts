@@ -2,10 +2,9 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { isIP } from 'node:net';
 import { messageOf, conflict, invalid } from '@toolhive/contract/failure';
-import type { Instance } from '@toolhive/runtime/runtime';
 import { viewOf } from './bridge/tool-view.ts';
 import type { ToolRules } from './bridge/tool-view.ts';
-import type { Backend, StartInstance } from './backend/backend.ts';
+import type { Backend, RunningServer, StartInstance } from './backend/backend.ts';
 import { HttpBackend } from './backend/http-backend.ts';
 import { StdioBackend } from './backend/stdio-backend.ts';
 import { replyJson, replyText } from './http/reply.ts';
@@ -34,7 +33,9 @@ export interface ProxyOptions {
   onFault: (error: unknown) => void;
 }
 
+export type { RunningServer } from './backend/backend.ts';
 export type { Era } from './protocol.ts';
+export type { RemoteServer } from './wire/http-endpoint.ts';
 
 /** Slow headers are cut off after this long, so that nobody keeps a connection busy for nothing. */
 const headersTimeoutMs = 10_000;
@@ -82,11 +83,11 @@ export class WorkloadProxy implements AsyncDisposable {
   }
 
   /**
-   * Puts a started instance behind the proxy, and returns when it has been seen to answer. `startAnother` starts
+   * Puts a started server behind the proxy, and returns when it has been seen to answer. `startAnother` starts
    * further ones, for clients that need one of their own.
    */
-  async connect(instance: Instance, startAnother: StartInstance, signal: AbortSignal): Promise<void> {
-    await this.#backend.connect(instance, startAnother, signal);
+  async connect(server: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void> {
+    await this.#backend.connect(server, startAnother, signal);
     this.#health = 'healthy';
   }
 

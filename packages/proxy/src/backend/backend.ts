@@ -1,10 +1,14 @@
 import type { Instance } from '@toolhive/runtime/runtime';
+import type { ServerAddress } from '../wire/http-endpoint.ts';
 import type { ToolView } from '../bridge/tool-view.ts';
 import type { Exchange } from '../pipeline.ts';
 import type { Era } from '../protocol.ts';
 
 /** Starts one more instance of the same server. */
 export type StartInstance = (signal: AbortSignal) => Promise<Instance>;
+
+/** A server that runs, here or elsewhere. */
+export type RunningServer = Pick<Instance, 'stdio'> & { address?: ServerAddress };
 
 export interface BackendOptions {
   version: string;
@@ -21,7 +25,7 @@ export interface BackendOptions {
 export interface Backend {
   /** How the server talks, once that is known. */
   readonly era: Era | undefined;
-  connect(instance: Instance, startAnother: StartInstance, signal: AbortSignal): Promise<void>;
+  connect(server: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void>;
   disconnect(reason: string, final: boolean): void;
   handle(exchange: Exchange): void;
   close(): Promise<void>;

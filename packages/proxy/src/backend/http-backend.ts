@@ -1,18 +1,17 @@
 import { messageOf } from '@toolhive/contract/failure';
-import type { Instance, InstanceAddress } from '@toolhive/runtime/runtime';
 import { Bridge } from '../bridge/bridge.ts';
 import { isModernRequest } from '../front/modern-headers.ts';
 import { serveBridge } from '../front/serve.ts';
 import { messagesPath } from '../front/sse.ts';
 import { HttpForwarder } from '../http/forwarder.ts';
-import { waitUntilServing } from '../http/readiness.ts';
+import { eraOfRemote, waitUntilServing } from '../http/readiness.ts';
 import type { Exchange } from '../pipeline.ts';
 import type { Era } from '../protocol.ts';
-import { endpointOf } from '../wire/http-endpoint.ts';
+import { HttpEndpoint } from '../wire/http-endpoint.ts';
 import { HttpWire } from '../wire/http-wire.ts';
 import { SseWire } from '../wire/sse-wire.ts';
 import type { Wire } from '../wire/wire.ts';
-import type { Backend, BackendOptions, StartInstance } from './backend.ts';
+import type { Backend, BackendOptions, RunningServer, StartInstance } from './backend.ts';
 
 /** How many conversations with the server clients of other eras may have; each costs a little memory. */
 const maxConversations = 1000;
@@ -21,6 +20,14 @@ const greetingMs = 30_000;
 
 export interface HttpBackendOptions extends BackendOptions {
   transport: 'sse' | 'streamable-http';
+}
+
+interface Up {
+  endpoint: HttpEndpoint;
+  isRemote: boolean;
+  over: AbortController;
+  /** The bridge, from the first client on that needs it. */
+  bridged?: Promise<void>;
 }
 
 /**
@@ -32,7 +39,7 @@ export class HttpBackend implements Backend {
   readonly #forwarder = new HttpForwarder();
   readonly #bridge: Bridge;
   #era: Era | undefined;
-  #up: { address: InstanceAddress; over: AbortController; bridged?: Promise<void> } | undefined;
+  #up: Up | undefined;
 
   constructor(options: HttpBackendOptions) {
     this.#options = options;
@@ -43,24 +50,38 @@ export class HttpBackend implements Backend {
     return this.#era;
   }
 
-  async connect({ address }: Instance, _startAnother: StartInstance, signal: AbortSignal): Promise<void> {
+  async connect(
+    { address }: RunningServer,
+    _startAnother: StartInstance,
+    signal: AbortSignal,
+  ): Promise<void> {
     if (address === undefined) throw new Error('a forwarder needs an instance that speaks HTTP');
-    this.#era = await waitUntilServing(address, this.#options.transport, signal);
-    this.#forwarder.connect(address);
-    this.#up = { address, over: new AbortController() };
+    const { transport } = this.#options;
+    const isRemote = address.kind === 'remote';
+    const endpoint = new HttpEndpoint(address, transport === 'sse' ? '/sse' : '/mcp');
+    try {
+      this.#era = await (isRemote ? eraOfRemote : waitUntilServing)(endpoint, transport, signal);
+    } catch (error) {
+      await endpoint[Symbol.asyncDispose]();
+      throw error;
+    }
+    if (!isRemote) this.#forwarder.connect(address);
+    this.#up = { endpoint, isRemote, over: new AbortController() };
   }
 
   disconnect(reason: string, final: boolean): void {
-    this.#up?.over.abort(new Error(reason));
+    const up = this.#up;
     this.#up = undefined;
     this.#forwarder.disconnect(reason);
     this.#bridge.disconnect(reason, final);
+    up?.over.abort(new Error(reason));
+    void up?.endpoint[Symbol.asyncDispose]().catch(this.#options.onFault);
   }
 
   handle(exchange: Exchange): void {
-    // Where tools are hidden, nothing goes past what hides them.
-    const isPassed = this.#options.tools === undefined && !this.#isForeign(exchange);
-    if (this.#up === undefined || isPassed) {
+    // Where tools are hidden nothing goes past what hides them, and what clients send is not for strangers.
+    const isGuarded = this.#options.tools !== undefined || this.#up?.isRemote === true;
+    if (this.#up === undefined || (!isGuarded && !this.#isForeign(exchange))) {
       return this.#forwarder.forward(exchange.request, exchange.response);
     }
     this.#openBridge();
@@ -88,19 +109,19 @@ export class HttpBackend implements Backend {
     const up = this.#up;
     if (up === undefined || up.bridged !== undefined) return;
     const signal = AbortSignal.any([up.over.signal, AbortSignal.timeout(greetingMs)]);
-    const openWire = async (): Promise<Wire> => this.#wire(up.address);
-    const server = { wire: this.#wire(up.address), openWire, era: this.#era };
+    const openWire = async (): Promise<Wire> => this.#wire(up);
+    const server = { wire: this.#wire(up), openWire, era: this.#era };
     up.bridged = this.#bridge.connect(server, signal).catch((error: unknown) => {
       up.bridged = undefined; // the next one tries again
       this.#bridge.disconnect(messageOf(error), true);
     });
   }
 
-  #wire(address: InstanceAddress): Wire {
+  #wire({ endpoint }: Up): Wire {
     const { transport } = this.#options;
-    if (transport === 'sse') return new SseWire(endpointOf(address, '/sse'));
+    if (transport === 'sse') return new SseWire(endpoint);
     return new HttpWire({
-      endpoint: endpointOf(address, '/mcp'),
+      endpoint,
       era: this.#era ?? 'legacy',
       mirrored: (tool) => this.#bridge.mirrored(tool),
     });

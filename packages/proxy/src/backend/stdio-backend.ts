@@ -1,12 +1,11 @@
 import { describeExit } from '@toolhive/runtime/runtime';
-import type { Instance } from '@toolhive/runtime/runtime';
 import { Bridge } from '../bridge/bridge.ts';
 import { serveBridge } from '../front/serve.ts';
 import type { Exchange } from '../pipeline.ts';
 import type { Era } from '../protocol.ts';
 import { StdioWire } from '../wire/stdio-wire.ts';
 import type { Wire } from '../wire/wire.ts';
-import type { Backend, BackendOptions, StartInstance } from './backend.ts';
+import type { Backend, BackendOptions, RunningServer, StartInstance } from './backend.ts';
 
 /** How many processes beside the first one a workload's clients may have of their own. */
 const maxProcesses = 16;
@@ -27,7 +26,7 @@ export class StdioBackend implements Backend {
     return this.#bridge.era;
   }
 
-  connect(instance: Instance, startAnother: StartInstance, signal: AbortSignal): Promise<void> {
+  connect(instance: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void> {
     const openWire = async (over: AbortSignal): Promise<Wire> => {
       const another = await startAnother(over);
       const wire = this.#wire(another, () => another.stop(stopMs));
@@ -49,7 +48,7 @@ export class StdioBackend implements Backend {
     return this.#bridge[Symbol.asyncDispose]();
   }
 
-  #wire({ stdio }: Instance, end?: () => Promise<void>): StdioWire {
+  #wire({ stdio }: RunningServer, end?: () => Promise<void>): StdioWire {
     if (stdio === undefined) throw new Error('a bridge needs an instance that speaks stdio');
     return new StdioWire({ ...stdio, onJunk: this.#options.onJunk, end });
   }

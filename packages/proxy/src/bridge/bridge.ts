@@ -142,7 +142,7 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   disconnect(reason: string, final: boolean): void {
     const before = this.#state;
     this.#state = { kind: 'down', reason, final };
-    if (before.kind !== 'down') before.link.lose(reason);
+    if (before.kind !== 'down') void before.link.close(reason).catch(this.#options.onFault);
     this.#modernCalls.close(reason);
     void this.#links.close(reason).catch(this.#options.onFault);
     if (final) this.#wake();

@@ -1,67 +1,91 @@
-import { request as httpRequest } from 'node:http';
-import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { InstanceAddress } from '@toolhive/runtime/runtime';
+import { messageOf, unavailable } from '@toolhive/contract/failure';
+import type { Dispatcher } from 'undici';
 import { modernMeta } from '../link/greeting.ts';
-import { isModernError, modernRevision } from '../protocol.ts';
+import { isModernRefusal, modernRevision } from '../protocol.ts';
 import type { Era } from '../protocol.ts';
-import { readEvents } from '../wire/events.ts';
+import { readEvents, readText } from '../wire/events.ts';
+import type { EndpointRequest, HttpEndpoint } from '../wire/http-endpoint.ts';
 
 /** How often a server that does not listen yet is asked again. */
 const retryMs = 50;
 
+type HttpTransport = 'sse' | 'streamable-http';
+
 /**
- * Returns once a server that speaks HTTP answers as an MCP server does, with its era: to `server/discover` over
+ * Returns once a server that was just started answers as an MCP server does, with its era: to `server/discover` over
  * streamable HTTP, which costs a server of either era nothing, or by opening its event stream. Goes on asking until
  * `signal` ends it.
  */
 export async function waitUntilServing(
-  address: InstanceAddress,
-  transport: 'sse' | 'streamable-http',
+  endpoint: HttpEndpoint,
+  transport: HttpTransport,
   signal: AbortSignal,
 ): Promise<Era> {
   for (;;) {
     signal.throwIfAborted();
-    const era = await eraOf(address, transport, signal);
-    if (era !== undefined) return era;
+    try {
+      const { status, era } = await ask(endpoint, transport, signal);
+      // Any answer but a server's own failure shows that it serves: its endpoint may stand somewhere else.
+      if (status < 500) return era;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isNotListening(error)) throw error;
+    }
     await delay(retryMs, undefined, { signal });
   }
 }
 
-async function eraOf(
-  address: InstanceAddress,
-  transport: 'sse' | 'streamable-http',
+/** The era of a server that somebody else runs. Throws `unavailable` when it does not let us use it. */
+export async function eraOfRemote(
+  endpoint: HttpEndpoint,
+  transport: HttpTransport,
   signal: AbortSignal,
-): Promise<Era | undefined> {
-  try {
-    const response = await ask(address, transport === 'sse' ? eventStream : discover, signal);
-    const { statusCode = 500, headers } = response;
-    // Any answer but a server's own failure shows that it serves: its endpoint may stand somewhere else.
-    const text = transport === 'sse' ? '' : await readAnswer(response, headers['content-type'] ?? '');
-    response.destroy(); // an event stream would go on for ever
-    if (isModernAnswer(text)) return 'modern';
-    return statusCode < 500 ? 'legacy' : undefined;
-  } catch (error) {
+): Promise<Era> {
+  const asked = ask(endpoint, transport, signal).catch((error: unknown) => {
     signal.throwIfAborted();
-    if (isNotListening(error)) return undefined;
-    throw error;
+    throw unavailable(`${endpoint.origin} cannot be reached: ${messageOf(error)}`, { cause: error });
+  });
+  const { status, era } = await asked;
+  if (status === 401 || status === 403) {
+    throw unavailable(`${endpoint.origin} does not let us in: it answered with status ${status}`, {
+      hint: 'sign in again with `thv restart`, or check the headers that the workload was given',
+    });
+  }
+  if (status >= 500 || (transport === 'sse' && status !== 200)) {
+    throw unavailable(`${endpoint.origin} answered with status ${status}`);
+  }
+  if (status === 404 && era === 'legacy') {
+    throw unavailable(`there is no MCP endpoint at ${endpoint.origin}${endpoint.path}`, {
+      hint: 'check the URL; a server that speaks HTTP+SSE needs the transport sse',
+    });
+  }
+  return era;
+}
+
+async function ask(
+  endpoint: HttpEndpoint,
+  transport: HttpTransport,
+  signal: AbortSignal,
+): Promise<{ status: number; era: Era }> {
+  // Who asks goes away when it is answered: an event stream would go on for ever.
+  const over = new AbortController();
+  const question = transport === 'sse' ? eventStream : discover;
+  const response = await endpoint.request({ ...question, signal: AbortSignal.any([signal, over.signal]) });
+  response.body.on('error', () => {}); // it is ended here
+  try {
+    const isModern = transport !== 'sse' && isModernAnswer(await readAnswer(response));
+    return { status: response.statusCode, era: isModern ? 'modern' : 'legacy' };
+  } finally {
+    over.abort(new Error('it was answered'));
   }
 }
 
-/** What an answer to `server/discover` is not longer than. */
-const maxAnswerChars = 1024 * 1024;
-
 /** The JSON of an answer, which may come as an event. */
-async function readAnswer(response: IncomingMessage, mediaType: string): Promise<string> {
-  if (mediaType.startsWith('text/event-stream')) {
-    for await (const { data } of readEvents(response)) if (data !== '') return data;
-  }
-  let text = '';
-  for await (const chunk of response.setEncoding('utf8')) {
-    text += String(chunk);
-    if (text.length > maxAnswerChars) break;
-  }
-  return text;
+async function readAnswer({ headers, body }: Dispatcher.ResponseData): Promise<string> {
+  if (!String(headers['content-type']).startsWith('text/event-stream')) return readText(body);
+  for await (const { data } of readEvents(body)) if (data !== '') return data;
+  return '';
 }
 
 /** A legacy server knows no such request, and says so in one of many ways. */
@@ -71,7 +95,7 @@ function isModernAnswer(text: string): boolean {
       result?: { supportedVersions?: unknown };
       error?: unknown;
     };
-    return Array.isArray(result?.supportedVersions) || isModernError(error);
+    return Array.isArray(result?.supportedVersions) || isModernRefusal(error);
   } catch {
     return false;
   }
@@ -79,21 +103,15 @@ function isModernAnswer(text: string): boolean {
 
 function isNotListening(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
-  return code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'ENOENT' || code === 'EPIPE';
+  return ['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'UND_ERR_SOCKET'].includes(code ?? '');
 }
 
-interface Question {
-  method: string;
-  path: string;
-  headers: Record<string, string>;
-  body?: string;
-}
+type Question = Omit<EndpointRequest, 'signal'>;
 
-const eventStream: Question = { method: 'GET', path: '/sse', headers: { accept: 'text/event-stream' } };
+const eventStream: Question = { method: 'GET', headers: { accept: 'text/event-stream' } };
 
 const discover: Question = {
   method: 'POST',
-  path: '/mcp',
   headers: {
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
@@ -107,18 +125,3 @@ const discover: Question = {
     params: { _meta: modernMeta({ protocolVersion: modernRevision, capabilities: {} }) },
   }),
 };
-
-async function ask(
-  address: InstanceAddress,
-  question: Question,
-  signal: AbortSignal,
-): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const where =
-    address.kind === 'socket' ? { socketPath: address.path } : { host: address.host, port: address.port };
-  const { method, path, headers, body } = question;
-  const request = httpRequest({ ...where, method, path, headers, agent: false, signal }, resolve);
-  request.on('error', reject);
-  request.end(body);
-  return promise;
-}

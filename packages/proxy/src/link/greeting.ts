@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   identityFrom,
-  legacyRevisions,
   isModern,
-  isModernError,
+  isModernRefusal,
   meta,
   modernRevision,
   newestLegacyRevision,
@@ -68,10 +67,8 @@ async function discover(link: ServerLink, signal: AbortSignal): Promise<Era> {
     return 'modern';
   } catch (error) {
     if (!(error instanceof RefusedRequest)) throw error;
-    if (!isModernError(error.error)) return 'legacy';
+    if (!isModernRefusal(error.error)) return 'legacy';
     const { supported } = (error.error.data ?? {}) as { supported?: unknown };
-    if (Array.isArray(supported) && legacyRevisions.some((revision) => supported.includes(revision)))
-      return 'legacy';
     throw new Error(`the server speaks no revision that is known here, only ${String(supported)}`, {
       cause: error,
     });

@@ -1,20 +1,95 @@
 import type { InstanceAddress } from '@toolhive/runtime/runtime';
-import { Pool } from 'undici';
+import { Agent, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 
-/** Where a server that speaks HTTP is, and what every request to it has to bring. */
-export interface HttpEndpoint {
-  dispatcher: Dispatcher;
-  origin: string;
-  /** Of the endpoint, with its query. */
-  path: string;
-  /** Headers beside those of the protocol, such as a token. Asked for with every request. */
-  headers?: () => Promise<Record<string, string>>;
+/** A server that somebody else runs. */
+export interface RemoteServer {
+  kind: 'remote';
+  /** Of its endpoint. */
+  url: string;
+  /** What every request to it has to bring. */
+  headers(): Promise<Record<string, string>>;
+  /** It lets nobody in: is there hope, so that the request is to be sent again? */
+  refused(refusal: Refusal): Promise<boolean>;
 }
 
-/** An instance on this machine. */
-export function endpointOf(address: InstanceAddress, path: string): HttpEndpoint {
-  const origin = address.kind === 'socket' ? 'http://localhost' : `http://${address.host}:${address.port}`;
-  const dispatcher = new Pool(origin, address.kind === 'socket' ? { socketPath: address.path } : {});
-  return { dispatcher, origin, path };
+/** An answer that lets nobody in, and the `authorization` that it was an answer to. */
+export interface Refusal {
+  status: number;
+  wwwAuthenticate: string | undefined;
+  sent: string | undefined;
+}
+
+export type ServerAddress = InstanceAddress | RemoteServer;
+
+export interface EndpointRequest {
+  method: Dispatcher.HttpMethod;
+  headers: Record<string, string>;
+  body?: string;
+  signal: AbortSignal;
+  /** Instead of the endpoint's own, for servers that name another. */
+  path?: string;
+}
+
+/**
+ * Where a server that speaks HTTP is, and how it is talked to: with what it wants to see in every request, and
+ * with nothing of what a client sent to us. Redirects are not followed.
+ */
+export class HttpEndpoint implements AsyncDisposable {
+  readonly origin: string;
+  /** Of the endpoint, with its query. */
+  readonly path: string;
+  readonly #dispatcher: Dispatcher;
+  readonly #remote: RemoteServer | undefined;
+
+  /** `path` is where a server on this machine has its endpoint; that of a remote one stands in its URL. */
+  constructor(address: ServerAddress, path: string) {
+    if (address.kind === 'remote') {
+      const url = new URL(address.url);
+      this.origin = url.origin;
+      this.path = `${url.pathname}${url.search}`;
+      this.#dispatcher = new Agent();
+      this.#remote = address;
+      return;
+    }
+    this.origin = address.kind === 'socket' ? 'http://localhost' : `http://${address.host}:${address.port}`;
+    this.path = path;
+    this.#dispatcher = new Pool(this.origin, address.kind === 'socket' ? { socketPath: address.path } : {});
+    this.#remote = undefined;
+  }
+
+  /** Sends a request. One that is refused is sent once more, if there is hope. */
+  async request(request: EndpointRequest): Promise<Dispatcher.ResponseData> {
+    const own = (await this.#remote?.headers()) ?? {};
+    const response = await this.#send(request, own);
+    const isRefused = response.statusCode === 401 || response.statusCode === 403;
+    if (this.#remote === undefined || !isRefused) return response;
+    const { 'www-authenticate': challenge } = response.headers;
+    const wwwAuthenticate = Array.isArray(challenge) ? challenge.join(', ') : challenge;
+    const refusal = { status: response.statusCode, wwwAuthenticate, sent: own['authorization'] };
+    if (!(await this.#remote.refused(refusal))) return response;
+    await response.body.dump();
+    return this.#send(request, await this.#remote.headers());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#dispatcher.destroy();
+  }
+
+  #send(
+    { method, headers, body, signal, path = this.path }: EndpointRequest,
+    own: Record<string, string>,
+  ): Promise<Dispatcher.ResponseData> {
+    return this.#dispatcher.request({
+      origin: this.origin,
+      path,
+      method,
+      headers: { ...headers, ...own },
+      body,
+      signal,
+      // A call may take as long as it takes, and a stream is silent for hours.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
 }

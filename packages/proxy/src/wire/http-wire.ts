@@ -191,19 +191,15 @@ export class HttpWire implements Wire {
     method: Dispatcher.HttpMethod,
     { headers, body, signal }: { headers: Record<string, string>; body?: string; signal: AbortSignal },
   ): Promise<Dispatcher.ResponseData> {
-    const { dispatcher, origin, path, headers: own } = this.#options.endpoint;
-    const session = this.#sessionId === undefined ? {} : { 'mcp-session-id': this.#sessionId };
-    const revision = this.#revision === undefined ? {} : { 'mcp-protocol-version': this.#revision };
-    return dispatcher.request({
-      origin,
-      path,
+    const described: Record<string, string> = {
+      ...(this.#sessionId === undefined ? {} : { 'mcp-session-id': this.#sessionId }),
+      ...(this.#revision === undefined ? {} : { 'mcp-protocol-version': this.#revision }),
+    };
+    return this.#options.endpoint.request({
       method,
       body,
       signal,
-      headers: { ...headers, ...session, ...revision, ...(await own?.()) },
-      // A call may take as long as it takes, and a stream is silent for hours.
-      headersTimeout: 0,
-      bodyTimeout: 0,
+      headers: { ...headers, ...described },
     });
   }
 

@@ -42,16 +42,10 @@ export class SseWire implements Wire {
   }
 
   async #listen(): Promise<void> {
-    const { dispatcher, origin, path, headers } = this.#endpoint;
-    const { signal } = this.#over;
-    const { statusCode, body } = await dispatcher.request({
-      origin,
-      path,
+    const { statusCode, body } = await this.#endpoint.request({
       method: 'GET',
-      headers: { accept: 'text/event-stream', ...(await headers?.()) },
-      signal,
-      headersTimeout: 0,
-      bodyTimeout: 0,
+      headers: { accept: 'text/event-stream' },
+      signal: this.#over.signal,
     });
     if (statusCode !== 200) {
       await body.dump();
@@ -72,12 +66,10 @@ export class SseWire implements Wire {
   }
 
   async #post(text: string): Promise<void> {
-    const { dispatcher, origin, headers } = this.#endpoint;
-    const { statusCode, body } = await dispatcher.request({
-      origin,
-      path: await this.#path.promise,
+    const { statusCode, body } = await this.#endpoint.request({
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...(await headers?.()) },
+      path: await this.#path.promise,
+      headers: { 'content-type': 'application/json' },
       body: text,
       signal: this.#over.signal,
     });
