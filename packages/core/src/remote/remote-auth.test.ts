@@ -665,6 +665,39 @@ describe('a token that expires', () => {
     expect(await world.ask()).toBe(200);
   });
 
+  test('is renewed with the same refresh token where that stays valid, whatever else is given', async () => {
+    await using world = await openSignedIn({ authority: { keepsRefresh: true } });
+    world.authority.changes.given = (tokens) => ({
+      ...tokens,
+      refresh_token: undefined,
+      id_token: 'no.jwt.here',
+    });
+    for (let turn = 0; turn < 2; turn++) {
+      world.clock.ms += 3_600_000;
+      await world.auth.headers();
+    }
+
+    const [first, second] = world.authority.redeemed.slice(1).map((body) => body.get('refresh_token'));
+    expect(second).toBe(first);
+    expect(await world.ask()).toBe(200);
+  });
+
+  test('does not come back when the user has signed in again while it was renewed', async () => {
+    await using world = await openSignedIn();
+    const renewal = Promise.withResolvers<Reply>();
+    world.authority.changes.token = ({ reply }) => renewal.resolve(reply);
+    world.clock.ms += 3_590_000;
+    const headers = world.auth.headers();
+    const reply = await renewal.promise;
+    delete world.authority.changes.token;
+    await world.auth.authorize();
+
+    reply(200, { access_token: 'of-before', token_type: 'Bearer' });
+
+    expect(await headers).toEqual(await world.auth.headers());
+    expect(await world.ask()).toBe(200);
+  });
+
   test('and lives shortly is not renewed at every turn', async () => {
     await using world = await openWorld({ authority: { expiresIn: 20 } });
     await world.auth.authorize();

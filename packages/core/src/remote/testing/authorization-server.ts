@@ -65,6 +65,10 @@ export interface AuthorizationServerChanges {
   register?: Route;
   /** Clients that were registered by hand, with their secrets. */
   clients?: Record<string, string>;
+  /** Changes what a token endpoint gives. */
+  given?: (tokens: Record<string, unknown>) => Record<string, unknown>;
+  /** Leaves refresh tokens valid when they are used. */
+  keepsRefresh?: boolean;
   /** How long a token lives. */
   expiresIn?: number;
 }
@@ -176,7 +180,7 @@ export async function openAuthorizationServer(initial: AuthorizationServerChange
         ? [refreshTokens, body.get('refresh_token')]
         : [codes, body.get('code')];
     const code = from.get(key ?? '') as Code; // it was checked
-    from.delete(key ?? '');
+    if (from === codes || !changes.keepsRefresh) from.delete(key ?? '');
     return code;
   }
 
@@ -186,13 +190,14 @@ export async function openAuthorizationServer(initial: AuthorizationServerChange
     valid.clear();
     valid.add(access);
     refreshTokens.set(refresh, code);
-    reply(200, {
+    const tokens = {
       access_token: access,
       token_type: 'Bearer',
       refresh_token: refresh,
       expires_in: changes.expiresIn ?? 3600,
       scope: code.scope,
-    });
+    };
+    reply(200, changes.given?.(tokens) ?? tokens);
   }
 
   return {
