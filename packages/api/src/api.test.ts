@@ -217,7 +217,6 @@ describe('a mistake', () => {
   });
 
   test.each([
-    ['remote servers', { url: 'https://example.test/mcp', image: undefined }],
     ['network rules for single hosts', { network_isolation: true }],
     ['authorization policies', { authz_config: '/policies.json' }],
     ['OIDC token validation', { oidc: { issuer: 'https://example.test' } }],

@@ -14,6 +14,7 @@ import { finishRemovals } from './groups/operate.ts';
 import { Registrations } from './groups/registrations.ts';
 import { RegistryStore } from './registry/store.ts';
 import { Runtimes } from './runtimes.ts';
+import { forgetRemote, remoteOpener } from './remote/open.ts';
 import { parseReference } from './secrets/reference.ts';
 import { Secrets } from './secrets/secrets.ts';
 import type { SecretsChange, SecretsOptions } from './secrets/secrets.ts';
@@ -39,6 +40,8 @@ export interface CoreOptions {
   timing?: Partial<SupervisorTiming>;
   /** Replaces what secrets are kept in, in tests. */
   secrets?: Pick<SecretsOptions, 'keyring' | 'cost'>;
+  /** Replaces the browser of the user, in tests. */
+  openBrowser?: (url: string) => Promise<unknown>;
 }
 
 /** What the product does, composed. Every function of this package receives it. */
@@ -105,7 +108,12 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       runConfigs: new RunConfigs(paths.runConfigs),
       statuses: new Statuses(paths.statuses),
       logs,
-      runtimeFor: (runConfig) => runtimes.of(runConfig),
+      runtimeFor: (runConfig) => (runConfig.remote_url ? undefined : runtimes.of(runConfig)),
+      openRemote: remoteOpener(secrets, options.openBrowser),
+      forgetRemote: (name) =>
+        forgetRemote(secrets, name).catch((error: unknown) =>
+          log.warn({ workload: name, err: error }, 'its tokens could not be removed'),
+        ),
       requireGroup: (group) => void groups.require(group),
       secretsOf,
       ignoreFile: paths.ignoreFile,

@@ -33,7 +33,7 @@ export interface ProxyOptions {
   onFault: (error: unknown) => void;
 }
 
-export type { RunningServer } from './backend/backend.ts';
+export type { RunningServer, StartInstance } from './backend/backend.ts';
 export type { Era } from './protocol.ts';
 export type { RemoteServer } from './wire/http-endpoint.ts';
 

@@ -1,7 +1,7 @@
 import type { Registry, RegistryServer } from '@toolhive/contract/registry';
 import { formatSource, parseSource } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
-import { notFound, notImplemented, unsupported } from '@toolhive/contract/failure';
+import { notFound, unsupported } from '@toolhive/contract/failure';
 import type { RuntimeName } from '@toolhive/runtime/runtime';
 
 /** What a person's word for a server stands for. */
@@ -21,9 +21,6 @@ export function resolveSource(registry: Registry, word: string, runtime: Runtime
   if (word.includes('://')) return { source: parseSource(word), sourceArgs: [] };
   const entry = Object.hasOwn(registry.servers, word) ? registry.servers[word] : undefined;
   if (entry !== undefined) return resolveEntry({ ...entry, name: word }, runtime);
-  if (Object.hasOwn(registry.remote_servers, word)) {
-    throw notImplemented(`${word} is a remote server, and those cannot be run yet`);
-  }
   const source = parseSource(word);
   if (runtime === 'process') throw imageWithoutEngine(registry, word);
   return { source, sourceArgs: [] };

@@ -9,11 +9,13 @@ import type { ServerSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
 import { buildRunConfig } from './build-run-config.ts';
 import { urlOf } from './describe.ts';
-import { refuseUnenforcedRequest } from './enforcement.ts';
+import { refuseUnenforced, refuseUnenforcedRequest } from './enforcement.ts';
 import { launchOf, networkOf, toolsOf } from './launch.ts';
 import { checkMounts, refuseIgnoreFiles } from './mounts.ts';
-import { deriveName } from './name.ts';
+import { deriveName, nameOfHost } from './name.ts';
 import { choosePort, requireOwnAddress } from './port.ts';
+import { remoteConfigOf, remoteOf, remoteRunConfig } from './remote.ts';
+import type { Remote } from './remote.ts';
 import type { Reservation, Wish } from './workloads.ts';
 
 /** How a workload is asked for: in the words of a person, or as the run config that an export gave. */
@@ -34,7 +36,7 @@ export async function createWorkload(
   call: Call,
 ): Promise<CreatedWorkload> {
   const plan = await planOf(core, request, call.signal);
-  const name = request.name ?? deriveName(plan.source, plan.registryName);
+  const name = request.name ?? plan.ownName;
   using reservation = core.workloads.reserve(name);
   const wish = await wishOf(core, plan, { name, reservation, call });
   await core.workloads.add(wish);
@@ -61,32 +63,35 @@ export async function editWorkload(
 
 /** What is to run, as far as that is known before it has a name and a port. */
 interface Plan {
-  runtime: Runtime;
-  source: ServerSource;
-  registryName: string | undefined;
+  /** What is started here; absent for a server that somebody else runs. */
+  local?: { runtime: Runtime; source: ServerSource };
+  /** The name that it gets if it is given none. */
+  ownName: string;
   host: string;
   port: number | undefined;
   runConfigFor: (name: string, port: number) => RunConfig;
 }
 
 async function planOf(core: Core, request: WorkloadRequest, signal: AbortSignal): Promise<Plan> {
-  refuseRemoteStdio(request);
   if (request.schema_version === undefined) refuseUnenforcedRequest(request);
-  if (!request.image) {
-    throw invalid('nothing to run', { hint: 'name a registry entry, an image or a package in image' });
-  }
   core.groups.require(request.group ?? defaultGroup);
+  const remote = remoteOf(core.registry.current, request);
+  if (remote !== undefined) return planOfRemote(request, remote);
+  if (!request.image) {
+    throw invalid('nothing to run', {
+      hint: 'name a registry entry, an image or a package in image, or a remote server in url',
+    });
+  }
   const runtime = await core.runtimes.choose(signal);
   const resolved = await core.registry.resolve(request.image, runtime.name);
   const { source, entry } = resolved;
   const host = request.host || '127.0.0.1';
-  const common = { runtime, source, registryName: entry?.name, host };
+  const common = { local: { runtime, source }, ownName: deriveName(source, entry?.name), host };
   if (request.schema_version !== undefined) {
-    const names = (name: string) => ({ name, base_name: name, container_name: name });
     return {
       ...common,
       port: request.port,
-      runConfigFor: (name, port) => ({ ...request, ...names(name), host, port, runtime: runtime.name }),
+      runConfigFor: (name, port) => ({ ...request, ...namesFor(name), host, port, runtime: runtime.name }),
     };
   }
   return {
@@ -94,6 +99,29 @@ async function planOf(core: Core, request: WorkloadRequest, signal: AbortSignal)
     port: request.proxy_port,
     runConfigFor: (name, port) => buildRunConfig({ request, resolved, name, port, runtime: runtime.name }),
   };
+}
+
+function planOfRemote(request: WorkloadRequest, remote: Remote): Plan {
+  const host = request.host || '127.0.0.1';
+  const common = { ownName: remote.entry?.name ?? nameOfHost(remote.url), host };
+  if (request.schema_version !== undefined) {
+    const checked = remoteRunConfig({ ...request, remote_url: remote.url.href });
+    return {
+      ...common,
+      port: request.port,
+      runConfigFor: (name, port) => ({ ...checked, ...namesFor(name), host, port }),
+    };
+  }
+  const draft = remoteConfigOf(request, remote);
+  return {
+    ...common,
+    port: request.proxy_port,
+    runConfigFor: (name, port) => remoteRunConfig({ ...draft, ...namesFor(name), host, port }),
+  };
+}
+
+function namesFor(name: string): Pick<RunConfig, 'name' | 'base_name' | 'container_name'> {
+  return { name, base_name: name, container_name: name };
 }
 
 interface Naming {
@@ -106,10 +134,15 @@ interface Naming {
 
 /** Finds the workload its port, checks all that can be checked, and gets the source ready. */
 async function wishOf(core: Core, plan: Plan, { name, reservation, call, present }: Naming): Promise<Wish> {
-  const { runtime, source } = plan;
+  const { local } = plan;
   const port = await portFor(plan, present, reservation);
   const draft = plan.runConfigFor(name, port);
   viewOf(toolsOf(draft)); // throws where two tools would have one name
+  if (local === undefined) {
+    refuseUnenforced(draft);
+    return { runConfig: draft };
+  }
+  const { runtime, source } = local;
   const { mounts } = launchOf(draft, await core.secretsOf(draft), () => {});
   const { config, state, data, cache } = core.paths;
   await checkMounts(mounts, [config, state, data, cache]);
@@ -137,13 +170,6 @@ function withoutOwnUrl(request: WorkloadRequest, present: RunConfig): WorkloadRe
   return request.schema_version === undefined && request.url === urlOf(present)
     ? { ...request, url: undefined }
     : request;
-}
-
-/** Nothing on another machine can be talked to over standard input. */
-function refuseRemoteStdio(request: WorkloadRequest): void {
-  const url = request.schema_version === undefined ? request.url : request.remote_url;
-  if (!url || request.transport?.toLowerCase() !== 'stdio') return;
-  throw invalid('remote servers do not support the stdio transport', { hint: 'use streamable-http or sse' });
 }
 
 /** A container without a network has no port that could be published. */

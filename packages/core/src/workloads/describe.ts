@@ -50,7 +50,7 @@ export function getWorkload(core: Core, name: string): WorkloadDetails {
 function describe({ runConfig, condition, limits, protocol }: Supervisor): Workload {
   return {
     name: runConfig.name,
-    package: runConfig.image ?? '',
+    package: runConfig.remote_url || (runConfig.image ?? ''),
     url: urlOf(runConfig),
     port: runConfig.port,
     tool_type: 'mcp',
@@ -62,7 +62,7 @@ function describe({ runConfig, condition, limits, protocol }: Supervisor): Workl
     labels: runConfig.container_labels ?? {},
     group: runConfig.group ?? defaultGroup,
     tools: runConfig.tools_filter ?? [],
-    remote: false,
+    remote: isRemote(runConfig),
     ...(protocol === undefined ? {} : { protocol }),
     ...(runConfig.runtime === undefined ? {} : { runtime: runConfig.runtime }),
     warnings: warningsOf(runConfig, limits),
@@ -89,6 +89,11 @@ function describeSetAside({ name, path, why }: SetAside): Workload {
 function proxyModeOf({ transport, proxy_mode: mode }: RunConfig): 'sse' | 'streamable-http' {
   if (transport === 'sse' || transport === 'streamable-http') return transport;
   return mode ?? 'sse';
+}
+
+/** Does somebody else run its server? */
+export function isRemote({ remote_url: url }: RunConfig): boolean {
+  return url !== undefined && url !== '';
 }
 
 /** Where clients on this machine reach a workload. */

@@ -12,14 +12,11 @@ interface Unenforced {
 
 /** What may be asked for and nothing enforces yet. Ignoring it would be worse than refusing it. */
 const unenforced: readonly Unenforced[] = [
-  { what: 'remote servers', request: 'url', runConfig: 'remote_url' },
   { what: 'network rules for single hosts', request: 'network_isolation', runConfig: 'isolate_network' },
   { what: 'trusting proxy headers', request: 'trust_proxy_headers', runConfig: 'trust_proxy_headers' },
   { what: 'authorization policies', request: 'authz_config', runConfig: 'authz_config' },
   { what: 'authorization policies', runConfig: 'authz_config_path' },
   { what: 'OIDC token validation', request: 'oidc', runConfig: 'oidc_config' },
-  { what: 'OAuth for remote servers', request: 'oauth_config', runConfig: 'remote_auth_config' },
-  { what: 'headers for remote servers', request: 'headers' },
   { what: 'audit logs', runConfig: 'audit_config' },
   { what: 'audit logs', runConfig: 'audit_config_path' },
   { what: 'telemetry', runConfig: 'telemetry_config' },

@@ -8,6 +8,12 @@ export function deriveName(source: ServerSource, registryName: string | undefine
   return WorkloadName.safeParse(derived).success ? derived : 'workload';
 }
 
+/** A name for a remote server: that of its host, without the parts that say nothing. */
+export function nameOfHost({ hostname }: URL): string {
+  const derived = asName(hostname.replace(/^(www|mcp|api)\.(?=.*\.)/, ''));
+  return WorkloadName.safeParse(derived).success ? derived : 'workload';
+}
+
 /** The last two parts of the path, without tag, digest and port: `docker.io/library/nginx:1` → `library-nginx`. */
 function nameOfImage(image: string): string {
   const [withoutDigest = ''] = image.split('@');

@@ -1,22 +1,35 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ThvError, messageOf, notFound, timedOut, unavailable } from '@toolhive/contract/failure';
+import {
+  ThvError,
+  messageOf,
+  notFound,
+  timedOut,
+  unauthorized,
+  unavailable,
+} from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { WorkloadStatus } from '@toolhive/contract/workload';
 import { WorkloadProxy } from '@toolhive/proxy/proxy';
-import type { Era } from '@toolhive/proxy/proxy';
+import type { Era, RemoteServer, RunningServer, StartInstance } from '@toolhive/proxy/proxy';
 import { describeExit } from '@toolhive/runtime/runtime';
 import type { Instance, Progress, Runtime, RuntimeLimit } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Logger } from 'pino';
 import type { LogFile, Logs } from '../state/logs.ts';
 import type { Statuses } from '../state/statuses.ts';
+import { describeRemoteAuth } from '../remote/remote-auth.ts';
+import type { RemoteAuthState } from '../remote/remote-auth.ts';
+import type { OpenRemote } from '../remote/open.ts';
+import { refuseUnenforced } from './enforcement.ts';
 import { launchOf, toolsOf } from './launch.ts';
 import { refuseIgnoreFiles } from './mounts.ts';
 
 /** What a supervisor needs from the hive. */
 export interface SupervisorOptions {
-  runtime: Runtime;
+  /** Absent for a server that somebody else runs. */
+  runtime?: Runtime | undefined;
+  openRemote: OpenRemote;
   statuses: Statuses;
   logs: Logs;
   version: string;
@@ -63,6 +76,21 @@ export interface Condition {
   createdAt: string;
 }
 
+/** How long a user has to sign in to a remote server. The flow itself has a shorter limit. */
+const signInMs = 60 * 60_000;
+
+/** A server that was started or reached. */
+interface Started {
+  id: string;
+  server: RunningServer;
+  startAnother: StartInstance;
+  /** Settles with the reason when it has ended by itself. */
+  ended: Promise<string>;
+  stop: () => Promise<void>;
+  /** How long it may take to its first answer. */
+  patienceMs: number;
+}
+
 /**
  * Keeps one workload as it should be: running with its proxy in front, started again when its server ends, or
  * stopped with nothing left of it. One loop does all of it, so that no two of its steps ever overlap.
@@ -79,7 +107,7 @@ export class Supervisor implements AsyncDisposable {
   #isOffered: boolean;
   #removal: Promise<void> | undefined;
   #removed: Promise<void> | undefined;
-  #runtime: Runtime;
+  #runtime: Runtime | undefined;
   #limits: readonly RuntimeLimit[] = [];
   #protocol: Era | undefined;
   #proxyLog: LogFile | undefined;
@@ -139,7 +167,7 @@ export class Supervisor implements AsyncDisposable {
    * saved changes nothing.
    */
   change(
-    { runConfig, runtime }: { runConfig: RunConfig; runtime: Runtime },
+    { runConfig, runtime }: { runConfig: RunConfig; runtime?: Runtime | undefined },
     save: Save,
     accepted: () => void,
   ): Promise<void> {
@@ -317,10 +345,48 @@ export class Supervisor implements AsyncDisposable {
     });
   }
 
-  /** Runs one instance until it ends by itself, which throws, or the signal ends it. */
+  /** Runs one server until it ends by itself, which throws, or the signal ends it. */
   async #runOnce(proxy: WorkloadProxy, serverLog: LogFile, signal: AbortSignal): Promise<void> {
+    const startedMs = performance.now();
+    const started = await (this.#runConfig.remote_url
+      ? this.#reachRemote(signal)
+      : this.#startHere(serverLog, signal));
+    const over = new AbortController();
+    let end = 'it is being stopped';
+    try {
+      this.#report('waiting for its first answer');
+      const deadline = AbortSignal.timeout(started.patienceMs);
+      await Promise.race([
+        proxy
+          .connect(started.server, started.startAnother, AbortSignal.any([signal, deadline, over.signal]))
+          .catch((error: unknown) => {
+            if (deadline.aborted && !signal.aborted) throw this.#silent(started.patienceMs);
+            throw error;
+          }),
+        this.#endOf(started, startedMs),
+      ]);
+      signal.throwIfAborted();
+      this.#hasWorked = true;
+      this.#isOffered = true;
+      this.#protocol = proxy.era;
+      await this.#become('running');
+      const ms = Math.round(performance.now() - startedMs);
+      this.#note('info', { instance: started.id, ms }, 'workload runs');
+      await Promise.race([this.#endOf(started, startedMs), untilAborted(signal)]);
+    } catch (error) {
+      end = this.#reasonOf(error);
+      throw error;
+    } finally {
+      over.abort();
+      proxy.disconnect(end, false);
+      await started.stop();
+    }
+  }
+
+  async #startHere(serverLog: LogFile, signal: AbortSignal): Promise<Started> {
     const { secretsOf, ignoreFile, timing } = this.#options;
     const runtime = this.#runtime;
+    if (runtime === undefined) throw new Error('there is no runtime for it');
     const secrets = await secretsOf(this.#runConfig);
     const launch = launchOf(this.#runConfig, secrets, (chunk) => serverLog.write(chunk));
     await refuseIgnoreFiles(launch.mounts, ignoreFile, this.#runConfig.ignore_config ?? {});
@@ -331,44 +397,76 @@ export class Supervisor implements AsyncDisposable {
     this.#limits = (await runtime.check(signal)).limits;
 
     this.#report(`starting ${formatSource(source)}`);
-    const startedMs = performance.now();
     const startAnother = (stop: AbortSignal): Promise<Instance> =>
       runtime.start({ ...launch, source }, AbortSignal.any([signal, stop]));
     const instance = await startAnother(signal);
     this.#limits = [...this.#limits, ...(instance.limits ?? [])];
-    const over = new AbortController();
-    let end = 'it is being stopped';
-    try {
-      this.#report('waiting for its first answer');
-      const deadline = AbortSignal.timeout(timing.startMs);
-      await Promise.race([
-        proxy
-          .connect(instance, startAnother, AbortSignal.any([signal, deadline, over.signal]))
-          .catch((error: unknown) => {
-            if (deadline.aborted && !signal.aborted) throw this.#silent(timing.startMs);
-            throw error;
-          }),
-        this.#endOf(instance, startedMs),
-      ]);
-      signal.throwIfAborted();
-      this.#hasWorked = true;
-      this.#isOffered = true;
-      this.#protocol = proxy.era;
-      await this.#become('running');
-      this.#note(
-        'info',
-        { instance: instance.id, ms: Math.round(performance.now() - startedMs) },
-        'workload runs',
-      );
-      await Promise.race([this.#endOf(instance, startedMs), untilAborted(signal)]);
-    } catch (error) {
-      end = this.#reasonOf(error);
-      throw error;
-    } finally {
-      over.abort();
-      proxy.disconnect(end, false);
-      await instance.stop(timing.stopMs);
-    }
+    return {
+      id: instance.id,
+      server: instance,
+      startAnother,
+      ended: instance.exited.then(describeExit),
+      stop: () => instance.stop(timing.stopMs),
+      patienceMs: timing.startMs,
+    };
+  }
+
+  /** A server that somebody else runs never ends; it may only let nobody in any more. */
+  async #reachRemote(signal: AbortSignal): Promise<Started> {
+    refuseUnenforced(this.#runConfig);
+    const { remote_url: url = '' } = this.#runConfig;
+    let told: Promise<void> = Promise.resolve();
+    const auth = await this.#options.openRemote(this.#runConfig, (state) => {
+      told = told
+        .then(() => (signal.aborted ? undefined : this.#signInChanged(state)))
+        .catch((error: unknown) => this.#log.error({ err: error }, 'status could not be told'));
+    });
+    this.#report(`reaching ${url}`);
+    const address: RemoteServer = {
+      kind: 'remote',
+      url,
+      headers: () => auth.headers(),
+      refused: async (refusal) => {
+        const answer = await auth.challenged(refusal);
+        if (answer !== 'needs authorization') return answer === 'retry';
+        const agreed = auth.authorize(signal).catch((error: unknown) => {
+          throw unauthorized(`nobody has signed in: ${this.#reasonOf(error)}`, {
+            hint: `\`thv restart ${this.#runConfig.name}\` asks again`,
+            cause: error,
+          });
+        });
+        // Whoever starts it waits; a call of a client does not, it can be made again.
+        if (this.#condition.status !== 'starting') {
+          agreed.catch((error: unknown) =>
+            this.#note('warn', { reason: this.#reasonOf(error) }, 'sign-in failed'),
+          );
+          return false;
+        }
+        await agreed;
+        return true;
+      },
+    };
+    return {
+      id: url,
+      server: { address },
+      startAnother: () => Promise.reject(new Error('a remote server is not started from here')),
+      ended: new Promise(() => {}),
+      async stop() {
+        await auth[Symbol.asyncDispose]();
+        await told;
+      },
+      patienceMs: this.#options.timing.startMs + signInMs,
+    };
+  }
+
+  async #signInChanged(state: RemoteAuthState): Promise<void> {
+    const text = describeRemoteAuth(state);
+    const { status } = this.#condition;
+    if (status === 'starting') {
+      if (text !== undefined) this.#report(text);
+    } else if (state.kind === 'needs authorization' && (status === 'running' || status === 'unhealthy')) {
+      await this.#become('unhealthy', text);
+    } else if (status === 'unhealthy') await this.#become('running', text);
   }
 
   #silent(afterMs: number): ThvError {
@@ -377,9 +475,9 @@ export class Supervisor implements AsyncDisposable {
     });
   }
 
-  async #endOf(instance: Instance, startedMs: number): Promise<never> {
-    const exit = await instance.exited;
-    throw new ServerEnded(describeExit(exit), performance.now() - startedMs);
+  async #endOf({ ended }: Started, startedMs: number): Promise<never> {
+    const why = await ended;
+    throw new ServerEnded(why, performance.now() - startedMs);
   }
 
   #backoffMs(attempt: number): number {
@@ -461,7 +559,8 @@ class ServerEnded extends Error {
 
 /** What the product cannot do will not work the next time either. */
 function isWorthRetrying(error: unknown): boolean {
-  return !(error instanceof ThvError && error.kind === 'not-implemented');
+  // Nothing about these changes by itself, and nobody wants to be asked to sign in again and again.
+  return !(error instanceof ThvError && (error.kind === 'not-implemented' || error.kind === 'unauthorized'));
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

@@ -4,6 +4,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
 import { markOf } from '../state/run-configs.ts';
+import type { OpenRemote } from '../remote/open.ts';
 import type { RunConfigs, SetAside } from '../state/run-configs.ts';
 import type { Statuses } from '../state/statuses.ts';
 import type { Logs } from '../state/logs.ts';
@@ -15,7 +16,10 @@ export interface WorkloadsOptions {
   statuses: Statuses;
   logs: Logs;
   /** The runtime that a run config was made for; throws when this hive has none of that name. */
-  runtimeFor: (runConfig: RunConfig) => Runtime;
+  runtimeFor: (runConfig: RunConfig) => Runtime | undefined;
+  openRemote: OpenRemote;
+  /** Forgets how a workload was let in by its remote server. Never rejects. */
+  forgetRemote: (name: string) => Promise<void>;
   /** Throws when a workload cannot be put into the group. */
   requireGroup: (group: string) => void;
   secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
@@ -34,7 +38,7 @@ export interface WorkloadsOptions {
 /** What a workload is to be run with, and where. */
 export interface Wish {
   runConfig: RunConfig;
-  runtime: Runtime;
+  runtime?: Runtime | undefined;
 }
 
 /** A name, and perhaps a port, that nobody else can take meanwhile. */
@@ -68,7 +72,7 @@ export class Workloads implements AsyncDisposable {
       if (stored === 'unreadable') log.error({ workload: runConfig.name }, 'status file unreadable');
       const condition = await this.#conditionFrom(runConfig.name, stored);
       if (condition.status === 'removing') {
-        await this.#forget(runConfig.name);
+        await this.#forget(runConfig.name, runConfig);
         continue;
       }
       const supervisor = this.#adopt(runConfig, condition);
@@ -169,7 +173,7 @@ export class Workloads implements AsyncDisposable {
     const supervisor = this.#supervisors.get(name);
     if (supervisor === undefined) return this.#removeSetAside(name, accepted);
     const forget = async (): Promise<void> => {
-      await this.#forget(name);
+      await this.#forget(name, supervisor.runConfig);
       this.#supervisors.delete(name);
     };
     await supervisor.remove(forget, accepted);
@@ -191,8 +195,9 @@ export class Workloads implements AsyncDisposable {
    * The status goes last. As long as it says `removing`, the next hive finishes what this one began; without it,
    * a run config that is still there would be run again.
    */
-  async #forget(name: string): Promise<void> {
-    const { logs, runConfigs, statuses, onRemoved } = this.#options;
+  async #forget(name: string, runConfig?: RunConfig): Promise<void> {
+    const { logs, runConfigs, statuses, onRemoved, forgetRemote } = this.#options;
+    if (runConfig?.remote_url) await forgetRemote(name);
     await logs.remove(name);
     await runConfigs.remove(name);
     await statuses.remove(name);
