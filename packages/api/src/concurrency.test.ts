@@ -8,6 +8,7 @@ import type { Request } from './testing/contended-things.ts';
 import { openHive, passphrase } from './testing/crash-hive.ts';
 import {
   atRest,
+  everywhereClient,
   furnish,
   groupClient,
   groupsOf,
@@ -59,38 +60,74 @@ test('100 workloads are created, edited, stopped, restarted and deleted at once'
 });
 
 test('100 workloads find their way while their groups go', async () => {
-  const groups = ['moved', 'removed', 'moved too', 'removed too', 'kept'];
-  const finallyIn = ['default', undefined, 'default', undefined, 'kept'];
-  const groupOf = (index: number): string => groups[index % groups.length] ?? '';
+  const groupOf = (index: number): string =>
+    index < 80 ? (['moved', 'removed', 'kept'][index % 3] ?? '') : 'gone early';
+  const finallyIn = new Map([
+    ['moved', 'default'],
+    ['gone early', 'default'],
+    ['kept', 'kept'],
+  ]);
   const { world, answers } = await play(async (client) => {
+    const groups = [...finallyIn.keys(), 'removed'];
     await Promise.all(groups.map((name) => client.createGroup({ body: { name } })));
     const members = names.map((name, index) =>
       client.createWorkload({ body: workloadBody(name, '', { group: groupOf(index) }) }),
     );
-    const removals = groups.slice(0, 4).map(async (name, index) => {
-      await members[20 * (index + 1)]; // in the midst of them
-      return client.deleteGroup({
-        ...named(name),
-        query: index % 2 === 0 ? {} : { 'with-workloads': 'true' },
-      });
+    const removals = groups.map(async (name) => {
+      if (name === 'kept') return undefined;
+      if (name !== 'gone early') await Promise.allSettled([members[10]]); // so that some are in it
+      const query = name === 'removed' ? ({ 'with-workloads': 'true' } as const) : {};
+      return client.deleteGroup({ ...named(name), query });
     });
     const registrations = groups.map((name) =>
       client.createClient({ body: { name: groupClient, groups: [name] } }),
     );
-    return [...removals, ...registrations, ...members];
+    return [...members, ...removals, ...registrations];
   });
 
-  const created = names.map((_name, index) => answers[index + 9] === 'accepted');
   const expected = names.flatMap((name, index) => {
-    const group = finallyIn[index % groups.length];
-    return created[index] === true && group !== undefined ? [[name, group]] : [];
+    const group = answers[index] === 'accepted' ? finallyIn.get(groupOf(index)) : undefined;
+    return group === undefined ? [] : [[name, group]];
   });
   const found = namesOf(world, 'workload').map((name) => [name, workloadThing(world, name)?.runConfig.group]);
-  expect(answers.slice(0, 4)).toEqual(['accepted', 'accepted', 'accepted', 'accepted']);
+  expect(answers.slice(100, 104)).toEqual(['accepted', 'accepted', 'accepted', 'accepted']);
   expect(Object.keys(tally(answers)).toSorted()).toEqual(['accepted', 'not-found']);
   expect(Object.fromEntries(found)).toEqual(Object.fromEntries(expected));
   expect(namesOf(world, 'group').toSorted()).toEqual(['default', 'kept']);
   expect(groupsOf(world, groupClient)).toEqual(['kept']);
+});
+
+test('100 registrations at once are all kept', async () => {
+  const groups = names.slice(0, 50);
+  const { world, answers } = await play(async (client) => {
+    await Promise.all(groups.map((name) => client.createGroup({ body: { name } })));
+    return groups.flatMap((group) => [
+      client.createClient({ body: { name: groupClient, groups: [group] } }),
+      client.createClient({ body: { name: everywhereClient, groups: [group] } }),
+    ]);
+  });
+
+  expect(tally(answers)).toEqual({ accepted: 100 });
+  expect(groupsOf(world, groupClient)).toEqual(groups.toSorted());
+  expect(groupsOf(world, everywhereClient)).toEqual(groups.toSorted());
+});
+
+test('two applications are registered at once, again and again, and none is forgotten', async () => {
+  const both = [groupClient, everywhereClient] as const;
+  const forgotten: string[] = [];
+  const { world } = await play(async (client) => {
+    for (let times = 0; times < 15; times += 1) {
+      await Promise.all(both.map((name) => client.unregisterClients({ body: { names: [name] } })));
+      forgotten.push(...(await client.listClients({})).map(({ name }) => `${name} was unregistered`));
+      await Promise.all(both.map((name) => client.registerClients({ body: { names: [name] } })));
+      const registered = (await client.listClients({})).map(({ name }) => name);
+      forgotten.push(...both.filter((name) => !registered.includes(name)));
+    }
+    return [];
+  });
+
+  expect(forgotten).toEqual([]);
+  expect(namesOf(world, 'client').toSorted()).toEqual(both.toSorted());
 });
 
 test.each([1, 2, 3])(

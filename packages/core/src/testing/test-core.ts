@@ -1,7 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
+import type { Runtime } from '@toolhive/runtime/runtime';
 import { memoryTestServers } from '@toolhive/runtime/testing/memory-servers';
 import { pino } from 'pino';
 import { openCore } from '../core.ts';
@@ -41,8 +43,19 @@ export function openTestCore(home: TestHome, changes: Partial<CoreOptions> = {})
     env: home.env,
     version: 'v0.0.0-test',
     log: pino({ level: 'silent' }),
-    runtimes: () => [openMemoryRuntime(memoryTestServers)],
+    runtimes: () => [unhurried(openMemoryRuntime(memoryTestServers))],
     timing: quickTiming,
     ...changes,
   });
+}
+
+/** Servers in memory are ready at once. Those of real runtimes are not: a hundred requests can come in meanwhile. */
+function unhurried(runtime: Runtime): Runtime {
+  return {
+    ...runtime,
+    async prepare(source, options) {
+      for (let turns = 0; turns < 50; turns += 1) await turn();
+      return runtime.prepare(source, options);
+    },
+  };
 }
