@@ -1,5 +1,3 @@
-import { errorCodes } from './jsonrpc/message.ts';
-
 /**
  * How a conversation is held. `legacy`: it begins with `initialize`, and both sides may ask. `modern`: every request
  * stands for itself, and only the client asks (MCP 2026-07-28, Versioning, Terminology).
@@ -123,11 +121,3 @@ export function identityFrom(result: unknown): ServerIdentity {
 function isSpoken(revision: unknown): boolean {
   return revisions.includes(String(revision));
 }
-
-/** The text of a successful response; `id` is JSON text. */
-export function resultText(id: string, result: object): string {
-  return `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`;
-}
-
-/** What a server that is not there is spoken for with. */
-export const serverError = errorCodes.serverError;

@@ -43,7 +43,13 @@ export class HttpBackend implements Backend {
 
   constructor(options: HttpBackendOptions) {
     this.#options = options;
-    this.#bridge = new Bridge({ ...options, maxOwn: maxConversations });
+    this.#bridge = new Bridge({
+      ...options,
+      maxOwn: maxConversations,
+      onLost: () => {
+        if (this.#up !== undefined) this.#up.bridged = undefined; // the next client opens another one
+      },
+    });
   }
 
   get era(): Era | undefined {

@@ -44,6 +44,8 @@ export interface BridgeOptions {
   tools?: ToolView;
   /** How many conversations of their own clients may have at once. */
   maxOwn: number;
+  /** Told when the conversation that all share has ended, where nobody else would notice. */
+  onLost?: () => void;
   /** Told what the server sent that is no protocol. */
   onJunk: (line: string) => void;
   /** Told of bugs in the bridge. */
@@ -246,8 +248,12 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     missingCapability(call.reply, call.originalId, required);
   }
 
-  /** The server's end is told by its exit, which says more. */
-  lost(): void {}
+  /** It has ended by itself; what comes in meanwhile waits for the next one. */
+  lost(link: ServerLink): void {
+    if (this.#state.kind !== 'up' || this.#state.link !== link) return;
+    this.#state = { kind: 'starting', link };
+    this.#options.onLost?.();
+  }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#upkeep);

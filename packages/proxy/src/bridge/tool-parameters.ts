@@ -66,7 +66,7 @@ function isTool(value: unknown): value is Tool {
 }
 
 /** The mirrored parameters of a schema: those that are reached through nothing but `properties`. */
-export function mirroredIn(schema: unknown, path: readonly string[] = []): MirroredParameter[] {
+function mirroredIn(schema: unknown, path: readonly string[] = []): MirroredParameter[] {
   const properties = isObject(schema) ? schema['properties'] : undefined;
   if (!isObject(properties) || path.length > maxDepth) return [];
   return Object.entries(properties).flatMap(([name, part]) => {

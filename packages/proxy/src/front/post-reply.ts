@@ -123,7 +123,7 @@ export class ModernPostReply implements ReplyTo, Waiting {
 }
 
 /** The status that goes with an error (MCP 2026-07-28, Streamable HTTP, Protocol Version Header). */
-export function statusOf(code: number): number {
+function statusOf(code: number): number {
   if (code === errorCodes.methodNotFound) return 404;
   return code <= mcpErrors.headerMismatch && code >= mcpErrors.unsupportedVersion ? 400 : 200;
 }

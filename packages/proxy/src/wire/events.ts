@@ -3,7 +3,7 @@ import { createParser } from 'eventsource-parser';
 import type { EventSourceMessage } from 'eventsource-parser';
 
 /** The largest message that is taken from a server; also what the parser may hold of one that is not whole. */
-export const maxMessageChars = 64 * 1024 * 1024;
+const maxMessageChars = 64 * 1024 * 1024;
 
 /** The events of a stream (HTML, Server-Sent Events), as they come. Throws when one never ends. */
 export async function* readEvents(body: Readable): AsyncGenerator<EventSourceMessage> {

@@ -14,7 +14,7 @@ export interface RemoteServer {
 }
 
 /** An answer that lets nobody in, and the `authorization` that it was an answer to. */
-export interface Refusal {
+interface Refusal {
   status: number;
   wwwAuthenticate: string | undefined;
   sent: string | undefined;
