@@ -46,6 +46,7 @@ export class HttpBackend implements Backend {
     this.#bridge = new Bridge({
       ...options,
       maxOwn: maxConversations,
+      isSlowToStart: false,
       onLost: () => {
         if (this.#up !== undefined) this.#up.bridged = undefined; // the next client opens another one
       },

@@ -19,7 +19,7 @@ export class StdioBackend implements Backend {
 
   constructor(options: BackendOptions) {
     this.#options = options;
-    this.#bridge = new Bridge({ ...options, maxOwn: maxProcesses });
+    this.#bridge = new Bridge({ ...options, maxOwn: maxProcesses, isSlowToStart: true });
   }
 
   get era(): Era | undefined {

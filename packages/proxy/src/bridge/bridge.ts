@@ -44,6 +44,8 @@ export interface BridgeOptions {
   tools?: ToolView;
   /** How many conversations of their own clients may have at once. */
   maxOwn: number;
+  /** Beginning one means to start a process. */
+  isSlowToStart: boolean;
   /** Told when the conversation that all share has ended, where nobody else would notice. */
   onLost?: () => void;
   /** Told what the server sent that is no protocol. */
@@ -90,12 +92,12 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   #whoWaits: (() => void)[] = [];
 
   constructor(options: BridgeOptions) {
-    const { version, maxOwn, onJunk, onFault, now = Date.now } = options;
+    const { version, maxOwn, isSlowToStart, onJunk, onFault, now = Date.now } = options;
     this.#options = options;
     this.#now = now;
     const clientInfo = { name: 'toolhive', version };
     this.#self = { protocolVersion: newestLegacyRevision, capabilities: {}, clientInfo };
-    this.#links = new Links({ most: maxOwn, onJunk, onFault });
+    this.#links = new Links({ most: maxOwn, isSlow: isSlowToStart, onJunk, onFault });
     this.#changes = new Changes(this.#self, onFault);
     const onNews = (message: Message): void => void this.#changes.deliver(message);
     this.#modernCalls = new ModernCalls({ links: this.#links, seal: new Seal(now), onNews, onFault });

@@ -11,10 +11,14 @@ import type { Call, LinkOwner } from './link.ts';
 const waitForRoomMs = 30_000;
 /** How long a server has for its greeting. */
 const greetingMs = 60_000;
+/** How long one that was started for the next client is kept. Clients come in swarms. */
+const spareMs = 60_000;
 
 export interface LinksOptions {
   /** How many there may be at once. */
   most: number;
+  /** Starting one takes a while, so that the next one is started before it is needed. */
+  isSlow: boolean;
   onJunk: (text: string) => void;
   onFault: (error: unknown) => void;
 }
@@ -27,6 +31,8 @@ interface Source {
   openWire: OpenWire;
   era: Era;
   over: AbortController;
+  /** Started, and not greeted yet: for whom it is will be known only then. */
+  spare?: { wire: Promise<Wire>; timer: NodeJS.Timeout } | undefined;
 }
 
 /** A conversation that is its holder's own until it is given back. */
@@ -58,9 +64,11 @@ export class Links {
 
   /** Ends all of them, and opens no more until there is a new source. */
   async close(reason: string): Promise<void> {
-    this.#source?.over.abort(new Error(reason));
+    const source = this.#source;
     this.#source = undefined;
-    await Promise.all([...this.#seats].map((seat) => this.#end(seat, reason)));
+    source?.over.abort(new Error(reason));
+    const spare = source === undefined ? undefined : dropSpare(source);
+    await Promise.all([spare, ...[...this.#seats].map((seat) => this.#end(seat, reason))]);
     this.#wake();
   }
 
@@ -89,13 +97,16 @@ export class Links {
       return await this.#begin(source, client);
     } finally {
       this.#opening--;
+      this.#prepare();
       this.#wake();
     }
   }
 
-  async #begin({ openWire, era, over }: Source, client: ClientIdentity): Promise<Seat> {
+  async #begin(source: Source, client: ClientIdentity): Promise<Seat> {
+    const { era, over } = source;
     const signal = AbortSignal.any([over.signal, AbortSignal.timeout(greetingMs)]);
-    const wire = await openWire(signal);
+    const spare = await takeSpare(source).catch(() => undefined);
+    const wire = spare ?? (await source.openWire(over.signal));
     const { onJunk, onFault } = this.#options;
     const seat = new Seat((lost) => void this.#end(lost, 'the server ended'));
     seat.link = new ServerLink({ wire, owner: seat, onJunk, onFault });
@@ -104,10 +115,23 @@ export class Links {
       signal.throwIfAborted();
     } catch (error) {
       await seat.link.close('it could not be greeted');
+      // It may have ended while it waited for somebody to talk to.
+      if (spare !== undefined && !signal.aborted) return this.#begin(source, client);
       throw error;
     }
     this.#seats.add(seat);
     return seat;
+  }
+
+  /** Has one started for the next client, if there may be another. */
+  #prepare(): void {
+    const source = this.#source;
+    const isFull = this.#seats.size + this.#opening >= this.#options.most;
+    if (!this.#options.isSlow || source === undefined || source.spare !== undefined || isFull) return;
+    const wire = source.openWire(source.over.signal);
+    const timer = setTimeout(() => void dropSpare(source), spareMs).unref();
+    source.spare = { wire, timer };
+    wire.catch(() => (source.spare = undefined)); // whoever needs one is told why there is none
   }
 
   /** Returns when there is room for one more. */
@@ -149,6 +173,20 @@ export class Links {
     await seat.link.close(reason);
     this.#wake();
   }
+}
+
+/** Rejects when there is none. */
+async function takeSpare(source: Source): Promise<Wire> {
+  const { spare } = source;
+  if (spare === undefined) throw new Error('there is none');
+  source.spare = undefined;
+  clearTimeout(spare.timer);
+  return spare.wire;
+}
+
+async function dropSpare(source: Source): Promise<void> {
+  const wire = await takeSpare(source).catch(() => undefined);
+  await wire?.close();
 }
 
 /** A conversation and whoever has it now. */

@@ -18,6 +18,7 @@ export class StdioWire implements Wire {
   readonly #options: StdioWireOptions;
   readonly #input: ServerInput;
   #hearing: Hearing | undefined;
+  #ended: string | undefined;
 
   constructor(options: StdioWireOptions) {
     this.#options = options;
@@ -39,12 +40,15 @@ export class StdioWire implements Wire {
       onLine: (line) => this.#hearing?.message(line),
       onTooLong: () => onJunk('(a line that is too long was dropped)'),
     });
+    const ended = this.#ended;
+    if (ended !== undefined) queueMicrotask(() => this.#hearing?.closed(ended));
   }
 
   agree(): void {}
 
-  /** The process has ended; its output may still be read. */
+  /** The process has ended, perhaps before anybody talked to it; its output may still be read. */
   ended(reason: string): void {
+    this.#ended = reason;
     this.#hearing?.closed(reason);
   }
 
