@@ -17,7 +17,7 @@ export const commands: readonly Command[] = [
     path: 'run',
     summary: 'Run an MCP server',
     description:
-      'Runs a server isolated, with a proxy in front, and prints where clients reach it.\n\nSOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE, each with\n@VERSION if you like) or a container image. What follows -- are the arguments of the server.',
+      'Runs a server isolated, with a proxy in front, and prints where clients reach it.\n\nSOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE, each with\n@VERSION if you like), a container image, or the URL of a remote server. What follows -- are the arguments of the server.',
     arguments: [{ name: 'source', description: 'What to run', required: true }],
     takesRest: true,
     flags: [
@@ -101,6 +101,7 @@ export const commands: readonly Command[] = [
     examples: [
       'thv run filesystem --volume ~/notes:/projects -- /projects',
       'thv run npx://@modelcontextprotocol/server-everything',
+      'thv run https://mcp.example.com/mcp --name example',
       'thv run uvx://mcp-server-time --name time',
     ],
     load: () => import('./run.ts'),

@@ -15,7 +15,7 @@ export async function run({
 }: CommandCall): Promise<void> {
   const profile = flags.text('permission-profile');
   const body = {
-    image: withAbsolutePath(source),
+    ...(/^https?:\/\//i.test(source) ? { url: source } : { image: withAbsolutePath(source) }),
     name: flags.text('name'),
     transport: flags.text('transport'),
     proxy_mode: flags.text('proxy-mode'),
