@@ -1,0 +1,193 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { proves } from './promises.ts';
+import { askableClients } from './testing/mcp.ts';
+import type { TestClient } from './testing/mcp.ts';
+import { makeUser, publicRegistries } from './testing/thv.ts';
+import type { User } from './testing/thv.ts';
+
+/** A server that people use, as it is published. */
+interface RealServer {
+  /** On npm, pinned: what a server offers changes with its version. */
+  package: string;
+  args?: readonly string[];
+  /** What it wants to see before it starts. No account stands behind any of it. */
+  env?: Record<string, string>;
+  /** One of the tools that it offers. */
+  tool: string;
+  /** What it answers a legacy client with. */
+  revision?: string;
+}
+
+const servers = {
+  everything: { package: '@modelcontextprotocol/server-everything@2026.8.31', tool: 'echo' },
+  filesystem: {
+    package: '@modelcontextprotocol/server-filesystem@2026.8.31',
+    args: ['/projects'],
+    tool: 'list_directory',
+  },
+  memory: {
+    package: '@modelcontextprotocol/server-memory@2026.8.31',
+    env: { MEMORY_FILE_PATH: '/tmp/memory.jsonl' },
+    tool: 'create_entities',
+  },
+  'sequential-thinking': {
+    package: '@modelcontextprotocol/server-sequential-thinking@2026.8.31',
+    tool: 'sequentialthinking',
+  },
+  context7: { package: '@upstash/context7-mcp@4.1.1', tool: 'resolve-library-id' },
+  notion: {
+    package: '@notionhq/notion-mcp-server@2.5.2',
+    env: { NOTION_TOKEN: 'ntn_nobody' },
+    tool: 'API-get-self',
+  },
+  playwright: { package: '@playwright/mcp@0.0.83', tool: 'browser_navigate' },
+  'chrome-devtools': { package: 'chrome-devtools-mcp@1.11.0', tool: 'navigate_page' },
+  sentry: {
+    package: '@sentry/mcp-server@0.39.0',
+    env: { SENTRY_ACCESS_TOKEN: 'nobody' },
+    tool: 'find_organizations',
+  },
+  tavily: { package: 'tavily-mcp@0.2.22', env: { TAVILY_API_KEY: 'tvly-nobody' }, tool: 'tavily_search' },
+  github: {
+    package: '@modelcontextprotocol/server-github@2025.4.8',
+    env: { GITHUB_PERSONAL_ACCESS_TOKEN: 'ghp_nobody' },
+    tool: 'create_issue',
+    revision: '2024-11-05',
+  },
+  slack: {
+    package: '@modelcontextprotocol/server-slack@2025.4.25',
+    env: { SLACK_BOT_TOKEN: 'xoxb-nobody', SLACK_TEAM_ID: 'T0' },
+    tool: 'slack_post_message',
+    revision: '2024-11-05',
+  },
+} satisfies Record<string, RealServer>;
+
+type Name = keyof typeof servers;
+const names = Object.keys(servers) as Name[]; // a record has no other keys than its own
+
+/** How many servers are installed and started at once. */
+const atOnce = 3;
+
+let user: User;
+let folder: string;
+const urls = new Map<string, string>();
+const failures: string[] = [];
+
+// The packages come from the public registry, as for every user; none of the servers has a network.
+beforeAll(async () => {
+  user = await makeUser({ env: { ...publicRegistries(), npm_config_prefer_offline: 'true' } });
+  folder = join(user.home, 'notes');
+  await mkdir(folder);
+  await writeFile(join(folder, 'hello.txt'), 'a note');
+  const waiting = [...names];
+  const startOthers = async (): Promise<void> => {
+    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) await start(name);
+  };
+  await Promise.all(Array.from({ length: atOnce }, startOthers));
+}, 300_000);
+afterAll(() => user?.[Symbol.asyncDispose]());
+
+/** Runs it; what went wrong is told by the tests of this server, and not by those of all. */
+async function start(name: Name): Promise<void> {
+  const { package: source, args = [], env = {} }: RealServer = servers[name];
+  const flags = [
+    '--permission-profile=none',
+    '--proxy-mode=streamable-http',
+    ...Object.entries(env).map(([variable, value]) => `--env=${variable}=${value}`),
+    ...(name === 'filesystem' ? [`--volume=${folder}:/projects:ro`] : []),
+  ];
+  const { stdout, stderr } = await user.thv(
+    'run',
+    `npx://${source}`,
+    '--name',
+    name,
+    ...flags,
+    '--',
+    ...args,
+  );
+  const url = /http:\S+/.exec(stdout)?.[0];
+  if (url === undefined) failures.push(`${name}: ${stderr}`);
+  else urls.set(name, url);
+}
+
+const eras = Object.keys(askableClients) as (keyof typeof askableClients)[]; // see `names`
+
+describe.concurrent.each(eras)('a %s client', (era) => {
+  function connect(name: Name): Promise<TestClient> {
+    const url = urls.get(name);
+    if (url === undefined) throw new Error(failures.find((text) => text.startsWith(`${name}: `)));
+    return askableClients[era](url);
+  }
+
+  test.each(names)('lists the tools of %s, which has no network', async (name) => {
+    proves('run.package.npx', 'transport.stdio', 'run.client.current', 'run.client.previous');
+    const { tool, revision = '2025-11-25' }: RealServer = servers[name];
+    await using client = await connect(name);
+
+    expect(client.revision).toBe(era === 'modern' ? '2026-07-28' : revision);
+    expect(await client.tools()).toContain(tool);
+  });
+
+  test('has everything echo a message', async () => {
+    await using client = await connect('everything');
+
+    expect(await client.call('echo', { message: 'hello' })).toEqual({ text: 'Echo: hello', failed: false });
+  });
+
+  test('is asked by everything to fill in a form', async () => {
+    await using client = await connect('everything');
+
+    const { text, failed } = await client.call('trigger-elicitation-request');
+
+    expect([failed, text]).toEqual([false, expect.stringContaining('User provided')]);
+  });
+
+  test('is asked by everything for a completion', async () => {
+    await using client = await connect('everything');
+
+    const { text, failed } = await client.call('trigger-sampling-request', { prompt: 'say something' });
+
+    expect([failed, text]).toEqual([false, expect.stringContaining('a completion')]);
+  });
+
+  test('has filesystem list a folder that is shared', async () => {
+    await using client = await connect('filesystem');
+
+    const { text } = await client.call('list_directory', { path: '/projects' });
+
+    expect(text).toBe('[FILE] hello.txt');
+  });
+
+  test('has memory remember something from one call to the next', async () => {
+    const entity = { name: era, entityType: 'client', observations: ['asks'] };
+    await using client = await connect('memory');
+
+    await client.call('create_entities', { entities: [entity] });
+    const { text } = await client.call('open_nodes', { names: [era] });
+
+    expect(JSON.parse(text)).toMatchObject({ entities: [entity] });
+  });
+
+  test('has sequential-thinking think a thought', async () => {
+    await using client = await connect('sequential-thinking');
+
+    const { text } = await client.call('sequentialthinking', {
+      thought: 'so it works',
+      thoughtNumber: 1,
+      totalThoughts: 1,
+      nextThoughtNeeded: false,
+    });
+
+    expect(JSON.parse(text)).toMatchObject({ thoughtNumber: 1, nextThoughtNeeded: false });
+  });
+
+  test('is told by github that it reaches nothing', async () => {
+    await using client = await connect('github');
+
+    const asked = client.call('search_repositories', { query: 'toolhive' });
+
+    await expect(asked).rejects.toThrow('fetch failed');
+  });
+});
