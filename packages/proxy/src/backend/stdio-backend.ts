@@ -1,5 +1,6 @@
 import { describeExit } from '@toolhive/runtime/runtime';
 import { Bridge } from '../bridge/bridge.ts';
+import { defaultLimits } from '../bridge/limits.ts';
 import { serveBridge } from '../front/serve.ts';
 import type { Exchange } from '../pipeline.ts';
 import type { Era } from '../protocol.ts';
@@ -7,8 +8,6 @@ import { StdioWire } from '../wire/stdio-wire.ts';
 import type { Wire } from '../wire/wire.ts';
 import type { Backend, BackendOptions, RunningServer, StartInstance } from './backend.ts';
 
-/** How many processes beside the first one a workload's clients may have of their own. */
-const maxProcesses = 16;
 /** How long such a process has to end by itself. */
 const stopMs = 2_000;
 
@@ -19,7 +18,11 @@ export class StdioBackend implements Backend {
 
   constructor(options: BackendOptions) {
     this.#options = options;
-    this.#bridge = new Bridge({ ...options, maxOwn: maxProcesses, isSlowToStart: true });
+    this.#bridge = new Bridge({
+      ...options,
+      limits: { ...defaultLimits, ...options.limits },
+      isSlowToStart: true,
+    });
   }
 
   get era(): Era | undefined {
@@ -30,7 +33,7 @@ export class StdioBackend implements Backend {
     const openWire = async (over: AbortSignal): Promise<Wire> => {
       const another = await startAnother(over);
       const wire = this.#wire(another, () => another.stop(stopMs));
-      void another.exited.then((exit) => wire.ended(describeExit(exit)));
+      void another.exited.then((exit) => wire.ended(`it ${describeExit(exit)}`));
       return wire;
     };
     return this.#bridge.connect({ wire: this.#wire(instance), openWire }, signal);
