@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { isIP } from 'node:net';
 import { messageOf, conflict, invalid } from '@toolhive/contract/failure';
+import type { Limits } from './bridge/limits.ts';
 import { viewOf } from './bridge/tool-view.ts';
 import type { ToolRules } from './bridge/tool-view.ts';
 import type { Backend, RunningServer, StartInstance } from './backend/backend.ts';
@@ -27,6 +28,9 @@ export interface ProxyOptions {
   /** Which tools clients see; all of them when nothing is said. */
   tools?: ToolRules;
   version: string;
+  /** Where they are to be others than usual. */
+  limits?: Partial<Limits>;
+  now?: () => number;
   /** Told what the server printed that is no protocol. */
   onJunk: (line: string) => void;
   /** Told of bugs in the proxy. */

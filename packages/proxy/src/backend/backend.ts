@@ -1,5 +1,6 @@
 import type { Instance } from '@toolhive/runtime/runtime';
 import type { ServerAddress } from '../wire/http-endpoint.ts';
+import type { Limits } from '../bridge/limits.ts';
 import type { ToolView } from '../bridge/tool-view.ts';
 import type { Exchange } from '../pipeline.ts';
 import type { Era } from '../protocol.ts';
@@ -15,6 +16,9 @@ export interface BackendOptions {
   sessions: 'own' | 'shared';
   /** Which tools clients see, if not simply all of them. */
   tools?: ToolView;
+  /** Where they are to be others than usual. */
+  limits?: Partial<Limits>;
+  now?: () => number;
   /** Told what the server sent that is no protocol. */
   onJunk: (line: string) => void;
   /** Told of bugs. */

@@ -1,5 +1,6 @@
 import { messageOf } from '@toolhive/contract/failure';
 import { Bridge } from '../bridge/bridge.ts';
+import { defaultLimits } from '../bridge/limits.ts';
 import { isModernRequest } from '../front/modern-headers.ts';
 import { serveBridge } from '../front/serve.ts';
 import { messagesPath } from '../front/sse.ts';
@@ -45,7 +46,7 @@ export class HttpBackend implements Backend {
     this.#options = options;
     this.#bridge = new Bridge({
       ...options,
-      maxOwn: maxConversations,
+      limits: { ...defaultLimits, maxOwn: maxConversations, ...options.limits },
       isSlowToStart: false,
       onLost: () => {
         if (this.#up !== undefined) this.#up.bridged = undefined; // the next client opens another one

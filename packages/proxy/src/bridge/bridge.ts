@@ -1,5 +1,5 @@
 import { messageOf } from '@toolhive/contract/failure';
-import { errorCodes, idText, restate } from '../jsonrpc/message.ts';
+import { errorCodes, idText, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { greet } from '../link/greeting.ts';
 import { ServerLink, answerError, answerResult } from '../link/link.ts';
@@ -17,6 +17,7 @@ import type { ClientIdentity, Era, ServerIdentity } from '../protocol.ts';
 import type { Wire } from '../wire/wire.ts';
 import { Changes, Subscription, filterFrom, granted } from './changes.ts';
 import { askModern } from './legacy-call.ts';
+import type { Limits } from './limits.ts';
 import { ModernCalls } from './modern-call.ts';
 import type { Held, ModernRequest } from './modern-call.ts';
 import { discoverResult, missingCapability, modernised, withAllRevisions } from './modern-result.ts';
@@ -26,15 +27,6 @@ import { ToolParameters } from './tool-parameters.ts';
 import type { MirroredParameter } from './tool-parameters.ts';
 import type { Passed, ToolView } from './tool-view.ts';
 
-/** How long a session may be silent before it is forgotten. */
-const sessionIdleMs = 2 * 60 * 60 * 1000;
-/** How many sessions a workload has at most; the one silent for longest makes room. */
-const maxSessions = 1000;
-/** How long a request waits for a server that is starting or restarting. */
-const waitForServerMs = 30_000;
-/** How often it is seen to what nobody asks for: idle sessions, connections that have to be kept alive. */
-const upkeepMs = 15_000;
-
 export interface BridgeOptions {
   /** Named in `clientInfo` to the server. */
   version: string;
@@ -42,8 +34,7 @@ export interface BridgeOptions {
   sessions: 'own' | 'shared';
   /** Which tools clients see, if not simply all of them. */
   tools?: ToolView;
-  /** How many conversations of their own clients may have at once. */
-  maxOwn: number;
+  limits: Limits;
   /** Beginning one means to start a process. */
   isSlowToStart: boolean;
   /** Told when the conversation that all share has ended, where nobody else would notice. */
@@ -92,16 +83,22 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   #whoWaits: (() => void)[] = [];
 
   constructor(options: BridgeOptions) {
-    const { version, maxOwn, isSlowToStart, onJunk, onFault, now = Date.now } = options;
+    const { version, limits, isSlowToStart, onJunk, onFault, now = Date.now } = options;
     this.#options = options;
     this.#now = now;
     const clientInfo = { name: 'toolhive', version };
     this.#self = { protocolVersion: newestLegacyRevision, capabilities: {}, clientInfo };
-    this.#links = new Links({ most: maxOwn, isSlow: isSlowToStart, onJunk, onFault });
+    this.#links = new Links({ ...limits, isSlow: isSlowToStart, onJunk, onFault });
     this.#changes = new Changes(this.#self, onFault);
     const onNews = (message: Message): void => void this.#changes.deliver(message);
-    this.#modernCalls = new ModernCalls({ links: this.#links, seal: new Seal(now), onNews, onFault });
-    this.#upkeep = setInterval(() => this.#tidy(), upkeepMs).unref();
+    this.#modernCalls = new ModernCalls({
+      ...limits,
+      links: this.#links,
+      seal: new Seal(now),
+      onNews,
+      onFault,
+    });
+    this.#upkeep = setInterval(() => this.#tidy(), limits.upkeepMs).unref();
   }
 
   /** What the running server said of itself; undefined while none is ready. */
@@ -153,7 +150,7 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   }
 
   openSession(): Session {
-    if (this.#sessions.size >= maxSessions) this.#forgetOldest();
+    if (this.#sessions.size >= this.#options.limits.maxSessions) this.#forgetOldest();
     const session = new Session(this.#now());
     this.#sessions.set(session.id, session);
     const listener = { uris: session.subscriptions, changed: ({ text }: Message) => session.send(text) };
@@ -170,7 +167,7 @@ export class Bridge implements LinkOwner, AsyncDisposable {
 
   closeSession(session: Session): void {
     this.#sessions.delete(session.id);
-    if (this.#state.kind === 'up') this.#state.link.cancelAllOf(session, 'the session was closed');
+    if (this.#state.kind === 'up') this.#state.link.refuseAllOf(session, 'the session was closed');
     session.close();
     const listener = this.#listeners.get(session);
     this.#listeners.delete(session);
@@ -352,7 +349,7 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     const send = (link: ServerLink): void => {
       if (method !== 'notifications/cancelled') return link.notify(message.text);
       const call = link.callOf(session, params?.['requestId']);
-      if (call !== undefined) link.notify(restate(message, { newId: String(call.id) }));
+      if (call !== undefined) link.refuse(call, 'the request was cancelled');
     };
     if (!this.#hasOwn(session)) {
       // A server that all share was told that its client has no roots; a modern one is told with every request.
@@ -366,11 +363,11 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   }
 
   #initialize(session: Session, message: Message, reply: ReplyTo, identity: ServerIdentity): void {
-    const { protocolVersion: asked, capabilities = {}, clientInfo } = message.value.params ?? {};
+    const { protocolVersion: asked, capabilities, clientInfo } = message.value.params ?? {};
     const protocolVersion = commonRevision(asked, identity.protocolVersion);
     session.client = {
       protocolVersion,
-      capabilities: capabilities as ClientIdentity['capabilities'],
+      capabilities: isObject(capabilities) ? capabilities : {},
       clientInfo,
     };
     answerResult(reply, idText(message), { ...identity, protocolVersion });
@@ -431,7 +428,7 @@ export class Bridge implements LinkOwner, AsyncDisposable {
       this.#whoWaits = this.#whoWaits.filter((waiter) => waiter !== once);
       proceed();
     };
-    const timer = setTimeout(once, waitForServerMs).unref();
+    const timer = setTimeout(once, this.#options.limits.waitForServerMs).unref();
     this.#whoWaits.push(once);
   }
 
@@ -440,12 +437,12 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   }
 
   #tidy(): void {
-    const oldest = this.#now() - sessionIdleMs;
+    for (const one of this.waiting) one.keepAlive(); // first, so that whoever waits is seen to be there
+    const oldest = this.#now() - this.#options.limits.sessionIdleMs;
     for (const session of this.#sessions.values()) {
       session.stream.keepAlive();
       if (session.lastSeenMs < oldest && !session.isListening) this.closeSession(session);
     }
-    for (const one of this.waiting) one.keepAlive();
   }
 
   #forgetOldest(): void {

@@ -33,11 +33,11 @@ export function askModern(
       answer(text, value) {
         if (!isInputRequired(value)) return reply.answer(text, value);
         if (round > maxRounds) return fail(reply, message, 'the server never stops asking');
-        void askClient(session, reply, value.result).then(
-          (inputResponses) =>
+        void askClient(session, reply, value.result)
+          .then((inputResponses) =>
             askModern(link, session, madeAgain(message, inputResponses, value.result), reply, round + 1),
-          (error: unknown) => fail(reply, message, messageOf(error)),
-        );
+          )
+          .catch((error: unknown) => fail(reply, message, messageOf(error)));
       },
     },
     session,

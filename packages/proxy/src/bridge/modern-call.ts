@@ -9,12 +9,12 @@ import type { ClientIdentity } from '../protocol.ts';
 import { missingCapability, modernised } from './modern-result.ts';
 import type { Seal } from './seal.ts';
 
-/** How long a client has to answer what it was asked. */
-const patienceMs = 10 * 60_000;
 /** What a server asks within this time of another question reaches the client together with that. */
 const breathMs = 25;
 /** How many calls of one workload may wait for answers of clients. */
 const maxParked = 100;
+/** How many questions a server may have in the course of one call that nobody has answered. */
+const maxQuestions = 100;
 
 /** A request of a modern client, and what it said of itself in it. */
 export interface ModernRequest {
@@ -34,6 +34,8 @@ export interface Held {
 export interface ModernCallsOptions {
   links: Links;
   seal: Seal;
+  /** How long a client has to answer what it was asked. */
+  patienceMs: number;
   /** Told what a server says that concerns more than the call in the course of which it says it. */
   onNews: (message: Message) => void;
   onFault: (error: unknown) => void;
@@ -67,12 +69,13 @@ export class ModernCalls {
   }
 
   #begin(request: ModernRequest, reply: ReplyTo): Held {
-    const { links, seal, onNews, onFault } = this.#options;
+    const { links, seal, patienceMs, onNews, onFault } = this.#options;
     const bound = boundTo(request);
     const id = String(++this.#lastId);
     const call = new ModernCall({
       request,
       reply,
+      patienceMs,
       onNews,
       park: (step) => {
         this.#parked.set(id, call);
@@ -109,6 +112,7 @@ export class ModernCalls {
 interface ModernCallOptions {
   request: ModernRequest;
   reply: ReplyTo;
+  patienceMs: number;
   onNews: (message: Message) => void;
   /** Has it remembered, and gives back the state that finds it again. */
   park: (step: number) => string;
@@ -178,6 +182,10 @@ class ModernCall implements LinkOwner, Held {
       missingCapability(this.#reply, written(this.#message), capability);
       return this.#over(undefined);
     }
+    if (this.#questions.size >= maxQuestions) {
+      const message = 'the client has not answered the questions before this one';
+      return link.respond(question, { error: { code: errorCodes.serverError, message } });
+    }
     this.#questions.set(`q${++this.#lastQuestion}`, question);
     clearTimeout(this.#breath);
     this.#breath = setTimeout(() => this.#park(), breathMs);
@@ -226,7 +234,10 @@ class ModernCall implements LinkOwner, Held {
     this.#reply = undefined;
     this.step++;
     const requestState = this.#options.park(this.step);
-    this.#patience = setTimeout(() => this.end('the client has not answered in time'), patienceMs).unref();
+    this.#patience = setTimeout(
+      () => this.end('the client has not answered in time'),
+      this.#options.patienceMs,
+    ).unref();
     const inputRequests = Object.fromEntries(
       this.#questions
         .entries()

@@ -7,8 +7,9 @@ import type { ClientIdentity } from '../protocol.ts';
 import { capabilityFor, newestLegacyRevision } from '../protocol.ts';
 import { ResumableStream } from './stream.ts';
 
-/** How many streams of a session are remembered so that they can be resumed. */
+/** How many streams of a session are remembered so that they can be resumed, and how much of them. */
 const maxStreams = 32;
+const maxKeptChars = 8 * 1024 * 1024;
 /** How many questions a client may leave unanswered. */
 const maxQuestions = 100;
 
@@ -36,8 +37,9 @@ export class Session {
     this.lastSeenMs = nowMs;
   }
 
+  /** Is there a connection over which the client waits for anything? */
   get isListening(): boolean {
-    return this.stream.isConnected;
+    return this.#streams.values().some(({ isConnected }) => isConnected);
   }
 
   /** Sends a message that belongs to no request. */
@@ -47,10 +49,10 @@ export class Session {
 
   /** A stream for one request, which can be resumed by its name. */
   openStream(): ResumableStream {
+    this.#forgetStreams();
     const name = `r${++this.#lastStream}`;
     const stream = new ResumableStream(name);
     this.#streams.set(name, stream);
-    if (this.#streams.size > maxStreams) this.#forgetStream();
     return stream;
   }
 
@@ -106,12 +108,15 @@ export class Session {
     answered?.(answer);
   }
 
-  /** One that is over, or else the oldest. */
-  #forgetStream(): void {
-    const [, ...others] = this.#streams;
-    const [name, stream] = others.find(([, { isEnded }]) => isEnded) ?? others[0] ?? [];
-    stream?.end();
-    if (name !== undefined) this.#streams.delete(name);
+  /** Of those that are over, the oldest first; somebody waits at the others. */
+  #forgetStreams(): void {
+    let keptChars = this.#streams.values().reduce((sum, stream) => sum + stream.keptChars, 0);
+    for (const [name, stream] of this.#streams) {
+      if (this.#streams.size < maxStreams && keptChars <= maxKeptChars) return;
+      if (!stream.isEnded) continue;
+      this.#streams.delete(name);
+      keptChars -= stream.keptChars;
+    }
   }
 }
 

@@ -31,6 +31,16 @@ export class ResumableStream {
     return this.#isEnded;
   }
 
+  /** How much of it is remembered. */
+  get keptChars(): number {
+    return this.#keptChars;
+  }
+
+  /** Has there been such an event? */
+  has(eventId: number): boolean {
+    return eventId <= this.#lastId;
+  }
+
   send(text: string): void {
     const id = ++this.#lastId;
     this.#keep(id, text);

@@ -14,10 +14,12 @@ export interface MirroredParameter {
 const maxPages = 100;
 const none: readonly MirroredParameter[] = [];
 
+type ByTool = ReadonlyMap<string, readonly MirroredParameter[]>;
+
 /** Knows from a server's own list of tools which parameters are mirrored; asks for that list when it has to. */
 export class ToolParameters {
-  #byTool: ReadonlyMap<string, readonly MirroredParameter[]> | undefined;
-  #loading: Promise<void> | undefined;
+  #byTool: ByTool | undefined;
+  #loading: Promise<ByTool | undefined> | undefined;
 
   /** The list has changed. */
   forget(): void {
@@ -27,14 +29,23 @@ export class ToolParameters {
 
   of(link: ServerLink, tool: string, proceed: (mirrored: readonly MirroredParameter[]) => void): void {
     if (this.#byTool !== undefined) return proceed(this.#byTool.get(tool) ?? none);
-    const loading = (this.#loading ??= this.#load(link));
-    void loading.then(() => proceed(this.#byTool?.get(tool) ?? none));
+    void this.#load(link).then((byTool) => proceed(byTool?.get(tool) ?? none));
   }
 
-  async #load(link: ServerLink): Promise<void> {
-    const tools = await listTools(link).catch(() => undefined); // the call itself will tell what is wrong
-    this.#byTool = new Map(tools?.map(({ name, inputSchema }) => [name, mirroredIn(inputSchema)]));
+  async #load(link: ServerLink): Promise<ByTool | undefined> {
+    const loading = (this.#loading ??= load(link));
+    const byTool = await loading;
+    if (this.#loading !== loading) return byTool;
+    // What has changed meanwhile, or could not be had, is asked for again by the next one.
+    this.#byTool = byTool;
+    this.#loading = undefined;
+    return byTool;
   }
+}
+
+async function load(link: ServerLink): Promise<ByTool | undefined> {
+  const tools = await listTools(link).catch(() => undefined); // the call itself will tell what is wrong
+  return tools && new Map(tools.map(({ name, inputSchema }) => [name, mirroredIn(inputSchema)]));
 }
 
 interface Tool {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readBody } from '../http/body.ts';
 import { replyJson, replyText } from '../http/reply.ts';
-import { MalformedMessage, errorText, readBatch, readMessage } from '../jsonrpc/message.ts';
+import { MalformedMessage, errorCodes, errorText, readBatch, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 
 /** What a request brings. */
@@ -33,6 +33,17 @@ export function readIncoming(
     }
     accept(incoming);
   });
+}
+
+/** The only revision whose clients may send several messages at once (MCP 2025-03-26, Overview, Batching). */
+const batchRevision = '2025-03-26';
+
+/** Answers a request that brings several messages where they must come one by one; false where they need not. */
+export function refuseBatch({ message }: Incoming, revision: string, response: ServerResponse): boolean {
+  if (message !== undefined || revision === batchRevision) return false;
+  const why = `only clients of ${batchRevision} may send several messages at once`;
+  replyJson(response, 400, errorText('null', errorCodes.invalidRequest, why));
+  return true;
 }
 
 function only(message: Message): Incoming {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { EventStream, encodeEvent } from '../http/event-stream.ts';
 import { replyText } from '../http/reply.ts';
 import type { Bridge } from '../bridge/bridge.ts';
-import { readIncoming } from './incoming.ts';
+import { readIncoming, refuseBatch } from './incoming.ts';
 
 /** Where messages of an event stream are posted to. */
 export const messagesPath = '/messages';
@@ -30,8 +30,9 @@ export function receiveEventMessage(
   const session = bridge.findSession(id);
   if (session === undefined) return replyText(response, 404, 'there is no such session');
   const send = (text: string): void => session.send(text);
-  readIncoming(request, response, ({ messages }) => {
-    for (const message of messages)
+  readIncoming(request, response, (incoming) => {
+    if (refuseBatch(incoming, session.client.protocolVersion, response)) return;
+    for (const message of incoming.messages)
       bridge.accept(session, message, { answer: send, notify: send, ask: send });
     replyText(response, 202, 'Accepted');
   });

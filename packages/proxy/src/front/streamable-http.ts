@@ -9,15 +9,13 @@ import type { Message } from '../jsonrpc/message.ts';
 import type { ReplyTo } from '../link/link.ts';
 import { legacyRevisions, meta } from '../protocol.ts';
 import type { ClientIdentity } from '../protocol.ts';
-import { readIncoming } from './incoming.ts';
+import { readIncoming, refuseBatch } from './incoming.ts';
 import type { Incoming } from './incoming.ts';
 import { isModernRequest, refusalOf, wrongParameter } from './modern-headers.ts';
 import type { Refusal } from './modern-headers.ts';
 import { ModernPostReply, SessionPostReply, takesEvents } from './post-reply.ts';
 
 const sessionHeader = 'mcp-session-id';
-/** The only revision whose clients may send several messages at once (MCP 2025-03-26, Overview, Batching). */
-const batchRevision = '2025-03-26';
 
 /**
  * Serves a bridge as streamable HTTP: one endpoint for clients of all revisions. Legacy ones use POST, GET and DELETE
@@ -55,7 +53,7 @@ function receive(bridge: Bridge, request: IncomingMessage, response: ServerRespo
       return replyText(response, 400, `the revision ${String(revision)} of MCP is not spoken here`);
     }
     const session = sessionFor(bridge, message, request, response);
-    if (session === undefined) return;
+    if (session === undefined || refuseBatch(incoming, session.client.protocolVersion, response)) return;
     if (message === undefined) return deliverBatch(bridge, session, incoming, response);
     deliver(bridge, session, message, request, response);
   });
@@ -103,10 +101,6 @@ function deliverBatch(
   { messages }: Incoming,
   response: ServerResponse,
 ): void {
-  if (session.client.protocolVersion !== batchRevision) {
-    const why = `only clients of ${batchRevision} may send several messages at once`;
-    return replyJson(response, 400, errorText('null', errorCodes.invalidRequest, why));
-  }
   const answers: string[] = [];
   let missing = messages.filter(({ kind }) => kind === 'request').length;
   if (missing === 0) response.writeHead(202).end();
@@ -155,6 +149,7 @@ function refuse(response: ServerResponse, message: Message, { code, message: why
 }
 
 function answerModern(bridge: Bridge, message: Message, response: ServerResponse): void {
+  if (response.destroyed) return; // the client went away while it was looked up what its headers must say
   const described = message.value.params?._meta ?? {};
   const capabilities = described[meta.clientCapabilities];
   const client: ClientIdentity = {
@@ -185,8 +180,9 @@ function openStream(bridge: Bridge, request: IncomingMessage, response: ServerRe
   if (eventId === undefined) return session.stream.connect(new EventStream(response));
   const last = parseEventId(String(eventId));
   const stream = last === undefined ? undefined : session.findStream(last.name);
-  if (stream === undefined) return replyText(response, 404, 'there is no such event any more');
-  stream.connect(new EventStream(response), { lastSeen: last?.id });
+  if (last === undefined || stream?.has(last.id) !== true)
+    return replyText(response, 404, 'there is no such event any more');
+  stream.connect(new EventStream(response), { lastSeen: last.id });
 }
 
 function endSession(bridge: Bridge, request: IncomingMessage, response: ServerResponse): void {

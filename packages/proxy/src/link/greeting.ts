@@ -27,6 +27,20 @@ export interface Greeting {
  */
 export async function greet(link: ServerLink, { client, era, signal }: Greeting): Promise<void> {
   link.client = client;
+  const over = new AbortController();
+  try {
+    await agree(link, client, era, AbortSignal.any([signal, over.signal]));
+  } finally {
+    over.abort(new Error('the greeting is over')); // a question that is still open must not be answered later
+  }
+}
+
+async function agree(
+  link: ServerLink,
+  client: ClientIdentity,
+  era: Era | undefined,
+  signal: AbortSignal,
+): Promise<void> {
   if (era === 'legacy') return initialize(link, client, signal);
   const discovered = discover(link, signal);
   const first = era === 'modern' ? await discovered : await orSilent(discovered, signal);

@@ -132,6 +132,7 @@ export class ServerLink {
       },
     };
     if (!this.#isOpen) throw new Error('the server is not running');
+    signal?.throwIfAborted();
     const call = this.#enter({ method, caller: this, reply, originalId: '0', originalToken: undefined });
     const give = (): void => {
       this.#calls.delete(call.id);
@@ -169,9 +170,15 @@ export class ServerLink {
     this.notify(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params }));
   }
 
-  /** Cancels everything of one caller. */
-  cancelAllOf(caller: unknown, reason: string): void {
-    for (const call of this.#calls.values()) if (call.caller === caller) this.cancel(call, reason);
+  /** The same for a request whose client is still there: it waits no longer than it has to. */
+  refuse(call: Call, reason: string): void {
+    this.cancel(call, reason);
+    answerError(call.reply, call.originalId, errorCodes.serverError, reason);
+  }
+
+  /** Refuses everything of one caller. */
+  refuseAllOf(caller: unknown, reason: string): void {
+    for (const call of this.#calls.values()) if (call.caller === caller) this.refuse(call, reason);
   }
 
   /** Ends it because the server has: whoever waits is told why. */

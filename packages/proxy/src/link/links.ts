@@ -7,8 +7,6 @@ import { greet } from './greeting.ts';
 import { ServerLink } from './link.ts';
 import type { Call, LinkOwner } from './link.ts';
 
-/** How long a request waits for a conversation to become free. */
-const waitForRoomMs = 30_000;
 /** How long a server has for its greeting. */
 const greetingMs = 60_000;
 /** How long one that was started for the next client is kept. Clients come in swarms. */
@@ -16,7 +14,11 @@ const spareMs = 60_000;
 
 export interface LinksOptions {
   /** How many there may be at once. */
-  most: number;
+  maxOwn: number;
+  /** How long a request waits for one to become free. */
+  waitForRoomMs: number;
+  /** How long one is kept that was given back. */
+  keepMs: number;
   /** Starting one takes a while, so that the next one is started before it is needed. */
   isSlow: boolean;
   onJunk: (text: string) => void;
@@ -77,23 +79,26 @@ export class Links {
     const kept = key === undefined ? undefined : this.#seats.values().find((seat) => seat.keptFor === key);
     const seat = kept ?? (await this.#open(client));
     seat.keptFor = undefined;
+    clearTimeout(seat.keepTimer);
     seat.holder = holder;
     return { link: seat.link, giveBack: (keepFor) => this.#giveBack(seat, keepFor) };
   }
 
   #giveBack(seat: Seat, key: string | undefined): void {
     seat.holder = undefined;
-    if (key !== undefined && seat.link.isOpen) seat.keptFor = key;
-    else void this.#end(seat, 'nobody needs it any more');
+    if (key !== undefined && seat.link.isOpen) {
+      seat.keptFor = key;
+      const end = (): void => void this.#end(seat, 'nobody has needed it for long');
+      seat.keepTimer = setTimeout(end, this.#options.keepMs).unref();
+    } else void this.#end(seat, 'nobody needs it any more');
     this.#wake();
   }
 
   async #open(client: ClientIdentity): Promise<Seat> {
     await this.#room();
-    const source = this.#source;
-    if (source === undefined) throw new Error('the server is not running');
-    this.#opening++;
     try {
+      const source = this.#source;
+      if (source === undefined) throw new Error('the server is not running');
       return await this.#begin(source, client);
     } finally {
       this.#opening--;
@@ -120,24 +125,32 @@ export class Links {
       throw error;
     }
     this.#seats.add(seat);
+    // Nobody takes it away before whoever it is for has had the chance to use it.
+    setImmediate(() => {
+      seat.isNew = false;
+      this.#wake();
+    });
     return seat;
   }
 
   /** Has one started for the next client, if there may be another. */
   #prepare(): void {
     const source = this.#source;
-    const isFull = this.#seats.size + this.#opening >= this.#options.most;
+    const isFull = this.#seats.size + this.#opening >= this.#options.maxOwn;
     if (!this.#options.isSlow || source === undefined || source.spare !== undefined || isFull) return;
     const wire = source.openWire(source.over.signal);
     const timer = setTimeout(() => void dropSpare(source), spareMs).unref();
-    source.spare = { wire, timer };
-    wire.catch(() => (source.spare = undefined)); // whoever needs one is told why there is none
+    const spare = { wire, timer };
+    source.spare = spare;
+    wire.catch(() => {
+      if (source.spare === spare) source.spare = undefined; // whoever needs one is told why there is none
+    });
   }
 
-  /** Returns when there is room for one more. */
+  /** Returns when there is room for one more, which is counted from then on. */
   async #room(): Promise<void> {
-    const deadline = performance.now() + waitForRoomMs;
-    while (this.#seats.size + this.#opening >= this.#options.most) {
+    const deadline = performance.now() + this.#options.waitForRoomMs;
+    while (this.#seats.size + this.#opening >= this.#options.maxOwn) {
       const idle = this.#longestIdle();
       if (idle !== undefined) {
         await this.#end(idle, 'it made room for another client');
@@ -147,10 +160,11 @@ export class Links {
       if (leftMs <= 0) throw new Error('too many clients use the server at once, try again later');
       await this.#turn(leftMs);
     }
+    this.#opening++;
   }
 
   #longestIdle(): Seat | undefined {
-    const idle = [...this.#seats].filter(({ link }) => link.busy === 0);
+    const idle = [...this.#seats].filter(({ link, isNew }) => link.busy === 0 && !isNew);
     return idle.toSorted((one, other) => one.rank - other.rank)[0];
   }
 
@@ -170,6 +184,7 @@ export class Links {
 
   async #end(seat: Seat, reason: string): Promise<void> {
     this.#seats.delete(seat);
+    clearTimeout(seat.keepTimer);
     await seat.link.close(reason);
     this.#wake();
   }
@@ -194,6 +209,9 @@ class Seat implements LinkOwner {
   declare link: ServerLink;
   holder: LinkOwner | undefined;
   keptFor: string | undefined;
+  /** Until when it is kept. */
+  keepTimer: NodeJS.Timeout | undefined;
+  isNew = true;
   readonly #onLost: (seat: Seat) => void;
 
   constructor(onLost: (seat: Seat) => void) {

@@ -83,12 +83,12 @@ export class RawSession {
     this.#endpoint = `${url}${path}`;
   }
 
-  static async open(url: string): Promise<RawSession> {
+  static async open(url: string, client: object = {}): Promise<RawSession> {
     const session = new RawSession(url);
     const response = await session.post({
       id: 0,
       method: 'initialize',
-      params: { protocolVersion: '2025-11-25' },
+      params: { protocolVersion: '2025-11-25', ...client },
     });
     session.id = response.headers.get('mcp-session-id') ?? '';
     await response.body?.cancel();
@@ -97,6 +97,11 @@ export class RawSession {
 
   post(message: object, headers: Record<string, string> = {}): Promise<Response> {
     return this.postText(JSON.stringify({ jsonrpc: '2.0', ...message }), headers);
+  }
+
+  /** A request for a tool, with an id that the test has chosen. */
+  postCall(id: unknown, name: string, given: object = {}, more: object = {}): Promise<Response> {
+    return this.post({ id, method: 'tools/call', params: { name, arguments: given, ...more } });
   }
 
   postText(body: string, headers: Record<string, string> = {}): Promise<Response> {
@@ -113,27 +118,23 @@ export class RawSession {
 
   /** Calls a tool and gives the text of its answer, or throws the error. */
   async call(name: string, given: object = {}): Promise<string> {
-    const response = await this.post({
-      id: ++this.#lastId,
-      method: 'tools/call',
-      params: { name, arguments: given },
-    });
-    const { result, error } = (await response.json()) as {
-      result?: { content: { text: string }[] };
-      error?: { message: string };
-    };
+    const { result, error } = await answerOf(await this.postCall(++this.#lastId, name, given));
     if (error !== undefined) throw new Error(error.message);
-    return result?.content[0]?.text ?? '';
+    const content = result?.['content'] as { text: string }[] | undefined;
+    return content?.[0]?.text ?? '';
   }
 
-  /** Opens the session's own stream and reads messages from it. */
-  async listen(): Promise<
-    AsyncIterableIterator<{ method?: string; params?: Record<string, unknown> }> & AsyncDisposable
-  > {
+  /** Opens the session's own stream, or the one of an earlier event, and reads messages from it. */
+  async listen(lastEventId?: string): Promise<AsyncIterableIterator<Received> & AsyncDisposable> {
     const aborted = new AbortController();
-    const response = await fetch(this.#endpoint, { headers: this.headers(), signal: aborted.signal });
+    const response = await this.get(lastEventId, aborted.signal);
     const messages = readEvents(response);
     return Object.assign(messages, { [Symbol.asyncDispose]: async () => aborted.abort() });
+  }
+
+  get(lastEventId?: string, signal?: AbortSignal): Promise<Response> {
+    const resumed: Record<string, string> = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+    return fetch(this.#endpoint, { headers: { ...this.headers(), ...resumed }, signal });
   }
 
   end(): Promise<Response> {
@@ -141,17 +142,77 @@ export class RawSession {
   }
 }
 
+/** A message as a client gets it. */
+export interface Received {
+  id?: unknown;
+  method?: string;
+  params?: Record<string, unknown>;
+  result?: { [key: string]: unknown };
+  error?: { code: number; message: string };
+}
+
 /** The messages of an event stream, as they come. */
-export async function* readEvents(
+export async function* readEvents(response: Response): AsyncGenerator<Received> {
+  for await (const { message } of readRawEvents(response)) if (message !== undefined) yield message;
+}
+
+/** The events of a stream with their ids; an empty one only tells its id. */
+export async function* readRawEvents(
   response: Response,
-): AsyncGenerator<{ id?: unknown; method?: string; params?: Record<string, unknown>; result?: unknown }> {
+): AsyncGenerator<{ id: string | undefined; message: Received | undefined }> {
   let rest = '';
   for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
     const events = (rest + chunk).split('\n\n');
     rest = events.pop() ?? '';
     for (const event of events) {
       const data = /^data: (.*)$/m.exec(event)?.[1];
-      if (data !== undefined && data !== '') yield JSON.parse(data); // an empty one only tells its id
+      const id = /^id: (.*)$/m.exec(event)?.[1];
+      if (data !== undefined) yield { id, message: data === '' ? undefined : JSON.parse(data) };
     }
   }
+}
+
+/** What a request was answered with in the end, however that came. */
+export async function answerOf(response: Response): Promise<Received> {
+  const type = response.headers.get('content-type') ?? '';
+  const messages = type.startsWith('text/event-stream')
+    ? await Array.fromAsync(readEvents(response))
+    : [(await response.json()) as Received];
+  const answer = messages.findLast(({ result, error }) => result !== undefined || error !== undefined);
+  if (answer === undefined) throw new Error('there was no answer');
+  return answer;
+}
+
+/** What a modern client sends along with a request. */
+export interface ModernOptions {
+  id?: string | number;
+  capabilities?: object;
+  signal?: AbortSignal;
+  headers?: Record<string, string>;
+}
+
+/** A request as a modern client makes it. */
+export function postModern(
+  url: string,
+  method: string,
+  params: { [key: string]: unknown; name?: string } = {},
+  { id = 1, capabilities = {}, signal, headers = {} }: ModernOptions = {},
+): Promise<Response> {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': capabilities,
+  };
+  return fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      ...(params.name === undefined ? {} : { 'mcp-name': params.name }),
+      ...headers,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id, method, params: { ...params, _meta } }),
+    signal,
+  });
 }

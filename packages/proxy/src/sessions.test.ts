@@ -1,0 +1,610 @@
+import { describe, expect, test } from 'vitest';
+import { openScriptedProxy } from './testing/scripted-server.ts';
+import type { Said, ScriptedServer } from './testing/scripted-server.ts';
+import { RawSession, answerOf, postModern, readEvents, readRawEvents } from './testing/test-proxy.ts';
+
+const log = (data: string): Said => ({ method: 'notifications/message', params: { level: 'info', data } });
+const sampling = { protocolVersion: '2025-11-25', capabilities: { sampling: {} } };
+const question = { method: 'sampling/createMessage', params: { messages: [] } };
+
+/** The texts of the answers to calls. */
+async function textOf(response: Promise<Response>): Promise<string | undefined> {
+  const { result } = await answerOf(await response);
+  const content = result?.['content'] as { text: string }[] | undefined;
+  return content?.[0]?.text;
+}
+
+/** Returns when a server has got as many requests for a tool. */
+async function untilCalled(server: ScriptedServer, tool: string, times = 1): Promise<Said[]> {
+  const calls = (): Said[] => server.heard.filter(({ params }) => params?.name === tool);
+  await expect.poll(() => calls().length, { interval: 5 }).toBe(times);
+  return calls();
+}
+
+const quick = { interval: 5 };
+
+/** A session of HTTP+SSE that is initialized. */
+async function openEventSession(
+  url: string,
+  signal: AbortSignal,
+): Promise<{
+  post: (body: string) => Promise<Response>;
+  call: (method: string, params: object) => Promise<Response>;
+}> {
+  const stream = await fetch(`${url}/sse`, { signal });
+  const first = await stream.body?.pipeThrough(new TextDecoderStream()).getReader().read();
+  const endpoint = /data: (\S+)/.exec(String(first?.value))?.[1];
+  const post = (body: string): Promise<Response> => fetch(`${url}${endpoint}`, { method: 'POST', body });
+  const call = (method: string, params: object): Promise<Response> =>
+    post(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
+  await call('initialize', { protocolVersion: '2024-11-05' });
+  return { post, call };
+}
+
+describe('sessions with processes of their own', () => {
+  test('do not see what others have changed in theirs', async () => {
+    await using test = await openScriptedProxy();
+    const [one, two] = await Promise.all([RawSession.open(test.url), RawSession.open(test.url)]);
+
+    await one.call('remember', { value: 'secret' });
+
+    expect(await one.call('recall')).toBe('secret');
+    expect(await two.call('recall')).toBe('');
+  });
+
+  test('hear only what their own server says', async () => {
+    await using test = await openScriptedProxy();
+    const [one, two] = await Promise.all([RawSession.open(test.url), RawSession.open(test.url)]);
+    const [first, second] = [await test.serverOf(one), await test.serverOf(two)];
+    await using heardByOne = await one.listen();
+    await using heardByTwo = await two.listen();
+
+    first.send(log('private'));
+    first.send({ method: 'notifications/resources/updated', params: { uri: 'test://one' } });
+    first.send({ method: 'notifications/tools/list_changed' });
+    second.send(log('other'));
+
+    const three = [await heardByOne.next(), await heardByOne.next(), await heardByOne.next()];
+    expect(three.map(({ value }) => value.method)).toEqual([
+      'notifications/message',
+      'notifications/resources/updated',
+      'notifications/tools/list_changed',
+    ]);
+    expect((await heardByTwo.next()).value).toMatchObject(log('other'));
+  });
+
+  test('get what is said in the course of a call with its answer', async () => {
+    await using test = await openScriptedProxy();
+    const [one, two] = await Promise.all([RawSession.open(test.url), RawSession.open(test.url)]);
+
+    const [first, second] = await Promise.all(
+      [one, two].map(async (session, n) =>
+        Array.fromAsync(readEvents(await session.postCall(1, 'say', log(`for ${n}`)))),
+      ),
+    );
+
+    expect(first).toEqual([expect.objectContaining(log('for 0')), expect.objectContaining({ id: 1 })]);
+    expect(second).toEqual([expect.objectContaining(log('for 1')), expect.objectContaining({ id: 1 })]);
+  });
+
+  test('are asked by their own server, and only they can answer', async () => {
+    await using test = await openScriptedProxy();
+    const one = await RawSession.open(test.url, sampling);
+    const two = await RawSession.open(test.url, sampling);
+    await two.call('instance');
+    const events = readEvents(await one.postCall(7, 'ask', question));
+    const { value: asked } = await events.next();
+
+    await two.post({ id: asked.id, result: { from: 'two' } });
+    await one.post({ id: String(asked.id), result: { from: 'one, under another id' } });
+    await one.post({ id: asked.id, result: { from: 'one' } });
+
+    expect(asked).toMatchObject(question);
+    const { value: answer } = await events.next();
+    expect(answer).toMatchObject({ id: 7, result: { content: [{ text: '{"from":"one"}' }] } });
+  });
+
+  test('that offer nothing are not asked', async () => {
+    await using test = await openScriptedProxy();
+    const session = await RawSession.open(test.url, { capabilities: null });
+
+    expect(await session.call('ask', question)).toContain('does not offer sampling/createMessage');
+    expect(test.faults).toEqual([]);
+  });
+
+  test('tell their own server what the client can do', async () => {
+    await using test = await openScriptedProxy();
+    const session = await RawSession.open(test.url, sampling);
+
+    const server = await test.serverOf(session);
+
+    expect(server.last('initialize')?.params).toMatchObject(sampling);
+  });
+
+  test('have the number of their processes bounded, and carry on when one had to make room', async () => {
+    await using test = await openScriptedProxy({ limits: { maxOwn: 2 } });
+    const first = await RawSession.open(test.url);
+    await first.post({ id: 1, method: 'resources/subscribe', params: { uri: 'test://one' } });
+    await first.post({ id: 2, method: 'logging/setLevel', params: { level: 'error' } });
+    const before = await test.serverOf(first);
+    const others = [await RawSession.open(test.url), await RawSession.open(test.url)];
+
+    for (const other of others) await other.call('instance');
+    const wasEnded = !before.isRunning;
+    const after = await test.serverOf(first);
+
+    expect(wasEnded).toBe(true);
+    expect(after).not.toBe(before);
+    expect(after.methods).toEqual([
+      'initialize',
+      'notifications/initialized',
+      'resources/subscribe',
+      'logging/setLevel',
+      'tools/call',
+    ]);
+    expect(after.last('resources/subscribe')?.params).toEqual({ uri: 'test://one' });
+    expect(after.last('logging/setLevel')?.params).toEqual({ level: 'error' });
+    await expect.poll(() => test.running.length, quick).toBe(3); // the shared one, and two
+  });
+
+  test('never have more processes than there may be, however many want one at once', async () => {
+    await using test = await openScriptedProxy({ limits: { maxOwn: 3 } });
+    const sessions = await Promise.all(Array.from({ length: 20 }, () => RawSession.open(test.url)));
+    let most = 0;
+    const watch = setInterval(() => (most = Math.max(most, test.running.length)), 1);
+
+    const answers = await Promise.all(
+      sessions.map(async (session, n) => {
+        const answer = await session.call('say', log(String(n))).catch(String);
+        most = Math.max(most, test.running.length);
+        return answer;
+      }),
+    );
+    clearInterval(watch);
+
+    expect(new Set(answers)).toEqual(new Set(['said']));
+    expect(most).toBeLessThanOrEqual(4);
+  });
+
+  test('wait while all processes are busy, and get the first that is free', async () => {
+    await using test = await openScriptedProxy({ limits: { maxOwn: 1 } });
+    const [one, two] = [await RawSession.open(test.url), await RawSession.open(test.url)];
+    const server = await test.serverOf(one);
+    const held = one.postCall(1, 'hold');
+    const [call] = await untilCalled(server, 'hold');
+
+    const waiting = two.call('recall');
+    server.send({ id: call?.id, result: {} });
+
+    expect(await answerOf(await held)).toMatchObject({ id: 1, result: {} });
+    expect(await waiting).toBe('');
+  });
+
+  test('are told when no process became free in time', async () => {
+    await using test = await openScriptedProxy({ limits: { maxOwn: 1, waitForRoomMs: 20 } });
+    const [one, two] = [await RawSession.open(test.url), await RawSession.open(test.url)];
+    const held = one.postCall(1, 'hold');
+    await expect.poll(() => test.servers[1]?.methods, quick).toContain('tools/call');
+
+    await expect(two.call('recall')).rejects.toThrow(
+      'too many clients use the server at once, try again later',
+    );
+
+    await one.end();
+    await held;
+  });
+
+  test('end their process with DELETE, and what was under way is answered', async () => {
+    await using test = await openScriptedProxy();
+    const session = await RawSession.open(test.url);
+    const server = await test.serverOf(session);
+    const held = session.postCall('x', 'hold');
+    await untilCalled(server, 'hold');
+
+    await session.end();
+
+    expect(await answerOf(await held)).toMatchObject({ id: 'x', error: { code: -32000 } });
+    await expect.poll(() => server.isRunning, quick).toBe(false);
+  });
+
+  test('end their process when they have been silent for long', async () => {
+    let nowMs = 0;
+    const limits = { sessionIdleMs: 1000, upkeepMs: 5 };
+    await using test = await openScriptedProxy({ limits, now: () => nowMs });
+    const [idle, listening] = [await RawSession.open(test.url), await RawSession.open(test.url)];
+    const [server, other] = [await test.serverOf(idle), await test.serverOf(listening)];
+    await using _messages = await listening.listen();
+
+    nowMs = 1001;
+
+    await expect.poll(() => server.isRunning, quick).toBe(false);
+    expect((await idle.post({ id: 1, method: 'ping' })).status).toBe(404);
+    expect(other.isRunning).toBe(true);
+  });
+
+  test('are not taken for silent while they wait for an answer', async () => {
+    let nowMs = 0;
+    await using test = await openScriptedProxy({
+      limits: { sessionIdleMs: 1000, upkeepMs: 5 },
+      now: () => nowMs,
+    });
+    const [waiting, idle] = [await RawSession.open(test.url), await RawSession.open(test.url)];
+    const [server, other] = [await test.serverOf(waiting), await test.serverOf(idle)];
+    const held = waiting.postCall(1, 'hold');
+    const [call] = await untilCalled(server, 'hold');
+
+    nowMs = 1001;
+    await expect.poll(() => other.isRunning, quick).toBe(false);
+    server.send({ id: call?.id, result: { late: true } });
+
+    expect(await answerOf(await held)).toMatchObject({ id: 1, result: { late: true } });
+  });
+
+  test('of HTTP+SSE end their process with their stream', async () => {
+    await using test = await openScriptedProxy();
+    const over = new AbortController();
+    const { call } = await openEventSession(test.url, over.signal);
+    await call('tools/call', { name: 'remember', arguments: { value: 'sse' } });
+    await expect.poll(() => test.servers[1]?.memory, quick).toBe('sse');
+
+    over.abort();
+
+    await expect.poll(() => test.servers[1]?.isRunning, quick).toBe(false);
+  });
+
+  test('that are abandoned leave no process behind', async () => {
+    await using test = await openScriptedProxy({ limits: { maxSessions: 5 } });
+
+    for (let n = 0; n < 30; n++) {
+      const session = await RawSession.open(test.url);
+      if (n % 3 === 0) void session.postCall(1, 'hold').catch(() => {});
+      else await session.call('instance');
+    }
+
+    // The shared one, those of the last sessions, and one that waits for the next.
+    await expect.poll(() => test.running.length, quick).toBeLessThanOrEqual(7);
+  });
+});
+
+describe.each(['own', 'shared'] as const)('sessions with %s processes', (sessions) => {
+  test('have every server initialized once', async () => {
+    await using test = await openScriptedProxy({ sessions });
+    const [one, two] = [await RawSession.open(test.url), await RawSession.open(test.url)];
+    await one.post({ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } });
+    await one.post({ method: 'notifications/initialized' });
+    await Promise.all([one, two].map((session) => session.call('instance')));
+
+    const counts = test.servers.map(
+      ({ methods }) => methods.filter((method) => method === 'initialize').length,
+    );
+
+    expect(counts.every((count) => count <= 1)).toBe(true);
+    expect(counts[0]).toBe(1);
+  });
+
+  test('cancel the request that they name, and not another with an id that looks the same', async () => {
+    await using test = await openScriptedProxy({ sessions });
+    const [session, other] = [await RawSession.open(test.url), await RawSession.open(test.url)];
+    const server = await test.serverOf(session);
+    const ofOther = other.postCall('1', 'hold');
+    const asNumber = session.postCall(1, 'hold');
+    await untilCalled(server, 'hold', sessions === 'own' ? 1 : 2);
+    const asText = session.postCall('1', 'hold', { last: true });
+    await expect
+      .poll(() => server.heard.some(({ params }) => params?.arguments?.['last'] === true), quick)
+      .toBe(true);
+
+    await session.post({ method: 'notifications/cancelled', params: { requestId: '1' } });
+
+    expect(await answerOf(await asText)).toMatchObject({
+      id: '1',
+      error: { message: 'the request was cancelled' },
+    });
+    const cancelled = server.heard.filter(({ method }) => method === 'notifications/cancelled');
+    const last = server.heard.findLast(({ params }) => params?.arguments?.['last'] === true);
+    expect(cancelled.map(({ params }) => params?.['requestId'])).toEqual([last?.id]);
+    await session.end();
+    expect(await answerOf(await asNumber)).toMatchObject({ id: 1, error: {} });
+    await other.end();
+    await ofOther;
+  });
+
+  test('get an answer to what was under way when they are ended', async () => {
+    await using test = await openScriptedProxy({ sessions });
+    const session = await RawSession.open(test.url);
+    const server = await test.serverOf(session);
+    const held = session.postCall(5, 'hold');
+    const [call] = await untilCalled(server, 'hold');
+
+    await session.end();
+
+    expect(await answerOf(await held)).toMatchObject({ id: 5, error: { code: -32000 } });
+    expect(server.last('notifications/cancelled')?.params?.['requestId']).toBe(
+      sessions === 'shared' ? call?.id : undefined, // a process that is ended need not be told
+    );
+  });
+});
+
+describe('a stream that breaks', () => {
+  /** A session whose call has said something, over a connection that is gone. */
+  async function breakCall(url: string): Promise<{ session: RawSession; ids: (string | undefined)[] }> {
+    const session = await RawSession.open(url);
+    const events = readRawEvents(await session.postCall(1, 'hold', {}, { _meta: { progressToken: 'p' } }));
+    const ids = [(await events.next()).value?.id, (await events.next()).value?.id];
+    await events.return(undefined); // closes the connection
+    return { session, ids };
+  }
+
+  const progress = (progressToken: unknown, n: number): Said => ({
+    method: 'notifications/progress',
+    params: { progressToken, progress: n },
+  });
+
+  /** Has the server make progress with every call, on and on as the test says. */
+  async function openProgressing(): Promise<Awaited<ReturnType<typeof openScriptedProxy>>> {
+    return openScriptedProxy(
+      {},
+      {
+        'tools/call': (server, { params }) => server.send(progress(params?._meta?.progressToken, 1)),
+      },
+    );
+  }
+
+  test('in the middle of a call is taken up again by its event, and every message comes once', async () => {
+    await using test = await openProgressing();
+    const { session, ids } = await breakCall(test.url);
+    const server = test.servers[1];
+    const call = server?.last('tools/call');
+
+    server?.send(progress(call?.id, 2));
+    server?.send({ id: call?.id, result: { done: true } });
+    const rest = await Array.fromAsync(readEvents(await session.get(ids[1])));
+    const again = await Array.fromAsync(readEvents(await session.get(ids[0])));
+
+    expect(rest).toEqual([
+      expect.objectContaining({ params: { progressToken: 'p', progress: 2 } }),
+      expect.objectContaining({ id: 1, result: { done: true } }),
+    ]);
+    expect(again.map(({ method = 'answer' }) => method)).toEqual([
+      'notifications/progress',
+      'notifications/progress',
+      'answer',
+    ]);
+  });
+
+  test('can be taken up while the call still runs', async () => {
+    await using test = await openProgressing();
+    const { session, ids } = await breakCall(test.url);
+    const server = test.servers[1];
+    const call = server?.last('tools/call');
+
+    const rest = readEvents(await session.get(ids[1]));
+    server?.send({ id: call?.id, result: { done: true } });
+
+    expect(await Array.fromAsync(rest)).toMatchObject([{ id: 1, result: { done: true } }]);
+  });
+
+  test('belongs to its session', async () => {
+    await using test = await openProgressing();
+    const { ids } = await breakCall(test.url);
+    const other = await RawSession.open(test.url);
+
+    expect((await other.get(ids[1])).status).toBe(404);
+  });
+
+  test.each(['no such event', 'r1_99', 's_1', 'r2_0', ''])('is not found by the event id %j', async (id) => {
+    await using test = await openProgressing();
+    const { session } = await breakCall(test.url);
+
+    expect((await session.get(id)).status).toBe(404);
+  });
+
+  test('of the session itself is taken up by its event, too', async () => {
+    await using test = await openScriptedProxy();
+    const session = await RawSession.open(test.url);
+    const server = await test.serverOf(session);
+    const events = readRawEvents(await session.get());
+    server.send(log('one'));
+    const first = (await events.next()).value;
+    await events.return(undefined);
+
+    for (const data of ['two', 'three']) server.send(log(data));
+    await using resumed = await session.listen(first?.id);
+
+    expect((await resumed.next()).value).toMatchObject(log('two'));
+    expect((await resumed.next()).value).toMatchObject(log('three'));
+  });
+
+  test('is remembered up to a bound, the oldest is forgotten', async () => {
+    await using test = await openScriptedProxy();
+    const session = await RawSession.open(test.url);
+    const server = await test.serverOf(session);
+
+    for (let n = 0; n < 150; n++) server.send(log(String(n)));
+    await session.call('instance'); // everything has been read
+    await using messages = await session.listen();
+
+    expect((await messages.next()).value).toMatchObject(log('50'));
+  });
+
+  test.each([
+    ['2025-11-25', true],
+    ['2025-06-18', false],
+  ])('has an event to come back with from the beginning for %s: %s', async (protocolVersion, isPrimed) => {
+    await using test = await openScriptedProxy();
+    const session = await RawSession.open(test.url, { protocolVersion });
+
+    const events = await Array.fromAsync(readRawEvents(await session.postCall(1, 'say', log('x'))));
+
+    expect(events[0]?.message === undefined).toBe(isPrimed);
+    expect(events.map(({ id }) => id)).toEqual(isPrimed ? ['r1_0', 'r1_1', 'r1_2'] : ['r1_1', 'r1_2']);
+  });
+
+  test('is kept open while as many calls are under way as a client likes', async () => {
+    await using test = await openProgressing();
+    const session = await RawSession.open(test.url);
+    const calls = Array.from({ length: 40 }, (_, n) =>
+      session.postCall(n, 'hold', {}, { _meta: { progressToken: n } }),
+    );
+    const responses = await Promise.all(calls);
+
+    const [, server] = test.servers;
+    for (const { id, method } of server?.heard ?? [])
+      if (method === 'tools/call') server?.send({ id, result: {} });
+    const answers = await Promise.all(responses.map(answerOf));
+
+    expect(answers.map(({ id }) => id)).toEqual(calls.map((_, n) => n));
+  });
+});
+
+describe('several messages at once', () => {
+  const batch = (messages: object[]): string =>
+    JSON.stringify(messages.map((message) => ({ jsonrpc: '2.0', ...message })));
+
+  test('are answered at once for 2025-03-26', async () => {
+    await using test = await openScriptedProxy();
+    const session = await RawSession.open(test.url, { protocolVersion: '2025-03-26' });
+
+    const response = await session.postText(
+      batch([
+        { id: 1, method: 'ping' },
+        { method: 'notifications/initialized' },
+        { id: '1', method: 'ping' },
+      ]),
+    );
+
+    expect(await response.json()).toEqual([
+      expect.objectContaining({ id: 1, result: {} }),
+      expect.objectContaining({ id: '1', result: {} }),
+    ]);
+  });
+
+  test('are refused over HTTP+SSE for 2024-11-05', async () => {
+    await using test = await openScriptedProxy();
+    const { post } = await openEventSession(test.url, new AbortController().signal);
+
+    const response = await post(batch([{ id: 1, method: 'ping' }]));
+
+    expect(response.status).toBe(400);
+  });
+
+  test.each(['2024-11-05', '2025-06-18', '2025-11-25'])('are refused for %s', async (protocolVersion) => {
+    await using test = await openScriptedProxy();
+    const session = await RawSession.open(test.url, { protocolVersion });
+
+    const response = await session.postText(batch([{ id: 1, method: 'ping' }]));
+
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ id: null, error: { code: -32600 } });
+  });
+});
+
+describe('a modern client', () => {
+  const able = { capabilities: { sampling: {} } };
+  const ask = { name: 'ask', arguments: question };
+  type Asked = { resultType?: string; requestState?: string; inputRequests?: Record<string, unknown> };
+
+  /** Calls a tool that asks, and gives the answer for now. */
+  async function beginToAsk(url: string): Promise<Asked> {
+    const { result } = await answerOf(await postModern(url, 'tools/call', ask, able));
+    return result as Asked;
+  }
+
+  /** Comes back with the answer to whatever was asked. */
+  function comeBack(
+    url: string,
+    { requestState, inputRequests = {} }: Asked,
+    params: object = ask,
+  ): Promise<Response> {
+    const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, { said: key }]));
+    return postModern(url, 'tools/call', { name: 'ask', ...params, requestState, inputResponses }, able);
+  }
+
+  test('cancels by going away', async () => {
+    await using test = await openScriptedProxy();
+    const leaving = new AbortController();
+    const held = postModern(test.url, 'tools/call', { name: 'hold' }, { signal: leaving.signal });
+    const [server] = test.servers;
+    await expect.poll(() => server?.methods, quick).toContain('tools/call');
+
+    leaving.abort();
+
+    await expect(held).rejects.toThrow('abort');
+    await expect.poll(() => server?.methods, quick).toContain('notifications/cancelled');
+    expect(server?.last('notifications/cancelled')?.params?.['requestId']).toBe(
+      server?.last('tools/call')?.id,
+    );
+  });
+
+  test('answers what it is asked with the request made again', async () => {
+    await using test = await openScriptedProxy();
+    const asked = await beginToAsk(test.url);
+
+    const answer = await textOf(comeBack(test.url, asked));
+
+    expect(asked).toMatchObject({ resultType: 'input_required', inputRequests: { q1: question } });
+    expect(answer).toBe('{"said":"q1"}');
+  });
+
+  test('can use a requestState once', async () => {
+    await using test = await openScriptedProxy();
+    const asked = await beginToAsk(test.url);
+    await textOf(comeBack(test.url, asked));
+
+    const again = await answerOf(await comeBack(test.url, asked));
+
+    expect(again).toMatchObject({ error: { code: -32602 } });
+  });
+
+  test.each<[string, (asked: Asked) => Asked, object]>([
+    ['for another request', (asked) => asked, { ...ask, arguments: { ...question, other: true } }],
+    ['that it has changed', (asked) => ({ ...asked, requestState: changed(asked.requestState) }), ask],
+    ['that it made up', (asked) => ({ ...asked, requestState: 'mine' }), ask],
+    ['that is no text', (asked) => ({ ...asked, requestState: {} as string }), ask],
+  ])('cannot use a requestState %s', async (_title, spoilt, params) => {
+    await using test = await openScriptedProxy();
+    const asked = await beginToAsk(test.url);
+
+    const answer = await answerOf(await comeBack(test.url, spoilt(asked), params));
+
+    expect(answer).toMatchObject({ error: { code: -32602 } });
+    expect(await textOf(comeBack(test.url, asked))).toBe('{"said":"q1"}'); // it was not used up
+  });
+
+  test('cannot use a requestState that has expired', async () => {
+    let nowMs = 0;
+    await using test = await openScriptedProxy({ now: () => nowMs });
+    const asked = await beginToAsk(test.url);
+
+    nowMs = 10 * 60_000;
+
+    expect(await answerOf(await comeBack(test.url, asked))).toMatchObject({ error: { code: -32602 } });
+  });
+
+  test('that never comes back does not keep its process', async () => {
+    await using test = await openScriptedProxy({ limits: { patienceMs: 20 } });
+
+    await beginToAsk(test.url);
+
+    expect(test.servers[1]?.methods).toContain('tools/call');
+    await expect.poll(() => test.servers[1]?.isRunning, quick).toBe(false);
+    expect(test.servers[1]?.methods).toContain('notifications/cancelled');
+  });
+
+  test('finds the process of its last call, which is ended when nobody calls any more', async () => {
+    await using test = await openScriptedProxy({ limits: { keepMs: 300, maxOwn: 1 } });
+    const call = (): Promise<string | undefined> =>
+      textOf(postModern(test.url, 'tools/call', { name: 'instance' }, able));
+
+    const [first, second] = [await call(), await call()];
+
+    expect(second).toBe(first);
+    await expect.poll(() => test.running, quick).toEqual(['s0']);
+  });
+});
+
+/** The text with one character in its middle replaced. */
+function changed(text = ''): string {
+  const at = text.length >> 1;
+  return text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1);
+}
