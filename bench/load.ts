@@ -12,7 +12,8 @@ export interface LoadResult {
 
 /**
  * Calls a tool over and over, on connections that stay open, each with a session of its own and one request under
- * way. It speaks just enough HTTP to be no bottleneck, and looks at the id of every answer.
+ * way. It speaks just enough HTTP to be no bottleneck, and looks at the id of every answer. Sessions last, but
+ * connections only for a run: servers close those on which nothing happens.
  */
 export class Load implements Disposable {
   readonly #connections: Connection[];
@@ -22,20 +23,36 @@ export class Load implements Disposable {
   }
 
   static async open(port: number, connections: number): Promise<Load> {
-    const opened = Array.from({ length: connections }, () => Connection.open(port));
-    return new Load(await Promise.all(opened));
+    const load = new Load(Array.from({ length: connections }, () => new Connection(port)));
+    await load.#each((connection) => connection.connect());
+    await load.#each((connection) => connection.begin());
+    load[Symbol.dispose]();
+    return load;
   }
 
   async run(durationMs: number): Promise<LoadResult> {
+    await this.#each((connection) => connection.connect());
     const latenciesMs: number[] = [];
     const startedMs = performance.now();
     const endMs = startedMs + durationMs;
-    await Promise.all(this.#connections.map((connection) => connection.callUntil(endMs, latenciesMs)));
-    return { requests: latenciesMs.length, ms: performance.now() - startedMs, latenciesMs };
+    await this.#each((connection) => connection.callUntil(endMs, latenciesMs));
+    const ms = performance.now() - startedMs;
+    this[Symbol.dispose]();
+    return { requests: latenciesMs.length, ms, latenciesMs };
+  }
+
+  /** Has every session listen for what the server sends by itself, until this is disposed of. */
+  async listen(): Promise<void> {
+    await this.#each((connection) => connection.connect());
+    await this.#each((connection) => connection.listen());
   }
 
   [Symbol.dispose](): void {
     for (const connection of this.#connections) connection[Symbol.dispose]();
+  }
+
+  async #each(act: (connection: Connection) => Promise<void>): Promise<void> {
+    await Promise.all(this.#connections.map(act));
   }
 }
 
@@ -43,33 +60,49 @@ export class Load implements Disposable {
 let lastId = 0;
 
 const endOfHead = '\r\n\r\n';
+const lastChunk = '\r\n0\r\n\r\n';
 
 class Connection implements Disposable {
-  readonly #socket: Socket;
   readonly #port: number;
+  #socket: Socket | undefined;
   #session = '';
   #received = '';
   #answered: (head: string, body: string) => void = () => {};
   #failed: (error: Error) => void = () => {};
 
-  private constructor(socket: Socket, port: number) {
-    this.#socket = socket;
+  constructor(port: number) {
     this.#port = port;
-    socket.setNoDelay(true);
+  }
+
+  async connect(): Promise<void> {
+    const socket = connect({ host: '127.0.0.1', port: this.#port, noDelay: true });
+    await once(socket, 'connect');
     socket.setEncoding('latin1'); // a character is a byte, as Content-Length counts
     socket.on('data', (text: string) => this.#receive(text));
     socket.on('error', (error) => this.#failed(error));
-    socket.on('close', () => this.#failed(new Error(`port ${port} closed the connection`)));
+    socket.on('close', () => this.#failed(new Error(`port ${this.#port} closed the connection`)));
+    this.#socket = socket;
+    this.#received = '';
   }
 
-  /** Connects, and begins a session if the server has sessions. */
-  static async open(port: number): Promise<Connection> {
-    const socket = connect({ host: '127.0.0.1', port });
-    await once(socket, 'connect');
-    const connection = new Connection(socket, port);
-    const head = await connection.#initialize();
-    connection.#session = /^mcp-session-id: *(\S+)/im.exec(head)?.[1] ?? '';
-    return connection;
+  /** Begins a session, if the server has sessions. */
+  async begin(): Promise<void> {
+    const head = await this.#initialize();
+    this.#session = /^mcp-session-id: *(\S+)/im.exec(head)?.[1] ?? '';
+  }
+
+  /** Asks for the stream of the session. It has no end, so nothing is received on this connection from then on. */
+  async listen(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#failed = reject;
+    this.#socket?.removeAllListeners('data').once('data', (head: string) => {
+      if (head.startsWith('HTTP/1.1 200')) resolve();
+      else reject(new Error(`no stream: ${head}`));
+    });
+    this.#socket?.write(
+      `GET /mcp HTTP/1.1\r\nhost: 127.0.0.1:${this.#port}\r\naccept: text/event-stream\r\n${this.#sessionLine()}\r\n`,
+    );
+    await promise;
   }
 
   callUntil(endMs: number, latenciesMs: number[]): Promise<void> {
@@ -97,7 +130,7 @@ class Connection implements Disposable {
 
   [Symbol.dispose](): void {
     this.#failed = () => {};
-    this.#socket.destroy();
+    this.#socket?.destroy();
   }
 
   #initialize(): Promise<string> {
@@ -114,11 +147,15 @@ class Connection implements Disposable {
   }
 
   #send(body: string): void {
-    const session = this.#session === '' ? '' : `mcp-session-id: ${this.#session}\r\n`;
-    this.#socket.write(
+    const session = this.#sessionLine();
+    this.#socket?.write(
       `POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:${this.#port}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n${session}content-length: ${body.length}\r\n\r\n${body}`,
       'latin1',
     );
+  }
+
+  #sessionLine(): string {
+    return this.#session === '' ? '' : `mcp-session-id: ${this.#session}\r\n`;
   }
 
   #receive(text: string): void {
@@ -126,11 +163,15 @@ class Connection implements Disposable {
     const headEnd = this.#received.indexOf(endOfHead);
     if (headEnd === -1) return;
     const head = this.#received.slice(0, headEnd);
-    const length = Number(/^content-length: *(\d+)/im.exec(head)?.[1]);
-    if (Number.isNaN(length)) return this.#failed(new Error(`an answer without a length: ${head}`));
     const bodyStart = headEnd + endOfHead.length;
-    if (this.#received.length < bodyStart + length) return;
-    const body = this.#received.slice(bodyStart, bodyStart + length);
+    const length = /^content-length: *(\d+)/im.exec(head)?.[1];
+    // Without a length it comes in chunks, and only one answer is under way.
+    const isWhole =
+      length === undefined
+        ? this.#received.endsWith(lastChunk)
+        : this.#received.length >= bodyStart + Number(length);
+    if (!isWhole) return;
+    const body = this.#received.slice(bodyStart);
     this.#received = '';
     this.#answered(head, body);
   }

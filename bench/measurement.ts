@@ -16,7 +16,8 @@ export interface Figure {
 }
 
 /** The ways to compare a figure with its reference. */
-type Comparison = 'share of rate' | 'share by time' | 'times' | 'added' | 'itself';
+type Comparison =
+  'share of rate' | 'share by time' | 'times the rate' | 'times by time' | 'times' | 'added' | 'itself';
 
 interface ComparisonRule {
   of: (ours: number, reference: number) => number;
@@ -24,12 +25,16 @@ interface ComparisonRule {
   write: (value: number, unit: string) => string;
 }
 
+const times = (value: number): string => `${value.toFixed(1)}x`;
 const percent = (value: number): string => `${Math.round(value * 100)} %`;
 
 const rules: Record<Comparison, ComparisonRule> = {
   'share of rate': { of: (ours, reference) => ours / reference, budgetIs: 'at least', write: percent },
   // With half of the time twice as much would be done, so this is a share of a rate, too.
   'share by time': { of: (ours, reference) => reference / ours, budgetIs: 'at least', write: percent },
+  // The same two, beside something that is expected to be much slower.
+  'times the rate': { of: (ours, reference) => ours / reference, budgetIs: 'at least', write: times },
+  'times by time': { of: (ours, reference) => reference / ours, budgetIs: 'at least', write: times },
   times: {
     of: (ours, reference) => ours / reference,
     budgetIs: 'at most',

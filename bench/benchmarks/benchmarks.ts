@@ -4,6 +4,7 @@ import { cli } from './cli.ts';
 import { list } from './list.ts';
 import { memory } from './memory.ts';
 import { proxy } from './proxy.ts';
+import { idleSessions } from './sessions.ts';
 import { start } from './start.ts';
 
 /** What a benchmark may use beside its own. */
@@ -24,6 +25,7 @@ export const benchmarks: readonly Benchmark[] = [
   { name: 'bridge', run: bridge },
   { name: 'proxy', run: proxy },
   { name: 'memory', run: memory },
+  { name: 'sessions', run: idleSessions },
   { name: 'cli', run: cli },
   { name: 'start', run: start },
   { name: 'list', run: list },

@@ -1,15 +1,24 @@
 import { startChild } from '../child.ts';
 import { compareLatency, compareThroughput } from '../contest.ts';
-import type { PortChild } from '../contest.ts';
+import type { Latency, PortChild, Throughput } from '../contest.ts';
 import type { Figure } from '../measurement.ts';
 import type { BenchmarkContext } from './benchmarks.ts';
 
-/** The stdio bridge in front of a real process, beside a bare `node:http` server that answers by itself. */
+/**
+ * The stdio bridge in front of a real process, beside a bare `node:http` server that answers by itself, and beside
+ * what else can be put in front of that process.
+ */
 export async function bridge({ signal }: BenchmarkContext): Promise<Figure[]> {
+  const peerScript = new URL('../servers/peer.ts', import.meta.url);
   await using ours: PortChild = await startChild(new URL('../servers/bridge.ts', import.meta.url));
   await using reference: PortChild = await startChild(new URL('../servers/http-echo.ts', import.meta.url));
-  const throughput = await compareThroughput({ ours, reference }, signal);
-  const latency = await compareLatency({ ours, reference }, signal);
+  await using sdk: PortChild = await startChild(new URL('../servers/sdk.ts', import.meta.url));
+  await using supergateway: PortChild = await startChild(peerScript, ['supergateway']);
+  await using mcpProxy: PortChild = await startChild(peerScript, ['mcp-proxy']);
+  const contenders = { ours, reference, sdk, supergateway, 'mcp-proxy': mcpProxy };
+  const throughput = await compareThroughput(contenders, signal);
+  const latency = await compareLatency(contenders, signal);
+  const peers = [throughput.supergateway, throughput['mcp-proxy']];
   return [
     {
       what: 'tools/call, 32 connections',
@@ -18,6 +27,14 @@ export async function bridge({ signal }: BenchmarkContext): Promise<Figure[]> {
       reference: throughput.reference.requestsPerSecond,
       comparison: 'share of rate',
       budget: 0.7,
+    },
+    {
+      what: 'tools/call, 32 connections, the faster peer',
+      unit: 'requests/s',
+      ours: throughput.ours.requestsPerSecond,
+      reference: Math.max(...peers.map(({ requestsPerSecond }) => requestsPerSecond)),
+      comparison: 'times the rate',
+      budget: 12,
     },
     {
       what: 'processor time of a request',
@@ -39,6 +56,41 @@ export async function bridge({ signal }: BenchmarkContext): Promise<Figure[]> {
       unit: 'ms',
       ours: latency.ours.p99Ms,
       reference: latency.reference.p99Ms,
+      comparison: 'added',
+    },
+    ...(['sdk', 'supergateway', 'mcp-proxy'] as const).flatMap((name) =>
+      besidePeer(name, throughput.ours, throughput[name], latency.ours, latency[name]),
+    ),
+  ];
+}
+
+function besidePeer(
+  name: string,
+  ours: Throughput,
+  peer: Throughput,
+  ourLatency: Latency,
+  peerLatency: Latency,
+): Figure[] {
+  return [
+    {
+      what: `tools/call, 32 connections, ${name}`,
+      unit: 'requests/s',
+      ours: ours.requestsPerSecond,
+      reference: peer.requestsPerSecond,
+      comparison: 'times the rate',
+    },
+    {
+      what: `processor time of a request, ${name}`,
+      unit: 'µs',
+      ours: ours.cpuMicroseconds,
+      reference: peer.cpuMicroseconds,
+      comparison: 'times by time',
+    },
+    {
+      what: `latency p50, 1 connection, ${name}`,
+      unit: 'ms',
+      ours: ourLatency.p50Ms,
+      reference: peerLatency.p50Ms,
       comparison: 'added',
     },
   ];

@@ -9,12 +9,16 @@ export async function proxy({ signal }: BenchmarkContext): Promise<Figure[]> {
   await using direct: PortChild = await startChild(new URL('../servers/http-echo.ts', import.meta.url));
   const upstream = [String(direct.ready.port)];
   await using ours: PortChild = await startChild(new URL('../servers/proxy.ts', import.meta.url), upstream);
+  await using parsed: PortChild = await startChild(new URL('../servers/proxy.ts', import.meta.url), [
+    ...upstream,
+    'echo',
+  ]);
   await using bare: PortChild = await startChild(
     new URL('../servers/undici-proxy.ts', import.meta.url),
     upstream,
   );
-  const throughput = await compareThroughput({ ours, bare }, signal);
-  const latency = await compareLatency({ ours, bare, direct }, signal);
+  const throughput = await compareThroughput({ ours, parsed, bare }, signal);
+  const latency = await compareLatency({ ours, parsed, bare, direct }, signal);
   return [
     {
       what: 'tools/call, 32 connections',
@@ -60,6 +64,27 @@ export async function proxy({ signal }: BenchmarkContext): Promise<Figure[]> {
       unit: 'ms',
       ours: latency.ours.p99Ms,
       reference: latency.bare.p99Ms,
+      comparison: 'added',
+    },
+    {
+      what: 'tools/call, 32 connections, with a tool filter',
+      unit: 'requests/s',
+      ours: throughput.parsed.requestsPerSecond,
+      reference: throughput.bare.requestsPerSecond,
+      comparison: 'share of rate',
+    },
+    {
+      what: 'processor time of a request, with a tool filter',
+      unit: 'µs',
+      ours: throughput.parsed.cpuMicroseconds,
+      reference: throughput.bare.cpuMicroseconds,
+      comparison: 'share by time',
+    },
+    {
+      what: 'p50 over the bare proxy, 1 connection, with a tool filter',
+      unit: 'ms',
+      ours: latency.parsed.p50Ms,
+      reference: latency.bare.p50Ms,
       comparison: 'added',
     },
   ];

@@ -5,6 +5,7 @@ import { freePort } from './port.ts';
 /** A proxy as the hive opens it, on a free port. */
 export async function openProxy(
   transport: ProxyOptions['transport'],
+  tools: ProxyOptions['tools'] = {},
 ): Promise<{ proxy: WorkloadProxy; port: number }> {
   const port = await freePort();
   const fail = (trouble: unknown): void => {
@@ -16,6 +17,7 @@ export async function openProxy(
     port,
     transport,
     sessions: 'shared',
+    tools,
     version: 'v0.0.0',
     onJunk: fail,
     onFault: fail,

@@ -1,12 +1,14 @@
-// Our proxy in front of a server that speaks HTTP, which is a process of its own: `node proxy.ts PORT`.
+// Our proxy in front of a server that speaks HTTP, which is a process of its own: `node proxy.ts PORT [TOOL…]`.
+// With tools it shows clients only those, and so has to read what passes.
 import type { Instance } from '@toolhive/runtime/runtime';
 import { serveParent } from '../child.ts';
 import { openProxy } from './open-proxy.ts';
 
-const { proxy, port } = await openProxy('streamable-http');
+const [serverPort, ...filter] = process.argv.slice(2);
+const { proxy, port } = await openProxy('streamable-http', { filter });
 const server: Instance = {
   id: 'bench',
-  address: { kind: 'tcp', host: '127.0.0.1', port: Number(process.argv[2]) },
+  address: { kind: 'tcp', host: '127.0.0.1', port: Number(serverPort) },
   exited: new Promise(() => {}),
   stop: async () => {},
   [Symbol.asyncDispose]: async () => {},
