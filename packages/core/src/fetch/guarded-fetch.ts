@@ -27,6 +27,8 @@ export interface GuardedRequest {
   body?: string;
   /** Private addresses and plain `http` are fine. */
   allowPrivate?: boolean;
+  /** Goes where an answer leads, which is the default; without, that answer is given back. */
+  followRedirects?: boolean;
   /** How much may come back, before and after decompression. */
   maxBytes?: number;
   /** For everything together: names, redirects, the whole body. */
@@ -121,7 +123,7 @@ async function fetchOnce(url: URL, request: GuardedRequest): Promise<GuardedResp
     const location = status >= 301 && status <= 308 && status !== 304 ? headers['location'] : undefined;
     if (typeof location === 'string') {
       if (method === 'POST') throw unavailable(`${nameOf(url)} redirects what was sent to it`);
-      return location;
+      if (request.followRedirects !== false) return location;
     }
     const read = await readText(response, maxBytes, nameOf(url), signal);
     return { status, url: url.href, headers, ...read };

@@ -97,6 +97,7 @@ describe('what a server says about itself', () => {
     });
 
     expect(await failureOf(world)).toMatchObject({ message: expect.stringContaining('is not there') });
+    expect(world.remote.seen).not.toContain('GET /.well-known/oauth-protected-resource/mcp');
   });
 
   test('may be missing: then its host is asked for tokens, as servers of 2025-03-26 want it', async () => {

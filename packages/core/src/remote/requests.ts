@@ -87,6 +87,7 @@ export class Requests {
       ...this.#network,
       ...request,
       maxBytes,
+      followRedirects: false,
       allowPrivate: this.#mayBeInside(url),
     }).catch((error: unknown) => {
       throw error instanceof ThvError && error.kind === 'forbidden' ? inside(error.message, error) : error;
