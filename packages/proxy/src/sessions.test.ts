@@ -588,7 +588,6 @@ describe('a modern client', () => {
 
     expect(test.servers[1]?.methods).toContain('tools/call');
     await expect.poll(() => test.servers[1]?.isRunning, quick).toBe(false);
-    expect(test.servers[1]?.methods).toContain('notifications/cancelled');
   });
 
   test('finds the process of its last call, which is ended when nobody calls any more', async () => {

@@ -13,11 +13,9 @@ const stopMs = 2_000;
 
 /** A server on the standard streams of its process: every client talks to it through the bridge. */
 export class StdioBackend implements Backend {
-  readonly #options: BackendOptions;
   readonly #bridge: Bridge;
 
   constructor(options: BackendOptions) {
-    this.#options = options;
     this.#bridge = new Bridge({
       ...options,
       limits: { ...defaultLimits, ...options.limits },
@@ -32,11 +30,11 @@ export class StdioBackend implements Backend {
   connect(instance: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void> {
     const openWire = async (over: AbortSignal): Promise<Wire> => {
       const another = await startAnother(over);
-      const wire = this.#wire(another, () => another.stop(stopMs));
+      const wire = wireTo(another, () => another.stop(stopMs));
       void another.exited.then((exit) => wire.ended(`it ${describeExit(exit)}`));
       return wire;
     };
-    return this.#bridge.connect({ wire: this.#wire(instance), openWire }, signal);
+    return this.#bridge.connect({ wire: wireTo(instance), openWire }, signal);
   }
 
   disconnect(reason: string, final: boolean): void {
@@ -50,9 +48,9 @@ export class StdioBackend implements Backend {
   close(): Promise<void> {
     return this.#bridge[Symbol.asyncDispose]();
   }
+}
 
-  #wire({ stdio }: RunningServer, end?: () => Promise<void>): StdioWire {
-    if (stdio === undefined) throw new Error('a bridge needs an instance that speaks stdio');
-    return new StdioWire({ ...stdio, onJunk: this.#options.onJunk, end });
-  }
+function wireTo({ stdio }: RunningServer, end?: () => Promise<void>): StdioWire {
+  if (stdio === undefined) throw new Error('a bridge needs an instance that speaks stdio');
+  return new StdioWire({ ...stdio, end });
 }

@@ -122,7 +122,12 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     this.#state = { kind: 'starting', link };
     this.#era = era ?? this.#era;
     try {
-      await greet(link, { client: this.#self, era: this.#era, signal });
+      await greet(link, {
+        client: this.#self,
+        era: this.#era,
+        probeMs: this.#options.limits.probeMs,
+        signal,
+      });
     } catch (error) {
       // Some servers end when the first thing they hear is not `initialize`.
       if (!link.isOpen && this.#era === undefined) this.#era = 'legacy';

@@ -6,6 +6,8 @@ export interface Limits {
   maxSessions: number;
   /** How long a session may be silent before it is forgotten. */
   sessionIdleMs: number;
+  /** How long a server may be silent on `server/discover` before it is asked in the legacy way as well. */
+  probeMs: number;
   /** How long a request waits for a server that is starting or restarting. */
   waitForServerMs: number;
   /** How long a request waits for a conversation to become free. */
@@ -22,6 +24,7 @@ export const defaultLimits: Limits = {
   maxOwn: 16,
   maxSessions: 1000,
   sessionIdleMs: 2 * 60 * 60_000,
+  probeMs: 3_000,
   waitForServerMs: 30_000,
   waitForRoomMs: 30_000,
   keepMs: 5 * 60_000,

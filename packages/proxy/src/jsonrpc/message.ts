@@ -60,6 +60,9 @@ export function readMessage(text: string): Message {
         'neither a request, a notification nor a response',
       );
     }
+    if (value.error !== undefined && !isObject(value.error)) {
+      throw new MalformedMessage(errorCodes.invalidRequest, 'the error must be an object');
+    }
     return { kind: 'response', text, value, id: locate(text, ['id']) };
   }
   if (id !== undefined) {
@@ -102,12 +105,39 @@ function elementsOf(text: string): string[] {
   return elements;
 }
 
+/**
+ * How deep objects and arrays may be nested. Deeper ones take seconds to be parsed, and cannot be written again.
+ */
+const maxDepth = 500;
+
 function parseJson(text: string): unknown {
+  if (isTooDeep(text)) {
+    throw new MalformedMessage(
+      errorCodes.invalidRequest,
+      `the message is nested deeper than ${maxDepth} levels`,
+    );
+  }
   try {
     return JSON.parse(text);
   } catch {
     throw new MalformedMessage(errorCodes.parseError, 'the body is not JSON');
   }
+}
+
+/** Nothing is known of the text yet: what is no JSON may be anything but too deep. */
+function isTooDeep(text: string): boolean {
+  if (text.length <= maxDepth) return false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      at = skipString(text, at) - 1;
+      if (at < 0) return false;
+    } else if (code === openBrace || code === openBracket) {
+      if (++depth > maxDepth) return true;
+    } else if (code === closeBrace || code === closeBracket) depth--;
+  }
+  return false;
 }
 
 function parse(text: string): MessageValue {
@@ -253,10 +283,11 @@ function skipSpace(text: string, at: number): number {
   return at;
 }
 
-/** From an opening quote to behind the closing one. */
+/** From an opening quote to behind the closing one; 0 when there is none. */
 function skipString(text: string, at: number): number {
   for (;;) {
     at = text.indexOf('"', at + 1);
+    if (at === -1) return 0;
     let escapes = at - 1;
     while (text.charCodeAt(escapes) === backslash) escapes--;
     if ((at - escapes) % 2 === 1) return at + 1;

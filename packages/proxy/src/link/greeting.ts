@@ -7,17 +7,16 @@ import {
   modernRevision,
   newestLegacyRevision,
 } from '../protocol.ts';
-import type { ClientIdentity, Era } from '../protocol.ts';
+import type { ClientIdentity, Era, ServerIdentity } from '../protocol.ts';
 import { RefusedRequest } from './link.ts';
 import type { ServerLink } from './link.ts';
-
-/** How long a server may be silent on `server/discover` before it is asked in the legacy way as well. */
-const probeMs = 3_000;
 
 export interface Greeting {
   client: ClientIdentity;
   /** What is known of the server from an earlier conversation; it is not probed again then. */
   era?: Era;
+  /** How long it may be silent on `server/discover` before it is asked in the legacy way as well. */
+  probeMs: number;
   signal: AbortSignal;
 }
 
@@ -25,36 +24,45 @@ export interface Greeting {
  * Gets to know a server: finds out its era (MCP 2026-07-28, stdio, Backward Compatibility), and initializes it if
  * that wants to be. A server that knows both is talked to in the modern way.
  */
-export async function greet(link: ServerLink, { client, era, signal }: Greeting): Promise<void> {
-  link.client = client;
+export async function greet(link: ServerLink, { signal, ...greeting }: Greeting): Promise<void> {
+  link.client = greeting.client;
   const over = new AbortController();
   try {
-    await agree(link, client, era, AbortSignal.any([signal, over.signal]));
+    const found = await meet(link, { ...greeting, signal: AbortSignal.any([signal, over.signal]) });
+    link.become(found.era, found.identity);
   } finally {
     over.abort(new Error('the greeting is over')); // a question that is still open must not be answered later
   }
+  if (link.era === 'legacy') link.notify('{"jsonrpc":"2.0","method":"notifications/initialized"}');
 }
 
-async function agree(
-  link: ServerLink,
-  client: ClientIdentity,
-  era: Era | undefined,
-  signal: AbortSignal,
-): Promise<void> {
+/** How a server talks, and what it says of itself. */
+interface Found {
+  era: Era;
+  identity: ServerIdentity;
+}
+
+async function meet(link: ServerLink, { client, era, probeMs, signal }: Greeting): Promise<Found> {
   if (era === 'legacy') return initialize(link, client, signal);
   const discovered = discover(link, signal);
-  const first = era === 'modern' ? await discovered : await orSilent(discovered, signal);
+  const first = era === 'modern' ? await discovered : await orSilent(discovered, probeMs, signal);
   if (first === 'legacy') return initialize(link, client, signal);
-  if (first === 'modern') return;
+  if (first !== 'silent') return first;
   // It may only be slow to start, and know no other way: whatever succeeds first tells.
-  await firstOf(initialize(link, client, signal), requireModern(discovered));
+  return firstOf(initialize(link, client, signal), requireModern(discovered));
 }
 
-async function requireModern(discovered: Promise<Era>): Promise<void> {
-  if ((await discovered) === 'legacy') throw new Error('the server knows no server/discover');
+async function requireModern(discovered: Promise<Found | 'legacy'>): Promise<Found> {
+  const found = await discovered;
+  if (found === 'legacy') throw new Error('the server knows no server/discover');
+  return found;
 }
 
-async function orSilent(discovered: Promise<Era>, signal: AbortSignal): Promise<Era | 'silent'> {
+async function orSilent(
+  discovered: Promise<Found | 'legacy'>,
+  probeMs: number,
+  signal: AbortSignal,
+): Promise<Found | 'legacy' | 'silent'> {
   const over = new AbortController();
   const silence = delay(probeMs, 'silent' as const, { signal: AbortSignal.any([signal, over.signal]) });
   try {
@@ -66,19 +74,19 @@ async function orSilent(discovered: Promise<Era>, signal: AbortSignal): Promise<
 }
 
 /** What succeeds first; when neither does, why the first one failed. */
-async function firstOf(one: Promise<void>, other: Promise<void>): Promise<void> {
+async function firstOf(one: Promise<Found>, other: Promise<Found>): Promise<Found> {
   try {
-    await Promise.any([one, other]);
+    return await Promise.any([one, other]);
   } catch {
-    await one;
+    return await one;
   }
 }
 
-async function discover(link: ServerLink, signal: AbortSignal): Promise<Era> {
+async function discover(link: ServerLink, signal: AbortSignal): Promise<Found | 'legacy'> {
   const _meta = modernMeta({ protocolVersion: modernRevision, capabilities: {} });
   try {
-    link.become('modern', identityFrom(await link.request('server/discover', { _meta }, signal)));
-    return 'modern';
+    const result = await link.request('server/discover', { _meta }, signal);
+    return { era: 'modern', identity: identityFrom(result) };
   } catch (error) {
     if (!(error instanceof RefusedRequest)) throw error;
     if (!isModernRefusal(error.error)) return 'legacy';
@@ -89,12 +97,11 @@ async function discover(link: ServerLink, signal: AbortSignal): Promise<Era> {
   }
 }
 
-async function initialize(link: ServerLink, client: ClientIdentity, signal: AbortSignal): Promise<void> {
+async function initialize(link: ServerLink, client: ClientIdentity, signal: AbortSignal): Promise<Found> {
   const { protocolVersion, capabilities, clientInfo } = client;
   const revision = isModern(protocolVersion) ? newestLegacyRevision : protocolVersion;
   const params = { protocolVersion: revision, capabilities, clientInfo };
-  link.become('legacy', identityFrom(await link.request('initialize', params, signal)));
-  link.notify('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+  return { era: 'legacy', identity: identityFrom(await link.request('initialize', params, signal)) };
 }
 
 /** The members of `_meta` that describe a client to a modern server. */

@@ -1,3 +1,4 @@
+import { messageOf } from '@toolhive/contract/failure';
 import {
   isObject,
   errorCodes,
@@ -75,6 +76,7 @@ export class ServerLink {
     this.#options = options;
     options.wire.open({
       message: (text, related) => this.#receive(text, related),
+      unreadable: (start, why) => this.#drop(start, why),
       closed: (reason) => this.lose(reason),
     });
   }
@@ -215,9 +217,8 @@ export class ServerLink {
     let message: Message;
     try {
       message = readMessage(text);
-    } catch {
-      this.#options.onJunk(text);
-      return;
+    } catch (error) {
+      return this.#drop(text, messageOf(error));
     }
     try {
       if (message.kind === 'response') this.#receiveResponse(message);
@@ -225,6 +226,19 @@ export class ServerLink {
     } catch (error) {
       this.#options.onFault(error); // whatever one message did, the next one is read
     }
+  }
+
+  /** Reports what is no message. Whoever waits for it is told, if it can be known whose answer it was to be. */
+  #drop(text: string, why: string): void {
+    this.#options.onJunk(text);
+    const start = text.slice(0, 200);
+    if (start.includes('"method"')) return;
+    const [, id] = /^\{[^{}[\]]*"id"\s*:\s*(\d{1,15})\s*[,}]/.exec(start) ?? [];
+    const call = id === undefined ? undefined : this.#calls.get(Number(id));
+    if (call === undefined) return;
+    this.#calls.delete(call.id);
+    const message = `the server answered with something else than the protocol wants: ${why}`;
+    answerError(call.reply, call.originalId, errorCodes.serverError, message);
   }
 
   #receiveResponse(message: Message): void {

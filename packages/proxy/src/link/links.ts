@@ -19,6 +19,7 @@ export interface LinksOptions {
   waitForRoomMs: number;
   /** How long one is kept that was given back. */
   keepMs: number;
+  probeMs: number;
   /** Starting one takes a while, so that the next one is started before it is needed. */
   isSlow: boolean;
   onJunk: (text: string) => void;
@@ -116,7 +117,7 @@ export class Links {
     const seat = new Seat((lost) => void this.#end(lost, 'the server ended'));
     seat.link = new ServerLink({ wire, owner: seat, onJunk, onFault });
     try {
-      await greet(seat.link, { client, era, signal });
+      await greet(seat.link, { client, era, probeMs: this.#options.probeMs, signal });
       signal.throwIfAborted();
     } catch (error) {
       await seat.link.close('it could not be greeted');

@@ -16,19 +16,20 @@ export function readLines(
   let parts: Buffer[] = [];
   let bytes = 0;
   let skipping = false;
+  let start = '';
 
   output.on('data', (chunk: Buffer) => {
-    let start = 0;
-    for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, start)) {
-      finish(chunk.subarray(start, end));
-      start = end + 1;
+    let from = 0;
+    for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, from)) {
+      finish(chunk.subarray(from, end));
+      from = end + 1;
     }
-    if (start < chunk.length) keep(start === 0 ? chunk : chunk.subarray(start));
+    if (from < chunk.length) keep(from === 0 ? chunk : chunk.subarray(from));
   });
 
   function finish(last: Buffer): void {
     if (skipping || bytes + last.length > limitBytes) {
-      onTooLong();
+      onTooLong(skipping ? start : startOf(parts[0] ?? last));
       skipping = false;
     } else {
       const line = parts.length === 0 ? last : Buffer.concat([...parts, last]);
@@ -40,16 +41,22 @@ export function readLines(
 
   function keep(part: Buffer): void {
     bytes += part.length;
-    if (bytes > limitBytes) {
+    if (bytes > limitBytes && !skipping) {
       skipping = true;
+      start = startOf(parts[0] ?? part);
       parts = [];
     }
     if (!skipping) parts.push(part);
   }
 }
 
+function startOf(part: Buffer): string {
+  return part.toString('utf8', 0, 200);
+}
+
 interface LineOptions {
   onLine: (line: string) => void;
-  onTooLong: () => void;
+  /** Told how it begins. */
+  onTooLong: (start: string) => void;
   limitBytes?: number;
 }

@@ -7,8 +7,6 @@ import type { Hearing, Wire } from './wire.ts';
 interface StdioWireOptions {
   input: Writable;
   output: Readable;
-  /** Told what the server printed that cannot be a message. */
-  onJunk: (line: string) => void;
   /** Ends the process. */
   end?: () => Promise<void>;
 }
@@ -35,10 +33,9 @@ export class StdioWire implements Wire {
 
   open(hearing: Hearing): void {
     this.#hearing = hearing;
-    const { output, onJunk } = this.#options;
-    readLines(output, {
+    readLines(this.#options.output, {
       onLine: (line) => this.#hearing?.message(line),
-      onTooLong: () => onJunk('(a line that is too long was dropped)'),
+      onTooLong: (start) => this.#hearing?.unreadable(start, 'the line is too long'),
     });
     const ended = this.#ended;
     if (ended !== undefined) queueMicrotask(() => this.#hearing?.closed(ended));

@@ -21,6 +21,8 @@ export interface Hearing {
    * the transport tells.
    */
   message(text: string, related?: number): void;
+  /** Something that is too large to be taken: how it begins, and what is wrong with it. */
+  unreadable(start: string, why: string): void;
   /** The server is gone, and why. */
   closed(reason: string): void;
 }

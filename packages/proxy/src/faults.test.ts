@@ -1,0 +1,539 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { ScriptedServer, openScriptedProxy } from './testing/scripted-server.ts';
+import type { Said } from './testing/scripted-server.ts';
+import { RawSession, answerOf, openTestProxy, postModern, readEvents } from './testing/test-proxy.ts';
+import type { Received, TestProxy } from './testing/test-proxy.ts';
+
+const quick = { interval: 5 };
+const never = new AbortController().signal;
+
+async function untilHeld(server: ScriptedServer | undefined, times = 1): Promise<Said[]> {
+  const held = (): Said[] => server?.heard.filter(({ params }) => params?.name === 'hold') ?? [];
+  await expect.poll(() => held().length, quick).toBe(times);
+  return held();
+}
+
+describe('a process of a session that ends in the middle of a call', () => {
+  test('costs that call, and nobody else anything', async () => {
+    await using test = await openScriptedProxy();
+    const [one, two] = [await RawSession.open(test.url), await RawSession.open(test.url)];
+    const [first, second] = [await test.serverOf(one), await test.serverOf(two)];
+    const [lost, kept] = [one.postCall(1, 'hold'), two.postCall(1, 'hold')];
+    const [, [call]] = await Promise.all([untilHeld(first), untilHeld(second)]);
+
+    first.exit({ code: 7, signal: null });
+    const answer = await answerOf(await lost);
+    second.send({ id: call?.id, result: { fine: true } });
+
+    expect(answer).toMatchObject({ id: 1, error: { code: -32000 } });
+    expect(answer.error?.message).toBe('the server ended before it answered: it exited with code 7');
+    expect(await answerOf(await kept)).toMatchObject({ result: { fine: true } });
+    expect((await test.serverOf(one)).isRunning).toBe(true);
+  });
+
+  test('that cannot be replaced is reported with every call, and the next one tries again', async () => {
+    let isBroken = true;
+    await using test = await openTestProxy({ sessions: 'own' });
+    const start = async (): Promise<ScriptedServer> => {
+      const server = new ScriptedServer('own');
+      if (isBroken) server.exit({ code: 3, signal: null });
+      return server;
+    };
+    await test.proxy.connect(new ScriptedServer('first'), start, never);
+    const session = await RawSession.open(test.url);
+
+    await expect(session.call('instance')).rejects.toThrow('the server');
+    isBroken = false;
+    await expect.poll(() => session.call('instance').catch(String), quick).toBe('own');
+  });
+});
+
+describe('a shared server that ends', () => {
+  test('costs what is under way, and sessions carry on with the next one', async () => {
+    await using test = await openTestProxy();
+    const [first, second] = [new ScriptedServer('first'), new ScriptedServer('second')];
+    await test.proxy.connect(first, async () => first, never);
+    const sessions = [await RawSession.open(test.url), await RawSession.open(test.url)];
+    await sessions[0]?.post({ id: 1, method: 'resources/subscribe', params: { uri: 'test://one' } });
+    const pending = sessions.map((session, n) => session.postCall(n, 'hold'));
+    await untilHeld(first, 2);
+
+    first.exit();
+    test.proxy.disconnect('it exited with code 1', false);
+    const answers = await Promise.all(pending.map(async (response) => answerOf(await response)));
+    const waiting = sessions.map((session) => session.call('instance'));
+    await test.proxy.connect(second, async () => second, never);
+
+    expect(answers.map(({ id, error }) => [id, error?.code])).toEqual([
+      [0, -32000],
+      [1, -32000],
+    ]);
+    expect(await Promise.all(waiting)).toEqual(['second', 'second']);
+    expect(second.methods.filter((method) => method === 'initialize')).toHaveLength(1);
+    expect(second.last('resources/subscribe')?.params).toEqual({ uri: 'test://one' });
+  });
+});
+
+describe('a server that writes', () => {
+  /** A proxy with one shared server and a session whose call waits. */
+  async function openHolding(): Promise<
+    TestProxy & { server: ScriptedServer; session: RawSession; held: Promise<Response>; id: Said['id'] }
+  > {
+    const test = await openTestProxy();
+    const server = new ScriptedServer('only');
+    await test.proxy.connect(server, async () => server, never);
+    const session = await RawSession.open(test.url);
+    const held = session.postCall('mine', 'hold');
+    const [call] = await untilHeld(server);
+    return { ...test, server, session, held, id: call?.id };
+  }
+
+  test('its answer in pieces is understood', async () => {
+    await using test = await openHolding();
+    const bytes = Buffer.from(`{"jsonrpc":"2.0","id":${test.id},"result":{"text":"ä"}}\n`);
+
+    for (const byte of bytes) test.server.write(Buffer.of(byte));
+
+    expect(await answerOf(await test.held)).toMatchObject({ id: 'mine', result: { text: 'ä' } });
+  });
+
+  test('invalid UTF-8 is understood as far as that goes', async () => {
+    await using test = await openHolding();
+
+    test.server.write(Buffer.from([0xff, 0xfe, 0x0a]));
+    test.server.write(Buffer.from(`{"jsonrpc":"2.0","id":${test.id},"result":{"text":"\xe4"}}\n`, 'latin1'));
+
+    expect(await answerOf(await test.held)).toMatchObject({ result: { text: '\ufffd' } });
+    expect(test.junk).toEqual(['\ufffd\ufffd']);
+  });
+
+  test.each([
+    ['broken JSON', '"result":{"text":oops}}'],
+    ['an error that is none', '"error":null}'],
+    ['an error that is a text', '"error":"no"}'],
+    ['neither a result nor an error', '"more":1}'],
+    ['a result nested without end', `"result":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
+  ])('%s in place of an answer is told to whoever waits for it', async (_title, rest) => {
+    await using test = await openHolding();
+
+    test.server.write(`{"jsonrpc":"2.0","id":${test.id},${rest}\n`);
+
+    expect(await answerOf(await test.held)).toMatchObject({ id: 'mine', error: { code: -32000 } });
+    expect(test.junk).toHaveLength(1);
+    expect(test.faults).toEqual([]);
+  });
+
+  test('a line of 100 MB is not kept, and whoever waits for it is told', async () => {
+    await using test = await openHolding();
+    const megabyte = Buffer.alloc(1024 * 1024, 'x');
+
+    test.server.write(`{"jsonrpc":"2.0","id":${test.id},"result":{"text":"`);
+    for (let n = 0; n < 100; n++) {
+      test.server.write(megabyte);
+      await new Promise(setImmediate);
+    }
+    test.server.write('"}}\n');
+
+    const { error } = await answerOf(await test.held);
+    expect(error?.message).toContain('the line is too long');
+    expect(await test.session.call('instance')).toBe('only');
+  });
+
+  test('answers that nobody waits for is not listened to', async () => {
+    await using test = await openHolding();
+
+    for (const id of [test.id, test.id, 999, -1, 'mine', `${test.id}`, 0])
+      test.server.send({ id, result: { nr: id } });
+
+    expect(await answerOf(await test.held)).toMatchObject({ id: 'mine', result: { nr: test.id } });
+    expect(await test.session.call('instance')).toBe('only');
+  });
+
+  test('more than anybody reads is remembered up to a bound', async () => {
+    await using test = await openHolding();
+    const data = 'x'.repeat(100_000);
+
+    for (let n = 0; n < 300; n++)
+      test.server.send({ method: 'notifications/tools/list_changed', params: { n, data } });
+    await test.session.call('instance');
+    await using messages = await test.session.listen();
+
+    const { value } = await messages.next();
+    expect(value?.params?.['n']).toBeGreaterThan(250); // 4 MiB are 41 of these
+  });
+
+  test('a thousand questions has as many answers, though the client gives none', async () => {
+    await using test = await openScriptedProxy();
+    const session = await RawSession.open(test.url, { capabilities: { sampling: {} } });
+    const server = await test.serverOf(session);
+
+    for (let n = 0; n < 1000; n++) server.send({ id: `q${n}`, method: 'sampling/createMessage', params: {} });
+    await session.call('instance');
+    const refused = server.heard.filter(({ error }) => error !== undefined);
+
+    expect(refused).toHaveLength(900);
+    await session.end();
+    await expect.poll(() => server.isRunning, quick).toBe(false);
+    expect(server.heard.filter(({ error }) => error !== undefined)).toHaveLength(1000);
+  });
+
+  test('a thousand questions in one call of a modern client is cut off as well', async () => {
+    await using test = await openScriptedProxy(
+      {},
+      {
+        'tools/call': (server) => {
+          for (let n = 0; n < 1000; n++)
+            server.send({ id: `q${n}`, method: 'sampling/createMessage', params: {} });
+        },
+      },
+    );
+
+    const capabilities = { sampling: {} };
+    const response = await postModern(test.url, 'tools/call', { name: 'hold' }, { capabilities });
+
+    const { result } = await answerOf(response);
+    expect(Object.keys((result as { inputRequests: object }).inputRequests)).toHaveLength(100);
+    expect(test.servers[1]?.heard.filter(({ error }) => error !== undefined)).toHaveLength(900);
+  });
+});
+
+describe('a server that is greeted', () => {
+  /** Puts a server behind a proxy as the supervisor does, which tells when it has ended. */
+  async function greet(test: TestProxy, server: ScriptedServer, signal = never): Promise<void> {
+    void server.exited.then(() => test.proxy.disconnect('it exited with code 1', false));
+    await test.proxy.connect(server, async () => server, signal);
+  }
+
+  test('and says nothing is waited for as long as whoever started it wants', async () => {
+    await using test = await openTestProxy({ limits: { probeMs: 5 } });
+    const silent = new ScriptedServer('silent', { initialize: undefined, 'server/discover': undefined });
+    const over = new AbortController();
+
+    const greeted = greet(test, silent, over.signal);
+    await expect.poll(() => silent.methods, quick).toEqual(['server/discover', 'initialize']);
+    over.abort(new Error('it said nothing'));
+
+    await expect(greeted).rejects.toThrow('it said nothing');
+  });
+
+  test('and ends at server/discover is asked in the other way the next time', async () => {
+    await using test = await openTestProxy();
+    const manners: ScriptedServer['manners'] = { 'server/discover': (server) => server.exit() };
+    const [first, second] = [new ScriptedServer('1', manners), new ScriptedServer('2', manners)];
+
+    await expect(greet(test, first)).rejects.toThrow();
+    await greet(test, second);
+
+    await expect.poll(() => second.methods, quick).toEqual(['initialize', 'notifications/initialized']);
+    expect(test.proxy.era).toBe('legacy');
+  });
+
+  test('and is silent on server/discover is a legacy one, whose logs find their call', async () => {
+    await using test = await openTestProxy({ limits: { probeMs: 5 } });
+    const server = new ScriptedServer('only', { 'server/discover': undefined });
+    await greet(test, server);
+    const [session] = [await RawSession.open(test.url), await RawSession.open(test.url)];
+    const log = { method: 'notifications/message', params: { level: 'info', data: 'x' } };
+
+    const messages = await Array.fromAsync(readEvents(await session.postCall(1, 'say', log)));
+
+    expect(messages).toMatchObject([log, { id: 1 }]);
+  });
+
+  test('and answers late, and both questions, is of one era only', async () => {
+    await using test = await openTestProxy({ limits: { probeMs: 5 } });
+    const server = new ScriptedServer('late', { initialize: undefined, 'server/discover': undefined });
+    const greeted = greet(test, server);
+    await expect.poll(() => server.methods, quick).toContain('initialize');
+    const identity = { capabilities: {}, serverInfo: { name: 'both', version: '1' } };
+
+    server.send({
+      id: server.last('server/discover')?.id,
+      result: { resultType: 'complete', supportedVersions: ['2026-07-28'], ...identity },
+    });
+    await greeted;
+    server.send({
+      id: server.last('initialize')?.id,
+      result: { protocolVersion: '2025-11-25', ...identity },
+    });
+    await answerOf(await postModern(test.url, 'tools/list'));
+
+    expect(test.proxy.era).toBe('modern');
+    expect(server.methods).not.toContain('notifications/initialized');
+    expect(server.last('tools/list')?.params?._meta).toMatchObject({
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    });
+  });
+
+  test('and answers initialize twice is talked to once', async () => {
+    await using test = await openTestProxy();
+    const server = new ScriptedServer('twice');
+    server.manners['initialize'] = (_server, { id }) => {
+      const result = { protocolVersion: '2025-11-25', capabilities: {} };
+      server.send({ id, result });
+      server.send({ id, result });
+    };
+
+    await greet(test, server);
+
+    expect(await (await RawSession.open(test.url)).call('instance')).toBe('twice');
+    expect(server.methods.filter((method) => method === 'notifications/initialized')).toHaveLength(1);
+  });
+});
+
+interface HttpServer extends AsyncDisposable {
+  url: string;
+  seen: { method: string | undefined; path: string | undefined; session: unknown; said: Received }[];
+}
+
+type Answering = (message: Received, response: ServerResponse, request: IncomingMessage) => void;
+
+/** A legacy server over HTTP that behaves until it is called. */
+async function openHttpServer(
+  called: Answering,
+  other: Answering = (_m, r) => r.writeHead(405).end(),
+): Promise<HttpServer> {
+  const seen: HttpServer['seen'] = [];
+  let sessions = 0;
+  const answer: Answering = (message, response, request) => {
+    const { method: verb, url: path, headers } = request;
+    seen.push({ method: verb, path, session: headers['mcp-session-id'], said: message });
+    const reply = (result: object): void => {
+      response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': `session${sessions}` });
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, ...result }));
+    };
+    if (verb !== 'POST') other(message, response, request);
+    else if (message.method === 'initialize') {
+      sessions++;
+      reply({ result: { protocolVersion: '2025-11-25', capabilities: { tools: {} } } });
+    } else if (message.id === undefined) response.writeHead(202).end();
+    else if (message.method === 'tools/call') called(message, response, request);
+    else reply({ error: { code: -32601, message: 'unknown' } });
+  };
+  const server = createServer((request, response) => {
+    response.on('error', () => {});
+    void (async () => {
+      const body = Buffer.concat(await Array.fromAsync(request)).toString();
+      answer(body === '' ? {} : JSON.parse(body), response, request);
+    })();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    seen,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** A proxy in front of it, and a session. */
+async function openRemote(
+  url: string,
+  transport: 'streamable-http' | 'sse' = 'streamable-http',
+): Promise<TestProxy> {
+  const test = await openTestProxy({ transport, sessions: 'own' });
+  const address = { kind: 'remote', url, headers: async () => ({}), refused: async () => false } as const;
+  await test.proxy.connect({ address }, () => Promise.reject(new Error('there is none')), never);
+  return test;
+}
+
+describe('a server over HTTP', () => {
+  const fine = (id: unknown): string =>
+    JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'fine' }] } });
+  const json = { 'content-type': 'application/json' };
+  const events = { 'content-type': 'text/event-stream' };
+
+  test.each<[string, Answering, string]>([
+    ['answers with status 500', (_m, response) => response.writeHead(500).end('oh no'), 'status 500: oh no'],
+    [
+      'answers with a page',
+      (_m, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Hello</h1>'),
+      'status 200: <h1>Hello</h1>',
+    ],
+    ['answers with nothing', (_m, response) => response.writeHead(200, json).end(), 'status 200'],
+    ['hangs up', (_m, response) => response.destroy(), 'gave no answer'],
+    [
+      'hangs up in the middle',
+      (_m, response) =>
+        response.writeHead(200, { ...json, 'content-length': 100 }).write('{', () => response.destroy()),
+      'gave no answer',
+    ],
+    [
+      'sends it on somewhere else',
+      (_m, response) => response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end(),
+      'status 307',
+    ],
+    ['answers without end', (_m, response) => flood(response.writeHead(200, json)), 'too large'],
+    ['sends an event without end', (_m, response) => flood(response.writeHead(200, events)), 'too large'],
+    [
+      'ends its stream before the answer',
+      (_m, response) => response.writeHead(200, events).end('data: {"jsonrpc":"2.0","method":"x"}\n\n'),
+      'its stream ended before the answer',
+    ],
+  ])('that %s is said to have given no answer, and is called again', async (_title, misbehave, why) => {
+    let calls = 0;
+    await using server = await openHttpServer((message, response, request) => {
+      if (calls++ === 0) misbehave(message, response, request);
+      else response.writeHead(200, json).end(fine(message.id));
+    });
+    await using test = await openRemote(server.url);
+    const session = await RawSession.open(test.url);
+
+    await expect(session.call('any')).rejects.toThrow(why);
+    expect(await session.call('any')).toBe('fine');
+    expect(test.faults).toEqual([]);
+  });
+
+  test('that breaks its stream in the middle goes on where it was asked to', async () => {
+    let asked: unknown;
+    await using server = await openHttpServer(
+      ({ id }, response) => {
+        asked = id;
+        response
+          .writeHead(200, events)
+          .end('id: e1\nretry: 1\ndata: {"jsonrpc":"2.0","method":"notifications/x"}\n\n');
+      },
+      (_message, response, { headers }) => {
+        if (headers['last-event-id'] !== 'e1') return response.writeHead(405).end();
+        return response.writeHead(200, events).end(`id: e2\ndata: ${fine(asked)}\n\n`);
+      },
+    );
+    await using test = await openRemote(server.url);
+
+    expect(await (await RawSession.open(test.url)).call('any')).toBe('fine');
+  });
+
+  test('that has ended the session gets a new one with the next request', async () => {
+    await using server = await openHttpServer(({ id }, response, { headers }) => {
+      // The first session is the one that all share, the second the client's own.
+      if (headers['mcp-session-id'] === 'session2') response.writeHead(404).end('unknown session');
+      else response.writeHead(200, json).end(fine(id));
+    });
+    await using test = await openRemote(server.url);
+    const session = await RawSession.open(test.url);
+
+    await expect(session.call('any')).rejects.toThrow('it has ended the session');
+    expect(await session.call('any')).toBe('fine');
+    expect(server.seen.findLast(({ said }) => said.method === 'tools/call')?.session).toBe('session3');
+  });
+
+  test('that names another server as its endpoint is not believed', async () => {
+    await using foreign = await openHttpServer((_m, response) => response.end());
+    await using server = await openHttpServer(
+      (_m, response) => response.end(),
+      (_m, response) => response.writeHead(200, events).write(`event: endpoint\ndata: ${foreign.url}\n\n`),
+    );
+    await using test = await openRemote(server.url, 'sse');
+
+    const response = await new RawSession(test.url).post({ id: 1, method: 'initialize', params: {} });
+
+    expect(await response.json()).toMatchObject({ id: 1, error: { code: -32000 } });
+    expect(foreign.seen).toEqual([]);
+  });
+
+  /** Writes until the other end has enough. */
+  function flood(response: ServerResponse): void {
+    const chunk = Buffer.alloc(4 * 1024 * 1024, 'x');
+    const more = (): void => {
+      while (!response.destroyed && response.write(chunk));
+    };
+    response.on('drain', more);
+    response.write('data: "');
+    more();
+  }
+});
+
+describe('a client', () => {
+  test.each([100, 100_000, 8_000_000])('that nests %i levels costs little', async (depth) => {
+    await using test = await openScriptedProxy();
+    const nested = '['.repeat(depth) + ']'.repeat(depth);
+    const startedMs = performance.now();
+
+    const response = await new RawSession(test.url).postText(
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall","arguments":{"x":${nested}}}}`,
+    );
+
+    expect(response.status).toBe(depth > 500 ? 400 : 200);
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    expect(test.faults).toEqual([]);
+  });
+
+  test.each([
+    ['another method', { 'mcp-method': 'tools/list' }],
+    ['another name', { 'mcp-name': 'remember' }],
+    ['another name, encoded', { 'mcp-name': `=?base64?${btoa('remember')}?=` }],
+    ['another revision', { 'mcp-protocol-version': '2027-01-01' }],
+  ])('whose headers tell %s than the body is refused', async (_title, headers) => {
+    await using test = await openScriptedProxy();
+
+    const response = await postModern(test.url, 'tools/call', { name: 'recall' }, { headers });
+
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ id: 1, error: { code: -32020 } });
+    expect(test.servers[0]?.methods).not.toContain('tools/call');
+  });
+
+  const message = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+  const inner = 'POST /mcp HTTP/1.1\r\nhost: localhost\r\n\r\n';
+  test.each([
+    [
+      'both lengths',
+      `content-length: ${message.length}\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n${inner}`,
+    ],
+    ['two lengths', `content-length: 0\r\ncontent-length: ${message.length}\r\n\r\n${message}`],
+    ['a length that is none', `content-length: +${message.length}\r\n\r\n${message}`],
+    ['an unknown coding', `transfer-encoding: xchunked\r\n\r\n${message}`],
+    ['a coding after chunked', `transfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n`],
+    ['a space before the colon', `content-length : ${message.length}\r\n\r\n${message}`],
+    ['a folded header', `x: y\r\n content-length: 0\r\n\r\n${message}`],
+    ['a chunk with a bad size', `transfer-encoding: chunked\r\n\r\n0x1\r\nx\r\n0\r\n\r\n`],
+  ])('that sends %s is refused, and nothing behind that is read', async (_title, rest) => {
+    await using test = await openScriptedProxy();
+    const socket = connect(Number(new URL(test.url).port), '127.0.0.1');
+    const closed = once(socket, 'close');
+    let answered = '';
+    socket.on('data', (chunk: Buffer) => (answered += chunk.toString()));
+
+    socket.write(`POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n${rest}`);
+    await closed;
+
+    expect(answered).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answered.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    expect(test.servers[0]?.methods).not.toContain('ping');
+  });
+
+  test('that does not read its stream is cut off, and others are not concerned', async () => {
+    await using test = await openScriptedProxy();
+    const session = await RawSession.open(test.url);
+    const other = await RawSession.open(test.url);
+    const server = await test.serverOf(session);
+    const socket = connect(Number(new URL(test.url).port), '127.0.0.1');
+    const headers = Object.entries({ host: 'localhost', ...session.headers() });
+    const lines = headers.map(([name, value]) => `${name}: ${value}`).join('\r\n');
+    socket.write(`GET /mcp HTTP/1.1\r\n${lines}\r\n\r\n`);
+    await once(socket, 'data');
+    socket.pause();
+    const closed = once(socket, 'close');
+
+    for (let n = 0; n < 40; n++) {
+      server.send({
+        method: 'notifications/message',
+        params: { level: 'info', data: 'x'.repeat(1024 * 1024) },
+      });
+    }
+    await session.call('instance');
+    socket.resume(); // what is in the buffers of the system is still there, and then the end
+    await closed;
+
+    expect(await other.call('recall')).toBe('');
+  });
+});
