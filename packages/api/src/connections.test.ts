@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Hono } from 'hono';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { defaultLimits } from './connections.ts';
-import type { ConnectionLimits } from './connections.ts';
+import type { ConnectionLimits } from '@toolhive/proxy/connections';
 import { listenOnTcp } from './listen.ts';
 import type { Listener } from './listen.ts';
 import { breachesOf } from './testing/answer-rules.ts';

@@ -4,9 +4,11 @@ import type { Server } from 'node:http';
 import { dirname } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
 import { conflict, invalid, messageOf } from '@toolhive/contract/failure';
+import { serveConnections } from '@toolhive/proxy/connections';
+import type { ConnectionLimits } from '@toolhive/proxy/connections';
 import type { Hono } from 'hono';
-import { defaultLimits, faultResponse, serveConnections } from './connections.ts';
-import type { ConnectionLimits } from './connections.ts';
+import { defaultLimits, faultResponse } from './connections.ts';
+import { fixedHeaders } from './guards.ts';
 
 /** An open listener; disposing of it ends its connections. */
 export interface Listener extends AsyncDisposable {
@@ -62,7 +64,10 @@ function serverOf(app: Hono, limits: ConnectionLimits): Server {
     requireHostHeader: false, // Node's answer to that would not be in our words
   });
   server.maxHeadersCount = 0; // their size is bounded; those that are dropped beyond a number nobody could check
-  serveConnections(server, limits, (request, response) => void listener(request, response));
+  serveConnections(server, limits, {
+    answer: (request, response) => void listener(request, response),
+    headers: fixedHeaders,
+  });
   return server;
 }
 

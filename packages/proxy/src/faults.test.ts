@@ -511,6 +511,69 @@ describe('a client', () => {
     expect(test.servers[0]?.methods).not.toContain('ping');
   });
 
+  test.each([
+    ['its headers', { headersMs: 50 }, 'GET /health HTTP/1.1\r\nhost: loc'],
+    [
+      'its body',
+      { requestMs: 50 },
+      'POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+    ],
+  ])('that never ends %s is cut off with 408', async (_title, connections, begun) => {
+    await using test = await openScriptedProxy({ connections: { headersMs: 50, ...connections } });
+    const socket = connect(Number(new URL(test.url).port), '127.0.0.1');
+    let answered = '';
+    socket.on('data', (chunk: Buffer) => (answered += chunk.toString()));
+
+    socket.write(begun);
+    await once(socket, 'close');
+
+    expect(answered).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('that opens one connection after the other does not keep others away', async () => {
+    await using test = await openScriptedProxy({ connections: { connections: 20 } });
+    const session = await RawSession.open(test.url);
+    await using messages = await session.listen();
+    const server = await test.serverOf(session);
+    const port = Number(new URL(test.url).port);
+    const sockets = Array.from({ length: 100 }, () => connect(port, '127.0.0.1'));
+    let gone = 0;
+    for (const socket of sockets) socket.on('error', () => {}).on('close', () => gone++);
+
+    await expect.poll(() => gone, quick).toBeGreaterThan(80);
+    const log = { method: 'notifications/message', params: { level: 'info', data: 'still here' } };
+    server.send(log);
+
+    expect((await messages.next()).value).toMatchObject(log);
+    expect((await RawSession.open(test.url)).id).not.toBe('');
+    for (const socket of sockets) socket.destroy();
+  });
+
+  test('that opens more streams than there may be gets no more, and the first ones stay', async () => {
+    await using test = await openScriptedProxy({ connections: { connections: 20 } });
+    const session = await RawSession.open(test.url);
+    await using messages = await session.listen();
+    const server = await test.serverOf(session);
+    const over = new AbortController();
+    const capabilities = {};
+    const streams = await Promise.allSettled(
+      Array.from({ length: 60 }, () =>
+        postModern(
+          test.url,
+          'subscriptions/listen',
+          { notifications: { toolsListChanged: true } },
+          { capabilities, signal: over.signal },
+        ),
+      ),
+    );
+
+    server.send({ method: 'notifications/tools/list_changed' });
+
+    expect(streams.filter(({ status }) => status === 'fulfilled').length).toBeLessThan(20);
+    expect((await messages.next()).value).toMatchObject({ method: 'notifications/tools/list_changed' });
+    over.abort();
+  });
+
   test('that does not read its stream is cut off, and others are not concerned', async () => {
     await using test = await openScriptedProxy();
     const session = await RawSession.open(test.url);

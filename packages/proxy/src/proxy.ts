@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { messageOf, conflict, invalid } from '@toolhive/contract/failure';
 import type { Limits } from './bridge/limits.ts';
@@ -8,6 +8,8 @@ import type { ToolRules } from './bridge/tool-view.ts';
 import type { Backend, RunningServer, StartInstance } from './backend/backend.ts';
 import { HttpBackend } from './backend/http-backend.ts';
 import { StdioBackend } from './backend/stdio-backend.ts';
+import { serveConnections } from './http/connections.ts';
+import type { ConnectionLimits } from './http/connections.ts';
 import { replyJson, replyText } from './http/reply.ts';
 import { compose } from './pipeline.ts';
 import type { Exchange } from './pipeline.ts';
@@ -30,6 +32,7 @@ export interface ProxyOptions {
   version: string;
   /** Where they are to be others than usual. */
   limits?: Partial<Limits>;
+  connections?: Partial<ConnectionLimits>;
   now?: () => number;
   /** Told what the server printed that is no protocol. */
   onJunk: (line: string) => void;
@@ -41,10 +44,15 @@ export type { RunningServer, StartInstance } from './backend/backend.ts';
 export type { Era } from './protocol.ts';
 export type { RemoteServer } from './wire/http-endpoint.ts';
 
-/** Slow headers are cut off after this long, so that nobody keeps a connection busy for nothing. */
-const headersTimeoutMs = 10_000;
-/** A request body has to arrive within this time. Answers may take as long as they take. */
-const requestTimeoutMs = 60_000;
+/** Every session may have a stream and some requests under way. Answers may take as long as they take. */
+const connectionLimits: ConnectionLimits = {
+  headersMs: 10_000,
+  requestMs: 60_000,
+  stalledMs: 60_000,
+  connections: 4_000,
+};
+/** How often it is looked for connections that are too slow. */
+const checkingMs = 5_000;
 
 /**
  * What stands in front of one workload, for as long as the workload exists: the port stays the same and open
@@ -66,16 +74,21 @@ export class WorkloadProxy implements AsyncDisposable {
     const handle = compose({ allowedHosts: namesOf(options.host), onFault: options.onFault }, (exchange) =>
       this.#dispatch(exchange),
     );
-    this.#server = createServer(
-      { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: 65_000 },
-      (request, response) => {
-        const url = request.url ?? '/';
-        const mark = url.indexOf('?');
-        const path = mark === -1 ? url : url.slice(0, mark);
-        response.on('error', () => {}); // the client went away; nothing is owed to it
-        handle({ request, response, path, query: mark === -1 ? '' : url.slice(mark + 1) });
-      },
-    );
+    const connections = { ...connectionLimits, ...options.connections };
+    this.#server = createServer({
+      headersTimeout: connections.headersMs,
+      requestTimeout: connections.requestMs,
+      connectionsCheckingInterval: Math.min(connections.headersMs, connections.requestMs, checkingMs),
+      keepAliveTimeout: 65_000,
+    });
+    const answer = (request: IncomingMessage, response: ServerResponse): void => {
+      const url = request.url ?? '/';
+      const mark = url.indexOf('?');
+      const path = mark === -1 ? url : url.slice(0, mark);
+      response.on('error', () => {}); // the client went away; nothing is owed to it
+      handle({ request, response, path, query: mark === -1 ? '' : url.slice(mark + 1) });
+    };
+    serveConnections(this.#server, connections, { answer });
     this.#server.on('upgrade', (_request, socket) => socket.destroy()); // MCP has no use for upgrades
   }
 

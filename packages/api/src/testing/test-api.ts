@@ -5,7 +5,7 @@ import type { Core, CoreOptions } from '@toolhive/core/core';
 import { makeHome, openTestCore, testServer } from '@toolhive/core/testing';
 import type { Access } from '../access.ts';
 import { createApi } from '../api.ts';
-import type { ConnectionLimits } from '../connections.ts';
+import type { ConnectionLimits } from '@toolhive/proxy/connections';
 import { listenOnTcp } from '../listen.ts';
 
 /** An API with servers in memory, on a real port. */

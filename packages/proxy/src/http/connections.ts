@@ -1,0 +1,123 @@
+import { STATUS_CODES } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+/** How much patience a listener has with its callers. */
+export interface ConnectionLimits {
+  /** For the headers of a request. */
+  headersMs: number;
+  /** For a whole request, its body included. */
+  requestMs: number;
+  /** For somebody who takes nothing of what is sent. */
+  stalledMs: number;
+  /** How many connections there may be; a new one takes the place of the one that asks for nothing for longest. */
+  connections: number;
+}
+
+/** How many requests of one connection may wait for the answer to the one before them. */
+const maxWaiting = 100;
+
+/**
+ * Gives the requests that a server gets to whom answers them, of each connection one after the other. Answers those
+ * who do not speak HTTP as everybody else is answered, and keeps those who say nothing, or take nothing, from holding
+ * every connection.
+ */
+export function serveConnections(
+  server: Server,
+  { connections, stalledMs }: ConnectionLimits,
+  { answer, headers = {} }: Answering,
+): void {
+  /** Every connection with the answers it waits for; the one that has asked for nothing for longest is the first. */
+  const open = new Map<Duplex, Set<ServerResponse>>();
+
+  server.on('connection', (socket: Socket) => {
+    open.set(socket, new Set());
+    socket.once('close', () => open.delete(socket));
+    if (open.size > connections) giveUpLongest();
+  });
+  server.on('request', take);
+  // Any expectation but 100-continue may be ignored (RFC 9110, section 10.1.1).
+  server.on('checkExpectation', take);
+  server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => refuse(socket, statusOfFault(code)));
+  server.on('connect', (_request, socket) => refuse(socket, 400)); // nothing here is a proxy for everything
+  server.setTimeout(stalledMs, (socket) => {
+    // A stream may be quiet for as long as it likes.
+    if (socket.writableLength > 0 || open.get(socket)?.size === 0) socket.destroy();
+  });
+
+  function take(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    const answers = open.get(socket);
+    if (answers === undefined) return; // given up
+    const before = [...answers].at(-1);
+    answers.add(response);
+    response.once('close', () => {
+      answers.delete(response);
+      if (answers.size === 0 && open.delete(socket)) open.set(socket, answers);
+    });
+    if (answers.size > maxWaiting) socket.destroy();
+    else if (before === undefined) answer(request, response);
+    // An answer that nobody takes yet is in memory, so there is one of them.
+    else {
+      before.once('close', () => {
+        if (!socket.destroyed) answer(request, response);
+      });
+    }
+  }
+
+  /** There is one: nobody has asked for anything over the newest. */
+  function giveUpLongest(): void {
+    for (const [socket, answers] of open) {
+      if ([...answers].some(({ req }) => req.complete)) continue;
+      open.delete(socket);
+      socket.destroy();
+      return;
+    }
+  }
+
+  /** No answer is taken for one to something else: what was asked before is answered first, or what is begun ends. */
+  function refuse(socket: Duplex, status: FaultStatus): void {
+    if (!socket.writable) return; // told already: what follows is not understood either
+    const answers = [...(open.get(socket) ?? [])];
+    const last = answers.findLast(({ req }) => req.complete);
+    if (last?.headersSent === false) {
+      last.shouldKeepAlive = false;
+      return;
+    }
+    if (!answers.some(({ headersSent }) => headersSent)) socket.write(rawAnswer(status, headers));
+    (socket as Socket).destroySoon(); // a server that speaks HTTP over TCP and Unix sockets has no other
+  }
+}
+
+export interface Answering {
+  answer: (request: IncomingMessage, response: ServerResponse) => void;
+  /** What an answer to something that is no request says beside what it has to. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** What is wrong with something that never became a request, and what that is answered with. */
+export const faults = {
+  400: 'this is not HTTP as it is understood here',
+  408: 'the request did not come in time',
+  431: 'the headers are larger than accepted',
+  500: 'internal server error',
+} as const;
+export type FaultStatus = keyof typeof faults;
+
+function statusOfFault(code: string | undefined): FaultStatus {
+  if (code === 'HPE_HEADER_OVERFLOW') return 431;
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
+}
+
+function rawAnswer(status: FaultStatus, more: Readonly<Record<string, string>>): string {
+  const text = `${faults[status]}\n`;
+  const headers = {
+    ...more,
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': text.length,
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', text].join('\r\n');
+}
