@@ -32,7 +32,7 @@ export class HttpWire implements Wire {
   readonly #options: HttpWireOptions;
   readonly #over = new AbortController();
   /** Requests under way, by their id. */
-  readonly #posts = new Map<number, AbortController>();
+  readonly #posts = new Map<RequestId, AbortController>();
   #hearing: Hearing | undefined;
   /** None before a legacy server has agreed to one. */
   #revision: string | undefined;
@@ -63,7 +63,7 @@ export class HttpWire implements Wire {
     if (method === 'notifications/cancelled' && this.#isModern) {
       // Here, to go away is to cancel (MCP 2026-07-28, Streamable HTTP, Cancellation).
       const id = params?.['requestId'];
-      if (typeof id === 'number') this.#posts.get(id)?.abort(new Error('cancelled'));
+      this.#posts.get(id as RequestId)?.abort(new Error('cancelled')); // what is no id is not found either
       return;
     }
     const sent = this.#post(message).catch((error: unknown) => this.#failed(message, messageOf(error)));
@@ -86,7 +86,7 @@ export class HttpWire implements Wire {
     const { id, method } = message.value;
     if (method !== 'notifications/initialized') await this.#initialized;
     const over = new AbortController();
-    const requestId = message.kind === 'request' && typeof id === 'number' ? id : undefined;
+    const requestId = message.kind === 'request' ? id : undefined;
     if (requestId !== undefined) this.#posts.set(requestId, over);
     try {
       const headers = {
@@ -106,7 +106,7 @@ export class HttpWire implements Wire {
 
   async #receive(
     message: Message,
-    id: number | undefined,
+    id: RequestId | undefined,
     { statusCode, headers, body }: Dispatcher.ResponseData,
     signal: AbortSignal,
   ): Promise<void> {
@@ -119,7 +119,7 @@ export class HttpWire implements Wire {
     const text = await readText(body);
     if (id === undefined) return;
     const answer = type.startsWith('application/json') ? asResponse(text, id) : undefined;
-    if (answer !== undefined) return this.#hearing?.message(answer, id);
+    if (answer !== undefined) return this.#hear(answer, id);
     if (statusCode === 404 && this.#sessionId !== undefined)
       return this.#hearing?.closed('it has ended the session');
     const said = text.trim().slice(0, 200);
@@ -129,7 +129,7 @@ export class HttpWire implements Wire {
   /** Hears what comes until the answer; a stream that breaks off before is taken up again, where that is possible. */
   async #hearStream(
     message: Message,
-    id: number | undefined,
+    id: RequestId | undefined,
     first: Dispatcher.ResponseData['body'],
     signal: AbortSignal,
   ): Promise<void> {
@@ -141,7 +141,7 @@ export class HttpWire implements Wire {
         for await (const event of readEvents(body)) {
           lastId = event.id ?? lastId;
           if (event.data === '') continue;
-          this.#hearing?.message(event.data, id);
+          this.#hear(event.data, id);
           if (id !== undefined && answers(event.data, id)) return;
         }
       } catch (error) {
@@ -223,16 +223,20 @@ export class HttpWire implements Wire {
 
   /** Answers a request in the server's place. */
   #failed({ kind, value: { id } }: Message, why: string): void {
-    if (kind !== 'request' || typeof id !== 'number') return;
-    this.#hearing?.message(
-      errorText(String(id), errorCodes.serverError, `the server gave no answer: ${why}`),
-      id,
-    );
+    if (kind !== 'request' || id === undefined) return;
+    const text = `the server gave no answer: ${why}`;
+    this.#hear(errorText(JSON.stringify(id), errorCodes.serverError, text), id);
+  }
+
+  #hear(text: string, id: RequestId | undefined): void {
+    this.#hearing?.message(text, typeof id === 'number' ? id : undefined);
   }
 }
 
+type RequestId = string | number;
+
 /** The text as an answer to this request: a server that refuses one may not have looked at its id. */
-function asResponse(text: string, id: number): string | undefined {
+function asResponse(text: string, id: RequestId): string | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -243,7 +247,7 @@ function asResponse(text: string, id: number): string | undefined {
   return value['id'] === id ? text : JSON.stringify({ ...value, jsonrpc: '2.0', id });
 }
 
-function answers(text: string, id: number): boolean {
+function answers(text: string, id: RequestId): boolean {
   try {
     const { kind, value } = readMessage(text);
     return kind === 'response' && value.id === id;

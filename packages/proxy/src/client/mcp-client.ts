@@ -1,0 +1,117 @@
+import { invalid, messageOf, unavailable } from '@toolhive/contract/failure';
+import { eraOfRemote } from '../http/readiness.ts';
+import { isObject } from '../jsonrpc/message.ts';
+import { greet, modernMeta } from '../link/greeting.ts';
+import { RefusedRequest, ServerLink } from '../link/link.ts';
+import { newestLegacyRevision } from '../protocol.ts';
+import type { ClientIdentity, Era, ServerIdentity } from '../protocol.ts';
+import { HttpEndpoint } from '../wire/http-endpoint.ts';
+import { HttpWire } from '../wire/http-wire.ts';
+import { SseWire } from '../wire/sse-wire.ts';
+
+/** How many pages of a list are read. */
+const maxPages = 1000;
+
+export interface McpClientOptions {
+  /** Of the server's endpoint. */
+  url: string;
+  transport: 'sse' | 'streamable-http';
+  /** Named to the server in `clientInfo`. */
+  version: string;
+  signal: AbortSignal;
+}
+
+/** What a server can be asked to list, and the member of the answer in which it stands. */
+const lists = {
+  tools: { method: 'tools/list', member: 'tools', capability: 'tools' },
+  prompts: { method: 'prompts/list', member: 'prompts', capability: 'prompts' },
+  resources: { method: 'resources/list', member: 'resources', capability: 'resources' },
+  resourceTemplates: {
+    method: 'resources/templates/list',
+    member: 'resourceTemplates',
+    capability: 'resources',
+  },
+} as const;
+
+export type ListName = keyof typeof lists;
+
+/** A client of one server of any era, for asking what it has. Disposing of it ends the conversation. */
+export class McpClient implements AsyncDisposable {
+  readonly #link: ServerLink;
+  readonly #endpoint: HttpEndpoint;
+  readonly #identity: ClientIdentity;
+
+  private constructor(link: ServerLink, endpoint: HttpEndpoint, identity: ClientIdentity) {
+    this.#link = link;
+    this.#endpoint = endpoint;
+    this.#identity = identity;
+  }
+
+  /** Throws `invalid` for what is no URL, `unavailable` when nobody answers there as an MCP server does. */
+  static async connect({ url, transport, version, signal }: McpClientOptions): Promise<McpClient> {
+    if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+      throw invalid(`${JSON.stringify(url)} is no http URL`);
+    const remote = { kind: 'remote' as const, url, headers: async () => ({}), refused: async () => false };
+    await using opened = new AsyncDisposableStack();
+    const endpoint = opened.use(new HttpEndpoint(remote, ''));
+    const era = await eraOfRemote(endpoint, transport, signal);
+    const wire =
+      transport === 'sse' ? new SseWire(endpoint) : new HttpWire({ endpoint, era, mirrored: async () => [] });
+    const link = new ServerLink({
+      wire,
+      owner: {
+        notified() {},
+        lost() {},
+        asked: (asked, question) =>
+          asked.respond(question, { error: { code: -32601, message: 'not offered' } }),
+      },
+      onJunk() {},
+      onFault() {},
+    });
+    opened.defer(() => link.close('it is over'));
+    const clientInfo = { name: 'toolhive', version };
+    const identity = { protocolVersion: newestLegacyRevision, capabilities: {}, clientInfo };
+    await greet(link, { client: identity, era, probeMs: 0, signal }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw unavailable(`${url} cannot be talked to: ${messageOf(error)}`, { cause: error });
+    });
+    const client = new McpClient(link, endpoint, identity);
+    opened.move();
+    return client;
+  }
+
+  get era(): Era {
+    return this.#link.era;
+  }
+
+  /** What the server says of itself. */
+  get server(): ServerIdentity {
+    return this.#link.identity;
+  }
+
+  /** Everything that it lists, page by page; nothing when it has no such list. */
+  async list(name: ListName, signal: AbortSignal): Promise<Record<string, unknown>[]> {
+    const { method, member, capability } = lists[name];
+    if (this.server.capabilities[capability] === undefined) return [];
+    const described = this.era === 'modern' ? { _meta: modernMeta(this.#identity) } : {};
+    const found: Record<string, unknown>[] = [];
+    let cursor: unknown;
+    for (let page = 0; page < maxPages; page++) {
+      const params = { ...described, ...(cursor === undefined ? {} : { cursor }) };
+      const result = await this.#link.request(method, params, signal).catch((error: unknown) => {
+        if (error instanceof RefusedRequest) throw unavailable(error.message, { cause: error });
+        throw error;
+      });
+      if (!isObject(result) || !Array.isArray(result[member])) throw unavailable(`its ${member} are no list`);
+      found.push(...result[member].filter(isObject));
+      cursor = result['nextCursor'];
+      if (cursor === undefined || cursor === null || cursor === '') break;
+    }
+    return found;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#link.close('it is over');
+    await this.#endpoint[Symbol.asyncDispose]();
+  }
+}

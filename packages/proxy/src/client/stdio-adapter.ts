@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+import { errorCodes, errorText, idText, onOneLine, readMessage } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import { meta } from '../protocol.ts';
+import type { Era } from '../protocol.ts';
+import { HttpEndpoint } from '../wire/http-endpoint.ts';
+import { HttpWire } from '../wire/http-wire.ts';
+import { readLines } from '../wire/lines.ts';
+
+export interface StdioAdapterOptions {
+  input: Readable;
+  output: Writable;
+  /** Of the endpoint of a workload's proxy, which talks to clients of every era. */
+  url: string;
+  /** Told what came in that is no message. */
+  onJunk: (line: string) => void;
+  signal: AbortSignal;
+}
+
+/**
+ * Lets a client that only speaks stdio use a server behind a proxy: every line is a message, and goes there as it is.
+ * Returns when the input has ended and everything that was asked is answered, or when `signal` ends it.
+ */
+export async function adaptStdio({ input, output, url, onJunk, signal }: StdioAdapterOptions): Promise<void> {
+  const remote = { kind: 'remote' as const, url, headers: async () => ({}), refused: async () => false };
+  await using endpoint = new HttpEndpoint(remote, '');
+  const write = (text: string): void => void output.write(`${onOneLine(text)}\n`);
+  const conversations: Record<Era, Conversation> = {
+    legacy: new Conversation('legacy', endpoint, write),
+    modern: new Conversation('modern', endpoint, write),
+  };
+  readLines(input, {
+    onTooLong: () => onJunk('(a line that is too long)'),
+    onLine(line) {
+      let message: Message;
+      try {
+        message = readMessage(line);
+      } catch {
+        return onJunk(line);
+      }
+      const isModern = message.value.params?._meta?.[meta.protocolVersion] !== undefined;
+      conversations[isModern ? 'modern' : 'legacy'].send(message);
+    },
+  });
+  const ended = once(input, 'end', { signal }).catch(() => {}); // it is over either way
+  await ended;
+  const all = Object.values(conversations);
+  if (!signal.aborted) await Promise.all(all.map((conversation) => conversation.answered(signal)));
+  await Promise.all(all.map((conversation) => conversation.close()));
+}
+
+/** What the client says in one era. When the proxy forgets a session, another one is begun in its place. */
+class Conversation {
+  readonly #era: Era;
+  readonly #endpoint: HttpEndpoint;
+  readonly #write: (text: string) => void;
+  readonly #pending = new Set<string>();
+  #wire: HttpWire;
+  #initialize: Message | undefined;
+  /** The greeting of a session that replaces another; its answer is not for the client. */
+  #isSilent = false;
+  #whenAnswered: (() => void) | undefined;
+
+  constructor(era: Era, endpoint: HttpEndpoint, write: (text: string) => void) {
+    this.#era = era;
+    this.#endpoint = endpoint;
+    this.#write = write;
+    this.#wire = this.#open();
+  }
+
+  send(message: Message): void {
+    if (message.kind === 'request') this.#pending.add(idText(message));
+    if (message.value.method === 'initialize') this.#initialize = message;
+    this.#wire.send(message.text);
+  }
+
+  /** Returns when nothing is asked that has no answer. */
+  async answered(signal: AbortSignal): Promise<void> {
+    if (this.#pending.size === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#whenAnswered = resolve;
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    await promise;
+  }
+
+  close(): Promise<void> {
+    return this.#wire.close();
+  }
+
+  #open(): HttpWire {
+    const wire = new HttpWire({ endpoint: this.#endpoint, era: this.#era, mirrored: async () => [] });
+    wire.open({ message: (text) => this.#hear(text), unreadable() {}, closed: () => this.#begin() });
+    return wire;
+  }
+
+  #hear(text: string): void {
+    let message: Message;
+    try {
+      message = readMessage(text);
+    } catch {
+      return; // whatever it is, it is nothing that the client could understand
+    }
+    if (message.kind === 'response') {
+      const id = idText(message);
+      const isGreeting = this.#initialize !== undefined && id === idText(this.#initialize);
+      if (isGreeting) this.#agree(message.value.result);
+      if (isGreeting && this.#isSilent) return this.#wire.send(initialized);
+      this.#pending.delete(id);
+    }
+    this.#write(text);
+    if (this.#pending.size === 0) this.#whenAnswered?.();
+  }
+
+  #agree(result: unknown): void {
+    const { protocolVersion } = (result ?? {}) as { protocolVersion?: unknown };
+    if (typeof protocolVersion === 'string') this.#wire.agree(protocolVersion);
+  }
+
+  /** What was under way is lost with the session; the client can ask for it again. */
+  #begin(): void {
+    const lost = [...this.#pending];
+    this.#pending.clear();
+    void this.#wire.close();
+    this.#wire = this.#open();
+    for (const id of lost)
+      this.#write(errorText(id, errorCodes.serverError, 'the session has ended, ask again'));
+    this.#whenAnswered?.();
+    if (this.#initialize === undefined) return;
+    this.#isSilent = true;
+    this.#wire.send(this.#initialize.text);
+  }
+}
+
+const initialized = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
