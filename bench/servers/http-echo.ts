@@ -2,15 +2,25 @@
 import { createServer } from 'node:http';
 import { serveParent } from '../child.ts';
 import { portOf } from './port.ts';
-import { identity, result } from './answer.ts';
+import { identity, result as echoed } from './answer.ts';
+
+const results: Record<string, object> = {
+  initialize: identity,
+  'tools/call': echoed,
+  'tools/list': { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] },
+};
 
 const server = createServer((request, response) => {
   let body = '';
   request.setEncoding('utf8');
   request.on('data', (text: string) => (body += text));
   request.on('end', () => {
-    const { id, method } = JSON.parse(body) as { id?: number; method: string }; // the load generator wrote it
-    const text = JSON.stringify({ jsonrpc: '2.0', id, result: method === 'tools/call' ? result : identity });
+    const text = request.method === 'POST' ? answerTo(body) : undefined;
+    if (text === undefined) {
+      response.writeHead(request.method === 'POST' ? 202 : 405); // it has no stream, and no sessions to end
+      response.end();
+      return;
+    }
     response.writeHead(200, {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(text),
@@ -18,4 +28,16 @@ const server = createServer((request, response) => {
     response.end(text);
   });
 });
+
+/** Nothing for a notification. */
+function answerTo(body: string): string | undefined {
+  const { id, method } = JSON.parse(body) as { id?: number | string; method: string }; // only MCP gets here
+  if (id === undefined) return undefined;
+  const result = results[method];
+  const error = { code: -32601, message: 'no such method' };
+  return JSON.stringify(
+    result === undefined ? { jsonrpc: '2.0', id, error } : { jsonrpc: '2.0', id, result },
+  );
+}
+
 serveParent({ port: await portOf(server) });
