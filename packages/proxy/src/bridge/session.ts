@@ -78,7 +78,7 @@ export class Session {
   question(answered: Answered, question: Message): string {
     const id = ++this.#lastQuestion;
     this.#questions.set(id, answered);
-    if (false) {
+    if (this.#questions.size > maxQuestions) {
       const [oldest] = this.#questions.keys();
       if (oldest !== undefined) this.#settle(oldest, { error: unanswered });
     }
