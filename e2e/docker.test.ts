@@ -176,10 +176,10 @@ function mainJob(engine: string, socket: string): void {
     await until(async () =>
       (await user.api('GET', '/api/v1beta/workloads/survivor/status')).text.includes('running'),
     );
+    const now = await containersOf(socket, 'survivor'); // a client gets one of its own
     await using client = await connectTo(url);
 
     expect((await client.call('echo', { message: 'alive' })).text).toBe('alive');
-    const now = await containersOf(socket, 'survivor');
     expect(now).toHaveLength(1);
     expect(now).not.toContain(id);
   });
