@@ -426,6 +426,33 @@ describe('a server over HTTP', () => {
     expect(server.seen.findLast(({ said }) => said.method === 'tools/call')?.session).toBe('session3');
   });
 
+  test('that has ended the session which all share hears nothing more in it', async () => {
+    let streams = 0;
+    await using server = await openHttpServer(
+      ({ id }, response, { headers: sent }) => {
+        if (sent['mcp-session-id'] === 'session1') response.writeHead(404).end('unknown session');
+        else response.writeHead(200, json).end(fine(id));
+      },
+      (_message, response, { method }) => {
+        if (method !== 'GET') return response.writeHead(204).end();
+        streams++;
+        response.writeHead(200, events).flushHeaders();
+        return response.once('close', () => streams--);
+      },
+    );
+    await using test = await openRemote(server.url);
+    const call = async (): Promise<Received> =>
+      answerOf(await postModern(test.url, 'tools/call', { name: 'any' }));
+
+    const [refused, answered] = [await call(), await call()];
+
+    expect([refused.error?.code, answered.result]).toEqual([-32000, expect.anything()]);
+    await expect
+      .poll(() => server.seen.filter(({ method }) => method === 'GET').length, quick)
+      .toBeGreaterThan(1);
+    await expect.poll(() => streams, quick).toBe(1);
+  });
+
   test('that names another server as its endpoint is not believed', async () => {
     await using foreign = await openHttpServer((_m, response) => response.end());
     await using server = await openHttpServer(

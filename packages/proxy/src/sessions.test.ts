@@ -252,6 +252,44 @@ describe('sessions with processes of their own', () => {
     await expect.poll(() => test.servers[1]?.isRunning, quick).toBe(false);
   });
 
+  test('that nobody listens for make room for new ones first', async () => {
+    let nowMs = 0;
+    await using test = await openScriptedProxy({ limits: { maxSessions: 2 }, now: () => nowMs++ });
+    const listening = await RawSession.open(test.url);
+    await using _messages = await listening.listen();
+    const idle = await RawSession.open(test.url);
+
+    await RawSession.open(test.url);
+
+    const left = [
+      await listening.post({ id: 1, method: 'ping' }),
+      await idle.post({ id: 1, method: 'ping' }),
+    ];
+    expect(left.map(({ status }) => status)).toEqual([200, 404]);
+  });
+
+  test('are subscribed to so many resources and no more', async () => {
+    await using test = await openScriptedProxy();
+    const session = await RawSession.open(test.url, { protocolVersion: '2025-03-26' });
+    const subscribe = async (from: number): Promise<{ error?: object }[]> => {
+      const messages = Array.from({ length: 100 }, (_, n) => ({
+        jsonrpc: '2.0',
+        id: n,
+        method: 'resources/subscribe',
+        params: { uri: `test://${from + n}` },
+      }));
+      const response = await session.postText(JSON.stringify(messages));
+      return (await response.json()) as { error?: object }[];
+    };
+
+    const answers = [];
+    for (let from = 0; from < 1100; from += 100) answers.push(...(await subscribe(from)));
+    const again = await subscribe(900);
+
+    expect(answers.filter(({ error }) => error === undefined)).toHaveLength(1000);
+    expect(again.filter(({ error }) => error !== undefined)).toEqual([]);
+  });
+
   test('that are abandoned leave no process behind', async () => {
     await using test = await openScriptedProxy({ limits: { maxSessions: 5 } });
 

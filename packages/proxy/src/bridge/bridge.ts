@@ -15,7 +15,7 @@ import {
 } from '../protocol.ts';
 import type { ClientIdentity, Era, ServerIdentity } from '../protocol.ts';
 import type { Wire } from '../wire/wire.ts';
-import { Changes, Subscription, filterFrom, granted } from './changes.ts';
+import { Changes, Subscription, filterFrom, granted, maxUris } from './changes.ts';
 import { askModern } from './legacy-call.ts';
 import type { Limits } from './limits.ts';
 import { ModernCalls } from './modern-call.ts';
@@ -119,7 +119,9 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   async connect({ wire, openWire, era }: Server, signal: AbortSignal): Promise<void> {
     const { onJunk, onFault } = this.#options;
     const link = new ServerLink({ wire, owner: this, onJunk, onFault });
+    const before = this.#state;
     this.#state = { kind: 'starting', link };
+    if (before.kind !== 'down') void before.link.close('another one took its place').catch(onFault);
     this.#era = era ?? this.#era;
     try {
       await greet(link, {
@@ -285,8 +287,7 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   async #askOwn(session: Session, message: Message, reply: ReplyTo): Promise<void> {
     try {
       const { link } = await this.#ownLink(session);
-      this.#remember(session, message);
-      link.ask(message, reply, session);
+      if (this.#remember(session, message, reply)) link.ask(message, reply, session);
     } catch (error) {
       answerError(reply, idText(message), errorCodes.serverError, messageOf(error));
     }
@@ -323,13 +324,13 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     const done = (): void => answerResult(reply, idText(message), {});
     if (link.era === 'modern') {
       if (method !== undefined && legacyOnlyMethods.has(method)) {
-        this.#remember(session, message);
+        if (!this.#remember(session, message, reply)) return;
         this.#changes.update();
         return done();
       }
       return askModern(link, session, message, reply);
     }
-    this.#remember(session, message);
+    if (!this.#remember(session, message, reply)) return;
     if (method === 'resources/unsubscribe' && typeof uri === 'string') {
       // The server knows one subscriber only; it goes on while another client still wants the resource.
       if (this.#changes.isWanted(uri)) return done();
@@ -339,13 +340,22 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     link.ask(message, reply, session);
   }
 
-  /** What a session must not lose when its server does. */
-  #remember(session: Session, { value: { method, params } }: Message): void {
+  /** Keeps what a session must not lose when its server does; answers the request when that is too much. */
+  #remember(session: Session, message: Message, reply: ReplyTo): boolean {
+    const { method, params } = message.value;
     const uri = params?.['uri'];
     const level = params?.['level'];
-    if (method === 'resources/subscribe' && typeof uri === 'string') session.subscriptions.add(uri);
+    if (method === 'resources/subscribe' && typeof uri === 'string') {
+      if (session.subscriptions.size >= maxUris && !session.subscriptions.has(uri)) {
+        const why = `a session may subscribe to at most ${maxUris} resources`;
+        answerError(reply, idText(message), errorCodes.invalidParams, why);
+        return false;
+      }
+      session.subscriptions.add(uri);
+    }
     if (method === 'resources/unsubscribe' && typeof uri === 'string') session.subscriptions.delete(uri);
     if (method === 'logging/setLevel' && typeof level === 'string') session.logLevel = level;
+    return true;
   }
 
   #routeNotification(session: Session, message: Message, shared: ServerLink): void {
@@ -451,7 +461,9 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   }
 
   #forgetOldest(): void {
-    const [oldest] = [...this.#sessions.values()].toSorted((a, b) => a.lastSeenMs - b.lastSeenMs);
+    const [oldest] = [...this.#sessions.values()].toSorted(
+      (a, b) => Number(a.isListening) - Number(b.isListening) || a.lastSeenMs - b.lastSeenMs,
+    );
     if (oldest !== undefined) this.closeSession(oldest);
   }
 }

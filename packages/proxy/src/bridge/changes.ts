@@ -191,5 +191,5 @@ export function filterFrom(params: unknown): Filter | undefined {
   return { ...Object.fromEntries(kinds.map((kind) => [kind, true])), resourceSubscriptions: uris };
 }
 
-/** How many resources one stream may be told of. */
-const maxUris = 1000;
+/** How many resources one client may be told of. */
+export const maxUris = 1000;

@@ -2,7 +2,7 @@
 export interface Limits {
   /** Conversations with the server that a client has to itself. */
   maxOwn: number;
-  /** Sessions; the one silent for longest makes room. */
+  /** Sessions; the one silent for longest makes room, and rather one that nobody listens for. */
   maxSessions: number;
   /** How long a session may be silent before it is forgotten. */
   sessionIdleMs: number;
