@@ -1,5 +1,7 @@
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
+import { createServer, request as httpRequest } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { RawSession, openTestProxy, readEvents } from './testing/test-proxy.ts';
@@ -392,3 +394,27 @@ function statusOf(url: string, headers: Record<string, string>): Promise<number 
     request.end();
   });
 }
+
+test('what concerns a client’s connection only is not passed on', async () => {
+  const seen: IncomingHttpHeaders[] = [];
+  await using server = createServer((request, response) => {
+    seen.push(request.headers);
+    response.writeHead(404).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await using test = await openTestProxy({ transport: 'streamable-http' });
+  const address = { kind: 'tcp' as const, host: '127.0.0.1', port };
+  await test.proxy.connect(
+    { address },
+    () => Promise.reject(new Error('one is enough')),
+    AbortSignal.timeout(5_000),
+  );
+
+  const headers = { connection: 'keep-alive, X-Hop', 'x-hop': 'for the proxy', 'x-end': 'for the server' };
+  const request = httpRequest(`${test.url}/other`, { headers }).end();
+  await once(request, 'response');
+
+  expect(seen.at(-1)).toMatchObject({ 'x-end': 'for the server' });
+  expect(seen.at(-1)).not.toHaveProperty('x-hop');
+});

@@ -117,12 +117,28 @@ export class Changes {
     const notifications = granted({ ...all, resourceSubscriptions: [...uris] }, link.identity);
     if (Object.keys(notifications).length === 0) return;
     const params = { _meta: modernMeta(this.#client), notifications };
-    link.request('subscriptions/listen', params, over.signal).catch((error: unknown) => {
-      if (!over.signal.aborted && link.isOpen) this.#onFault(error);
-    });
+    link
+      .request('subscriptions/listen', params, over.signal)
+      .catch((error: unknown) => {
+        if (!over.signal.aborted && link.isOpen) this.#onFault(error);
+      })
+      .finally(() => this.#listenAgain(over));
     before?.abort(new Error('another stream took its place'));
   }
+
+  /** The server has ended a stream that somebody still listens to; it may have reasons, so not at once. */
+  #listenAgain(ended: AbortController): void {
+    const again = (): void => {
+      if (this.#listening !== ended) return;
+      this.#listening = undefined;
+      this.update();
+    };
+    if (this.#listening === ended) setTimeout(again, listenAgainMs).unref();
+  }
 }
+
+/** How long it is waited before a server is listened to again that has ended the stream. */
+const listenAgainMs = 1_000;
 
 /** What of a filter a server can honour. */
 export function granted(filter: Filter, identity: ServerIdentity): Filter {

@@ -60,7 +60,7 @@ export class HttpForwarder implements AsyncDisposable {
       const options: Dispatcher.DispatchOptions = {
         method: request.method as Dispatcher.HttpMethod, // node:http accepts no others than undici sends
         path: request.url ?? '/',
-        headers: forwardedHeaders(request.rawHeaders, authority),
+        headers: forwardedHeaders(request, authority),
         body,
         // A call may take as long as it takes, and an event stream is silent for hours.
         headersTimeout: 0,
@@ -102,13 +102,23 @@ function gather(request: IncomingMessage, done: (body: Buffer) => void): void {
   });
 }
 
-function forwardedHeaders(raw: readonly string[], authority: string): string[] {
-  const headers = ['host', authority];
-  for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = raw[i] as string; // both are there: raw headers come in pairs
-    if (!notForwarded.has(name.toLowerCase())) headers.push(name, raw[i + 1] as string);
+function forwardedHeaders({ rawHeaders, headers }: IncomingMessage, authority: string): string[] {
+  const forwarded = ['host', authority];
+  const nominated = nominatedIn(headers.connection);
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string; // both are there: raw headers come in pairs
+    const key = name.toLowerCase();
+    if (!notForwarded.has(key) && nominated?.has(key) !== true)
+      forwarded.push(name, rawHeaders[i + 1] as string);
   }
-  return headers;
+  return forwarded;
+}
+
+/** What a client says concerns this connection only (RFC 9110, section 7.6.1); hardly any says it of anything. */
+function nominatedIn(connection = 'keep-alive'): ReadonlySet<string> | undefined {
+  const value = connection.toLowerCase();
+  if (value === 'keep-alive' || value === 'close') return undefined;
+  return new Set(value.split(',').map((name) => name.trim()));
 }
 
 /** Writes what the server answers into the client's response, no faster than the client reads. */
