@@ -45,9 +45,25 @@ describe.concurrent('the official conformance suite', () => {
         .filter((scenario) => scenario.isScored && passes(scenario) && !gaps.includes(scenario.name))
         .map(({ name }) => name);
 
-      const scenarios = await runSuite(revision, await endpoints.proxied(combination));
+      const url = await endpoints.proxied(combination);
 
-      expect(failuresOf(scenarios.filter(({ name }) => expected.includes(name)))).toEqual([]);
+      expect(await failuresAt(url, revision, expected)).toEqual([]);
     },
   );
 });
+
+/**
+ * What is wrong every time. The suite gives a server 600 ms for some answers, the start of a process included, and a
+ * machine that runs other tests beside it does not always keep that.
+ */
+async function failuresAt(url: string, revision: Revision, expected: readonly string[]): Promise<string[]> {
+  let wrong = new Set(expected);
+  let failures: string[] = [];
+  for (let attempt = 0; attempt < 3 && wrong.size > 0; attempt++) {
+    const scenarios = (await runSuite(revision, url)).filter(({ name }) => wrong.has(name));
+    const failed = scenarios.filter((scenario) => !passes(scenario));
+    wrong = new Set(failed.map(({ name }) => name));
+    failures = failuresOf(failed);
+  }
+  return failures;
+}

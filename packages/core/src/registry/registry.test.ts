@@ -48,7 +48,6 @@ describe('a source', () => {
 
   test.each([
     ['meta-mcp', 'comes as a container image only'],
-    ['notion-remote', 'is a remote server'],
     ['filesistem', 'the registry has no server filesistem'],
     ['ghcr.io/example/server:1', 'is a container image, and there is no container engine here'],
     ['constructor', 'the registry has no server constructor'],

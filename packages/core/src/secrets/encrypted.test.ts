@@ -348,7 +348,8 @@ describe('a file of the original', () => {
 
 describe('the file', () => {
   const anySecrets = fc.dictionary(
-    fc.string({ unit: 'binary' }),
+    // No name that comes from outside has a NUL; what the hive keeps for itself begins with one.
+    fc.string({ unit: 'binary' }).filter((name) => !name.startsWith('\0')),
     fc.string({ unit: 'binary', maxLength: 200 }),
   );
 
