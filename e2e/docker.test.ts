@@ -139,6 +139,8 @@ function mainJob(engine: string, socket: string): void {
         TEST_IMAGE,
         '--name',
         'victim',
+        '--sessions',
+        'shared',
         '--proxy-mode',
         'streamable-http',
         '--',

@@ -38,6 +38,7 @@ describe.concurrent('the official conformance suite', () => {
 
   test.for(combinations)(
     'passes for $revision through the proxy of a $era server over $transport',
+    { timeout: 240_000 },
     async (combination, { expect }) => {
       const { revision, era } = combination;
       const gaps = inexpressible[`${revision}/${era}`] ?? [];

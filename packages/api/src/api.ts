@@ -70,8 +70,9 @@ export function createApi(core: Core, { listener }: ApiOptions): Hono {
     mount(operations.stopHive, async () => listener.stop());
   }
 
-  const document = openApiDocument(core.version);
-  app.get('/api/openapi.json', (context) => context.json(document));
+  // Made when it is asked for: it takes more memory than all else that an idle hive holds.
+  let document: object | undefined;
+  app.get('/api/openapi.json', (context) => context.json((document ??= openApiDocument(core.version))));
   app.notFound(({ req: { method, path } }) => {
     const allowed = methodsOf(path);
     if (allowed.length === 0) return failureResponse(notFound(`${path} not found`), core.log);

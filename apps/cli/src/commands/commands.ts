@@ -90,6 +90,13 @@ export const commands: readonly Command[] = [
         description: 'What the server may touch: none, network, or a JSON file',
       },
       {
+        name: 'sessions',
+        kind: 'string',
+        value: 'KIND',
+        choices: ['own', 'shared'],
+        description: 'Whether each client has a server process of its own; the registry knows, else own',
+      },
+      {
         name: 'group',
         kind: 'string',
         value: 'GROUP',

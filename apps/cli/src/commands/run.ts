@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { invalid, messageOf } from '@toolhive/contract/failure';
 import { PermissionProfile, builtInProfiles } from '@toolhive/contract/permission-profile';
+import { Sessions } from '@toolhive/contract/workload';
 import type { CommandCall } from '../command.ts';
 
 /** Runs a server and returns when clients can reach it. */
@@ -22,6 +23,7 @@ export async function run({
     proxy_port: flags.number('proxy-port'),
     target_port: flags.number('target-port'),
     host: flags.text('host'),
+    sessions: Sessions.optional().parse(flags.text('sessions')), // its choices were checked
     group: flags.text('group'),
     cmd_arguments: [...rest],
     env_vars: Object.fromEntries(flags.list('env').map(parseVariable)),

@@ -154,7 +154,8 @@ export class Links {
     while (this.#seats.size + this.#opening >= this.#options.maxOwn) {
       const idle = this.#longestIdle();
       if (idle !== undefined) {
-        await this.#end(idle, 'it made room for another client');
+        // Its place is free at once: a server that takes its time to end must not keep the next client waiting.
+        this.#end(idle, 'it made room for another client').catch(this.#options.onFault);
         continue;
       }
       const leftMs = deadline - performance.now();
