@@ -104,3 +104,19 @@ test('npm start runs it from the repository, and passes on what stands behind --
   expect(version.status).toBe(200);
   expect(output).toMatch(/OpenAPI +http.*\n.*Health/);
 });
+
+test('ends when it is told to, though nobody reads any more what it writes', async () => {
+  await using user = await makeUser();
+  const hive = spawn(process.execPath, [thvScript, 'serve', '--port', '0'], {
+    env: user.env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = new Promise<number | null>((resolve) => hive.once('exit', resolve));
+  await until(() => isListening(join(user.home, '.local/state/toolhive/hive.sock')));
+  hive.stdout.destroy();
+  hive.stderr.destroy();
+
+  hive.kill('SIGTERM');
+
+  expect(await ended).toBe(0);
+});
