@@ -164,7 +164,7 @@ async function startEngine(
       await removeEverything(socket).catch(() => {});
       await end(child);
       await unmountBelow(folder);
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }); // its last helpers may still write
     },
   };
   const deadline = Date.now() + START_TIMEOUT_MS;
