@@ -7,6 +7,9 @@ export type PortChild = Child<{ port: number }>;
 
 const connectionCount = 32;
 const warmUpMs = 1_000;
+/** Many short rounds rather than few long ones: what else the machine does comes and goes in seconds. */
+const rounds = 24;
+const roundMs = 400;
 
 /** How fast one server was, medians over the rounds. */
 export interface Throughput {
@@ -24,21 +27,21 @@ export async function compareThroughput<Name extends string>(
   signal: AbortSignal,
 ): Promise<Record<Name, Throughput>> {
   using opened = new DisposableStack();
-  const rounds = await inTurns(
-    6,
+  const measured = await inTurns(
+    rounds,
     await mapValues(servers, async (server) => {
       const load = opened.use(await Load.open(server.ready.port, connectionCount));
       await load.run(warmUpMs);
       return async () => {
         const before = await server.usage();
-        const { requests, ms } = await load.run(1_500);
+        const { requests, ms } = await load.run(roundMs);
         const after = await server.usage();
         return { rate: (requests / ms) * 1000, cpu: ((after.cpuMs - before.cpuMs) / requests) * 1000 };
       };
     }),
     signal,
   );
-  return mapValues(rounds, async (values) => ({
+  return mapValues(measured, async (values) => ({
     requestsPerSecond: median(values.map(({ rate }) => rate)),
     cpuMicroseconds: median(values.map(({ cpu }) => cpu)),
   }));

@@ -17,21 +17,21 @@ describe('a mistake at the command line', () => {
   afterAll(() => user?.[Symbol.asyncDispose]());
 
   test.each([
-    ['an unknown command', ['frobnicate'], 2, "unknown command 'frobnicate'"],
-    ['an unknown flag', ['list', '--colour'], 2, "unknown option '--colour'"],
-    ['a missing argument', ['run'], 2, "missing required argument 'source'"],
+    ['an unknown command', ['frobnicate'], 2, 'thv has no command "frobnicate"'],
+    ['an unknown flag', ['list', '--colour'], 2, 'thv list has no flag --colour'],
+    ['a missing argument', ['run'], 2, 'SOURCE is missing'],
     [
       'a port that is no number',
       ['run', testServer, '--proxy-port', 'many'],
       2,
-      '--proxy-port takes a number',
+      '--proxy-port takes a whole number',
     ],
     ['a variable without a value', ['run', testServer, '--env', 'TOKEN'], 2, '--env takes NAME=VALUE'],
     [
       'a profile that is not there',
       ['run', testServer, '--permission-profile', '/no/such.json'],
       2,
-      'the permission profile /no/such.json cannot be used',
+      'the permission profile /no/such.json cannot be read',
     ],
     ['a name that climbs', ['run', testServer, '--name', '../x'], 2, 'a workload name'],
     ['an unknown server', ['run', 'filesistem'], 4, 'the registry has no server filesistem'],
@@ -124,6 +124,26 @@ describe('an installation', () => {
     const installed = await readdir(join(user.home, '.cache/toolhive/packages'), { recursive: true });
     expect(installed.filter((path) => path.includes('toolhive-test-servers'))).toEqual([]);
   });
+});
+
+test('a network that no sandbox has is refused before anything is made ready', async () => {
+  await using user = await makeUser();
+  await using hive = await serve(user);
+  const body = { name: 'api', image: testServer, permission_profile: { network: { mode: 'foo' } } };
+
+  const { code, stderr } = await user.thv('run', testServer, '--network', 'foo');
+  const answer = await fetch(`${hive.base}/api/v1beta/workloads`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+  expect([code, stderr]).toEqual([
+    2,
+    'Error: a sandboxed process knows no network mode foo\nHint: use host or none, or run the workload with a container engine\n',
+  ]);
+  expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('network mode foo')]);
+  expect(await user.mustThv('list', '--all')).toBe('There are no workloads.\n');
 });
 
 describe('a server with bad manners', () => {

@@ -1,4 +1,4 @@
-import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { proves } from './promises.ts';
@@ -32,6 +32,12 @@ function kill(pid: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
+}
+
+/** The most that a process has ever had in memory, in bytes (proc_pid_status(5), VmHWM). */
+async function mostMemoryOf(pid: number): Promise<number> {
+  const kibibytes = /^VmHWM:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kibibytes) * 1024;
 }
 
 async function runServer(user: User, name: string): Promise<Listed> {
@@ -91,6 +97,25 @@ test('starts a killed server again while its clients carry on', async () => {
   expect(after.text).not.toBe(before.text);
 });
 
+test('a flood on standard error costs neither memory nor disk, and is told as what it was', async () => {
+  await using user = await makeUser();
+  const { url } = await runServer(user, 'loud');
+  await using client = await connectTo(url);
+  const hive = await user.hivePid();
+  const before = await mostMemoryOf(hive);
+
+  const { text } = await client.call('shout', { mebibytes: 500 });
+
+  expect(text).toBe('shouted');
+  await until(async () => (await user.mustThv('logs', 'loud', '--tail', '1')).includes('that was all'));
+  const folder = join(user.home, '.local/share/toolhive/logs');
+  const logs = (await readdir(folder)).filter((name) => name.startsWith('loud'));
+  const sizes = await Promise.all(logs.map(async (name) => (await stat(join(folder, name))).size));
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(12 * 1024 ** 2);
+  // What waits on its way is bounded; what waits to be collected depends on how busy the machine is.
+  expect((await mostMemoryOf(hive)) - before).toBeLessThan(200 * 1024 ** 2);
+});
+
 test('two hives never own one state directory', async () => {
   proves('state.one-hive');
   await using user = await makeUser();
@@ -129,7 +154,7 @@ test('sets an unreadable run config aside, names it, and runs the others', async
 
   const { stdout, stderr } = await user.thv('list');
   await until(async () => (await list(user)).find(({ name }) => name === 'fine')?.status === 'running');
-  const log = await readFile(join(user.home, '.local/share/toolhive/logs/hive.log'), 'utf8');
+  const log = await readFile(join(user.home, '.local/state/toolhive/hive.log'), 'utf8');
 
   expect(stdout).toMatch(/^broken +error/m);
   expect(stderr).toContain(

@@ -1,15 +1,11 @@
-import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { promisify } from 'node:util';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { proves } from './promises.ts';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, publicRegistries } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
-
-const execute = promisify(execFile);
+import { installUv } from './testing/uv.ts';
 
 async function toolsOf(user: User, ...words: string[]): Promise<string[]> {
   const stdout = await user.mustThv('run', '--proxy-mode', 'streamable-http', ...words);
@@ -26,12 +22,8 @@ test('runs a server straight from its npm package', async () => {
 
 test('runs a server straight from its Python package', async () => {
   proves('run.package.uvx');
-  const tools = await mkdtemp(join(tmpdir(), 'thv-uv-'));
-  await using cleanUp = new AsyncDisposableStack();
-  cleanUp.defer(() => rm(tools, { recursive: true, force: true }));
-  await execute('python3', ['-m', 'pip', 'install', '--quiet', '--target', tools, 'uv']);
-  const env = { ...publicRegistries(), PATH: [join(tools, 'bin'), process.env['PATH']].join(delimiter) };
-  await using user = await makeUser({ env });
+  await using uv = await installUv();
+  await using user = await makeUser({ env: { ...publicRegistries(), PATH: uv.path } });
 
   expect(await toolsOf(user, 'uvx://mcp-server-time', '--', '--local-timezone', 'UTC')).toContain(
     'get_current_time',

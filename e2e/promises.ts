@@ -1,6 +1,5 @@
 /** Where the product has to get before a promise can be kept. */
-export type Awaited =
-  'every revision' | 'the whole command line' | 'the site' | 'the web interface' | 'the operator';
+export type Awaited = 'every revision' | 'the web interface' | 'the operator';
 
 export interface Promised {
   /** The section of the specification that says so, or another source. */
@@ -204,15 +203,115 @@ export const promises = {
     source: 'contract cli',
     text: 'thv runtime check tells the truth about the machine.',
   },
+  'cli.json': {
+    source: 'issue 5',
+    text: 'Every command prints its result as JSON with --format json, or says why it does not.',
+  },
   'cli.version': { source: 'contract cli', text: 'thv version prints the version without a hive.' },
   'cli.errors': {
     source: 'contract cli',
     text: 'Failures say what was wrong on standard error and exit non-zero.',
   },
+  'registry.tools': {
+    source: 'issue 5',
+    text: 'An entry of the built-in registry names the tools that its server has.',
+  },
+  'cli.registry': {
+    source: 'contract cli',
+    text: 'thv registry and thv search show the registry, and nothing in it does anything to a terminal.',
+  },
+  'cli.groups': {
+    source: 'contract cli',
+    text: 'Groups are made, listed, removed and run from the registry; no workload is lost without a question.',
+  },
+  'cli.clients': {
+    source: 'contract cli',
+    text: 'Client applications are registered and removed, on the screen with a keyboard alone, too.',
+  },
+  'cli.secrets': {
+    source: 'contract cli',
+    text: 'Secrets are typed unseen or come from standard input; what fails exits non-zero.',
+  },
+  'cli.secrets.value': {
+    source: 'decision 21',
+    text: 'The value of a secret is told over the socket of the hive only.',
+  },
+  'cli.settings': {
+    source: 'contract cli',
+    text: 'Every setting of the table is told, set and taken back.',
+  },
+  'cli.ca-cert': {
+    source: 'contract cli, runtime 9',
+    text: 'The certificate authority of the settings, or of --ca-cert, is trusted while a package is made ready.',
+  },
+  'cli.mcp-list': {
+    source: 'contract cli',
+    text: 'thv mcp list shows what any server has, and nothing in it does anything to a terminal.',
+  },
+  'cli.mcp-serve': {
+    source: 'contract cli',
+    text: 'thv mcp serve offers the control of the product as MCP tools.',
+  },
+  'cli.proxy': {
+    source: 'contract cli',
+    text: 'thv proxy stands in front of any server, and passes nothing on that a client shows of itself.',
+  },
+  'cli.proxy.stdio': {
+    source: 'contract cli',
+    text: 'thv proxy stdio lets a client that only speaks stdio use a workload.',
+  },
+  'cli.proxy.tunnel': {
+    source: 'contract cli',
+    text: 'thv proxy tunnel gives a server a public URL for as long as it runs.',
+  },
   'cli.commands': {
     source: 'spec 2',
     text: 'All commands of the specification exist.',
-    awaits: 'the whole command line',
+  },
+  'cli.flags': {
+    source: 'contract cli',
+    text: 'Every flag of the original exists, with its kind and its default; none is ignored.',
+  },
+  'cli.run.needs': {
+    source: 'contract cli, issue: CLI',
+    text: 'What a server needs is asked for at a terminal and named elsewhere.',
+  },
+  'cli.run.foreground': {
+    source: 'contract cli',
+    text: 'thv run in the foreground, and one that is interrupted, leave nothing behind.',
+  },
+  'cli.run.from-config': {
+    source: 'contract cli',
+    text: 'What was exported is run again as it was.',
+  },
+  'cli.several': {
+    source: 'contract cli',
+    text: 'Several workloads are stopped, started and removed at once; one that fails keeps no other from it.',
+  },
+  'cli.list': {
+    source: 'contract cli',
+    text: 'Lists are filtered by label and group, told in three formats, and fit the terminal.',
+  },
+  'cli.logs': { source: 'contract cli', text: 'Logs are shown, followed and pruned.' },
+  'cli.export.kubernetes': {
+    source: 'contract cli, runtime 4',
+    text: 'A workload is exported for Kubernetes without its secrets, and it says what that leaves to do.',
+  },
+  'cli.build': {
+    source: 'contract cli, runtime 9',
+    text: 'An image is made of a package, or its recipe told.',
+  },
+  'cli.inspector': {
+    source: 'contract cli, runtime 18',
+    text: 'The inspector opens for a workload, on loopback and with a token, and ends with the command.',
+  },
+  'distribution.npm': {
+    source: 'issue: CLI',
+    text: 'The npm package toolhive is all that is needed beside Node.js.',
+  },
+  'distribution.executable': {
+    source: 'issue: CLI',
+    text: 'The single executable does its work where there is no Node.js.',
   },
   // --- the other faces ---
   'proxy.every-revision': {
@@ -220,17 +319,162 @@ export const promises = {
     text: 'A client of any revision works with a server of any revision.',
     awaits: 'every revision',
   },
-  'site.routes': { source: 'spec 2', text: 'Every route of the specification is there.', awaits: 'the site' },
-  'site.behaviours': {
-    source: 'spec 2, 4',
-    text: 'Every behaviour of the interface is there.',
-    awaits: 'the site',
+  // --- the documentation site ---
+  'site.routes': {
+    source: 'spec 2',
+    text: 'Every route of the specification is there, with the one sidebar where it is documentation.',
   },
-  'site.messages': {
+  'site.not-found': {
+    source: 'spec 2, 8',
+    text: 'Any other path shows a page that says that there is none.',
+  },
+  'site.addresses': {
+    source: 'spec 2, 9',
+    text: 'Paths that end in .html or /index.html, or in a slash, are the page that they name.',
+  },
+  'site.scrolling': {
+    source: 'spec 2',
+    text: 'Another path or anchor scrolls to the anchor or the top; another query alone does not.',
+  },
+  'site.loading': {
+    source: 'spec 2, 9',
+    text: 'A part of a page that takes longer than 200 ms shows a spinner.',
+  },
+  'site.preload-failure': {
+    source: 'spec 2',
+    text: 'A part of the next page that cannot be had makes the whole page load anew.',
+  },
+  'site.prefetch': {
+    source: 'spec 2',
+    text: 'Pages are loaded ahead, but not on slow connections or where data is to be saved.',
+  },
+  'site.progress': {
+    source: 'spec 4, 9',
+    text: 'The bar of progress starts after 200 ms, moves by its constants, has no spinner and ends with the page.',
+  },
+  'site.navbar.links': {
+    source: 'spec 2',
+    text: 'The menus, icons and logo at the top lead where the specification says.',
+  },
+  'site.navbar.items': {
+    source: 'spec 2',
+    text: 'The navbar takes every type of item, in its left and right group.',
+  },
+  'site.navbar.alternates': {
+    source: 'spec 2',
+    text: 'Versions and languages lead to the same page there, or to the main page of a version.',
+  },
+  'site.navbar.hiding': {
+    source: 'spec 4',
+    text: 'A navbar that hides goes away while scrolling down and comes back as the specification says.',
+  },
+  'site.navbar.mobile': {
+    source: 'spec 2, 4, 9',
+    text: 'Up to 996 pixels there is a menu to open, with a way back to the main menu; it closes above.',
+  },
+  'site.footer': { source: 'spec 2, 9', text: 'The footer has the links to networks and the year 2025.' },
+  'site.skip-link': { source: 'spec 2', text: 'Every page begins with a link to its content.' },
+  'site.sidebar': {
+    source: 'spec 1, 2',
+    text: 'The sidebar cannot be hidden, keeps categories open and is 300 pixels wide beside the API reference.',
+  },
+  'site.contents': {
+    source: 'spec 1, 2, 9',
+    text: 'Pages have breadcrumbs and a table of contents of levels 2 to 3.',
+  },
+  'site.colour-mode.choice': {
+    source: 'spec 4',
+    text: 'The choice of light, dark or system is kept, and is the same in every tab.',
+  },
+  'site.colour-mode.system': {
+    source: 'spec 4',
+    text: 'The system choice follows the system while the page is open.',
+  },
+  'site.colour-mode.two': {
+    source: 'spec 4, 9',
+    text: 'Where the system has no say, the mode is dark first and toggles between two.',
+  },
+  'site.colour-mode.fixed': {
+    source: 'spec 4',
+    text: 'Without a switch, the choice that was kept is removed.',
+  },
+  'site.announcement': {
+    source: 'spec 4, 7',
+    text: 'An announcement stays closed until there is another one.',
+  },
+  'site.version-preference': { source: 'spec 4, 7', text: 'The version that a reader chooses is kept.' },
+  'site.search.opening': {
+    source: 'spec 4, 9',
+    text: 'The search opens by click, touch, Ctrl/Cmd+K and slash, and closes with Escape or cancel.',
+  },
+  'site.search.escape': { source: 'spec 4', text: 'Escape leaves the questions for keywords first.' },
+  'site.search.page': {
+    source: 'spec 2, 9',
+    text: 'The search page takes its query from the parameter q, and the modal leads to all results.',
+  },
+  'site.search.service': {
+    source: 'spec 1, 7',
+    text: 'A hosted index is connected to ahead and asked with filters of language and version.',
+  },
+  'site.analytics': {
+    source: 'spec 7, 9',
+    text: 'The script that counts is deferred, from this site, and another in development.',
+  },
+  'site.tag-manager': {
+    source: 'spec 1',
+    text: 'The tag manager loads its container where one is named, and only there.',
+  },
+  'site.feedback': {
+    source: 'spec 1',
+    text: 'The feedback widget is a dark button at the bottom right, where it is wanted.',
+  },
+  'site.diagrams': { source: 'spec 9', text: 'Diagrams are neutral in light and dark in dark.' },
+  'site.language': {
+    source: 'spec 1, 9',
+    text: 'The site is in English, left to right, made with Docusaurus 3.9.',
+  },
+  'site.config.version': {
+    source: 'spec 5',
+    text: 'A version dropdown naming an unknown version is an error.',
+  },
+  'site.config.sidebar': { source: 'spec 5', text: 'A sidebar item without a link target is an error.' },
+  'site.config.item': { source: 'spec 5', text: 'An unknown type of navbar item is an error.' },
+  'site.config.colour-mode': { source: 'spec 5', text: 'An unexpected colour mode is an error.' },
+  'site.message.crash': {
     source: 'spec 8',
-    text: 'Every message of the site stands as the specification quotes it.',
-    awaits: 'the site',
+    text: 'A page or route that crashes says so, with its error and a button to try again.',
   },
+  'site.message.load-failure': {
+    source: 'spec 8',
+    text: 'A part of a page that fails to load shows the error and a Retry button.',
+  },
+  'site.message.base-url': { source: 'spec 8', text: 'A wrong base URL is told in a banner.' },
+  'site.message.search-failure': {
+    source: 'spec 8',
+    text: 'A search that fails says so, and what to check.',
+  },
+  'site.message.no-results': {
+    source: 'spec 8',
+    text: 'A search without results suggests others and lets the reader tell.',
+  },
+  'site.message.storage': {
+    source: 'spec 8',
+    text: 'Storage that fails is noted in the console, and reads as empty.',
+  },
+  'site.message.analytics': {
+    source: 'spec 8',
+    text: 'A counting script that fails is noted in the console, with advice.',
+  },
+  'site.message.providers': {
+    source: 'spec 8',
+    text: 'A hook outside its provider is an error that names the provider.',
+  },
+  'site.links.broken': { source: 'spec 8', text: 'Broken links and images of Markdown fail the build.' },
+  'site.links.warned': {
+    source: 'spec 8',
+    text: 'Broken anchors, broken Markdown links and duplicate routes are warnings.',
+  },
+  // --- what is to come ---
   'ui.served': {
     source: 'architecture, faces',
     text: 'The web interface is served at /ui/.',

@@ -39,6 +39,27 @@ test('serves the API where it says, and its socket for the owner only', async ()
   expect(socket.mode & 0o777).toBe(0o600);
 });
 
+test('serves a page about the API when that is wanted', async () => {
+  await using user = await makeUser();
+  await using hive = await serve(user, '--openapi');
+  await using other = await makeUser();
+  await using without = await serve(other);
+
+  const page = await fetch(`${hive.base}/api/doc`);
+  const text = await page.text();
+  const nothing = await fetch(`${without.base}/api/doc`);
+
+  expect([page.status, page.headers.get('content-type')]).toEqual([
+    200,
+    expect.stringMatching(/^text\/html/),
+  ]);
+  expect(text).toContain('<code>POST /api/v1beta/workloads</code>');
+  expect(text).toContain('<a href="/api/openapi.json">');
+  expect(text).not.toMatch(/<script|\/value<\/code>/);
+  expect(hive.output()).toContain(`Reference  ${hive.base}/api/doc`);
+  expect(nothing.status).toBe(404);
+});
+
 test('listens on port 8080 of loopback when nothing else is said', async () => {
   proves('api.default-address');
   await using user = await makeUser();

@@ -64,6 +64,8 @@ test('a secret reaches a sandboxed server, and nothing else', async () => {
     await client.exportWorkload(named('echo')),
     await client.getWorkloadLogs({ ...named('echo'), query: {} }),
     await client.getProxyLogs({ ...named('echo'), query: {} }),
+    await client.pruneLogs({}),
+    await client.exportManifest(named('echo')),
     progress,
     hive.output(),
     (await processesWith(user.home)).map(({ command }) => command),
@@ -96,6 +98,11 @@ test('a client application sees what its groups have', async () => {
     registered: true,
   });
 
+  expect(await client.diagnoseClient({ params: { name: 'cursor' } })).toMatchObject({
+    subject: 'cursor',
+    healthy: true,
+  });
+
   await client.deleteClientFromGroup({ params: { name: 'cursor', group: 'team' } });
   await client.unregisterClients({ body: { names: ['goose'] } });
   expect(await readFile(ownFile(), 'utf8')).toMatch(/#echo(?!.*#second)/s);
@@ -124,6 +131,8 @@ test('a workload is changed, stopped, started and moved while somebody watches',
   expect(JSON.parse((await mcp.call('environment')).text)).toMatchObject({ COLOUR: 'blue' });
   await client.stopWorkload(named('second'), follow);
   expect(await client.getWorkloadStatus(named('second'))).toEqual({ status: 'stopped' });
+  expect(await client.diagnoseWorkload(named('second'))).toMatchObject({ healthy: false });
+  expect(await client.diagnoseMachine({})).toMatchObject({ healthy: true });
   await client.restartWorkload(named('second'), follow);
   await client.deleteGroup({ ...named('team'), query: {} });
   await watching;
@@ -132,6 +141,18 @@ test('a workload is changed, stopped, started and moved while somebody watches',
   expect(seen).toEqual(['starting', 'running', 'stopping', 'stopped', 'starting', 'running', 'running']);
   expect((await client.listWorkloads({ query: { group: 'default' } })).workloads).toHaveLength(2);
   expect(await client.listGroups({})).toEqual({ groups: [{ name: 'default', registered_clients: [] }] });
+});
+
+test('settings are changed, told and taken back', async () => {
+  const named = { params: { name: 'otel-sampling-rate' as const } };
+
+  await client.changeSetting({ ...named, body: { value: '0.5' } });
+  const during = await client.getSetting(named);
+  await client.unsetSetting(named);
+  const { settings } = await client.listSettings({});
+
+  expect(during).toMatchObject({ value: 0.5 });
+  expect(settings.map(({ value }) => value)).toEqual(settings.map(() => null));
 });
 
 test('the registry is read and pointed to a file', async () => {
@@ -168,15 +189,24 @@ test('the hive tells about itself, and ends over its own socket only', async () 
   );
 
   await client.getHealth({});
+  const { dockerfile } = await client.writeRecipe({ body: { source: 'npx://example@1.0.0' } });
+  await expect(client.buildImage({ body: { source: 'no-package' } })).rejects.toMatchObject({
+    kind: 'invalid',
+  });
   const { version } = await client.getVersion({});
   const { chosen } = await client.getRuntime({});
   await expect(client.stopHive({})).rejects.toMatchObject({ kind: 'not-found' });
   const { pid } = await own.getHive({});
+  await expect(client.readSecret({ params: { key: 'token' } })).rejects.toMatchObject({ kind: 'not-found' });
+  const { value } = await own.readSecret({ params: { key: 'token' } });
+  await client.forgetSecretsKey({});
   await own.stopHive({});
   await until(() => hive.child.exitCode !== null);
 
+  expect(dockerfile).toContain('"example@1.0.0"');
   expect(version).toMatch(/^v\d/);
   expect(chosen).toBe('process');
+  expect(value).toBe(secret);
   expect(pid).toBe(hive.child.pid);
   expect([...called].toSorted()).toEqual(Object.keys(operations).toSorted());
 });

@@ -1,12 +1,12 @@
-import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { glob, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Operation } from '@toolhive/contract/operation';
 import { operations } from '@toolhive/contract/operations';
-import { build } from 'esbuild';
-import type { Plugin } from 'esbuild';
+import { build, transform } from 'esbuild';
+import type { BuildOptions, Metafile, Plugin } from 'esbuild';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+export const root = fileURLToPath(new URL('..', import.meta.url));
 const cli = join(root, 'apps/cli/');
 
 /** Bundles `thv`: one entry, and a chunk for each part that most commands do not need. Does nothing when nothing has changed. */
@@ -16,11 +16,13 @@ export async function buildCli(): Promise<void> {
   // Made beside the old one and put in its place, so that a command that runs meanwhile finds one of both.
   const fresh = `${outdir}-${process.pid}`;
   try {
-    const inputs = await bundle({ thv: `${cli}src/main.ts` }, fresh);
+    const inputs = await bundle({ thv: `${cli}src/main.ts` }, fresh, { banner: {} });
+    await toCommonJs(fresh);
     await writeFile(
       `${fresh}/${inputsFile}`,
       JSON.stringify(await timesOf([...inputs, import.meta.filename])),
     );
+    await writeFile(`${fresh}/licenses.txt`, await licensesOf(inputs));
     await rm(outdir, { recursive: true, force: true });
     await rename(fresh, outdir);
   } finally {
@@ -48,36 +50,80 @@ async function timesOf(paths: readonly string[]): Promise<Record<string, number>
   return Object.fromEntries(times);
 }
 
+/** Both come with files of their own, a native library and a WebAssembly module, that they find beside themselves. */
+export const unbundled = ['@napi-rs/keyring', '@1password/sdk'];
+
 /** Bundles programs into a folder of their own, by the names of their files, and returns the files that they consist of. */
-export async function bundle(entryPoints: Record<string, string>, outdir: string): Promise<string[]> {
+export async function bundle(
+  entryPoints: Record<string, string>,
+  outdir: string,
+  changes: BuildOptions = {},
+): Promise<string[]> {
   await rm(outdir, { recursive: true, force: true });
   const { metafile } = await build({
+    ...bundling,
     entryPoints,
     outdir,
-    bundle: true,
     splitting: true,
     format: 'esm',
-    platform: 'node',
-    // Some packages have no `exports`, and a main file that no bundler can follow.
-    mainFields: ['module', 'main'],
-    target: 'node24',
-    minifySyntax: true,
-    // Both come with files of their own, a native library and a WebAssembly module, that they find beside themselves.
-    external: ['@napi-rs/keyring', '@1password/sdk'],
-    sourcemap: 'linked',
+    external: unbundled,
     chunkNames: 'chunks/[name]-[hash]',
-    plugins: [builtinsByNeed, clientWithoutSchemas],
     // Bundled CommonJS packages ask for Node's own modules by `require`, which an ES module does not have.
     banner: {
       js: "const require = process.getBuiltinModule('node:module').createRequire(import.meta.url);",
     },
-    logLevel: 'warning',
+    ...changes,
     metafile: true,
-    absWorkingDir: root,
   });
-  return Object.keys(metafile.inputs)
+  return filesOf(metafile);
+}
+
+/** Node.js finds, reads and links CommonJS files faster than ES modules, and a short command consists of ten of them. */
+async function toCommonJs(folder: string): Promise<void> {
+  const files = await Array.fromAsync(glob(join(folder, '**/*.js')));
+  const convert = async (file: string): Promise<void> => {
+    const source = await readFile(file, 'utf8');
+    const usesUrl = source.includes('import.meta.url');
+    const { code } = await transform(source, {
+      format: 'cjs',
+      platform: 'node',
+      target: bundling.target,
+      supported: { 'dynamic-import': false },
+      define: { 'import.meta.url': 'urlOfFile' },
+      ...(usesUrl ? { banner: `const urlOfFile = require('node:url').pathToFileURL(__filename).href;` } : {}),
+    });
+    await writeFile(file, code);
+  };
+  await Promise.all(files.map(convert));
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'commonjs' }));
+}
+
+/** The files that a bundle consists of. */
+export function filesOf({ inputs }: Metafile): string[] {
+  return Object.keys(inputs)
     .filter((input) => !/^[\w-]+:/.test(input)) // what plugins made up
     .map((input) => join(root, input));
+}
+
+/** What the packages of others in a bundle want to be said wherever they go: their licenses. */
+export async function licensesOf(files: readonly string[]): Promise<string> {
+  const folders = new Set(files.flatMap((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []));
+  const texts = await Promise.all([...folders].toSorted().map(licenseOf));
+  return `ToolHive contains these packages.\n\n${texts.join('\n')}`;
+}
+
+async function licenseOf(folder: string): Promise<string> {
+  const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
+  const { name, version, license } = manifest; // npm has looked at it
+  const files = await Array.fromAsync(glob(join(folder, '{LICEN[CS]E,licen[cs]e,NOTICE}*')));
+  const texts = await Promise.all(files.toSorted().map((file) => readFile(file, 'utf8')));
+  return [`--- ${name} ${version} (${license}) ---`, ...texts.map((text) => text.trim()), ''].join('\n\n');
+}
+
+interface Manifest {
+  name: string;
+  version: string;
+  license: string;
 }
 
 /**
@@ -104,6 +150,33 @@ const builtinsByNeed: Plugin = {
   },
 };
 
+/** Where `undici` has what we use of it. */
+const undiciFiles = {
+  Agent: './lib/dispatcher/agent.js',
+  Pool: './lib/dispatcher/pool.js',
+  buildConnector: './lib/core/connect.js',
+};
+
+/**
+ * Takes from `undici` only what is used. Its main file evaluates all of it, with another fetch, web sockets, caches
+ * and mocks: 7 MB of a hive's memory. Whatever else is imported of it is an error of the bundler.
+ */
+const undiciByNeed: Plugin = {
+  name: 'undici-by-need',
+  setup(bundler) {
+    bundler.onLoad({ filter: /[/\\]undici[/\\]index\.js$/ }, ({ path }) => ({
+      resolveDir: dirname(path),
+      contents: [
+        // Gives every dispatcher its method `request`, as the main file does.
+        `import Dispatcher from './lib/dispatcher/dispatcher.js';`,
+        `import methods from './lib/api/index.js';`,
+        `Object.assign(Dispatcher.prototype, methods);`,
+        ...Object.entries(undiciFiles).map(([name, file]) => `export { default as ${name} } from '${file}';`),
+      ].join('\n'),
+    }));
+  },
+};
+
 /**
  * Gives the client what it needs of the operations and no more: where they are and what they answer with. It
  * validates nothing, and loading every schema would take half the time of a short command.
@@ -112,7 +185,7 @@ const clientWithoutSchemas: Plugin = {
   name: 'client-without-schemas',
   setup(bundler) {
     bundler.onResolve({ filter: /\/operations\.ts$/ }, ({ importer }) =>
-      importer.endsWith('/contract/src/client.ts') ? { path: importer, namespace: 'routes' } : undefined,
+      importer.endsWith('/contract/src/client.ts') ? { path: 'operations', namespace: 'routes' } : undefined,
     );
     bundler.onLoad({ filter: /.*/, namespace: 'routes' }, () => {
       const routes = Object.entries<Operation>(operations).map(
@@ -136,5 +209,19 @@ function shapeOf(body: Operation['success']['body']): unknown {
   if (body === undefined || body === 'text') return body;
   return 'events' in body ? { events: {} } : {};
 }
+
+/** What every bundle of ours is made with. */
+export const bundling = {
+  bundle: true,
+  platform: 'node',
+  // Some packages have no `exports`, and a main file that no bundler can follow.
+  mainFields: ['module', 'main'],
+  target: 'node24',
+  minifySyntax: true,
+  plugins: [builtinsByNeed, undiciByNeed, clientWithoutSchemas],
+  logLevel: 'warning',
+  metafile: true,
+  absWorkingDir: root,
+} satisfies BuildOptions;
 
 if (import.meta.main) await buildCli();

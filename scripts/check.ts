@@ -28,6 +28,7 @@ export const checks: readonly Check[] = [
   program('prettier', '--check', '--log-level', 'warn', '.'),
   program('oxlint', '--type-aware', '--deny-warnings'),
   program('tsc'),
+  program('tsc', '--project', 'apps/docs'),
   program('knip'),
   finding('layers', findLayerBreaches),
   finding('generated files', findStale),

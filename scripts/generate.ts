@@ -1,18 +1,45 @@
 // Writes every file that is made from a definition: `npm run generate`. The check compares instead.
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { openApiDocument } from '@toolhive/contract/openapi';
 import { RunConfig } from '@toolhive/contract/run-config';
 import { registryJsonSchema } from '@toolhive/contract/registry';
+import { crdFiles, resources } from '@toolhive/operator/crds';
 import { format, resolveConfig } from 'prettier';
 import * as z from 'zod';
-import cli from '../apps/cli/package.json' with { type: 'json' };
+import { program } from '../apps/cli/src/commands/commands.ts';
+import { apiSpec } from '../apps/docs/src/plugins/references/api-spec.ts';
+import { cliPages } from '../apps/docs/src/plugins/references/cli.ts';
+import { clientReference } from '../apps/docs/src/plugins/references/clients.ts';
+import { crdReference } from '../apps/docs/src/plugins/references/crds.ts';
+import { registryReference } from '../apps/docs/src/plugins/references/registry-schema.ts';
+import { drawDiagrams, findUndrawn } from '../apps/docs/src/plugins/diagrams/draw.ts';
 
-/** Every generated file, by its path from the root, and what it is made of. */
-const generated: Record<string, () => object> = {
-  'packages/contract/generated/openapi.json': () => openApiDocument(`v${cli.version}`),
+/** Every generated file of data, by its path from the root, and what it is made of. */
+const generatedData: Record<string, () => object> = {
+  'packages/contract/generated/openapi.json': openApiDocument,
   'packages/contract/generated/run-config.schema.json': () => z.toJSONSchema(RunConfig, { io: 'input' }),
   'packages/contract/generated/registry.schema.json': registryJsonSchema,
 };
+
+/** Every other generated file, by its path from the root. */
+async function generatedTexts(): Promise<Record<string, string>> {
+  const crds = crdFiles();
+  return {
+    ...below('packages/operator/generated/', crds),
+    ...below('apps/docs/static/api-specs/', {
+      'toolhive-api.yaml': await apiSpec(openApiDocument(), program),
+      'toolhive-crds.yaml': Object.values(crds).join('---\n'),
+      'registry.schema.json': JSON.stringify(registryJsonSchema()),
+    }),
+    ...below('apps/docs/docs/toolhive/reference/', {
+      '_clients.md': clientReference(),
+      '_crds.md': crdReference(resources),
+      '_registry-schema.md': registryReference(registryJsonSchema()),
+    }),
+    ...cliPages(program),
+  };
+}
 
 /** The generated files that differ from what their definitions make, a sentence each. */
 export async function findStale(): Promise<string[]> {
@@ -21,17 +48,25 @@ export async function findStale(): Promise<string[]> {
     const present = await readFile(fromRoot(path), 'utf8').catch(() => undefined); // not there is stale, too
     if (present !== text) stale.push(`${path} is not what its definition makes; run npm run generate`);
   }
-  return stale;
+  return [...stale, ...(await findUndrawn())];
 }
 
 async function makeAll(): Promise<[string, string][]> {
   const options = await resolveConfig(fromRoot('package.json'));
+  const texts = [
+    ...Object.entries(generatedData).map(([path, make]) => [path, JSON.stringify(make())] as const),
+    ...Object.entries(await generatedTexts()),
+  ];
   return Promise.all(
-    Object.entries(generated).map(async ([path, make]) => {
-      const text = await format(JSON.stringify(make()), { ...options, filepath: path });
-      return [path, text] as [string, string];
-    }),
+    texts.map(async ([path, text]): Promise<[string, string]> => [
+      path,
+      await format(text, { ...options, filepath: path }),
+    ]),
   );
+}
+
+function below(folder: string, files: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(files).map(([name, text]) => [folder + name, text]));
 }
 
 function fromRoot(path: string): string {
@@ -39,5 +74,9 @@ function fromRoot(path: string): string {
 }
 
 if (import.meta.main) {
-  for (const [path, text] of await makeAll()) await writeFile(fromRoot(path), text);
+  for (const [path, text] of await makeAll()) {
+    await mkdir(dirname(fromRoot(path)), { recursive: true });
+    await writeFile(fromRoot(path), text);
+  }
+  await drawDiagrams();
 }

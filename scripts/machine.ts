@@ -28,6 +28,30 @@ export const keyringPrograms: SystemProgram[] = [
   { program: 'dbus-run-session', debian: 'dbus' },
 ];
 
+/** What the tests of shell completion need. */
+export const shellPrograms: SystemProgram[] = [
+  { program: 'bash', debian: 'bash' },
+  { program: 'zsh', debian: 'zsh' },
+  { program: 'fish', debian: 'fish' },
+];
+
+/** What the tests of the documentation need, and what draws its diagrams. */
+export const browserPrograms: SystemProgram[] = [{ program: 'chromium', debian: 'chromium' }];
+
+/** The system's browser, without a window, and without calls of its own to anybody. */
+export const chromiumOptions = {
+  executablePath: '/usr/bin/chromium',
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ],
+};
+
 /** Where system programs are, whether the PATH of a plain user names these folders or not. */
 const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/sbin'];
 

@@ -2,7 +2,14 @@
 import { readFile, rm } from 'node:fs/promises';
 import { buildCli } from './build.ts';
 import { checks } from './check.ts';
-import { enginePrograms, installMissing, keyringPrograms, sandboxPrograms } from './machine.ts';
+import {
+  browserPrograms,
+  enginePrograms,
+  installMissing,
+  keyringPrograms,
+  sandboxPrograms,
+  shellPrograms,
+} from './machine.ts';
 import { run } from './run.ts';
 
 const report = new URL('../test-results/vitest.json', import.meta.url).pathname;
@@ -10,7 +17,13 @@ const onlyVitest = process.argv.slice(2);
 
 const missing =
   process.platform === 'linux'
-    ? installMissing([...sandboxPrograms, ...enginePrograms, ...keyringPrograms])
+    ? installMissing([
+        ...sandboxPrograms,
+        ...enginePrograms,
+        ...keyringPrograms,
+        ...shellPrograms,
+        ...browserPrograms,
+      ])
     : [];
 for (const { program, debian } of missing) {
   process.stderr.write(

@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { makeUser } from '../../e2e/testing/thv.ts';
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makeUser, thvStart } from '../../e2e/testing/thv.ts';
+import { buildBinary } from '../../scripts/build-binary.ts';
 import { buildCli } from '../../scripts/build.ts';
 import type { Figure } from '../measurement.ts';
 import { inTurns, median } from '../statistics.ts';
 import type { BenchmarkContext } from './benchmarks.ts';
-
-const thvScript = new URL('../../apps/cli/bin/thv.js', import.meta.url).pathname;
 
 const rounds = 30;
 /** The programs are read from the disk for the first time before it counts. */
@@ -16,14 +18,20 @@ const warmUpRounds = 2;
 /** What commands take from start to end, with a hive up, beside a Node.js that does nothing. */
 export async function cli({ signal, note }: BenchmarkContext): Promise<Figure[]> {
   note('building thv');
-  await buildCli();
+  await buildCli(); // what the npm package holds
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-bench-'));
+  const binary = join(folder.path, 'thv');
+  await buildBinary(binary);
   await using user = await makeUser();
   await user.mustThv('list'); // starts the hive
+  const node = (...args: string[]) => run([process.execPath, ...args], user.env);
   const contenders = {
-    nothing: () => run(['-e', '0'], user.env),
-    version: () => run([thvScript, 'version'], user.env),
-    list: () => run([thvScript, 'list'], user.env),
-    parsed: () => run([thvScript, 'list', '--all'], user.env),
+    nothing: () => node('-e', '0'),
+    version: () => node(...thvStart, 'version'),
+    list: () => node(...thvStart, 'list'),
+    parsed: () => node(...thvStart, 'list', '--all'),
+    binaryVersion: () => run([binary, 'version'], user.env),
+    binaryList: () => run([binary, 'list'], user.env),
   };
   await inTurns(warmUpRounds, contenders, signal);
   const runs = await inTurns(rounds, contenders, signal);
@@ -41,7 +49,9 @@ export async function cli({ signal, note }: BenchmarkContext): Promise<Figure[]>
   return [
     ...compare('version', 'thv version', 1.5),
     ...compare('list', 'thv list', 2.5),
-    ...compare('parsed', 'thv list --all'), // not bare, so it loads the parser
+    ...compare('parsed', 'thv list --all'),
+    ...compare('binaryVersion', 'thv version, single executable', 1.5),
+    ...compare('binaryList', 'thv list, single executable', 2.5),
   ];
 }
 
@@ -50,14 +60,14 @@ interface Run {
   cpuMs: number | undefined;
 }
 
-async function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Run> {
+async function run([program, ...args]: readonly [string, ...string[]], env: NodeJS.ProcessEnv): Promise<Run> {
   const cpuBeforeMs = cpuOfChildrenMs();
   const startedMs = performance.now();
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(program, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });
   const [code] = (await once(child, 'exit')) as [number | null];
   const wallMs = performance.now() - startedMs;
   const cpuAfterMs = cpuOfChildrenMs();
-  if (code !== 0) throw new Error(`node ${args.join(' ')} ended with ${code}`);
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}`);
   const isKnown = cpuBeforeMs !== undefined && cpuAfterMs !== undefined;
   return { wallMs, cpuMs: isKnown ? cpuAfterMs - cpuBeforeMs : undefined };
 }

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import { serveParent } from '../child.ts';
 import { portOf } from './port.ts';
-import { identity, result as echoed } from './answer.ts';
+import { identity, result as echoed, unknown } from './answer.ts';
 
 const results: Record<string, object> = {
   initialize: identity,
@@ -34,9 +34,8 @@ function answerTo(body: string): string | undefined {
   const { id, method } = JSON.parse(body) as { id?: number | string; method: string }; // only MCP gets here
   if (id === undefined) return undefined;
   const result = results[method];
-  const error = { code: -32601, message: 'no such method' };
   return JSON.stringify(
-    result === undefined ? { jsonrpc: '2.0', id, error } : { jsonrpc: '2.0', id, result },
+    result === undefined ? { jsonrpc: '2.0', id, error: unknown } : { jsonrpc: '2.0', id, result },
   );
 }
 

@@ -1,17 +1,20 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Exit, Instance, Launch, Runtime } from '@toolhive/runtime/runtime';
-import { identity } from './answer.ts';
+import { identity, unknown } from './answer.ts';
 
-/** Answers the first line, which is `initialize`, under the id that it came with; ends with its input. */
-const script = `read -r line
+/** Answers the two lines of the greeting, each under the id that it came with; ends with its input. */
+const script = `answer() {
+read -r line
 id=\${line#*'"id":'}
-id=\${id%%,*}
-printf '{"jsonrpc":"2.0","id":%s,"result":%s}\\n' "$id" '${JSON.stringify(identity)}'
+printf '{"jsonrpc":"2.0","id":%s,%s}\\n' "\${id%%,*}" "$1"
+}
+answer '"error":${JSON.stringify(unknown)}'
+answer '"result":${JSON.stringify(identity)}'
 while read -r line; do :; done`;
 
 /**
- * Runs every server as a shell of five lines. Each is a real process behind real pipes, as servers are, so that
+ * Runs every server as a shell of a few lines. Each is a real process behind real pipes, as servers are, so that
  * the hive carries all that a workload costs it; and each has a memory of its own, which is not the hive's.
  */
 export function openShellRuntime(): Runtime {

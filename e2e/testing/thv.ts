@@ -11,8 +11,11 @@ import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 /** The root of the repository. */
 export const root = new URL('../../', import.meta.url).pathname;
 
-/** The built command line, as a person types it. */
+/** The built command line. */
 export const thvScript = join(root, 'apps/cli/bin/thv.js');
+
+/** What Node.js is told before the words of a person, as the first line of the script says. */
+export const thvStart = ['--', thvScript] as const;
 
 interface Outcome {
   code: number;
@@ -26,13 +29,20 @@ export interface User extends AsyncDisposable {
   env: NodeJS.ProcessEnv;
   thv(...words: string[]): Promise<Outcome>;
   /** Starts a command and does not wait for it. */
-  start(...words: string[]): { child: ChildProcess; stderr: () => string; ended: Promise<number | null> };
+  start(...words: string[]): Started;
   /** The same as `thv`, for what has to succeed. */
   mustThv(...words: string[]): Promise<string>;
   /** The process id of the hive that runs now. */
   hivePid(): Promise<number>;
   /** Asks the hive's own socket. */
   api(method: string, path: string): Promise<{ status: number; text: string }>;
+}
+
+interface Started {
+  child: ChildProcess;
+  stdout: () => string;
+  stderr: () => string;
+  ended: Promise<number | null>;
 }
 
 /** How a test asks for the test servers. */
@@ -54,7 +64,11 @@ export function publicRegistries(): NodeJS.ProcessEnv {
   };
 }
 
-export async function makeUser({ env: changes = {} }: { env?: NodeJS.ProcessEnv } = {}): Promise<User> {
+/** `program` is what they call `thv`: the one of this repository, unless a test installs another. */
+export async function makeUser({
+  env: changes = {},
+  program = [process.execPath, ...thvStart],
+}: { env?: NodeJS.ProcessEnv; program?: readonly [string, ...string[]] } = {}): Promise<User> {
   await using opened = new AsyncDisposableStack();
   const home = await mkdtemp(join(tmpdir(), 'thv-user-'));
   opened.defer(() => rm(home, { recursive: true, force: true }));
@@ -72,19 +86,22 @@ export async function makeUser({ env: changes = {} }: { env?: NodeJS.ProcessEnv 
   const user: Omit<User, keyof AsyncDisposable> = {
     home,
     env,
-    thv: (...words) => runThv(words, env),
+    thv: (...words) => runThv(program, words, env),
     start(...words) {
-      const child = spawn(process.execPath, [thvScript, ...words], {
+      const [file, ...args] = program;
+      const child = spawn(file, [...args, ...words], {
         env,
-        stdio: ['ignore', 'ignore', 'pipe'],
+        stdio: ['ignore', 'pipe', 'pipe'],
       });
+      let stdout = '';
+      child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
       let stderr = '';
       child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
       const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-      return { child, stderr: () => stderr, ended };
+      return { child, stdout: () => stdout, stderr: () => stderr, ended };
     },
     async mustThv(...words) {
-      const { code, stdout, stderr } = await runThv(words, env);
+      const { code, stdout, stderr } = await runThv(program, words, env);
       if (code !== 0) throw new Error(`thv ${words.join(' ')} ended with ${code}: ${stderr}`);
       return stdout;
     },
@@ -94,33 +111,33 @@ export async function makeUser({ env: changes = {} }: { env?: NodeJS.ProcessEnv 
     },
     api: (method, path) => askSocket(socket, method, path),
   };
-  // The hive goes first: it would miss its files.
+  // The hive goes first, all of it: it would miss its files, and writes some when it listens no more.
   opened.defer(async () => {
     if (!(await isListening(socket))) return;
+    const pid = await user.hivePid();
     await user.api('POST', '/api/v1beta/hive/stop');
-    await until(async () => !(await isListening(socket)));
+    await until(() => hasEnded(pid));
   });
   const everything = opened.move();
   return { ...user, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
 
-function runThv(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Outcome> {
+function runThv(
+  [file, ...args]: readonly [string, ...string[]],
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<Outcome> {
   return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [thvScript, ...words],
-      { env, maxBuffer: 64 * 1024 * 1024 },
-      (error, stdout, stderr) => {
-        const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
-        resolve({ code, stdout, stderr });
-      },
-    );
+    execFile(file, [...args, ...words], { env, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
+      resolve({ code, stdout, stderr });
+    });
   });
 }
 
 /** A hive in the foreground: `thv serve` on a free port, until it is disposed of. */
 export async function serve(user: User, ...words: string[]) {
-  const child = spawn(process.execPath, [thvScript, 'serve', '--port', '0', ...words], {
+  const child = spawn(process.execPath, [...thvStart, 'serve', '--port', '0', ...words], {
     env: user.env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -179,6 +196,11 @@ async function askSocket(
   request.on('error', reject);
   request.end();
   return promise;
+}
+
+async function hasEnded(pid: number): Promise<boolean> {
+  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  return command === ''; // also when its parent has not collected it yet
 }
 
 /** The processes of this machine whose command line or environment mentions `text`. */

@@ -88,6 +88,13 @@ const tools = {
   /** Writes to standard error. */
   complain: ({ message = 'something is off' }, { world }) =>
     text(world.error.write(`${message}\n`) ? 'complained' : 'full'),
+  /** Writes so much to standard error, as fast as that is read, and a last line. */
+  async shout({ mebibytes }, { world }) {
+    const block = `${'x'.repeat(1023)}\n`.repeat(1024);
+    for (let i = 0; i < mebibytes; i++) if (!world.error.write(block)) await once(world.error, 'drain');
+    world.error.write('that was all\n');
+    return text('shouted');
+  },
 };
 
 const toolList = Object.keys(tools).map((name) => ({
@@ -172,6 +179,15 @@ export const misbehaviours = {
     world.error.write('cannot start: THE_SETTING is not set\n');
     world.exit(3);
     return 'done';
+  },
+  /** Wants to reach the host and port of its arguments, says what came of it on standard error, and serves. */
+  'calls-out': async ({ world }) => {
+    const [host, port] = world.args;
+    const said = await tools.dial({ host, port }).then(
+      ({ content }) => content[0].text,
+      (error) => error.message,
+    );
+    world.error.write(`${host}: ${said}\n`);
   },
   /** Never answers anything. */
   silent: async ({ world }) => {

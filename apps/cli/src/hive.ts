@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { isSea } from 'node:sea';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@toolhive/contract/client';
 import type { Client, Send } from '@toolhive/contract/client';
@@ -16,16 +17,28 @@ const startLimitMs = 20_000;
 const pollMs = 25;
 
 /** A client of the hive that owns this user's state; starts one in the background when there is none. */
-export async function connectToHive({
-  note,
-  signal,
-}: {
+export async function connectToHive(connection: Connection): Promise<Client> {
+  const paths = statePaths(process.env);
+  if (!(await isListening(paths.socket))) await startHive(paths, connection);
+  const send = sendTo(paths.socket);
+  return createClient(connection.debug ? traced(send, connection.note) : send);
+}
+
+interface Connection {
   note: (text: string) => void;
   signal: AbortSignal;
-}): Promise<Client> {
-  const paths = statePaths(process.env);
-  if (!(await isListening(paths.socket))) await startHive(paths, note, signal);
-  return createClient(sendTo(paths.socket));
+  debug: boolean;
+}
+
+/** Tells of every request, but never of what is in it: that may hold secrets. */
+function traced(send: Send, note: (text: string) => void): Send {
+  return async (request) => {
+    const startedMs = performance.now();
+    const answer = await send(request);
+    const tookMs = (performance.now() - startedMs).toFixed(1);
+    note(`debug: ${request.method} ${request.path} answered ${answer.status} after ${tookMs} ms`);
+    return answer;
+  };
 }
 
 /** A client of the hive, or undefined when none is there. */
@@ -50,16 +63,30 @@ function sendTo(socketPath: string): Send {
       },
       (response) => {
         response.setEncoding('utf8');
-        resolve({ status: response.statusCode ?? 500, body: response });
+        resolve({ status: response.statusCode ?? 500, body: piecesOf(response, signal) });
       },
     );
-    request.on('error', (error: NodeJS.ErrnoException) => {
-      if (signal?.aborted === true) reject(cancelled('cancelled', { cause: error }));
-      else reject(unavailable('the hive ended while it was asked', { hint: 'try again', cause: error }));
-    });
+    request.on('error', (error) => reject(endOfTalk(error, signal)));
     request.end(body);
     return promise;
   };
+}
+
+/** A body piece by piece. One that breaks off says who ended it. */
+async function* piecesOf(
+  body: AsyncIterable<string>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<string> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw endOfTalk(error, signal);
+  }
+}
+
+function endOfTalk(cause: unknown, signal: AbortSignal | undefined): Error {
+  if (signal?.aborted === true) return cancelled('cancelled', { cause });
+  return unavailable('the hive ended while it was asked', { hint: 'try again', cause });
 }
 
 async function isListening(path: string): Promise<boolean> {
@@ -73,16 +100,14 @@ async function isListening(path: string): Promise<boolean> {
 }
 
 /** Starts a hive that outlives this command and listens on its Unix socket only. */
-async function startHive(
-  paths: StatePaths,
-  note: (text: string) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  mkdirSync(paths.logs, { recursive: true, mode: 0o750 });
-  const logPath = join(paths.logs, 'hive.log');
+async function startHive(paths: StatePaths, { note, signal, debug }: Connection): Promise<void> {
+  mkdirSync(paths.state, { recursive: true, mode: 0o700 });
+  // Not among the logs of workloads: one of them may be called hive.
+  const logPath = join(paths.state, 'hive.log');
   const log = openSync(logPath, 'a', 0o600);
-  const script = process.argv[1] ?? '';
-  const hive = spawn(process.execPath, [...process.execArgv, script, 'serve', '--background'], {
+  const script = isSea() ? [] : [...process.execArgv, process.argv[1] ?? '']; // the single executable has its own
+  const words = ['serve', '--background', ...(debug ? ['--debug'] : [])];
+  const hive = spawn(process.execPath, [...script, ...words], {
     cwd: '/',
     detached: true,
     stdio: ['ignore', log, log],

@@ -1,5 +1,7 @@
-import { commands } from './commands/commands.ts';
+import { program } from './commands/commands.ts';
+import { formatOf } from './command.ts';
 import { processOut } from './out.ts';
+import type { OutputFormat } from './out.ts';
 import { understand } from './program.ts';
 import type { Invocation } from './program.ts';
 import { reportFailure } from './report.ts';
@@ -15,21 +17,35 @@ export async function main(words: readonly string[]): Promise<void> {
       if (error.code !== 'EPIPE') throw error;
     });
   }
+  // What was typed may not be understood, and that is said in the way that was asked for, too.
+  let debug = words.includes('--debug');
+  let format: OutputFormat = asksForJson(words) ? 'json' : 'text';
   try {
-    const invocation = await understand(commands, words);
-    if (invocation !== undefined) await carryOut(invocation, interrupted.signal);
+    const understood = await understand(program, words);
+    if ('help' in understood) process.stdout.write(understood.help);
+    else {
+      debug = understood.flags.has('debug');
+      format = formatOf(understood.command, understood.flags);
+      await carryOut(understood, { signal: interrupted.signal, debug, format });
+    }
   } catch (thrown) {
-    process.exitCode = interrupted.signal.aborted ? 130 : reportFailure(thrown);
+    process.exitCode = interrupted.signal.aborted ? 130 : reportFailure(thrown, { debug, format });
   }
 }
 
+function asksForJson(words: readonly string[]): boolean {
+  const end = words.indexOf('--');
+  return /(^| )--format[= ]json( |$)/.test(words.slice(0, end === -1 ? undefined : end).join(' '));
+}
+
 async function carryOut(
-  { command, arguments: given, flags, rest }: Invocation,
-  signal: AbortSignal,
+  invocation: Invocation,
+  { signal, debug, format }: { signal: AbortSignal; debug: boolean; format: OutputFormat },
 ): Promise<void> {
+  const { command, arguments: given, flags, rest } = invocation;
   const { run } = await command.load();
-  const out = processOut();
-  await run({
+  const out = processOut(format);
+  const done = run({
     arguments: given,
     flags,
     rest,
@@ -37,7 +53,11 @@ async function carryOut(
     signal,
     client: async () => {
       const { connectToHive } = await import('./hive.ts');
-      return connectToHive({ note: out.note, signal });
+      return connectToHive({ note: out.note, signal, debug });
     },
+  });
+  await done.catch(async (thrown: unknown) => {
+    const { withNearestName } = await import('./did-you-mean.ts');
+    throw await withNearestName(thrown, invocation);
   });
 }

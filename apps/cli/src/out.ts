@@ -1,25 +1,47 @@
-import { styleText } from 'node:util';
+import { stripVTControlCharacters, styleText } from 'node:util';
 
-/** Where a command writes: results to standard output, everything about them to standard error. */
+/**
+ * Where a command writes. What came of it goes to standard output: a value for programs, and how people see it; the
+ * user has chosen one of them. Everything about it goes to standard error.
+ */
 export interface Out {
-  /** A line of the result. */
-  line: (text: string) => void;
-  /** The result as JSON, for programs. */
-  json: (value: unknown) => void;
-  /** Rows under a header, as wide as their longest cells. */
-  table: (header: readonly string[], rows: readonly (readonly string[])[]) => void;
+  /** All that came of it: for programs the one JSON document. */
+  result: (value: unknown, shown: Shown) => void;
+  /** The same for several things at once: people see each of them in its turn, programs get a list at the end. */
+  results: (outcomes: readonly Promise<Outcome>[]) => Promise<void>;
+  /** Something that came of it while it goes on: for programs a line of JSON. */
+  record: (value: unknown, shown: Shown) => void;
   /** What is going on, for a person who waits. */
   progress: (message: string) => void;
   /** Something that a person should know, on standard error. */
   note: (text: string) => void;
+}
+
+/** One of several results. Nothing is shown of some: what is wrong with those is said elsewhere. */
+interface Outcome {
+  value: unknown;
+  shown?: Shown;
+}
+
+/** How people see a result: a line, or whatever is put on the page. */
+type Shown = string | ((page: Page) => void);
+
+/** Standard output, as people see it. */
+export interface Page {
+  line: (text: string) => void;
+  /** Rows under a header; long cells are cut where a terminal is too narrow, and nowhere else. */
+  table: (header: readonly string[], rows: readonly (readonly string[])[]) => void;
   /** Text in a colour, where colours are wanted. */
   paint: (colour: Colour, text: string) => string;
 }
 
 export type Colour = 'green' | 'red' | 'yellow' | 'dim' | 'bold';
 
+/** For whom results are printed. */
+export type OutputFormat = 'text' | 'json';
+
 /** Writes to the process's own streams; colours follow `NO_COLOR`, `FORCE_COLOR` and whether a terminal is there. */
-export function processOut(): Out {
+export function processOut(format: OutputFormat): Out {
   let isMidLine = false;
   const finishLine = (): void => {
     if (isMidLine) process.stderr.write(eraseLine);
@@ -29,52 +51,146 @@ export function processOut(): Out {
     finishLine();
     process.stdout.write(text);
   };
-  return {
+  const page: Page = {
     line: (text) => print(`${text}\n`),
-    json: (value) => print(`${JSON.stringify(value, null, 2)}\n`),
-    table: (header, rows) => print(formatTable(header, rows)),
+    table: (header, rows) =>
+      print(formatTable(header, rows, process.stdout.isTTY ? process.stdout.columns : 0)),
+    paint: (colour, text) => styleText(colour, text, { stream: process.stdout }),
+  };
+  const isJson = format === 'json';
+  const isNews = newsOf();
+  const show = (shown: Shown): void => (typeof shown === 'string' ? page.line(shown) : shown(page));
+  const result: Out['result'] = (value, shown) =>
+    isJson ? page.line(harmlessJson(value, indent)) : show(shown);
+  return {
+    result,
+    async results(outcomes) {
+      const values: unknown[] = [];
+      for (const coming of outcomes) {
+        const { value, shown } = await coming;
+        values.push(value);
+        if (!isJson && shown !== undefined) show(shown);
+      }
+      result(values, () => {});
+    },
+    record: (value, shown) => (isJson ? page.line(harmlessJson(value)) : show(shown)),
     progress: (message) => {
       const { isTTY, columns } = process.stderr;
-      // On a terminal each step takes the place of the last one; anywhere else every line is kept.
-      const step = `- ${printable(message)}`.slice(0, isTTY ? columns - 1 : undefined);
-      const painted = styleText('dim', step, { stream: process.stderr });
-      process.stderr.write(isTTY ? `${eraseLine}${painted}` : `${painted}\n`);
-      isMidLine = isTTY;
+      if (!isTTY && !isNews(message)) return;
+      const step = `- ${printable(message)}`;
+      const room = (columns || Infinity) - 1;
+      // On a terminal each step takes the place of the last one; anywhere else it stays. So does an address
+      // that somebody is to open, which would be of no use without its end.
+      const isKept = !isTTY || (step.length > room && /https?:\/\//.test(step));
+      const painted = styleText('dim', isKept ? step : step.slice(0, room), { stream: process.stderr });
+      process.stderr.write(`${isTTY ? eraseLine : ''}${painted}${isKept ? '\n' : ''}`);
+      isMidLine = !isKept;
     },
     note: (text) => {
       finishLine();
       process.stderr.write(`${printable(text)}\n`);
     },
-    paint: (colour, text) => styleText(colour, text, { stream: process.stdout }),
   };
 }
+
+/**
+ * Tells which steps are worth a line that stays: those that do more than to count on, and of the others one every two
+ * seconds, so that hundreds of packages do not make as many lines in a log.
+ */
+export function newsOf(now: () => number = () => performance.now()): (step: string) => boolean {
+  let kind: string | undefined;
+  let saidMs = -Infinity;
+  return (step) => {
+    const kindNow = step.replaceAll(/(?<=^| )\d+(?= |$)/g, '#');
+    if (kindNow === kind && now() - saidMs < quietMs) return false;
+    kind = kindNow;
+    saidMs = now();
+    return true;
+  };
+}
+
+const quietMs = 2_000;
+
+/** Of JSON in several lines. */
+const indent = 2;
 
 /** To the beginning of the line, and all of it gone (ECMA-48, EL). */
 export const eraseLine = '\r\u001b[2K';
 
 const gap = '   ';
 
-function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = header.map((title, column) =>
+/** No column gets narrower than this, even where that is wider than the terminal. */
+const narrowest = 6;
+
+/** Rows under a header, as wide as their longest cells; cut to fit into `columns`, unless that is 0. */
+export function formatTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  columns = 0,
+): string {
+  const longest = header.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => widthOf(row[column] ?? ''))),
   );
+  const widths = columns > 0 ? fitted(longest, columns - gap.length * (header.length - 1)) : longest;
   const lines = [header, ...rows].map((row) =>
     row
-      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)))
+      .map((cell, column) => {
+        const shown = cut(cell, widths[column] ?? 0);
+        return shown + ' '.repeat((widths[column] ?? 0) - widthOf(shown));
+      })
       .join(gap)
       .trimEnd(),
   );
   return `${lines.join('\n')}\n`;
 }
 
-/** How wide a cell is on a screen: without the codes that colour it. */
-function widthOf(cell: string): number {
-  // eslint-disable-next-line no-control-regex -- escape codes begin with a control character
-  return cell.replace(/\u001b\[\d+m/g, '').length;
+/** Takes from the widest column until all of them have room, or none can give any more. */
+function fitted(longest: readonly number[], room: number): number[] {
+  const widths = [...longest];
+  for (let excess = widths.reduce((sum, width) => sum + width, 0) - room; excess > 0; excess -= 1) {
+    const widest = widths.indexOf(Math.max(...widths));
+    if ((widths[widest] ?? 0) <= narrowest) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  return widths;
 }
 
-/** Text from a server or a registry, fit for a terminal: no control character survives. */
+/** How wide a cell is on a screen: without the codes that colour it. */
+function widthOf(cell: string): number {
+  return stripVTControlCharacters(cell).length;
+}
+
+/** Cuts what is seen of a cell; the codes that colour it stay, so that colours end. */
+function cut(cell: string, width: number): string {
+  if (widthOf(cell) <= width) return cell;
+  const plain = stripVTControlCharacters(cell);
+  return cell.replace(plain, `${plain.slice(0, width - 1)}…`);
+}
+
+/**
+ * What must not reach the terminal: control characters, and those that change the direction of what stands after
+ * them.
+ */
+// eslint-disable-next-line no-control-regex -- that is what it is about
+const unprintable = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+
+/** Text from a server or a registry, fit for a terminal. */
 export function printable(text: string): string {
-  // eslint-disable-next-line no-control-regex -- these are what must not reach the terminal
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\ufffd');
+  return text.replace(unprintable, '\ufffd');
+}
+
+/** JSON has its own way to write such characters, and uses it for some of them only. */
+export function harmlessJson(value: unknown, spaces = 0): string {
+  return JSON.stringify(value, null, spaces).replace(
+    unprintable,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** Text on one line, fit for a terminal, and perhaps cut, with dots that say so. */
+export function oneLine(text: string, widest = Infinity): string {
+  const line = printable(text.replace(/\s+/g, ' ').trim());
+  if (line.length <= widest) return line;
+  // Half of a pair of surrogates would be no character.
+  return `${line.slice(0, widest - 3).replace(/[\ud800-\udbff]$/, '')}...`;
 }

@@ -1,6 +1,9 @@
-import type { Command as CommanderCommand, Option } from 'commander';
+import { parseArgs } from 'node:util';
 import { invalid } from '@toolhive/contract/failure';
-import type { Command, Flag, FlagValues } from './command.ts';
+import { flagsOf, globalFlags, namesOf } from './command.ts';
+import type { Argument, Command, FlagValues, Program } from './command.ts';
+import { readFlags } from './flag-values.ts';
+import type { GivenFlags } from './flag-values.ts';
 
 /** A command line that was understood. */
 export interface Invocation {
@@ -11,165 +14,171 @@ export interface Invocation {
 }
 
 /**
- * Understands what was typed. Undefined when that was a wish for help, which is printed; mistakes are thrown as
- * `invalid`.
+ * Understands what was typed. A text when that was a wish for help, which is the answer to it; mistakes are thrown
+ * as `invalid`. A parser of our own, because loading one takes longer than a short command does.
  */
 export async function understand(
-  commands: readonly Command[],
+  program: Program,
   words: readonly string[],
-): Promise<Invocation | undefined> {
-  return understandBareName(commands, words) ?? parse(commands, words);
-}
+): Promise<Invocation | { help: string }> {
+  const isHelpCommand = words[0] === 'help';
+  const { path, command, others } = find(program, isHelpCommand ? words.slice(1) : words);
+  const wantsHelp = isHelpCommand || asksForHelp(command, others);
+  if (command !== undefined && !wantsHelp) return invocationOf(program, command, others);
 
-/** Understands the bare name of a command by itself: loading the parser takes longer than such a command does. */
-function understandBareName(commands: readonly Command[], words: readonly string[]): Invocation | undefined {
-  const typed = words.join('\0');
-  const command = commands.find((candidate) => namesOf(candidate).includes(typed));
-  if (command === undefined || command.arguments?.some(({ required }) => required) === true) return undefined;
-  const presets = new Map(command.flags?.map((flag) => [flag.name, flag.default]));
-  return { command, arguments: [], flags: valuesOf(command, (name) => presets.get(name)), rest: [] };
-}
-
-function namesOf({ path, aliases = [] }: Command): string[] {
-  const words = path.split(' ');
-  const name = words.pop() ?? '';
-  return [name, ...aliases].map((last) => [...words, last].join('\0'));
-}
-
-async function parse(
-  commands: readonly Command[],
-  words: readonly string[],
-): Promise<Invocation | undefined> {
-  const { Command: Parser } = await import('commander');
-  let invocation: Invocation | undefined;
-  const program = buildProgram(new Parser('thv'), commands, (understood) => (invocation = understood));
-  try {
-    if (words.length === 0) program.outputHelp();
-    else program.parse([...words], { from: 'user' });
-  } catch (thrown) {
-    if (!isParserError(thrown)) throw thrown;
-    if (thrown.exitCode === 0) return undefined; // help was asked for, and printed
-    throw invalid(mistakeOf(thrown.message), {
-      hint: '`thv --help` lists the commands, `thv COMMAND --help` their flags',
-    });
+  for (const word of wantsHelp ? others.filter((other) => !other.startsWith('-')) : others) {
+    if (word.startsWith('-')) requireGlobal(word);
+    else if (command === undefined) throw await unknownCommand(program, path, word);
   }
-  return invocation;
+  const { helpOf } = await import('./help.ts');
+  return { help: helpOf(program, path) };
 }
 
-function isParserError(thrown: unknown): thrown is { exitCode: number; message: string } {
-  return thrown instanceof Error && 'exitCode' in thrown;
+interface Found {
+  /** As far as the words led. */
+  path: string;
+  /** Undefined for a word that only leads to others, and for the program itself. */
+  command: Command | undefined;
+  others: string[];
 }
 
-/** The parser begins its sentences with `error:`; so do we. */
-function mistakeOf(message: string): string {
-  return message.replace(/^error: /, '').replace('(outputHelp)', 'a command is missing');
+/** Follows the words to the command that they name. What every command takes may stand between them. */
+function find({ commands, groups }: Program, words: readonly string[]): Found {
+  let path = '';
+  const others: string[] = [];
+  for (const [index, word] of words.entries()) {
+    const isGlobal = globalFlags.some(({ name }) => new RegExp(`^--${name}(=|$)`).test(word));
+    const next = isGlobal ? undefined : stepFrom(path, word, { commands, groups });
+    if (next !== undefined) path = next;
+    else if (isGlobal) others.push(word);
+    else {
+      others.push(...words.slice(index));
+      break;
+    }
+  }
+  return { path, command: commands.find((candidate) => candidate.path === path), others };
 }
 
-function buildProgram(
-  program: CommanderCommand,
-  commands: readonly Command[],
-  invoke: (invocation: Invocation) => void,
-): CommanderCommand {
-  strict(program)
-    .description('Runs MCP servers isolated, behind a proxy that speaks every revision of the protocol.')
-    .showSuggestionAfterError()
-    .helpCommand(true);
-  for (const command of commands) addCommand(program, command, invoke);
-  return program;
+/** The path that a word leads to from another; undefined where it leads nowhere. */
+export function stepFrom(path: string, word: string, { commands, groups }: Program): string | undefined {
+  const prefix = path === '' ? '' : `${path} `;
+  const command = commands.find(
+    (candidate) => parentOf(candidate.path) === path && namesOf(candidate).some((name) => name === word),
+  );
+  if (command !== undefined) return command.path;
+  return groups.some((group) => group.path === prefix + word) ? prefix + word : undefined;
 }
 
-function addCommand(
-  program: CommanderCommand,
+/** The path without its last word. */
+export function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf(' ')));
+}
+
+function asksForHelp(command: Command | undefined, words: readonly string[]): boolean {
+  const own =
+    command?.takesRest === true && words.includes('--') ? words.slice(0, words.indexOf('--')) : words;
+  return own.includes('--help') || own.includes('-h');
+}
+
+async function invocationOf(
+  program: Program,
   command: Command,
-  invoke: (invocation: Invocation) => void,
-): void {
-  const words = command.path.split(' ');
-  const name = words.pop() ?? '';
-  const parent = words.reduce(groupOf, program);
-  const own = parent.command(name, { hidden: command.hidden === true });
-  strict(own)
-    .summary(command.summary)
-    .description(command.description ?? `${command.summary}.`)
-    .aliases([...(command.aliases ?? [])]);
-  for (const { name: label, description, required, variadic } of command.arguments ?? []) {
-    const inner = variadic === true ? `${label}...` : label;
-    own.addArgument(own.createArgument(required === true ? `<${inner}>` : `[${inner}]`, description));
+  words: readonly string[],
+): Promise<Invocation> {
+  const { positionals, rest, given } = await split(command, words);
+  const { arguments: declared = [] } = command;
+  const missing = declared.find(
+    ({ required }, index) => required === true && positionals[index] === undefined,
+  );
+  if (missing !== undefined) throw invalid(`${labelOf(missing)} is missing`, hintFor(command));
+  const excess = declared.at(-1)?.variadic === true ? undefined : positionals[declared.length];
+  if (excess !== undefined) {
+    if (positionals.length === 1) throw await unknownCommand(program, command.path, excess);
+    throw invalid(`${JSON.stringify(excess)} is too much`, hintFor(command));
   }
-  for (const flag of command.flags ?? []) own.addOption(optionOf(own, flag));
-  if (command.takesRest === true) own.usage(`${own.usage()} [-- ARGUMENTS...]`);
-  if (command.examples !== undefined)
-    own.addHelpText('after', `\nExamples:\n${command.examples.map((line) => `  $ ${line}\n`).join('')}`);
-  own.action(() => {
-    const declared = command.arguments?.length ?? 0;
-    const isVariadic = command.arguments?.at(-1)?.variadic === true;
-    const words = isVariadic ? own.args : own.args.slice(0, declared);
-    const options: Record<string, unknown> = own.opts();
-    invoke({
-      command,
-      arguments: words,
-      flags: valuesOf(command, (name) => options[camelCase(name)]),
-      rest: own.args.slice(words.length),
-    });
+  for (const [index, { choices, ...argument }] of declared.entries()) {
+    const text = positionals[index];
+    if (text !== undefined && choices?.includes(text) === false)
+      throw invalid(`${labelOf(argument)} is one of ${choices.join(', ')}, not ${JSON.stringify(text)}`);
+  }
+  return { command, arguments: positionals, rest, flags: readFlags(command, given) };
+}
+
+function labelOf({ name }: Argument): string {
+  return name.toUpperCase();
+}
+
+function hintFor({ path }: Command): { hint: string } {
+  return { hint: `\`thv ${path} --help\` shows how it is used` };
+}
+
+interface Words {
+  positionals: string[];
+  rest: string[];
+  given: GivenFlags;
+}
+
+/** Tells apart what belongs to flags, what are arguments, and what stands behind `--`. */
+async function split(command: Command, words: readonly string[]): Promise<Words> {
+  const flags = flagsOf(command);
+  const { tokens } = parseArgs({
+    args: [...words],
+    strict: false,
+    tokens: true,
+    options: Object.fromEntries(
+      flags.map(({ name, kind, shorthand }) => [
+        name,
+        {
+          type: kind === 'boolean' ? 'boolean' : 'string',
+          ...(shorthand === undefined ? {} : { short: shorthand }),
+        },
+      ]),
+    ),
   });
-  if (command.takesRest === true) own.allowExcessArguments();
-}
-
-function groupOf(parent: CommanderCommand, name: string): CommanderCommand {
-  return (
-    parent.commands.find((known) => known.name() === name) ??
-    strict(parent.command(name)).description(groups[name] ?? '')
-  );
-}
-
-const groups: Record<string, string> = {
-  runtime: 'Look at what servers can run in.',
-};
-
-/** Mistakes are thrown instead of ending the process; that is for `main` to do. */
-function strict(command: CommanderCommand): CommanderCommand {
-  return command
-    .exitOverride()
-    .configureOutput({ writeErr: () => {} })
-    .allowExcessArguments(false);
-}
-
-function optionOf(
-  parser: CommanderCommand,
-  { name, shorthand, kind, value, description, default: preset, choices, hidden }: Flag,
-): Option {
-  const names = shorthand === undefined ? `--${name}` : `-${shorthand}, --${name}`;
-  const option = parser.createOption(
-    kind === 'boolean' ? names : `${names} <${value ?? 'VALUE'}>`,
-    description,
-  );
-  if (preset !== undefined) option.default(preset);
-  if (choices !== undefined) option.choices(choices);
-  if (hidden === true) option.hideHelp();
-  if (kind === 'list') option.argParser((text, earlier: string[] | undefined) => [...(earlier ?? []), text]);
-  if (kind === 'number') {
-    option.argParser((text) => {
-      if (!/^\d{1,9}$/.test(text)) throw invalid(`--${name} takes a number, not ${JSON.stringify(text)}`);
-      return Number(text);
-    });
+  const end = tokens.find(({ kind }) => kind === 'option-terminator')?.index ?? words.length;
+  const positionals: string[] = [];
+  const rest: string[] = [];
+  const given = new Map<string, (string | true)[]>();
+  for (const token of tokens) {
+    if (token.kind === 'positional') {
+      const isRest = token.index > end && command.takesRest === true;
+      (isRest ? rest : positionals).push(token.value);
+    } else if (token.kind === 'option') {
+      const flag = flags.find(({ name }) => name === token.name);
+      if (flag === undefined) throw await unknownFlag(command, token.rawName);
+      if (flag.kind !== 'boolean' && token.value === undefined) throw invalid(`--${flag.name} needs a value`);
+      given.set(flag.name, [...(given.get(flag.name) ?? []), token.value ?? true]);
+    }
   }
-  return option;
+  return { positionals, rest, given };
 }
 
-/** How the parser calls the value of a flag. */
-function camelCase(name: string): string {
-  return name.replace(/-(\w)/g, (_match, letter: string) => letter.toUpperCase());
+function requireGlobal(word: string): void {
+  const isKnown = globalFlags.some(({ name }) => new RegExp(`^--${name}(=|$)`).test(word));
+  if (!isKnown) throw invalid(`unknown flag ${word}`, { hint: '`thv --help` lists the commands' });
 }
 
-function valuesOf(command: Command, valueOf: (name: string) => unknown): FlagValues {
-  const read = (name: string): unknown => {
-    if (command.flags?.some((flag) => flag.name === name) !== true)
-      throw new Error(`${command.path} has no flag ${name}`);
-    return valueOf(name);
-  };
-  return {
-    text: (name) => read(name) as string | undefined, // the value is what the kind of the flag says
-    number: (name) => read(name) as number | undefined,
-    list: (name) => (read(name) ?? []) as string[],
-    has: (name) => read(name) === true,
-  };
+async function unknownFlag(command: Command, typed: string): Promise<Error> {
+  const { nearest } = await import('./suggest.ts');
+  const known = flagsOf(command).flatMap(({ name, hidden }) => (hidden === true ? [] : `--${name}`));
+  const meant = nearest(typed, known);
+  return invalid(
+    `thv ${command.path} has no flag ${typed}`,
+    meant === undefined ? hintFor(command) : { hint: `did you mean ${meant}?` },
+  );
+}
+
+async function unknownCommand({ commands, groups }: Program, path: string, typed: string): Promise<Error> {
+  const { nearest } = await import('./suggest.ts');
+  const known = [
+    ...commands.flatMap((command) =>
+      parentOf(command.path) === path && command.hidden !== true ? namesOf(command) : [],
+    ),
+    ...groups.flatMap((group) => (parentOf(group.path) === path ? group.path.slice(path.length).trim() : [])),
+  ];
+  const meant = nearest(typed, known);
+  const before = path === '' ? 'thv' : `thv ${path}`;
+  return invalid(`${before} has no command ${JSON.stringify(typed)}`, {
+    hint: meant === undefined ? `\`${before} --help\` shows what there is` : `did you mean ${meant}?`,
+  });
 }

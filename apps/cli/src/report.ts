@@ -1,6 +1,7 @@
 import { ThvError, messageOf } from '@toolhive/contract/failure';
 import type { FailureKind } from '@toolhive/contract/failure';
-import { eraseLine, printable } from './out.ts';
+import { eraseLine, harmlessJson, printable } from './out.ts';
+import type { OutputFormat } from './out.ts';
 
 /** The exit codes that programs may tell failures apart by; every other failure is 1. */
 const exitCodes: Partial<Record<FailureKind, number>> = {
@@ -16,12 +17,46 @@ export function exitCodeOf(kind: FailureKind): number {
   return exitCodes[kind] ?? 1;
 }
 
-/** Prints what went wrong and what to do about it, and gives the exit code. */
-export function reportFailure(thrown: unknown): number {
+/** Whatever was thrown, as programs read it. */
+export interface Failure {
+  kind: FailureKind | 'internal';
+  message: string;
+  hint?: string | undefined;
+}
+
+/** Tells programs of whatever was thrown, as the API does in a progress stream. */
+export function failureOf(thrown: unknown): Failure {
+  const message = messageOf(thrown);
+  if (!(thrown instanceof ThvError)) return { kind: 'internal', message };
+  return { kind: thrown.kind, message, hint: thrown.hint };
+}
+
+/** Prints what went wrong and what to do about it, and gives the exit code; with `debug`, what was behind it, too. */
+export function reportFailure(
+  thrown: unknown,
+  { debug, format }: { debug: boolean; format: OutputFormat },
+): number {
+  if (format === 'json') {
+    const line = harmlessJson({ ...failureOf(thrown), ...(debug ? { reasons: reasonsOf(thrown) } : {}) });
+    process.stderr.write(`${process.stderr.isTTY ? eraseLine : ''}${line}\n`);
+    return thrown instanceof ThvError ? exitCodeOf(thrown.kind) : 1;
+  }
   const message = printable(messageOf(thrown));
   // A step of something that took time may still stand in the last line of a terminal.
   process.stderr.write(`${process.stderr.isTTY ? eraseLine : ''}Error: ${message}\n`);
+  if (debug) for (const reason of reasonsOf(thrown)) process.stderr.write(`Reason: ${printable(reason)}\n`);
   if (!(thrown instanceof ThvError)) return 1;
   if (thrown.hint !== undefined) process.stderr.write(`Hint: ${printable(thrown.hint)}\n`);
   return exitCodeOf(thrown.kind);
+}
+
+/** What was behind a failure, step by step. Causes may go in circles, so there are not many. */
+function reasonsOf(thrown: unknown): string[] {
+  const reasons: string[] = [];
+  let cause = thrown instanceof Error ? thrown.cause : undefined;
+  while (cause !== undefined && reasons.length < 10) {
+    reasons.push(messageOf(cause));
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  return reasons;
 }

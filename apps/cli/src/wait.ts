@@ -16,3 +16,9 @@ export async function waitUntil<Answer>(
     await delay(pollMs, undefined, { signal });
   }
 }
+
+/** Returns when it is over. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,11 +1,17 @@
+import type { Access } from '@toolhive/core/access';
 import type { Core } from '@toolhive/core/core';
+import { changeSetting, getSetting, listSettings, unsetSetting } from '@toolhive/core/settings';
 import { createWorkload, editWorkload } from '@toolhive/core/create';
 import { getWorkload, listWorkloads } from '@toolhive/core/describe';
+import { diagnoseClient, diagnoseMachine, diagnoseWorkload } from '@toolhive/core/diagnosis';
+import { buildImage, writeRecipe } from '@toolhive/core/images';
 import { deleteGroup, getGroup, listGroups } from '@toolhive/core/groups';
 import {
   deleteWorkload,
+  exportManifest,
   exportWorkload,
   logsOf,
+  pruneLogs,
   operateOnMany,
   restartWorkload,
   statusOf,
@@ -20,15 +26,21 @@ import { operations } from '@toolhive/contract/operations';
 import type { HiveProcess } from '@toolhive/contract/system';
 import type { CreatedWorkload } from '@toolhive/contract/workload';
 import { Hono } from 'hono';
+import type { MiddlewareHandler } from 'hono';
 import { failureResponse } from './failures.ts';
-import type { Access } from './access.ts';
 import { authenticated, ownRequestsOnly, rateLimit, securityHeaders, writesAsJsonOnly } from './guards.ts';
 import { mounter, pathsOf } from './mount.ts';
+import { referencePage } from './reference-page.ts';
+import type { Site } from './site.ts';
 import type { Followed } from './mount.ts';
 
 export interface ApiOptions {
   /** Where it listens: only there are requests answered. */
   listener: TcpListener | HiveSocket;
+  /** What else is served there, to everybody: the documentation. */
+  site?: Site | undefined;
+  /** Is there a page about the API at `/api/doc`? */
+  reference?: boolean;
 }
 
 export interface TcpListener {
@@ -46,10 +58,11 @@ export interface HiveSocket {
 }
 
 /** The HTTP API over a core, for one listener. */
-export function createApi(core: Core, { listener }: ApiOptions): Hono {
+export function createApi(core: Core, { listener, site, reference = false }: ApiOptions): Hono {
   const app = new Hono();
   app.onError((error) => failureResponse(error, core.log));
   app.use(securityHeaders, rateLimit(), ownRequestsOnly(listener));
+  if (site !== undefined) app.use(pagesOf(site));
   // Whoever opens the Unix socket is the user of this hive: the file system says so.
   if ('access' in listener && listener.access !== undefined) app.use(authenticated(listener.access));
   app.use(writesAsJsonOnly);
@@ -60,19 +73,33 @@ export function createApi(core: Core, { listener }: ApiOptions): Hono {
   mount(operations.getRuntime, (_input, { signal }) => core.runtimes.check(signal));
   mountWorkloads(mount, core);
   mountGroupsAndClients(mount, core);
+  mount(operations.writeRecipe, async ({ body }) => writeRecipe(core, body));
+  mount(operations.buildImage, async ({ body }, call) => ({
+    result: await buildImage(core, body, call),
+    follow: async () => {},
+  }));
   mountRegistry(mount, core);
   mountSecrets(mount, core);
+  mountSettings(mount, core);
   mount(operations.watchEvents, async ({ headers }, { signal }) =>
     core.events.watch(headers['last-event-id'], signal),
   );
+  mount(operations.diagnoseMachine, (_input, { signal }) => diagnoseMachine(core, signal));
+  mount(operations.diagnoseWorkload, ({ params }, { signal }) => diagnoseWorkload(core, params.name, signal));
+  mount(operations.diagnoseClient, ({ params }, { signal }) => diagnoseClient(core, params.name, signal));
   if ('stop' in listener) {
     mount(operations.getHive, async () => listener.hive);
+    mount(operations.readSecret, async ({ params: { key } }) => ({
+      key,
+      value: await core.secrets.read(key),
+    }));
     mount(operations.stopHive, async () => listener.stop());
   }
 
   // Made when it is asked for: it takes more memory than all else that an idle hive holds.
   let document: object | undefined;
-  app.get('/api/openapi.json', (context) => context.json((document ??= openApiDocument(core.version))));
+  app.get('/api/openapi.json', (context) => context.json((document ??= openApiDocument())));
+  if (reference) app.get('/api/doc', async (context) => context.html(await referencePage()));
   app.notFound(({ req: { method, path } }) => {
     const allowed = methodsOf(path);
     if (allowed.length === 0) return failureResponse(notFound(`${path} not found`), core.log);
@@ -81,6 +108,16 @@ export function createApi(core: Core, { listener }: ApiOptions): Hono {
     return response;
   });
   return app;
+}
+
+/** Answers for the site where the API has nothing: a page is read, whether or not its reader may use the API. */
+function pagesOf(site: Site): MiddlewareHandler {
+  return async ({ req }, next) => {
+    const isPage = /^(GET|HEAD)$/.test(req.method) && !/^\/api(\/|$)/.test(req.path);
+    const answer = isPage && methodsOf(req.path).length === 0 ? await site.answer(req.raw) : undefined;
+    if (answer === undefined) await next();
+    return answer;
+  };
 }
 
 type Mount = ReturnType<typeof mounter>;
@@ -95,6 +132,7 @@ function mountWorkloads(mount: Mount, core: Core): void {
     followed(core, await editWorkload(core, params.name, body, call)),
   );
   mount(operations.exportWorkload, async ({ params }) => exportWorkload(core, params.name));
+  mount(operations.exportManifest, async ({ params }) => exportManifest(core, params.name));
   mount(operations.getWorkloadStatus, async ({ params }) => statusOf(core, params.name));
   mount(operations.getWorkloadLogs, ({ params, query }, { signal }) =>
     logsOf(core, params.name, 'server', query, signal),
@@ -102,6 +140,7 @@ function mountWorkloads(mount: Mount, core: Core): void {
   mount(operations.getProxyLogs, ({ params, query }, { signal }) =>
     logsOf(core, params.name, 'proxy', query, signal),
   );
+  mount(operations.pruneLogs, () => pruneLogs(core));
   mount(operations.stopWorkload, async ({ params }) => accepted(await stopWorkload(core, params.name)));
   mount(operations.restartWorkload, async ({ params }) => accepted(await restartWorkload(core, params.name)));
   mount(operations.deleteWorkload, async ({ params }) => accepted(await deleteWorkload(core, params.name)));
@@ -178,6 +217,16 @@ function mountSecrets(mount: Mount, { secrets }: Core): void {
   mount(operations.createSecret, ({ body }) => secrets.create(body.key, body.value));
   mount(operations.updateSecret, ({ params, body }) => secrets.update(params.key, body.value));
   mount(operations.deleteSecret, ({ params }) => secrets.remove(params.key));
+  mount(operations.forgetSecretsKey, () => secrets.forgetKey());
+}
+
+function mountSettings(mount: Mount, core: Core): void {
+  mount(operations.listSettings, async () => ({ settings: listSettings(core) }));
+  mount(operations.getSetting, async ({ params }) => getSetting(core, params.name));
+  mount(operations.changeSetting, ({ params, body }, { signal }) =>
+    changeSetting(core, params.name, body.value, signal),
+  );
+  mount(operations.unsetSetting, ({ params }, { signal }) => unsetSetting(core, params.name, signal));
 }
 
 /** A workload that is starting, and who wants to know how that goes. */

@@ -1,10 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { clientApplications } from '@toolhive/contract/client-application';
+import { freePort } from '@toolhive/runtime/free-port';
 import * as fc from 'fast-check';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
@@ -30,7 +28,7 @@ test('every request is answered as the document says, and does no harm', { timeo
   const { home } = api;
   const written = [...stateFolders, ...clientFiles].map((path) => join(home, path));
   const before = await enclosure.files(written);
-  const freePorts = await Promise.all(Array.from({ length: 4 }, freePort));
+  const freePorts = await Promise.all(Array.from({ length: 4 }, () => freePort()));
   const request = requestsTo({ port: api.port, freePorts, home });
 
   await fc.assert(
@@ -47,7 +45,7 @@ test('every request is answered as the document says, and does no harm', { timeo
       expect(health.status).toBe(204);
       expect(Object.keys(Object.prototype)).toEqual([]);
       // While the hive still writes files of applications, there are locks beside them.
-      await expect.poll(() => enclosure.files(written), { timeout: 5_000 }).toEqual(before);
+      await expect.poll(() => enclosure.files(written)).toEqual(before);
     }),
     { numRuns, seed, timeout: patienceMs },
   );
@@ -102,12 +100,4 @@ async function furnish(api: TestApi): Promise<void> {
   }
   await groups.create('research').catch(() => {});
   await api.post('/api/v1beta/workloads', aWorkload());
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // it listens on TCP
-  server.close();
-  return port;
 }

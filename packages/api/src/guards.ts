@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+import type { Access } from '@toolhive/core/access';
 import {
   ThvError,
   cancelled,
@@ -7,16 +9,15 @@ import {
   tooManyRequests,
   unsupportedMediaType,
 } from '@toolhive/contract/failure';
-import { hostOfOrigin, hostRule } from '@toolhive/proxy/host-and-origin';
+import { hostOfOrigin, hostRule, isDialled } from '@toolhive/proxy/host-and-origin';
 import type { Context, MiddlewareHandler } from 'hono';
-import type { Access } from './access.ts';
 
 /** The largest body that a write may have. */
 const maxBodyBytes = 1024 * 1024;
 /** How deep its JSON may nest. */
 const maxDepth = 32;
 
-/** Sent with every answer: nothing here is a page, and nobody may frame, sniff or keep it. */
+/** Sent with every answer that says nothing else: it is no page, and nobody may frame, sniff or keep it. */
 export const fixedHeaders = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -27,7 +28,9 @@ export const fixedHeaders = {
 
 export const securityHeaders: MiddlewareHandler = async (context, next) => {
   await next();
-  for (const [name, value] of Object.entries(fixedHeaders)) context.header(name, value);
+  for (const [name, value] of Object.entries(fixedHeaders)) {
+    if (!context.res.headers.has(name)) context.header(name, value);
+  }
 };
 
 /**
@@ -39,7 +42,10 @@ export function ownRequestsOnly(listener: { host: string } | object): Middleware
   return async (context, next) => {
     const host = context.req.header('host') ?? '';
     // A target in absolute form counts for more than the header (RFC 9112, section 3.2.2).
-    const foreign = [host, new URL(context.req.url).host].find((named) => !isOwnHost(named));
+    const address = localAddressOf(context);
+    const foreign = [host, new URL(context.req.url).host].find(
+      (named) => !isOwnHost(named) && !isDialled(named, address),
+    );
     if (foreign !== undefined) {
       throw forbidden(`requests for the host ${JSON.stringify(foreign)} are not answered here`, {
         hint: 'use 127.0.0.1 or localhost',
@@ -52,6 +58,12 @@ export function ownRequestsOnly(listener: { host: string } | object): Middleware
     }
     await next();
   };
+}
+
+/** The address that a caller has dialled; undefined on a Unix socket, and where there is no connection at all. */
+function localAddressOf({ env }: Context): string | undefined {
+  const { incoming } = (env ?? {}) as { incoming?: IncomingMessage }; // what @hono/node-server brings along
+  return incoming?.socket.localAddress;
 }
 
 /** Lets pass whom `access` lets pass; everything asks, also what tells little. */

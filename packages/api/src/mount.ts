@@ -174,6 +174,7 @@ function progressStream(
   const run = async (): Promise<void> => {
     try {
       const { result, follow } = await begin(call);
+      if (result !== undefined) write({ accepted: result });
       await follow(call);
       write({ result: result ?? null });
     } catch (thrown) {

@@ -445,6 +445,8 @@ describe('secrets', () => {
     keep(await api.client.exportWorkload(named('echo')));
     keep(await api.client.getProxyLogs({ ...named('echo'), query: {} }));
     const environment = await environmentOf(port);
+    const reading = api.client.readSecret({ params: { key: 'token' } });
+    await expect(reading).rejects.toMatchObject({ kind: 'not-found' });
     await api.client.deleteSecret({ params: { key: 'token' } });
 
     expect(provider).toMatchObject({
@@ -494,6 +496,48 @@ describe('secrets', () => {
     const answer = await api.post(`/api/v1beta${path}`, body);
 
     expect([answer.status, answer.text]).toEqual([400, expect.not.stringContaining('canary')]);
+  });
+});
+
+describe('settings', () => {
+  test('are listed, changed and taken back, and whoever watches is told', async () => {
+    await using api = await openTestApi();
+    const stop = new AbortController();
+    const events = await api.client.watchEvents({ headers: {} }, { signal: stop.signal });
+    const reading = take(events, ({ event }) => event.type === 'group.changed');
+    await until(async () => (await api.get('/api/v1beta/groups')).status === 200);
+    const endpoint = { params: { name: 'otel-endpoint' as const } };
+
+    const changed = await api.client.changeSetting({ ...endpoint, body: { value: 'localhost:4318' } });
+    const { settings } = await api.client.listSettings({});
+    await api.client.unsetSetting(endpoint);
+    await api.client.unsetSetting(endpoint);
+
+    expect(changed).toMatchObject({ name: 'otel-endpoint', value: 'localhost:4318' });
+    expect(settings).toContainEqual(changed);
+    expect(await api.client.getSetting(endpoint)).toMatchObject({ value: null });
+    await api.client.createGroup({ body: { name: 'team' } });
+    const types = (await reading).map(({ event }) => event.type);
+    stop.abort();
+    expect(types).toEqual(['setting.changed', 'setting.changed', 'group.changed']);
+  });
+
+  test.each([
+    ['PUT', 'otel-insecure', { value: 'perhaps' }],
+    ['PUT', 'otel-sampling-rate', { value: 2 }],
+    ['PUT', 'otel-env-vars', { value: [] }],
+    ['PUT', 'ca-cert', { value: 'relative.pem' }],
+    ['PUT', 'registry', { value: '/unheard/of.json' }],
+    ['PUT', 'otel-endpoint', { value: null }],
+    ['PUT', 'unheard-of', { value: true }],
+    ['GET', 'unheard-of', undefined],
+  ])('are refused: %s %s %j', async (method, name, body) => {
+    await using api = await openTestApi();
+
+    const json = { 'content-type': 'application/json' };
+    const answer = await api.send(method, `/api/v1beta/settings/${name}`, json, JSON.stringify(body));
+
+    expect([answer.status, answer.text]).toEqual([400, expect.any(String)]);
   });
 });
 

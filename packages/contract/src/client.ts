@@ -21,6 +21,8 @@ export interface CallOptions {
    * it was accepted, and throws if it failed on the way.
    */
   onProgress?: (message: string) => void;
+  /** With `onProgress`: told of the answer as soon as there is one, though the operation is not done yet. */
+  onAccepted?: (answer: unknown) => void;
   /** Told of a text piece by piece, as it comes; then the call returns nothing more of it. */
   onText?: (piece: string) => void;
 }
@@ -70,7 +72,7 @@ async function callOperation(
     signal: options.signal,
   });
   if (response.status >= 400) throw readFailure(response.status, await textOf(response.body));
-  if (follow && options.onProgress) return followProgress(response.body, options.onProgress);
+  if (follow) return followProgress(response.body, options);
   const { body } = operation.success;
   if (typeof body === 'object' && 'events' in body) return eventsOf(response.body);
   if (body === 'text' && options.onText) return tellText(response.body, options.onText);
@@ -93,7 +95,7 @@ function pathOf(operation: Operation, call: AnyCall): string {
 
 async function followProgress(
   body: AsyncIterable<string>,
-  onProgress: (message: string) => void,
+  { onProgress, onAccepted }: CallOptions,
 ): Promise<unknown> {
   let rest = '';
   for await (const chunk of body) {
@@ -101,7 +103,8 @@ async function followProgress(
     rest = lines.pop() ?? '';
     for (const text of lines) {
       const line = JSON.parse(text) as ProgressLine<unknown>; // written by `progressStream` of the API
-      if ('progress' in line) onProgress(line.progress);
+      if ('progress' in line) onProgress?.(line.progress);
+      else if ('accepted' in line) onAccepted?.(line.accepted);
       else if ('result' in line) return line.result;
       else throw failureOf(line.failure);
     }

@@ -5,13 +5,16 @@ import type { Operation } from './operation.ts';
 import { operations } from './operations/operations.ts';
 import { apiBase, failureStatus, internalFailure, progressMediaType } from './wire.ts';
 
+/** The version of the API, which is not that of the product. */
+const apiVersion = '1.0';
+
 /** The OpenAPI 3.1 document of the API, made from the operations. */
-export function openApiDocument(version: string): object {
+export function openApiDocument(): object {
   return {
     openapi: '3.1.0',
     info: {
-      title: 'ToolHive API',
-      version,
+      title: 'ToolHive API server',
+      version: apiVersion,
       description:
         'The local API of ToolHive: it runs MCP servers isolated, proxies them, and shows what they do. Errors are plain text; a second line that begins with `hint:` says what to do.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
@@ -61,7 +64,7 @@ function describe(id: string, operation: Operation): object {
     operationId: id,
     tags: [operation.tag],
     summary: operation.summary,
-    ...(operation.description === undefined ? {} : { description: operation.description }),
+    ...described(operation),
     parameters: [
       ...parameters('path', operation.params),
       ...parameters('query', operation.query),
@@ -77,6 +80,12 @@ function describe(id: string, operation: Operation): object {
         }),
     responses: { ...successResponses(operation), ...failureResponses(operation) },
   };
+}
+
+function described({ description, socketOnly }: Operation): { description?: string } {
+  const limit = socketOnly === true ? "Answered only on the hive's own Unix socket." : undefined;
+  const text = [description, limit].filter((part) => part !== undefined).join(' ');
+  return text === '' ? {} : { description: text };
 }
 
 function parameters(location: 'path' | 'query' | 'header', schema: z.ZodObject | undefined): object[] {
@@ -106,7 +115,7 @@ function successResponses(operation: Operation): Record<string, object> {
   if (operation.progress !== true) return { [status]: plain };
   return {
     200: {
-      description: `Asked for as ${progressMediaType}: one JSON object a line with \`progress\`, then one with \`result\` or \`failure\` when it is done.`,
+      description: `Asked for as ${progressMediaType}: one JSON object a line with \`progress\`, one with \`accepted\` as soon as there is an answer, and one with \`result\` or \`failure\` when it is done.`,
       content: { [progressMediaType]: { schema: { type: 'string' } } },
     },
     [status]: plain,

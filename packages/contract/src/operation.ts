@@ -44,7 +44,9 @@ export const operationTags = {
   clients: 'Applications that use the servers.',
   discovery: 'What is installed on this machine.',
   registry: 'Catalogues of servers.',
+  images: 'Container images of packages.',
   secrets: 'Values that only servers get to see.',
+  settings: 'What is so for the whole hive.',
 } as const;
 
 export type OperationTag = keyof typeof operationTags;

@@ -37,9 +37,13 @@ export function readFailure(status: number, text: string): Error {
   return new ThvError(kind, message || failureStatus[kind].meaning, { hint });
 }
 
-/** One line of a progress stream (`application/x-ndjson`): any number of `progress`, then one of the others. */
+/**
+ * One line of a progress stream (`application/x-ndjson`): any number of `progress`; among them, once, what the
+ * operation answers with when it goes on from there by itself; then one of the others.
+ */
 export type ProgressLine<Result> =
   | { progress: string }
+  | { accepted: Result }
   | { result: Result }
   | { failure: { kind: FailureKind | 'internal'; message: string; hint?: string | undefined } };
 

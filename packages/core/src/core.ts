@@ -24,6 +24,7 @@ import { takeOwnership } from './state/ownership.ts';
 import { homeOf, statePaths } from './state/paths.ts';
 import type { StatePaths } from './state/paths.ts';
 import { RunConfigs } from './state/run-configs.ts';
+import { configuredCertificates } from './settings/settings.ts';
 import { SettingsFile } from './state/settings.ts';
 import { Statuses } from './state/statuses.ts';
 import { defaultTiming } from './workloads/supervisor.ts';
@@ -50,6 +51,7 @@ export interface Core extends AsyncDisposable {
   paths: StatePaths;
   log: Logger;
   events: Events;
+  settings: SettingsFile;
   registry: RegistryStore;
   secrets: Secrets;
   groups: Groups;
@@ -116,6 +118,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
         ),
       requireGroup: (group) => void groups.require(group),
       secretsOf,
+      trusted: () => configuredCertificates(settings.current),
       ignoreFile: paths.ignoreFile,
       version,
       log,
@@ -151,7 +154,18 @@ export async function openCore(options: CoreOptions): Promise<Core> {
 
   await clients.migrate();
   await clients.resume();
-  const parts = { events, registry, secrets, secretsOf, groups, clients, logs, runtimes, workloads };
+  const parts = {
+    events,
+    settings,
+    registry,
+    secrets,
+    secretsOf,
+    groups,
+    clients,
+    logs,
+    runtimes,
+    workloads,
+  };
   const core: Core = {
     version,
     paths,

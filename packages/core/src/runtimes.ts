@@ -1,7 +1,7 @@
 import type { RuntimeChecks } from '@toolhive/contract/system';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { invalid, unavailable } from '@toolhive/contract/failure';
-import type { Runtime, RuntimeReport } from '@toolhive/runtime/runtime';
+import type { ImageBuilder, Runtime, RuntimeReport } from '@toolhive/runtime/runtime';
 
 /** The runtimes of this hive, the preferred one first, and the choice among them. */
 export class Runtimes {
@@ -43,6 +43,13 @@ export class Runtimes {
   /** The runtime that a workload was made for; older run configs name none and came from a container engine. */
   of(runConfig: RunConfig): Runtime {
     return this.#named(runConfig.runtime ?? 'docker');
+  }
+
+  /** What makes container images of packages, whichever runtime is preferred. It may still find no engine. */
+  images(): ImageBuilder {
+    const images = this.#runtimes.find((runtime) => runtime.images !== undefined)?.images;
+    if (images === undefined) throw unavailable('nothing here makes container images');
+    return images;
   }
 
   /** Clears away what an earlier hive left, in every runtime that is there. */

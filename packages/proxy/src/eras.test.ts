@@ -3,10 +3,11 @@ import {
   SSEClientTransport,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
+import { freePort } from '@toolhive/runtime/free-port';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startHttpServer, startStdioServer } from './testing/conformance-servers.ts';
-import { freePort, openTestProxy } from './testing/test-proxy.ts';
+import { openTestProxy } from './testing/test-proxy.ts';
 import type { TestProxy } from './testing/test-proxy.ts';
 
 const clients = ['2024-11-05 over SSE', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'] as const;

@@ -82,12 +82,63 @@ export const legacyOnlyMethods: ReadonlySet<string> = new Set([
   'resources/unsubscribe',
 ]);
 
+/** The lists that a server may fill by what its client can do. */
+export const listMethods: ReadonlySet<string> = new Set([
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+]);
+
+/** About tasks, which either side may run for the other (MCP 2025-11-25, Tasks). The modern era has others. */
+const taskRequests = ['tasks/cancel', 'tasks/get', 'tasks/list', 'tasks/result'] as const;
+
+/** Is it about a task that belongs to one conversation of the legacy era? */
+export function isAboutTasks(method: string | undefined): boolean {
+  return method?.startsWith('tasks/') === true;
+}
+
+/** Every request that a client can make in one revision or another. */
+const clientRequests: ReadonlySet<string> = new Set([
+  ...askingMethods,
+  ...cacheableMethods,
+  ...legacyOnlyMethods,
+  'completion/complete',
+  'subscriptions/listen',
+  ...taskRequests,
+  'tasks/update',
+]);
+
+/** Does the protocol know it, as a request or as a notification? */
+export function isKnownMethod(method: string): boolean {
+  return clientRequests.has(method) || clientNotifications.has(method);
+}
+
+const clientNotifications: ReadonlySet<string> = new Set([
+  'notifications/cancelled',
+  'notifications/initialized',
+  'notifications/progress',
+  'notifications/roots/list_changed',
+]);
+
 /** The capability that a client must have to be asked this. */
 export const capabilityFor: Readonly<Record<string, string>> = {
   'roots/list': 'roots',
   'sampling/createMessage': 'sampling',
   'elicitation/create': 'elicitation',
+  ...Object.fromEntries(taskRequests.map((method) => [method, 'tasks'])),
 };
+
+/** Has the client said that it can be asked this? */
+export function isOffered({ capabilities }: ClientIdentity, method: string): boolean {
+  const capability = capabilityFor[method];
+  return capability !== undefined && capabilities[capability] !== undefined;
+}
+
+/** Has the client said that it can be asked anything at all? */
+export function canBeAsked(client: ClientIdentity): boolean {
+  return Object.keys(capabilityFor).some((method) => isOffered(client, method));
+}
 
 const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 
@@ -109,7 +160,9 @@ export function identityFrom(result: unknown): ServerIdentity {
     [key: string]: unknown;
     _meta?: Record<string, unknown>;
   };
-  const spoken = Array.isArray(supportedVersions) ? supportedVersions.find(isSpoken) : protocolVersion;
+  const spoken = Array.isArray(supportedVersions)
+    ? revisions.find((revision) => supportedVersions.includes(revision))
+    : protocolVersion;
   if (typeof spoken !== 'string' || typeof capabilities !== 'object' || capabilities === null) {
     throw new Error('the server said of itself something else than the protocol wants');
   }
@@ -118,6 +171,8 @@ export function identityFrom(result: unknown): ServerIdentity {
   return { ...described, protocolVersion: spoken, capabilities: { ...capabilities }, serverInfo };
 }
 
-function isSpoken(revision: unknown): boolean {
-  return revisions.includes(String(revision));
+/** Is this what a modern server answers to `server/discover`? There are legacy ones that answer anything with a result. */
+export function isModernDiscovery(result: unknown): boolean {
+  const { supportedVersions } = (result ?? {}) as { supportedVersions?: unknown };
+  return Array.isArray(supportedVersions) && supportedVersions.includes(modernRevision);
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, request as httpRequest } from 'node:http';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
@@ -397,19 +397,10 @@ function statusOf(url: string, headers: Record<string, string>): Promise<number 
 
 test('what concerns a client’s connection only is not passed on', async () => {
   const seen: IncomingHttpHeaders[] = [];
-  await using server = createServer((request, response) => {
+  await using test = await openBefore((request, response) => {
     seen.push(request.headers);
     response.writeHead(404).end();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await using test = await openTestProxy({ transport: 'streamable-http' });
-  const address = { kind: 'tcp' as const, host: '127.0.0.1', port };
-  await test.proxy.connect(
-    { address },
-    () => Promise.reject(new Error('one is enough')),
-    AbortSignal.timeout(5_000),
-  );
+  });
 
   const headers = { connection: 'keep-alive, X-Hop', 'x-hop': 'for the proxy', 'x-end': 'for the server' };
   const request = httpRequest(`${test.url}/other`, { headers }).end();
@@ -418,3 +409,49 @@ test('what concerns a client’s connection only is not passed on', async () => 
   expect(seen.at(-1)).toMatchObject({ 'x-end': 'for the server' });
   expect(seen.at(-1)).not.toHaveProperty('x-hop');
 });
+
+test('what a server answers is passed on byte for byte', async () => {
+  const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, at) => (at * 7) % 256));
+  await using test = await openBefore(({ url }, response) => {
+    if (url !== '/in-pieces') response.setHeader('content-length', bytes.length);
+    response.setHeader('set-cookie', ['one=1', 'two=2']);
+    response.setHeader('connection', 'x-hop, keep-alive').setHeader('X-End', 'Für dich');
+    response.writeHead(200).write(bytes.subarray(0, 10));
+    response.end(bytes.subarray(10));
+  });
+
+  const answers = await Promise.all(['/at-once', '/in-pieces'].map((path) => fetch(`${test.url}${path}`)));
+  const head = await fetch(`${test.url}/at-once`, { method: 'HEAD' });
+
+  for (const answer of answers) expect(bytes.equals(await answer.bytes())).toBe(true);
+  expect(head.headers.get('content-length')).toBe('100000');
+  expect(head.headers.getSetCookie()).toEqual(['one=1', 'two=2']);
+  expect(head.headers.get('x-end')).toBe('Für dich');
+});
+
+test('an event stream is open before there is an event', async () => {
+  await using test = await openBefore(({ method }, response) => {
+    if (method !== 'GET') response.writeHead(405).end();
+    else response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' }).flushHeaders();
+  });
+  const over = new AbortController();
+
+  const stream = await fetch(`${test.url}/events`, { signal: over.signal });
+
+  expect(stream.status).toBe(200);
+  over.abort();
+});
+
+/** A proxy in front of a server that is nothing but this. */
+async function openBefore(answer: RequestListener): Promise<AsyncDisposable & { url: string }> {
+  await using opened = new AsyncDisposableStack();
+  const server = opened.use(createServer(answer).listen(0, '127.0.0.1'));
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const { proxy, url } = opened.use(await openTestProxy({ transport: 'streamable-http' }));
+  const address = { kind: 'tcp', host: '127.0.0.1', port } as const;
+  const startAnother = (): Promise<never> => Promise.reject(new Error('one is enough'));
+  await proxy.connect({ address }, startAnother, AbortSignal.timeout(20_000));
+  const everything = opened.move();
+  return { url, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+}

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { messageOf, conflict, invalid } from '@toolhive/contract/failure';
 import type { Limits } from './bridge/limits.ts';
-import { viewOf } from './bridge/tool-view.ts';
 import type { ToolRules } from './bridge/tool-view.ts';
 import type { Backend, RunningServer, StartInstance } from './backend/backend.ts';
 import { HttpBackend } from './backend/http-backend.ts';
@@ -11,12 +11,16 @@ import { StdioBackend } from './backend/stdio-backend.ts';
 import { serveConnections } from './http/connections.ts';
 import type { ConnectionLimits } from './http/connections.ts';
 import { replyJson, replyText } from './http/reply.ts';
-import { compose } from './pipeline.ts';
+import type { ProxyAccess } from './middleware/authentication.ts';
+import { openMetrics } from './middleware/metrics.ts';
+import type { Metrics } from './middleware/metrics.ts';
+import { compose, messagePipeline } from './pipeline.ts';
 import type { Exchange } from './pipeline.ts';
 import type { Era } from './protocol.ts';
 
 export interface ProxyOptions {
-  workload: string;
+  /** Whose it is, if any workload's. */
+  workload?: string;
   /** The address to bind to. */
   host: string;
   port: number;
@@ -29,7 +33,13 @@ export interface ProxyOptions {
   sessions: 'own' | 'shared';
   /** Which tools clients see; all of them when nothing is said. */
   tools?: ToolRules;
+  /** Whether figures about its requests are at `/metrics`, for Prometheus to read. */
+  metrics?: boolean;
   version: string;
+  /** Who may use it; everybody who reaches it when nothing is said. */
+  access?: ProxyAccess | undefined;
+  /** No web page but one from this very address, rather than all that come from this machine. */
+  ownOriginOnly?: boolean;
   /** Where they are to be others than usual. */
   limits?: Partial<Limits>;
   connections?: Partial<ConnectionLimits>;
@@ -41,6 +51,7 @@ export interface ProxyOptions {
 }
 
 export type { RunningServer, StartInstance } from './backend/backend.ts';
+export type { ProtectedResource, ProxyAccess } from './middleware/authentication.ts';
 export type { Era } from './protocol.ts';
 export type { RemoteServer } from './wire/http-endpoint.ts';
 
@@ -60,20 +71,21 @@ const checkingMs = 5_000;
  */
 export class WorkloadProxy implements AsyncDisposable {
   readonly #options: ProxyOptions;
+  readonly #metrics: Metrics | undefined;
   readonly #backend: Backend;
   readonly #server: Server;
   #health: 'healthy' | 'unhealthy' = 'unhealthy';
   #reason = 'the server has not started yet';
 
-  private constructor(options: ProxyOptions) {
+  private constructor(options: ProxyOptions, metrics: Metrics | undefined) {
     this.#options = options;
+    this.#metrics = metrics;
     const { transport } = options;
-    const settings = { ...options, tools: viewOf(options.tools) };
+    const pipeline = { ...options, metrics, allowedHosts: namesOf(options.host) };
+    const settings = { ...options, messages: messagePipeline(pipeline) };
     this.#backend =
       transport === 'stdio' ? new StdioBackend(settings) : new HttpBackend({ ...settings, transport });
-    const handle = compose({ allowedHosts: namesOf(options.host), onFault: options.onFault }, (exchange) =>
-      this.#dispatch(exchange),
-    );
+    const handle = compose(pipeline, (exchange) => this.#dispatch(exchange));
     const connections = { ...connectionLimits, ...options.connections };
     this.#server = createServer({
       headersTimeout: connections.headersMs,
@@ -94,7 +106,8 @@ export class WorkloadProxy implements AsyncDisposable {
 
   /** Opens the port. A port that someone else has is a `conflict`, an address that is not ours is `invalid`. */
   static async open(options: ProxyOptions): Promise<WorkloadProxy> {
-    const proxy = new WorkloadProxy(options);
+    const { metrics, workload = '', transport } = options;
+    const proxy = new WorkloadProxy(options, metrics ? await openMetrics(workload, transport) : undefined);
     await listen(proxy.#server, options);
     return proxy;
   }
@@ -106,6 +119,11 @@ export class WorkloadProxy implements AsyncDisposable {
   async connect(server: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void> {
     await this.#backend.connect(server, startAnother, signal);
     this.#health = 'healthy';
+  }
+
+  /** The port it listens on. */
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port; // it listens on TCP
   }
 
   /** How the server talks, once that is known. */
@@ -130,6 +148,7 @@ export class WorkloadProxy implements AsyncDisposable {
 
   #dispatch(exchange: Exchange): void {
     if (exchange.path === '/health') this.#answerHealth(exchange);
+    else if (exchange.path === '/metrics' && this.#metrics !== undefined) this.#metrics.serve(exchange);
     else this.#backend.handle(exchange);
   }
 
@@ -153,35 +172,37 @@ function namesOf(host: string): string[] {
   return [isIP(host) === 6 ? `[${host}]` : host];
 }
 
-async function listen(server: Server, { host, port, workload }: ProxyOptions): Promise<void> {
+async function listen(server: Server, options: ProxyOptions): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject);
+  const { host, port } = options;
   server.listen({ host, port, exclusive: true }, resolve);
   try {
     await promise;
   } catch (error) {
-    throw portFailure(error, host, port, workload);
+    throw portFailure(error, options);
   }
   server.off('error', reject);
   server.on('error', () => {}); // accepting failed once (too many open files); the next client tries again
 }
 
-function portFailure(error: unknown, host: string, port: number, workload: string): unknown {
+function portFailure(error: unknown, { host, port, workload }: ProxyOptions): unknown {
+  const whose = workload === undefined ? '' : ` of workload ${workload}`;
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') {
-    return conflict(`port ${port} of workload ${workload} is in use by another program`, {
-      hint: `end that program, or remove the workload and run it with another port`,
+    return conflict(`port ${port}${whose} is in use by another program`, {
+      hint:
+        workload === undefined
+          ? 'end that program, or choose another port'
+          : 'end that program, or remove the workload and run it with another port',
       cause: error,
     });
   }
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EACCES') {
-    return invalid(
-      `the proxy of workload ${workload} cannot listen on ${host} port ${port}: ${messageOf(error)}`,
-      {
-        hint: 'leave the host out to listen on loopback',
-        cause: error,
-      },
-    );
+    return invalid(`the proxy${whose} cannot listen on ${host} port ${port}: ${messageOf(error)}`, {
+      hint: 'leave the host out to listen on loopback',
+      cause: error,
+    });
   }
   return error;
 }

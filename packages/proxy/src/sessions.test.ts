@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { openScriptedProxy } from './testing/scripted-server.ts';
 import type { Said, ScriptedServer } from './testing/scripted-server.ts';
@@ -302,6 +303,32 @@ describe('sessions with processes of their own', () => {
     // The shared one, those of the last sessions, and one that waits for the next.
     await expect.poll(() => test.running.length, quick).toBeLessThanOrEqual(7);
   });
+
+  test('are closed with the proxy only when their processes have ended, which may take its time', async () => {
+    await using test = await openScriptedProxy();
+    const server = await test.serverOf(await RawSession.open(test.url));
+    const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
+    server.stop = () => mayEnd.then(() => server.exit());
+
+    const closed = test.proxy[Symbol.asyncDispose]().then(() => server.isRunning);
+    setTimeout(end, 50);
+
+    expect(await closed).toBe(false);
+  });
+
+  test('are closed with the proxy only when one that was being started for the next client has ended, too', async () => {
+    await using test = await openScriptedProxy();
+    await test.serverOf(await RawSession.open(test.url));
+    await expect.poll(() => test.servers.length, quick).toBe(3); // shared, the session's, and a spare one
+    const [, , spare] = test.servers;
+    if (spare === undefined) throw new Error('there is no spare one');
+    spare.stop = () => delay(50).then(() => spare.exit());
+
+    test.proxy.disconnect('it is being removed', false); // and closed at once, before that is through
+    await test.proxy[Symbol.asyncDispose]();
+
+    expect(spare.isRunning).toBe(false);
+  });
 });
 
 describe.each(['own', 'shared'] as const)('sessions with %s processes', (sessions) => {
@@ -584,6 +611,24 @@ describe('a modern client', () => {
     expect(answer).toBe('{"said":"q1"}');
   });
 
+  test('is told of tools that are there only for those who can be asked, and takes one process for all lists', async () => {
+    const offered = (server: ScriptedServer): object => {
+      const { capabilities = {} } = server.last('initialize')?.params ?? {};
+      server.send({ id: 'early', method: 'roots/list' }); // some want to know that before anything else
+      return { tools: [{ name: 'sampling' in (capabilities as object) ? 'for the able' : 'for all' }] };
+    };
+    await using test = await openScriptedProxy({}, { 'tools/list': offered });
+    const namesFor = async (client: object): Promise<unknown> => {
+      const { result } = await answerOf(await postModern(test.url, 'tools/list', {}, client));
+      return (result as { tools: { name: string }[] }).tools.map(({ name }) => name);
+    };
+
+    const lists = await Promise.all([namesFor(able), namesFor(able), namesFor(able), namesFor({})]);
+
+    expect(lists).toEqual([['for the able'], ['for the able'], ['for the able'], ['for all']]);
+    expect(test.servers.filter((server) => server.methods.includes('tools/list'))).toHaveLength(2);
+  });
+
   test('can use a requestState once', async () => {
     await using test = await openScriptedProxy();
     const asked = await beginToAsk(test.url);
@@ -628,6 +673,25 @@ describe('a modern client', () => {
     await expect.poll(() => test.servers[1]?.isRunning, quick).toBe(false);
   });
 
+  test('that does not come back makes room for another one', async () => {
+    await using test = await openScriptedProxy({ limits: { maxOwn: 1 } });
+    const asked = await beginToAsk(test.url);
+
+    const answer = await textOf(postModern(test.url, 'tools/call', { name: 'instance' }, able));
+
+    expect(answer).toBe('s2');
+    expect(await answerOf(await comeBack(test.url, asked))).toMatchObject({ error: { code: -32602 } });
+  });
+
+  test('shares the one process of a server that asks nothing', async () => {
+    await using test = await openScriptedProxy({ sessions: 'shared' });
+
+    const answer = await textOf(postModern(test.url, 'tools/call', { name: 'instance' }, able));
+
+    expect(answer).toBe('s0');
+    expect(test.servers).toHaveLength(1);
+  });
+
   test('finds the process of its last call, which is ended when nobody calls any more', async () => {
     await using test = await openScriptedProxy({ limits: { keepMs: 300, maxOwn: 1 } });
     const call = (): Promise<string | undefined> =>
@@ -637,6 +701,123 @@ describe('a modern client', () => {
 
     expect(second).toBe(first);
     await expect.poll(() => test.running, quick).toEqual(['s0']);
+  });
+});
+
+test('an initialize that is refused begins no session', async () => {
+  await using test = await openScriptedProxy();
+  test.proxy.disconnect('it is broken', true);
+  const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: sampling };
+
+  const response = await new RawSession(test.url).post(initialize);
+
+  expect(await response.json()).toMatchObject({
+    error: { message: expect.stringContaining('it is broken') },
+  });
+  expect(response.headers.get('mcp-session-id')).toBeNull();
+});
+
+test('a client cannot have ever more requests under way', async () => {
+  await using test = await openScriptedProxy();
+  const session = await RawSession.open(test.url, { protocolVersion: '2025-03-26' });
+  const calls = Array.from({ length: 100 }, (_none, id) => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'tools/call',
+    params: { name: 'hold' },
+  }));
+  const held = Array.from({ length: 10 }, () => session.postText(JSON.stringify(calls)));
+  const server = (): ScriptedServer | undefined =>
+    test.servers.find(({ methods }) => methods.includes('tools/call'));
+  await expect
+    .poll(() => server()?.methods.filter((method) => method === 'tools/call').length, quick)
+    .toBe(1000);
+
+  const answer = await answerOf(await session.postCall(1, 'instance'));
+
+  expect(answer).toMatchObject({ error: { message: 'too many requests are under way, try again later' } });
+  await session.end();
+  for (const response of await Promise.all(held)) await response.body?.cancel();
+});
+
+describe('tasks', () => {
+  const task = { taskId: 't1', status: 'working' };
+  const withTasks = {
+    initialize: () => ({
+      protocolVersion: '2025-11-25',
+      capabilities: { tools: {}, tasks: { list: {}, requests: { tools: { call: {} } } } },
+      serverInfo: { name: 'busy', version: '1' },
+    }),
+    'tools/call': () => ({ task }),
+    'tasks/get': () => task,
+    'tasks/list': () => ({ tasks: [task] }),
+  };
+  const client = { protocolVersion: '2025-11-25', capabilities: { tasks: { list: {} } } };
+
+  test('of a session are its own, and both sides may ask about theirs', async () => {
+    await using test = await openScriptedProxy({}, withTasks);
+    const [one, two] = await Promise.all([RawSession.open(test.url, client), RawSession.open(test.url)]);
+    await using heardByOne = await one.listen();
+    await using heardByTwo = await two.listen();
+
+    const created = await answerOf(await one.postCall(1, 'any', {}, { task: { ttl: 60_000 } }));
+    await two.postCall(1, 'any');
+    const listed = await answerOf(await one.post({ id: 2, method: 'tasks/list' }));
+    const server = test.servers.find(({ heard }) =>
+      heard.some(({ params }) => params?.['task'] !== undefined),
+    );
+    const other = test.servers.find(
+      (candidate) => candidate !== server && candidate.methods.includes('tools/call'),
+    );
+    server?.send({ method: 'notifications/tasks/status', params: task });
+    server?.send({ id: 'theirs', method: 'tasks/get', params: { taskId: 'of the client' } });
+    other?.send({ id: 'theirs', method: 'tasks/get', params: { taskId: 'of nobody' } });
+    other?.send(log('the first that it hears'));
+
+    expect(created).toMatchObject({ result: { task } });
+    expect(listed).toMatchObject({ result: { tasks: [task] } });
+    expect((await heardByOne.next()).value).toMatchObject({ method: 'notifications/tasks/status' });
+    expect((await heardByOne.next()).value).toMatchObject({ method: 'tasks/get' });
+    expect((await heardByTwo.next()).value).toMatchObject(log('the first that it hears'));
+    expect(other?.heard).toContainEqual(expect.objectContaining({ id: 'theirs', error: expect.anything() }));
+  });
+
+  test('are not offered to those who share a conversation, as each would see those of the others', async () => {
+    await using test = await openScriptedProxy({ sessions: 'shared' }, withTasks);
+    const session = new RawSession(test.url);
+    const response = await session.post({ id: 1, method: 'initialize', params: client });
+    const { result } = await answerOf(response);
+    session.id = response.headers.get('mcp-session-id') ?? '';
+
+    const legacy = await answerOf(await session.post({ id: 2, method: 'tasks/list' }));
+    const modern = await answerOf(await postModern(test.url, 'tasks/list'));
+
+    expect(result?.['capabilities']).toEqual({ tools: {} });
+    expect(legacy).toMatchObject({ error: { code: -32601 } });
+    expect(modern).toMatchObject({ error: { code: -32601 } });
+  });
+
+  test('of the modern era go through unchanged', async () => {
+    const modern = {
+      initialize: undefined,
+      'server/discover': () => ({
+        resultType: 'complete',
+        supportedVersions: ['2026-07-28'],
+        capabilities: { tools: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } },
+        ttlMs: 0,
+        cacheScope: 'private',
+      }),
+      'tools/call': () => ({ resultType: 'task', ...task }),
+      'tasks/get': () => ({ resultType: 'complete', ...task, status: 'completed', result: { content: [] } }),
+    };
+    await using test = await openScriptedProxy({}, modern);
+    const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+    const ask = async (method: string, params: object): Promise<unknown> =>
+      (await answerOf(await postModern(test.url, method, { ...params }, { capabilities }))).result;
+
+    expect(await ask('server/discover', {})).toMatchObject({ capabilities });
+    expect(await ask('tools/call', { name: 'long' })).toEqual(modern['tools/call']());
+    expect(await ask('tasks/get', { taskId: 't1' })).toEqual(modern['tasks/get']());
   });
 });
 

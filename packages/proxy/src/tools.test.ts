@@ -1,10 +1,11 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { freePort } from '@toolhive/runtime/free-port';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { describe, expect, test } from 'vitest';
 import { viewOf } from './bridge/tool-view.ts';
 import type { ToolRules } from './bridge/tool-view.ts';
 import { startHttpServer, startStdioServer } from './testing/conformance-servers.ts';
-import { RawSession, freePort, openTestProxy } from './testing/test-proxy.ts';
+import { RawSession, openTestProxy } from './testing/test-proxy.ts';
 
 const rules: ToolRules = {
   filter: ['say', 'test_error_handling', 'region', 'test_image_content'],

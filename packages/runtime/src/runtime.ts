@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import type { ServerSource } from './source.ts';
+import type { PackageSource, ServerSource } from './source.ts';
 
 /**
  * Where servers run. Every runtime enforces the same launch: the mounts, the network, the limits and nothing
@@ -19,6 +19,12 @@ export interface Runtime {
    */
   prepare(source: ServerSource, options: PrepareOptions): Promise<ServerSource>;
 
+  /**
+   * Throws `invalid` for what `start` would refuse whenever it is asked, so that nothing is made ready for it. Absent
+   * in runtimes that leave that to an engine.
+   */
+  refuseImpossible?(launch: Pick<Launch, 'network' | 'privileged'>): void;
+
   /** Starts one instance of a prepared source. Throws when it could not be started at all; leaves nothing then. */
   start(launch: Launch, signal: AbortSignal): Promise<Instance>;
 
@@ -27,6 +33,16 @@ export interface Runtime {
    * about. Called once, before the first start, by the only hive that owns the directory.
    */
   sweep(): Promise<void>;
+
+  /** Makes container images of packages; absent in runtimes that have none. */
+  readonly images?: ImageBuilder;
+}
+
+export interface ImageBuilder {
+  /** How the package becomes an image, as a Dockerfile. Needs no engine. */
+  recipe(source: PackageSource): string;
+  /** Builds the image, names it `tag` too if that is given, and returns its name. */
+  build(source: PackageSource, options: PrepareOptions & { tag?: string | undefined }): Promise<string>;
 }
 
 export type RuntimeName = 'docker' | 'process' | 'memory';
@@ -52,6 +68,11 @@ export interface RuntimeLimit {
 export interface PrepareOptions {
   report: Progress;
   signal: AbortSignal;
+  /**
+   * Certificate authorities, as PEM, that are trusted while a package is fetched, beside those that are trusted
+   * anyway. Asked for only when something is fetched.
+   */
+  trusted?: (() => Promise<string | undefined>) | undefined;
 }
 
 /** Told what a long step is doing, in a few words: `installing example 1.2.0`. */

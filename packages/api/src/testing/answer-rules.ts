@@ -57,7 +57,7 @@ interface Documented {
   operations: Operation[];
 }
 
-const document = openApiDocument('v0.0.0') as {
+const document = openApiDocument() as {
   paths: Record<string, Record<string, { operationId: string; responses: Record<string, object> }>>;
 };
 
@@ -152,6 +152,7 @@ function wrongInProgress(body: Operation['success']['body'], text: string): stri
   const result = body instanceof z.ZodType ? body : z.null();
   const Line = z.union([
     z.strictObject({ progress: z.string() }),
+    z.strictObject({ accepted: result }),
     z.strictObject({ result }),
     z.strictObject({ failure: Failure }),
   ]);

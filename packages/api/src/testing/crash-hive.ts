@@ -53,7 +53,12 @@ export async function openHive(home: string, complain?: (text: string) => void):
   };
 }
 
-const noKeyring = { isAvailable: async () => false, get: async () => undefined, set: async () => false };
+const noKeyring = {
+  isAvailable: async () => false,
+  get: async () => undefined,
+  set: async () => false,
+  delete: async () => false,
+};
 
 async function secretsOf({ secrets }: Core): Promise<Record<string, string>> {
   const isSetUp = await secrets.describe().then(

@@ -35,7 +35,7 @@ interface Described {
 
 /** Requests of all kinds for all operations of the document: right ones, nearly right ones and absurd ones. */
 export function requestsTo(target: Target): fc.Arbitrary<FuzzRequest> {
-  const document = openApiDocument('v0.0.0') as OpenApi;
+  const document = openApiDocument() as OpenApi;
   const context = { schemas: document.components.schemas, words: wordsFor(target), usual };
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { parameters, requestBody }]) => ({

@@ -1,12 +1,13 @@
 import { request as httpRequest } from 'node:http';
 import { createClient } from '@toolhive/contract/client';
 import type { Client, Send } from '@toolhive/contract/client';
+import type { Access } from '@toolhive/core/access';
 import type { Core, CoreOptions } from '@toolhive/core/core';
 import { makeHome, openTestCore, testServer } from '@toolhive/core/testing';
-import type { Access } from '../access.ts';
 import { createApi } from '../api.ts';
 import type { ConnectionLimits } from '@toolhive/proxy/connections';
 import { listenOnTcp } from '../listen.ts';
+import type { Site } from '../site.ts';
 
 /** An API with servers in memory, on a real port. */
 export interface TestApi extends AsyncDisposable {
@@ -25,7 +26,10 @@ export interface TestApi extends AsyncDisposable {
 }
 
 interface TestApiOptions {
+  /** The address to listen on; requests go to loopback all the same. */
+  host?: string;
   access?: Access | undefined;
+  site?: Site;
   /** Puts files into the home of the user before the hive opens. */
   prepareHome?: (home: string) => Promise<void>;
   /** Beside what every hive of a test has. */
@@ -42,15 +46,15 @@ interface Answer {
 
 export async function openTestApi(
   changes: Partial<CoreOptions> = {},
-  { access, prepareHome = async () => {}, env = {}, limits }: TestApiOptions = {},
+  { host = '127.0.0.1', access, prepareHome = async () => {}, env = {}, limits, site }: TestApiOptions = {},
 ): Promise<TestApi> {
   await using opened = new AsyncDisposableStack();
   const home = opened.use(await makeHome());
   await prepareHome(home.path);
   const core = opened.use(await openTestCore({ ...home, env: { ...home.env, ...env } }, changes));
-  const listener = { host: '127.0.0.1', port: 0 };
+  const listener = { host, port: 0 };
   const { port } = opened.use(
-    await listenOnTcp(createApi(core, { listener: { ...listener, access } }), listener, limits),
+    await listenOnTcp(createApi(core, { listener: { ...listener, access }, site }), listener, limits),
   );
   const everything = opened.move();
   const json = { 'content-type': 'application/json' };

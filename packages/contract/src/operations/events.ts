@@ -9,7 +9,7 @@ export const eventOperations = {
     tag: 'events',
     summary: 'Watch what changes',
     description:
-      'Every change of a workload, group, client application, registry or secret, as it happens. Without `Last-Event-ID` it begins with the next change; with it, with the first one after that event, as long as the hive remembers it.',
+      'Every change of a workload, group, client application, registry, setting or secret, as it happens. Without `Last-Event-ID` it begins with the next change; with it, with the first one after that event, as long as the hive remembers it.',
     headers: z.object({
       'last-event-id': z
         .string()

@@ -1,9 +1,12 @@
 import type { Operation } from '../operation.ts';
 import { clientOperations } from './clients.ts';
+import { diagnosisOperations } from './diagnosis.ts';
 import { eventOperations } from './events.ts';
 import { groupOperations } from './groups.ts';
+import { imageOperations } from './images.ts';
 import { registryOperations } from './registry.ts';
 import { secretOperations } from './secrets.ts';
+import { settingOperations } from './settings.ts';
 import { systemOperations } from './system.ts';
 import { workloadOperations } from './workloads.ts';
 
@@ -15,7 +18,10 @@ export const operations = {
   ...clientOperations,
   ...registryOperations,
   ...secretOperations,
+  ...settingOperations,
   ...eventOperations,
+  ...diagnosisOperations,
+  ...imageOperations,
 } satisfies Record<string, Operation>;
 
 export type Operations = typeof operations;

@@ -14,7 +14,7 @@ const byName = z.object({
   name: z
     .string()
     .max(200)
-    .meta({ description: `The name of the registry: ${defaultRegistry}.` }),
+    .meta({ description: `The name of the registry: ${defaultRegistry}.`, examples: [defaultRegistry] }),
 });
 
 export const registryOperations = {
@@ -81,7 +81,10 @@ export const registryOperations = {
     tag: 'registry',
     summary: 'Describe a server of a registry',
     params: byName.extend({
-      serverName: z.string().max(400).meta({ description: 'The name of the server.' }),
+      serverName: z
+        .string()
+        .max(400)
+        .meta({ description: 'The name of the server.', examples: ['fetch'] }),
     }),
     success: { status: 200, description: 'The server.', body: RegistryServerDetails },
     failures: ['not-found'],

@@ -63,6 +63,17 @@ const StatusOfWorkload = z
   })
   .meta({ id: 'StatusOfWorkload' });
 
+const Manifest = z
+  .object({
+    manifest: z.string().meta({ description: 'YAML.' }),
+    warnings: z.array(z.string()).meta({ description: 'What it leaves for a person to do.' }),
+  })
+  .meta({ id: 'Manifest', description: 'A workload as Kubernetes takes it.' });
+
+const PrunedLogs = z
+  .object({ removed: z.array(z.string()).meta({ description: 'The paths of the files, sorted.' }) })
+  .meta({ id: 'PrunedLogs', description: 'Logs that were removed.' });
+
 export const workloadOperations = {
   listWorkloads: operation({
     method: 'GET',
@@ -121,6 +132,17 @@ export const workloadOperations = {
     success: { status: 200, description: 'The run config.', body: RunConfig },
     failures: ['not-found'],
   }),
+  exportManifest: operation({
+    method: 'GET',
+    path: '/workloads/{name}/export/kubernetes',
+    tag: 'workloads',
+    summary: 'Export a workload for Kubernetes',
+    description:
+      'The workload as an MCPServer for the operator, without its secrets. Remote servers cannot be exported.',
+    params: byName,
+    success: { status: 200, description: 'The manifest, and what it leaves to do.', body: Manifest },
+    failures: ['not-found', 'unsupported'],
+  }),
   getWorkloadStatus: operation({
     method: 'GET',
     path: '/workloads/{name}/status',
@@ -149,6 +171,14 @@ export const workloadOperations = {
     query: logWindow(10_000),
     success: { status: 200, description: 'The last lines, one JSON object each.', body: 'text' },
     failures: ['not-found'],
+  }),
+  pruneLogs: operation({
+    method: 'POST',
+    path: '/logs/prune',
+    tag: 'logs',
+    summary: 'Remove logs of workloads that are gone',
+    success: { status: 200, description: 'Which files are gone.', body: PrunedLogs },
+    failures: [],
   }),
   stopWorkload: operation({
     method: 'POST',

@@ -15,6 +15,8 @@ export type ClientTransport = 'sse' | 'streamable-http';
 export interface ClientApplication {
   id: ClientName;
   product: string;
+  /** The first version that speaks streamable HTTP, where that is known. */
+  since: string | undefined;
   config: SystemPaths;
   format: 'json' | 'yaml';
   /** The keys that lead to its servers, from the outside in. Each is one literal key, dots included. */
@@ -36,6 +38,7 @@ export interface ClientApplication {
 interface Row {
   id: string;
   product: string;
+  since?: string;
   directory: SystemPaths;
   file: string;
   pointer?: readonly string[];
@@ -71,6 +74,7 @@ const rows = [
   {
     id: 'roo-code',
     product: 'VS Code Roo Code extension',
+    since: '3.19.2',
     directory: extensionSettings('rooveterinaryinc.roo-cline'),
     file: 'mcp_settings.json',
     streamableHttp: 'streamable-http',
@@ -78,6 +82,7 @@ const rows = [
   {
     id: 'cline',
     product: 'VS Code Cline extension',
+    since: '3.17.10',
     directory: extensionSettings('saoudrizwan.claude-dev'),
     file: 'cline_mcp_settings.json',
     streamableHttp: 'streamableHttp',
@@ -92,14 +97,22 @@ const rows = [
   {
     id: 'vscode',
     product: 'Visual Studio Code',
+    since: '1.102',
     directory: userFolder('Code'),
     file: 'mcp.json',
     pointer: ['servers'],
   },
-  { id: 'cursor', product: 'Cursor editor', directory: everywhere('.cursor'), file: 'mcp.json' },
+  {
+    id: 'cursor',
+    since: '0.50.0',
+    product: 'Cursor editor',
+    directory: everywhere('.cursor'),
+    file: 'mcp.json',
+  },
   {
     id: 'claude-code',
     product: 'Claude Code CLI',
+    since: '1.0.27',
     directory: everywhere(''),
     file: '.claude.json',
     detectedBy: 'file',
@@ -133,7 +146,13 @@ const rows = [
   },
   { id: 'amp-cursor', product: 'Sourcegraph Amp for Cursor', directory: userFolder('Cursor'), ...amp },
   { id: 'amp-windsurf', product: 'Sourcegraph Amp for Windsurf', directory: userFolder('Windsurf'), ...amp },
-  { id: 'lm-studio', product: 'LM Studio application', directory: everywhere('.lmstudio'), file: 'mcp.json' },
+  {
+    id: 'lm-studio',
+    since: '0.3.17',
+    product: 'LM Studio application',
+    directory: everywhere('.lmstudio'),
+    file: 'mcp.json',
+  },
   {
     id: 'goose',
     product: 'Goose AI agent',
@@ -155,6 +174,7 @@ const rows = [
   {
     id: 'continue',
     product: 'Continue.dev IDE plugins',
+    since: '1.0.14 (VS Code), 1.0.23 (JetBrains)',
     directory: everywhere('.continue'),
     file: 'config.yaml',
     storage: 'list',
@@ -180,6 +200,7 @@ function application(id: ClientName, row: Row): ClientApplication {
   return {
     id,
     product: row.product,
+    since: row.since,
     config,
     format: row.file.endsWith('.yaml') ? 'yaml' : 'json',
     pointer: row.pointer ?? ['mcpServers'],
@@ -202,19 +223,17 @@ const groups = z.array(GroupName).meta({
   examples: [['default']],
 });
 
+const problem = z
+  .string()
+  .optional()
+  .meta({
+    description: 'Why its configuration could not be brought up to date, for a person.',
+    examples: ['/home/ada/.cursor/mcp.json is read-only; make it writable'],
+  });
+
 /** A client application that is kept configured. */
 export const RegisteredClient = z
-  .object({
-    name: ClientName,
-    groups,
-    problem: z
-      .string()
-      .optional()
-      .meta({
-        description: 'Why its configuration could not be brought up to date, for a person.',
-        examples: ['/home/ada/.cursor/mcp.json is read-only; make it writable'],
-      }),
-  })
+  .object({ name: ClientName, groups, problem })
   .meta({ id: 'RegisteredClient', description: 'A client application that is kept configured.' });
 export type RegisteredClient = z.infer<typeof RegisteredClient>;
 
@@ -224,6 +243,7 @@ export const ClientStatus = z
     client_type: ClientName,
     installed: z.boolean().meta({ description: 'It was found on this machine.' }),
     registered: z.boolean().meta({ description: 'It is registered in at least one group, or for all.' }),
+    problem,
   })
   .meta({ id: 'ClientStatus', description: 'Whether an application is there, and kept configured.' });
 export type ClientStatus = z.infer<typeof ClientStatus>;
@@ -234,9 +254,11 @@ export const ClientStatuses = z
 export type ClientStatuses = z.infer<typeof ClientStatuses>;
 
 /** Asks for an application to be kept configured. */
-export const CreateClient = z
-  .object({ name: ClientName, groups: groups.optional() })
-  .meta({ id: 'CreateClient', description: 'Asks for an application to be kept configured.' });
+export const CreateClient = z.object({ name: ClientName, groups: groups.optional() }).meta({
+  id: 'CreateClient',
+  description: 'Asks for an application to be kept configured.',
+  examples: [{ name: 'vscode', groups: ['default'] }],
+});
 export type CreateClient = z.infer<typeof CreateClient>;
 
 export const CreatedClient = z
@@ -250,5 +272,9 @@ export const BulkClients = z
     names: z.array(ClientName).min(1, 'name at least one client application'),
     groups: groups.optional(),
   })
-  .meta({ id: 'BulkClients', description: 'Several applications at once.' });
+  .meta({
+    id: 'BulkClients',
+    description: 'Several applications at once.',
+    examples: [{ names: ['vscode', 'cursor'], groups: ['default'] }],
+  });
 export type BulkClients = z.infer<typeof BulkClients>;

@@ -26,6 +26,7 @@ export const HiveEvent = z
     named('secret.removed'),
     z.object({ type: z.literal('secrets.changed'), at }),
     z.object({ type: z.literal('registry.changed'), at, name: z.string() }),
+    named('setting.changed'),
     z.object({ type: z.literal('reset'), at }),
   ])
   .meta({

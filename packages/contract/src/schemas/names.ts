@@ -7,7 +7,8 @@ export const WorkloadName = z
   .max(100, 'a workload name has at most 100 characters')
   .regex(/^[a-zA-Z0-9._-]+$/, 'a workload name consists of letters, digits, dots, dashes and underscores')
   .refine((name) => !/^\.+$/.test(name) && !name.includes('..'), 'a workload name has no .. in it')
-  .refine((name) => /^[a-zA-Z0-9]/.test(name), 'a workload name starts with a letter or a digit');
+  .refine((name) => /^[a-zA-Z0-9]/.test(name), 'a workload name starts with a letter or a digit')
+  .meta({ examples: ['filesystem'] });
 
 /** What a group may be called. */
 export const GroupName = z
@@ -17,13 +18,17 @@ export const GroupName = z
   .regex(
     /^[a-z0-9_-]+( [a-z0-9_-]+)*$/,
     'a group name consists of lower-case letters, digits, dashes, underscores and single inner blanks',
-  );
+  )
+  .meta({ examples: ['research'] });
 
 /** The group of every workload that names none. */
 export const defaultGroup = 'default';
 
 /** The one registry that there is. */
 export const defaultRegistry = 'default';
+
+/** Whether the session of a client has a conversation with the server of its own. */
+export const sessionKinds = ['own', 'shared'] as const;
 
 /** A TCP port. */
 export const Port = z.int().min(1).max(65535);

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { Argument, GroupName, Port, VariableName } from './names.ts';
+import { Argument, GroupName, Port, VariableName, sessionKinds } from './names.ts';
 import { PermissionProfile } from './permission-profile.ts';
 
 /** Names the published schema, wherever a copy of it is. */
@@ -42,7 +42,7 @@ const Host = z
 
 /** A permission profile as authors should write it: the same fields, and nothing else. */
 const AuthoredPermissions = z.strictObject({
-  name: z.string().optional(),
+  name: z.string().optional().meta({ description: 'What the profile is called.' }),
   privileged: z.boolean().default(false).meta({ description: 'Run without any hardening.' }),
   read: unique(MountPath).optional().meta({ description: 'Files and folders that it reads.' }),
   write: unique(MountPath).optional().meta({ description: 'Files and folders that it also changes.' }),
@@ -58,14 +58,17 @@ const AuthoredPermissions = z.strictObject({
           allow_host: unique(Host).optional().meta({ description: 'The hosts that it reaches.' }),
           allow_port: unique(Port).optional().meta({ description: 'The ports that it reaches there.' }),
         })
-        .optional(),
+        .optional()
+        .meta({ description: 'What it reaches.' }),
       inbound: z
         .strictObject({
           allow_host: unique(Host).optional().meta({ description: 'The host names it is called by.' }),
         })
-        .optional(),
+        .optional()
+        .meta({ description: 'Who reaches it.' }),
     })
-    .optional(),
+    .optional()
+    .meta({ description: 'What it reaches over the network.' }),
 });
 
 const example = {
@@ -239,7 +242,7 @@ function registryFormat(strictness: 'authoring' | 'reading') {
       transport: orElse(z.enum(['stdio', 'sse', 'streamable-http']), 'stdio').describe('How it talks.'),
       target_port: Port.optional().describe('The port it listens on, if it talks HTTP.'),
       sessions: z
-        .enum(['own', 'shared'])
+        .enum(sessionKinds)
         .optional()
         .describe(
           'Whether the session of a client needs a process of its own; it gets one if nothing is said.',
@@ -362,6 +365,15 @@ export type RegistryServer = z.infer<typeof RegistryServer>;
 export const RegistryRemoteServer = reading.RemoteServer;
 export type RegistryRemoteServer = z.infer<typeof RegistryRemoteServer>;
 
+/** Whether a search for these words finds a server: they stand in its name, its description or one of its tags. */
+export function isAbout(
+  { name, description, tags }: RegistryServer | RegistryRemoteServer,
+  query: string,
+): boolean {
+  const wanted = query.toLowerCase();
+  return [name, description, ...(tags ?? [])].some((text) => text?.toLowerCase().includes(wanted) === true);
+}
+
 /** Servers that are meant to be run together. */
 export const RegistryGroup = reading.Group;
 export type RegistryGroup = z.infer<typeof RegistryGroup>;
@@ -452,6 +464,7 @@ export const UpdateRegistry = z
   .meta({
     id: 'UpdateRegistry',
     description: 'Where the registry shall come from; with neither address nor path, it is the built-in one.',
+    examples: [{ url: 'https://registry.example.com/registry.json' }],
   });
 export type UpdateRegistry = z.infer<typeof UpdateRegistry>;
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { Argument, Environment, GroupName, Port, PortOrAny, WorkloadName } from './names.ts';
 import { PermissionProfile } from './permission-profile.ts';
+import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { RegistryHeader, RegistryVariable } from './registry.ts';
 import { ProxyMode, Sessions, Transport } from './workload.ts';
 
@@ -31,29 +32,9 @@ const sections = {
     type: z.enum(['cedarv1']).optional(),
     cedar: z.looseObject({ policies: texts, entities_json: text }).optional(),
   }),
-  audit_config: z.looseObject({
-    component: text,
-    event_types: texts,
-    exclude_event_types: texts,
-    include_request_data: flag,
-    include_response_data: flag,
-    max_data_size: z.int().optional(),
-    log_file: text,
-  }),
-  telemetry_config: z.looseObject({
-    endpoint: text,
-    serviceName: text,
-    serviceVersion: text,
-    headers: z.record(z.string(), z.string()).nullish(),
-    insecure: flag,
-    tracingEnabled: flag,
-    metricsEnabled: flag,
-    samplingRate: z.number().min(0).max(1).optional(),
-    enablePrometheusMetricsPath: flag,
-    environmentVariables: texts,
-    customAttributes: z.record(z.string(), z.string()).nullish(),
-  }),
-  ignore_config: z.looseObject({ loadGlobal: flag, printOverlays: flag }),
+  audit_config: AuditConfig,
+  telemetry_config: TelemetryConfig,
+  ignore_config: IgnoreConfig,
   remote_auth_config: z.looseObject({
     issuer: text,
     authorize_url: text,

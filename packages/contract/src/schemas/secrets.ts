@@ -50,18 +50,23 @@ export const SecretKeys = z.object({ keys: z.array(SecretKey) }).meta({
 });
 export type SecretKeys = z.infer<typeof SecretKeys>;
 
+/** So many characters a new password of the secrets has at least. Those that are there already may be shorter. */
+export const shortestPassword = 8;
+
+const Password = z
+  .string()
+  .min(1, 'a password has at least one character')
+  .max(1024, 'a password has at most 1024 characters');
+
 export const SetupSecrets = z
   .object({
     provider_type: SecretsProviderType,
-    password: z
-      .string()
-      .min(1, 'a password has at least one character')
-      .max(1024, 'a password has at most 1024 characters')
-      .optional()
-      .meta({
-        description:
-          'Opens the encrypted file; a new one replaces the old one while the file is open. Needed where the system has no keyring.',
-      }),
+    password: Password.optional().meta({
+      description: `The password of the encrypted file, which has to be the right one. It becomes that of a file without one, and of a new file, and has at least ${shortestPassword} characters then. Needed where the system has no keyring.`,
+    }),
+    new_password: Password.optional().meta({
+      description: `Replaces the password of the encrypted file, if that is open or \`password\` opens it. At least ${shortestPassword} characters.`,
+    }),
   })
   .meta({
     id: 'SetupSecrets',
@@ -103,6 +108,9 @@ export const SecretsProvider = z
     provider_type: SecretsProviderType,
     capabilities: SecretsCapabilities,
     locked: z.boolean().meta({ description: 'Nothing can be read before its password is given.' }),
+    has_password: z.boolean().meta({
+      description: 'There is an encrypted file that a password opens, whether it is used or not.',
+    }),
   })
   .meta({
     id: 'SecretsProvider',
@@ -119,10 +127,17 @@ export const SecretsProvider = z
           can_cleanup: true,
         },
         locked: false,
+        has_password: true,
       },
     ],
   });
 export type SecretsProvider = z.infer<typeof SecretsProvider>;
+
+export const SecretWithValue = z.object({ key: z.string(), value: z.string() }).meta({
+  id: 'SecretWithValue',
+  description: 'A secret and its value.',
+  examples: [{ key: 'github-token', value: 'correct horse battery staple' }],
+});
 
 export const CreateSecret = z.object({ key: SecretName, value: SecretValue }).meta({
   id: 'CreateSecret',

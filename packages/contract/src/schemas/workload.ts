@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { Argument, Environment, GroupName, PortOrAny, WorkloadName } from './names.ts';
+import { Argument, Environment, GroupName, PortOrAny, WorkloadName, sessionKinds } from './names.ts';
+import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { PermissionProfile } from './permission-profile.ts';
 import { RegistryHeader } from './registry.ts';
 
@@ -15,8 +16,7 @@ export const ProxyMode = z
   .meta({ id: 'ProxyMode', description: 'Which endpoint the URL of a stdio workload names.' });
 export type ProxyMode = z.infer<typeof ProxyMode>;
 
-/** Whether the session of a client has a conversation with the server of its own. */
-export const Sessions = z.enum(['own', 'shared']).meta({
+export const Sessions = z.enum(sessionKinds).meta({
   id: 'Sessions',
   description:
     'own: the session of a legacy client has a server process of its own, as if it had started it itself. shared: all clients share one, which suits servers that remember nothing of a client and ask it nothing.',
@@ -58,6 +58,14 @@ const OidcOptions = z
     client_secret: z.string().optional(),
     introspection_url: z.string().optional(),
     jwks_url: z.string().optional(),
+    resource_url: z.string().optional(),
+    ca_bundle: z.string().optional().meta({ description: 'The path of a file on the machine of the hive.' }),
+    auth_token_file: z
+      .string()
+      .optional()
+      .meta({ description: 'The path of a file on the machine of the hive.' }),
+    allow_private_ip: z.boolean().optional(),
+    insecure_allow_http: z.boolean().optional(),
   })
   .meta({ id: 'OidcOptions', description: 'Which tokens the proxy of a workload accepts.' });
 
@@ -73,9 +81,40 @@ const RemoteOAuth = z
     use_pkce: z.boolean().optional(),
     skip_browser: z.boolean().optional(),
     callback_port: PortOrAny.optional(),
+    timeout: z.string().max(50).optional().meta({ description: 'How long somebody may take, such as 5m.' }),
     oauth_params: z.record(z.string(), z.string()).nullish(),
   })
   .meta({ id: 'RemoteOAuth', description: 'How to sign in to a remote server.' });
+
+/** How the token of a caller is traded for one that the server takes (RFC 8693). */
+const TokenExchange = z
+  .object({
+    token_url: z.string().optional(),
+    audience: z.string().optional(),
+    client_id: z.string().optional(),
+    client_secret: SecretReference.nullish(),
+    scopes: z.array(z.string()).nullish(),
+    subject_token_type: z.enum(['access_token', 'id_token']).optional(),
+    header_name: z.string().optional(),
+  })
+  .meta({ id: 'TokenExchange', description: 'How tokens of callers are traded (RFC 8693).' });
+
+/** A label as Kubernetes takes it, so that whatever runs the server can carry it. */
+const Labels = z
+  .record(
+    z
+      .string()
+      .max(317)
+      .regex(
+        /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/,
+        'not the key of a label',
+      ),
+    z.string().regex(/^(?:[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?)?$/, 'not the value of a label'),
+  )
+  .refine(
+    (labels) => Object.keys(labels).every((key) => !/^toolhive($|-)/.test(key)),
+    'labels that begin with toolhive are those of ToolHive',
+  );
 
 /** How a workload is asked for. Everything but the source has a default. */
 export const CreateWorkload = z
@@ -98,6 +137,10 @@ export const CreateWorkload = z
           'ghcr.io/example/server:1.2.0',
         ],
       }),
+    registry_group: GroupName.optional().meta({
+      description:
+        'The group of the registry that has the entry of that name; entries of groups stand apart.',
+    }),
     url: z
       .string()
       .max(2048)
@@ -120,7 +163,13 @@ export const CreateWorkload = z
     target_port: PortOrAny.optional().meta({
       description: 'The port that an HTTP server listens on, seen from inside.',
     }),
+    target_host: z
+      .string()
+      .max(253)
+      .optional()
+      .meta({ description: 'Where else than here the server listens.' }),
     group: GroupName.optional(),
+    labels: Labels.nullish().meta({ description: 'Words of your own to find it by.' }),
     cmd_arguments: z
       .array(Argument)
       .nullish()
@@ -146,11 +195,30 @@ export const CreateWorkload = z
       .meta({ description: 'Enforce the network rules of the profile.' }),
     trust_proxy_headers: z.boolean().optional(),
     permission_profile: PermissionProfile.nullish(),
+    network_mode: z
+      .string()
+      .max(128)
+      .optional()
+      .meta({ description: 'The network mode of the profile, whichever that is.' }),
+    ignore_config: IgnoreConfig.nullish(),
+    image_verification: z
+      .enum(['warn', 'enabled', 'disabled'])
+      .optional()
+      .meta({ description: 'Whether an image without a valid signature is refused.' }),
+    ca_certificate: z
+      .string()
+      .max(1_000_000)
+      .optional()
+      .meta({ description: 'A PEM certificate that is trusted while a package is made ready.' }),
     authz_config: z
       .string()
       .optional()
       .meta({ description: 'The path of a file with authorization policies, on the machine of the hive.' }),
+    audit_config: AuditConfig.nullish(),
+    telemetry_config: TelemetryConfig.nullish(),
+    k8s_pod_template_patch: z.string().max(1_000_000).optional(),
     oidc: OidcOptions.nullish(),
+    token_exchange: TokenExchange.nullish(),
     oauth_config: RemoteOAuth.nullish(),
     headers: z.array(RegistryHeader).nullish(),
   })
@@ -217,6 +285,7 @@ export const WorkloadDetails = z
       schema_version: true,
       name: true,
       group: true,
+      registry_group: true,
       url: true,
       tools: true,
       proxy_mode: true,

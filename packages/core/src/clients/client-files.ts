@@ -66,6 +66,11 @@ export class ClientFiles {
     return new Set(found.flat());
   }
 
+  /** Where the file of an application is, whether it is there or not. */
+  pathOf(client: ClientName): string {
+    return this.#path(applicationOf(client).config);
+  }
+
   /** Throws when the file of an application is there and cannot be edited. */
   async check(client: ClientName): Promise<void> {
     const application = applicationOf(client);

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClientApplication } from '@toolhive/contract/client-application';
 import { ThvError } from '@toolhive/contract/failure';
-import type { EntryValue } from './entry.ts';
+import { entryValue } from './entry.ts';
+import type { Entry, EntryValue } from './entry.ts';
 import { openJson } from './json-file.ts';
 import { conflictIn } from './source.ts';
 import type { Source } from './source.ts';
@@ -40,6 +41,15 @@ export function changeEntries(source: Source, application: ClientApplication, ch
     throw conflictIn(source, 'is written in a way that ToolHive cannot edit safely');
   }
   return source.text.startsWith(byteOrderMark) ? byteOrderMark + text : text;
+}
+
+/** What a file of an application holds that has nothing but one workload in it. */
+export function fileWithOnly(application: ClientApplication, entry: Entry): string {
+  return changeEntries(
+    { path: application.config.linux, text: '' },
+    application,
+    new Map([[entry.name, entryValue(application, entry)]]),
+  );
 }
 
 function open(source: Source, application: ClientApplication): EntryFile {

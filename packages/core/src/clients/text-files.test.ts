@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import {
   appendFile,
   chmod,
@@ -18,7 +19,7 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { TextFiles } from './text-files.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -33,7 +34,10 @@ beforeEach(async () => {
   path = join(directory, 'config.json');
   files = new TextFiles();
 });
-afterEach(() => rm(directory, { recursive: true, force: true }));
+afterEach(async () => {
+  vi.useRealTimers();
+  await rm(directory, { recursive: true, force: true });
+});
 
 const append = (what: string) => async (text: string) => text + what;
 
@@ -229,19 +233,25 @@ describe('several writers', () => {
     expect(await readdir(directory)).toEqual(['config.json']);
   });
 
-  test('may leave a file half-written for a moment', async () => {
+  test.each([
+    ['empty', ''],
+    ['half-written', '{'],
+  ])('may leave a file %s for a moment', async (_state, left) => {
+    vi.useFakeTimers({ toFake: ['Date'] }); // the file stays as new as it is now, however long the disk takes
     const whole = (text: string): string => {
       if (!text.endsWith('}')) throw new Error('not whole');
       return text;
     };
-    await writeFile(path, '');
-    const reading = files.read(path, options, whole);
-    const editing = files.edit(path, options, async (text) => `${whole(text)} ours`);
-    await writeFile(path, '{');
-    setTimeout(() => void writeFile(path, '{}'), 100);
+    const leave = async (): Promise<void> => {
+      await writeFile(path, left);
+      await utimes(path, new Date(), new Date());
+      setTimeout(() => writeFileSync(path, '{}'), 100);
+    };
 
-    expect(await reading).toBe('{}');
-    await editing;
+    await leave();
+    expect(await files.read(path, options, whole)).toBe('{}');
+    await leave();
+    await files.edit(path, options, async (text) => `${whole(text)} ours`);
     expect(await readFile(path, 'utf8')).toBe('{} ours');
   });
 });

@@ -16,7 +16,7 @@ import {
   tooLarge,
   unavailable,
 } from '@toolhive/contract/failure';
-import { Agent, buildConnector, request as send } from 'undici';
+import { Agent, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
 import { refusalOf } from './addresses.ts';
 import { parseJson } from './json.ts';
@@ -111,8 +111,9 @@ async function fetchOnce(url: URL, request: GuardedRequest): Promise<GuardedResp
   const { method = 'GET', body, signal, maxBytes = defaultLimits.maxBytes } = request;
   const agent = new Agent({ connect: guardedConnect(request), maxHeaderSize: maxHeaderBytes });
   try {
-    const response = await send(url, {
-      dispatcher: agent,
+    const response = await agent.request({
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
       method,
       headers: { 'accept-encoding': 'gzip, br', ...request.headers },
       ...(body === undefined ? {} : { body }),

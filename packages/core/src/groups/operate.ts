@@ -31,7 +31,7 @@ async function finishRemoval(core: Core, group: string, removal: Removal): Promi
     removal === 'delete-workloads'
       ? core.workloads.remove(workload)
       : core.workloads.regroup(workload, group, defaultGroup);
-  // One that was being moved into the group when the removal began may turn up late.
+  // A move that began before the removal may end only now.
   for (let names = core.workloads.inGroup(group); names.length > 0; names = core.workloads.inGroup(group)) {
     await Promise.all(names.map((name) => dealWith(name).catch(unlessGone)));
   }

@@ -54,9 +54,13 @@ export class Registrations implements AsyncDisposable {
     return clientApplications.flatMap(({ id }) => {
       const own = groups.filter(({ clients }) => clients.includes(id)).map(({ name }) => name);
       if (own.length === 0 && !this.#everywhere.includes(id)) return [];
-      const problem = this.#options.files.problems.get(id);
-      return [{ name: id, groups: own, ...(problem === undefined ? {} : { problem }) }];
+      return [{ name: id, groups: own, ...this.#problemOf(id) }];
     });
+  }
+
+  /** Where the file of an application is, whether it is there or not. */
+  pathOf(client: ClientName): string {
+    return this.#options.files.pathOf(client);
   }
 
   /** Every application that ToolHive knows, in the order of the table. */
@@ -67,6 +71,7 @@ export class Registrations implements AsyncDisposable {
       client_type: id,
       installed: installed.has(id),
       registered: registered.has(id),
+      ...this.#problemOf(id),
     }));
   }
 
@@ -149,6 +154,11 @@ export class Registrations implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
     await this.reconcile();
+  }
+
+  #problemOf(client: ClientName): { problem?: string } {
+    const problem = this.#options.files.problems.get(client);
+    return problem === undefined ? {} : { problem };
   }
 
   get #everywhere(): readonly string[] {

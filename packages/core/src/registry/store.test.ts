@@ -492,6 +492,24 @@ describe('a file', () => {
     expect(changes).toBeGreaterThan(0);
   });
 
+  test('has groups, whose entries are found in them and nowhere else', async () => {
+    const { servers } = registryWith('inside');
+    const remote = { far: { description: 'Far away.', url: 'https://mcp.example/mcp' } };
+    const groups = [{ name: 'team', servers, remote_servers: remote }];
+    await writeFile(path, JSON.stringify({ ...registryWith('one'), groups }));
+    await using store = await openFile();
+
+    const team = await store.catalogueFor('inside', 'team');
+    const { entry } = await store.resolve('inside', 'docker', 'team');
+
+    expect([Object.keys(team.servers), Object.keys(team.remote_servers)]).toEqual([['inside'], ['far']]);
+    expect(entry?.name).toBe('inside');
+    expect(names(store)).toEqual(['one']);
+    await expect(store.catalogueFor('one', 'team')).rejects.toThrow('has no server one');
+    await expect(store.catalogueFor('inside', 'other')).rejects.toThrow('the registry has no group other');
+    expect((await store.resolve('inside', 'docker')).entry).toBeUndefined();
+  });
+
   test('is followed when editors replace it, again and again', async () => {
     await using store = await openFile();
 

@@ -72,10 +72,26 @@ export class RegistryStore implements AsyncDisposable {
     return this.#source.state.registry;
   }
 
-  /** Finds out what a word stands for. Only words that can be the name of an entry need the registry. */
-  async resolve(word: string, runtime: RuntimeName): Promise<Resolved> {
-    if (!/[/:]/.test(word)) await this.#requireRead(word);
-    return resolveSource(this.current, word, runtime);
+  /**
+   * Finds out what a word stands for, in one group of the registry if that is said. Only words that can be the name
+   * of an entry need the registry.
+   */
+  async resolve(word: string, runtime: RuntimeName, group?: string): Promise<Resolved> {
+    if (group === undefined && !/[/:]/.test(word)) await this.#requireRead(word);
+    return resolveSource(await this.catalogueFor(word, group), word, runtime);
+  }
+
+  /** The entries that a word is looked up in: those of a group, which has to have it, or those that are in none. */
+  async catalogueFor(word: string, group: string | undefined): Promise<Registry> {
+    if (group === undefined) return this.current;
+    await this.#requireRead(`${group}/${word}`);
+    const found = this.current.groups?.find(({ name }) => name === group);
+    if (found === undefined) throw notFound(`the registry has no group ${group}`);
+    const { servers = {}, remote_servers = {} } = found;
+    if (!Object.hasOwn(servers, word) && !Object.hasOwn(remote_servers, word)) {
+      throw notFound(`the group ${group} of the registry has no server ${word}`);
+    }
+    return { ...this.current, servers, remote_servers };
   }
 
   async info(): Promise<RegistryInfo> {

@@ -1,9 +1,13 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
+import type { RemoteServer } from '@toolhive/proxy/proxy';
 import open from 'open';
+import { formatReference } from '../secrets/reference.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { TokenStore } from './kept.ts';
 import { openRemoteAuth } from './remote-auth.ts';
 import type { RemoteAuth, RemoteAuthState } from './remote-auth.ts';
+import { remoteServer } from './remote-server.ts';
+import type { RemoteAuthConfig } from './settings.ts';
 
 /** Gets ready to talk to the remote server of a workload. Contacts nobody yet. */
 export type OpenRemote = (
@@ -27,6 +31,66 @@ export function remoteOpener(
       },
       onChange,
     });
+}
+
+export interface UnkeptRemoteOptions {
+  url: string;
+  config: RemoteAuthConfig;
+  /** The secret of the OAuth client in `config`, itself. */
+  clientSecret?: string | undefined;
+  /** Told where the user can sign in. */
+  onSignIn: (url: string) => void;
+  /** Told that nobody has signed in, when nobody waits for that. */
+  onNotSignedIn: (error: unknown) => void;
+  /** What the user can do when nobody has signed in. */
+  hint: string;
+  /** Ends everything that waits. */
+  signal: AbortSignal;
+}
+
+/** A remote server that is no workload's. */
+export interface UnkeptRemote extends AsyncDisposable {
+  server: RemoteServer;
+  /** Has the user sign in, whether the server asks for it or not. */
+  signIn: () => Promise<void>;
+  /** From now on no request waits until the user has signed in. */
+  settle: () => void;
+}
+
+/** Gets ready to talk to a remote server without a hive: what lets us in there is kept in memory only. */
+export async function openUnkeptRemote(options: UnkeptRemoteOptions): Promise<UnkeptRemote> {
+  const { url, config, clientSecret, onSignIn, onNotSignedIn, hint, signal } = options;
+  const client_secret =
+    clientSecret === undefined ? undefined : formatReference({ name: 'client', target: 'client' });
+  let shown: string | undefined;
+  const auth = await openRemoteAuth({
+    serverUrl: url,
+    config: { ...config, client_secret },
+    store: new TokenStore('', () => undefined),
+    resolveSecret: async () => clientSecret ?? '',
+    async openBrowser(page) {
+      await open(page);
+    },
+    onChange(state) {
+      const page = state.kind === 'needs authorization' ? state.url : undefined;
+      if (page !== undefined && page !== shown) onSignIn(page);
+      shown = page;
+    },
+  });
+  let isPatient = true;
+  return {
+    server: remoteServer({
+      url,
+      auth,
+      isPatient: () => isPatient,
+      onNotSignedIn,
+      hint,
+      signal,
+    }),
+    signIn: () => auth.authorize(signal),
+    settle: () => (isPatient = false),
+    [Symbol.asyncDispose]: () => auth[Symbol.asyncDispose](),
+  };
 }
 
 /** Forgets how a workload that is no more was let in. */

@@ -1,5 +1,5 @@
 import { invalid } from '@toolhive/contract/failure';
-import { Agent, request } from 'undici';
+import { Agent } from 'undici';
 import { readChallenge } from './challenge.ts';
 import { parseUrl } from './urls.ts';
 
@@ -25,8 +25,9 @@ export async function probeRemote(
   const agent = new Agent();
   try {
     for (const question of questions) {
-      const answer = await request(url, {
-        dispatcher: agent,
+      const answer = await agent.request({
+        origin: url.origin,
+        path: `${url.pathname}${url.search}`,
         signal: either,
         ...question,
         headers: { ...headers, ...question.headers },

@@ -1,26 +1,18 @@
 import { invalid } from '@toolhive/contract/failure';
+import { hopHeaders } from '@toolhive/proxy/hop-headers';
 import { parseReference } from '../secrets/reference.ts';
 import type { RemoteAuthConfig } from './settings.ts';
 
 /** What says how a request is carried or who sends it; the proxy alone decides about that. */
-const reserved = new Set([
-  'connection',
+const reserved: ReadonlySet<string> = new Set([
+  ...hopHeaders,
   'content-length',
   'content-type',
-  'expect',
-  'host',
-  'keep-alive',
   'last-event-id',
   'mcp-method',
   'mcp-name',
   'mcp-protocol-version',
   'mcp-session-id',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
 ]);
 
 /**

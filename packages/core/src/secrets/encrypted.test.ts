@@ -72,7 +72,10 @@ describe('encrypted secrets', () => {
 
     const setup = place.open().setup();
 
-    await expect(setup).rejects.toMatchObject({ kind: 'invalid', hint: 'give a password' });
+    await expect(setup).rejects.toMatchObject({
+      kind: 'invalid',
+      hint: expect.stringContaining('give a password'),
+    });
     expect(await readdir(place.directory)).toEqual([]);
   });
 
@@ -138,22 +141,73 @@ describe('encrypted secrets', () => {
   test('take a new password while they are open, and keep everything', async () => {
     await using place = await makePlace();
     const before = place.open();
-    await before.setup('old');
+    await before.setup('the old one');
     await before.set('token', 'value');
 
-    expect(await before.setup('new')).toBe('password changed');
+    expect(await before.setup(undefined, 'the new one')).toBe('password changed');
 
     const after = place.open();
-    await expect(after.setup('old')).rejects.toMatchObject({ kind: 'invalid' });
-    expect(await after.setup('new')).toBe('kept');
+    await expect(after.setup('the old one')).rejects.toMatchObject({ kind: 'invalid' });
+    expect(await after.setup('the new one')).toBe('kept');
     expect(await after.get('token')).toBe('value');
+  });
+
+  test('take a new password with the old one while they are locked', async () => {
+    await using place = await makePlace();
+    await place.open().setup('the old one');
+    const locked = place.open();
+
+    await expect(locked.setup(undefined, 'the new one')).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(await locked.setup('the old one', 'the new one')).toBe('password changed');
+
+    expect(await place.open().setup('the new one')).toBe('kept');
+  });
+
+  test('take no other password for theirs, though they are open', async () => {
+    await using place = await makePlace();
+    const secrets = place.open();
+    await secrets.setup('open sesame');
+    const before = await readFile(place.path);
+
+    const setup = secrets.setup('open barley');
+
+    await expect(setup).rejects.toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('the password does not open'),
+    });
+    expect(await readFile(place.path)).toEqual(before);
+  });
+
+  test('get a password that only the keyring opened so far', async () => {
+    await using place = await makePlace();
+    const secrets = place.open({ keyring: memoryKeyring() });
+    await secrets.setup();
+    const before = await secrets.hasPassword();
+
+    const outcome = await secrets.setup('open sesame');
+
+    expect([before, outcome, await secrets.hasPassword()]).toEqual([false, 'password changed', true]);
+    expect(await place.open().setup('open sesame')).toBe('kept');
+  });
+
+  test('take no short password, and none to replace one that is not there', async () => {
+    await using place = await makePlace({ keyring: memoryKeyring() });
+    const secrets = place.open();
+    const short = { kind: 'invalid', message: 'a password for secrets has at least 8 characters' };
+
+    await expect(secrets.setup('seven 7')).rejects.toMatchObject(short);
+    await expect(secrets.setup(undefined, 'long enough')).rejects.toMatchObject({ kind: 'invalid' });
+    expect(await readdir(place.directory)).toEqual([]);
+    await secrets.setup('long enough');
+    await expect(secrets.setup('long enough', 'seven 7')).rejects.toMatchObject(short);
+    expect(await place.open({ keyring: memoryKeyring() }).setup('long enough')).toBe('kept');
   });
 
   test('open with the same letters in other code points', async () => {
     await using place = await makePlace();
-    await place.open().setup('caf\u00e9');
+    await place.open().setup('caf\u00e9 noir');
 
-    expect(await place.open().setup('cafe\u0301')).toBe('kept');
+    expect(await place.open().setup('cafe\u0301 noir')).toBe('kept');
   });
 
   test('never write over an entry that the keyring has', async () => {
@@ -179,6 +233,56 @@ describe('encrypted secrets', () => {
     await place.open().setup('open sesame');
 
     expect(await place.open().isLocked()).toBe(false);
+  });
+
+  test('are opened by the password alone when the keyring was told to forget', async () => {
+    const keyring = memoryKeyring();
+    await using place = await makePlace({ keyring });
+    const secrets = place.open();
+    await secrets.setup('open sesame');
+    await secrets.set('token', 'value');
+
+    await secrets.forgetKey();
+    await secrets.forgetKey();
+
+    expect(keyring.entries.size).toBe(0);
+    expect(await secrets.isLocked()).toBe(true);
+    await secrets.setup('open sesame');
+    expect(await secrets.get('token')).toBe('value');
+  });
+
+  test('keep their key in the keyring when nothing else opens them', async () => {
+    const keyring = memoryKeyring();
+    await using place = await makePlace({ keyring });
+    await place.open().setup();
+
+    await expect(place.open().forgetKey()).rejects.toMatchObject({ kind: 'conflict' });
+
+    expect(await place.open().isLocked()).toBe(false);
+  });
+
+  test('that were the original’s take its password out of the keyring, and no other', async () => {
+    const keyring = memoryKeyring(new Map([['toolhive', 'the old password']]));
+    await using place = await makePlace({ keyring });
+    await using stranger = await makePlace({ keyring });
+    await stranger.open().setup('another password');
+    await writeFile(place.path, originalFile('the old password', { token: 'value' }));
+    await place.open().setup();
+
+    await stranger.open().forgetKey();
+    const between = keyring.entries.get('toolhive');
+    await place.open().forgetKey();
+
+    expect(between).toBe('the old password');
+    expect(keyring.entries.size).toBe(0);
+  });
+
+  test('tell when the keyring does not forget', async () => {
+    const keyring = { ...memoryKeyring(), delete: async () => false };
+    await using place = await makePlace({ keyring });
+    await place.open().setup('open sesame');
+
+    await expect(place.open().forgetKey()).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
   test('all land when a hundred are stored at once', async () => {
@@ -335,14 +439,14 @@ describe('a file of the original', () => {
 
   test.each([
     ['an empty one', Buffer.alloc(0)],
-    ['one without secrets', originalFile('pw', null)],
+    ['one without secrets', originalFile('password', null)],
   ])('may be %s', async (_what, bytes) => {
     await using place = await makePlace();
     await writeFile(place.path, bytes);
 
-    await place.open().setup('pw');
+    await place.open().setup('password');
 
-    expect(await place.open({ env: { TOOLHIVE_SECRETS_PASSWORD: 'pw' } }).list()).toEqual([]);
+    expect(await place.open({ env: { TOOLHIVE_SECRETS_PASSWORD: 'password' } }).list()).toEqual([]);
   });
 });
 
@@ -359,10 +463,10 @@ describe('the file', () => {
       fc.asyncProperty(anySecrets, async (secrets) => {
         await rm(place.path, { force: true });
         const before = place.open();
-        await before.setup('pw');
+        await before.setup('password');
         for (const [name, value] of Object.entries(secrets)) await before.set(name, value);
 
-        const after = place.open({ env: { TOOLHIVE_SECRETS_PASSWORD: 'pw' } });
+        const after = place.open({ env: { TOOLHIVE_SECRETS_PASSWORD: 'password' } });
 
         for (const [name, value] of Object.entries(secrets)) expect(await after.get(name)).toBe(value);
         expect(await after.list()).toHaveLength(Object.keys(secrets).length);
@@ -374,7 +478,7 @@ describe('the file', () => {
   test('is never overwritten once a byte of it is flipped', async () => {
     await using place = await makePlace();
     const secrets = place.open();
-    await secrets.setup('pw');
+    await secrets.setup('password');
     await secrets.set('token', 'value');
     const whole = await readFile(place.path);
     await fc.assert(
@@ -390,7 +494,7 @@ describe('the file', () => {
   test('is never overwritten once a part of it is cut off', async () => {
     await using place = await makePlace();
     const secrets = place.open();
-    await secrets.setup('pw');
+    await secrets.setup('password');
     await secrets.set('token', 'value');
     const whole = await readFile(place.path);
 
@@ -401,9 +505,9 @@ describe('the file', () => {
   /** Everything that is tried with these bytes is a conflict that names the file, which stays as it is. */
   async function isLeftAlone(place: Place, bytes: Buffer): Promise<boolean> {
     await writeFile(place.path, bytes);
-    const secrets = place.open({ env: { TOOLHIVE_SECRETS_PASSWORD: 'pw' } });
+    const secrets = place.open({ env: { TOOLHIVE_SECRETS_PASSWORD: 'password' } });
     const attempts = [
-      secrets.setup('pw'),
+      secrets.setup('password'),
       secrets.set('token', 'other'),
       secrets.get('token'),
       secrets.delete('token'),
@@ -420,7 +524,7 @@ describe('the file', () => {
   test('that was damaged while the hive runs is not overwritten', async () => {
     await using place = await makePlace();
     const secrets = place.open();
-    await secrets.setup('pw');
+    await secrets.setup('password');
     const bytes = (await readFile(place.path)).fill(7, 40, 60);
     await writeFile(place.path, bytes);
 

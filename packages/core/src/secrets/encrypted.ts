@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { ThvError, conflict, invalid, messageOf, tooLarge, unavailable } from '@toolhive/contract/failure';
+import { shortestPassword } from '@toolhive/contract/secrets';
 import type { SecretKey } from '@toolhive/contract/secrets';
 import { readIfThere, writeWhole } from '../state/files.ts';
 import type { Keyring } from './keyring.ts';
@@ -86,24 +87,71 @@ export class EncryptedSecrets implements SecretsProvider {
   }
 
   /**
-   * Makes the file if there is none, takes over the original's, or opens the one that is there. A password is
-   * honoured: it opens a locked file or throws `invalid`, and it becomes the passphrase of one that is open.
-   * Everything is written and read once, so that what could fail later fails now.
+   * Makes the file if there is none, takes over the original's, or opens the one that is there. A password has to be
+   * that of the file, or throws `invalid`; it becomes that of a file that has none. A new one replaces it. Everything
+   * is written and read once, so that what could fail later fails now.
    */
-  setup(password?: string): Promise<SetupOutcome> {
+  setup(password?: string, newPassword?: string): Promise<SetupOutcome> {
     return this.#turns.run(async () => {
       this.#lockedUntilMs = 0;
       const found = await this.#find();
       if (found.kind !== 'ours') {
+        if (newPassword !== undefined) throw nothingToChange();
+        if (found.kind === 'nothing') requireLong(password);
         await this.#begin(found, password, noWayToOpen);
         return found.kind === 'nothing' ? 'created' : 'imported';
       }
       const opened = await this.#unlock(found.file, password);
-      const passphrase = await this.#passphraseLock(opened, password);
-      const locks = present(await this.#keyringLock(opened), passphrase.lock);
+      const existing = opened.locks.find(({ by }) => by === 'passphrase');
+      if (existing !== undefined && password !== undefined && !(await unlock(existing, password, opened.id)))
+        throw wrongPassword(this.#options.path, setUpWith);
+      const fresh = newPassword ?? (existing === undefined ? password : undefined);
+      requireLong(fresh);
+      const passphrase = fresh === undefined ? existing : await this.#passphraseLock(opened, fresh);
+      const locks = present(await this.#keyringLock(opened), passphrase);
       await this.#write({ ...opened, locks });
       await this.#open();
-      return passphrase.isNew ? 'password changed' : 'kept';
+      return fresh === undefined ? 'kept' : 'password changed';
+    });
+  }
+
+  /** Is there a file that a password opens? */
+  hasPassword(): Promise<boolean> {
+    return this.#turns.run(async () => {
+      try {
+        const found = await this.#find();
+        if (found.kind === 'ours') return found.file.locks.some(({ by }) => by === 'passphrase');
+        return found.kind === 'original';
+      } catch (error) {
+        if (error instanceof ThvError) return false; // whoever reads something is told why
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * Takes the key of the file out of the keyring, and out of memory. Refuses when nobody could open the file then.
+   */
+  forgetKey(): Promise<void> {
+    return this.#turns.run(async () => {
+      const found = await this.#find();
+      const { locks } = found.kind === 'ours' ? found.file : { locks: [] };
+      const users = await this.#entriesFor(found);
+      if (users.length === 0) return;
+      if (!locks.some(({ by }) => by === 'passphrase')) {
+        throw conflict('only the keyring can open the secrets, and would not be able to any more', {
+          hint: 'give them a password first, with `thv secret setup`',
+        });
+      }
+      for (const user of users) {
+        if (!(await this.#options.keyring.delete(user))) {
+          throw unavailable('the keyring does not forget the key of the secrets', {
+            hint: 'is it there, and open?',
+          });
+        }
+      }
+      this.#known = undefined;
+      this.#lockedUntilMs = 0;
     });
   }
 
@@ -187,8 +235,9 @@ export class EncryptedSecrets implements SecretsProvider {
         ? { password: given ?? (await this.#passwordFromEnvironment()), entries: [] }
         : await this.#readOriginal(found.bytes, given);
     const { id, dataKey } = newFile();
-    const passphrase = await this.#passphraseLock({ id, dataKey, locks: [] }, password);
-    const locks = present(await this.#keyringLock({ id, dataKey, locks: [] }), passphrase.lock);
+    const passphrase =
+      password === undefined ? undefined : await this.#passphraseLock({ id, dataKey }, password);
+    const locks = present(await this.#keyringLock({ id, dataKey, locks: [] }), passphrase);
     if (locks.length === 0) throw fail();
 
     const records = new Map(entries.map(([name, value]) => [name, sealRecord(name, value, id, dataKey)]));
@@ -251,20 +300,12 @@ export class EncryptedSecrets implements SecretsProvider {
       }
     }
     if (given !== undefined && locks.some(({ by }) => by === 'passphrase'))
-      throw wrongPassword(path, 'the secrets were set up with');
+      throw wrongPassword(path, setUpWith);
     throw this.#lock();
   }
 
-  /** The lock that a passphrase opens: the present one, or one for the given password. */
-  async #passphraseLock(
-    { id, dataKey, locks }: Pick<OpenFile, 'id' | 'dataKey' | 'locks'>,
-    password: string | undefined,
-  ): Promise<{ lock: Lock | undefined; isNew: boolean }> {
-    const existing = locks.find((lock) => lock.by === 'passphrase');
-    if (password === undefined) return { lock: existing, isNew: false };
-    if (existing && (await unlock(existing, password, id))) return { lock: existing, isNew: false };
-    const lock = await lockByPassphrase(password, id, dataKey, this.#options.cost ?? defaultCost);
-    return { lock, isNew: true };
+  #passphraseLock({ id, dataKey }: Pick<OpenFile, 'id' | 'dataKey'>, password: string): Promise<Lock> {
+    return lockByPassphrase(password, id, dataKey, this.#options.cost ?? defaultCost);
   }
 
   /** The lock that the keyring opens: one for which it has the key, a new one, or none without a keyring. */
@@ -282,6 +323,22 @@ export class EncryptedSecrets implements SecretsProvider {
     const key = newKeyringKey();
     const isKept = (await keyring.isAvailable()) && (await keyring.set(user, key));
     return isKept ? lockByKeyring({ user, key }, id, dataKey) : existing;
+  }
+
+  /** What the keyring has that opens this file: our key, and the password of the original if it is this file's. */
+  async #entriesFor(found: Found): Promise<string[]> {
+    const { keyring } = this.#options;
+    if (found.kind !== 'ours') return [];
+    const { locks, id } = found.file;
+    const users: string[] = [];
+    for (const lock of locks) {
+      const user = lock.by === 'keyring' ? lock.user : originalKeyringUser;
+      const kept = await keyring.get(user);
+      const isOurs = lock.by === 'keyring';
+      if (kept !== undefined && (isOurs || (await unlock(lock, originalPassword(kept), id))))
+        users.push(user);
+    }
+    return users;
   }
 
   #lock(): ThvError {
@@ -352,18 +409,33 @@ function damaged(path: string): ThvError {
   });
 }
 
+const setUpWith = 'the secrets were set up with';
+
 function wrongPassword(path: string, which: string): ThvError {
   return invalid(`the password does not open ${path}`, { hint: `give the password that ${which}` });
 }
 
+function requireLong(password: string | undefined): void {
+  if (password === undefined || password.length >= shortestPassword) return;
+  throw invalid(`a password for secrets has at least ${shortestPassword} characters`, {
+    hint: 'take a few words that do not belong together',
+  });
+}
+
+function nothingToChange(): ThvError {
+  return invalid('there is no encrypted file yet, and so no password to change', {
+    hint: 'set secrets up first',
+  });
+}
+
 function locked(): ThvError {
   return unavailable('the secrets are locked', {
-    hint: 'set secrets up again with their password, or start the hive with it in TOOLHIVE_SECRETS_PASSWORD or in a file that TOOLHIVE_SECRETS_PASSWORD_FILE names',
+    hint: 'set secrets up again with their password (`thv secret setup`), or start the hive with it in TOOLHIVE_SECRETS_PASSWORD or in a file that TOOLHIVE_SECRETS_PASSWORD_FILE names',
   });
 }
 
 function noWayToOpen(): ThvError {
   return invalid('this system has no keyring that could keep the key of the secrets', {
-    hint: 'give a password',
+    hint: 'give a password, as `thv secret setup` does',
   });
 }

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { createRequire } from 'node:module';
-import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as z from 'zod';
+import type { KeyringStep } from './keyring-helper.ts';
+import { findKeyringHelper } from './keyring-library.ts';
 
 /** The keyring of the operating system, for entries of ToolHive. Nothing of it rejects. */
 export interface Keyring {
@@ -13,6 +13,8 @@ export interface Keyring {
   get(user: string): Promise<string | undefined>;
   /** True when it is kept. */
   set(user: string, password: string): Promise<boolean>;
+  /** True when it is not there any more. */
+  delete(user: string): Promise<boolean>;
 }
 
 export interface KeyringOptions {
@@ -35,10 +37,14 @@ const defaultLimitMs = 5_000;
  * asked, and a program can be ended when it takes too long.
  */
 export function systemKeyring({ env, report = () => {}, limitMs = defaultLimitMs }: KeyringOptions): Keyring {
-  const ask = async (...steps: Step[]): Promise<Answers> => {
-    const library = findLibrary();
-    if (library === undefined) return { failure: 'there is no keyring library for this system' };
-    return askHelper([library, JSON.stringify(steps)], env, limitMs);
+  const ask = async (...steps: KeyringStep[]): Promise<Answers> => {
+    try {
+      const helper = await findKeyringHelper(env);
+      if (helper === undefined) return { failure: 'there is no keyring library for this system' };
+      return await askHelper(helper.args, [helper.library, steps], env, limitMs);
+    } catch {
+      return { failure: 'its helper could not be run' };
+    }
   };
   return {
     async isAvailable() {
@@ -61,12 +67,15 @@ export function systemKeyring({ env, report = () => {}, limitMs = defaultLimitMs
       const { answers } = await ask({ step: 'set', service, user, password }, { step: 'get', service, user });
       return answers?.[1] === password;
     },
+    async delete(user) {
+      const { answers: before } = await ask({ step: 'get', service, user });
+      if (before === undefined) return false;
+      if (before[0] === null) return true; // there is none, which some keyrings take for a mistake
+      const { answers } = await ask({ step: 'delete', service, user }, { step: 'get', service, user });
+      return answers !== undefined && (answers[1] ?? null) === null;
+    },
   };
 }
-
-type Step =
-  | { step: 'set'; service: string; user: string; password: string }
-  | { step: 'get' | 'delete'; service: string; user: string };
 
 /** What the helper says: an answer for each step, or why there is none. */
 const Answers = z.object({
@@ -75,41 +84,13 @@ const Answers = z.object({
 });
 type Answers = z.infer<typeof Answers>;
 
-/** Runs on its own. What it is to do stands on its standard input, where no other user can see it. */
-const helperSource = `'use strict';
-const chunks = [];
-process.stdin.on('data', (chunk) => chunks.push(chunk)).on('end', async () => {
-  const [library, steps] = JSON.parse(Buffer.concat(chunks));
-  const answers = [];
-  try {
-    const { AsyncEntry } = require(library);
-    for (const { step, service, user, password } of JSON.parse(steps)) {
-      const entry = new AsyncEntry(service, user, { linux: { store: 'secret-service' } });
-      if (step === 'set') answers.push((await entry.setPassword(password), null));
-      if (step === 'get') answers.push(await entry.getPassword());
-      if (step === 'delete') answers.push((await entry.deleteCredential(), null));
-    }
-    process.stdout.write(JSON.stringify({ answers }));
-  } catch (error) {
-    process.stdout.write(JSON.stringify({ failure: String(error.message) }));
-  }
-});
-`;
-
-/** The native library, by a path that the helper can load; undefined where it is not installed. */
-function findLibrary(): string | undefined {
-  // A single executable is no Node that could run a helper.
-  if (!/^node(\.exe)?$/.test(basename(process.execPath))) return undefined;
-  try {
-    const require = createRequire(import.meta.url);
-    return require.resolve('@napi-rs/keyring');
-  } catch {
-    return undefined; // installed without it, which is allowed: it is made for some systems only
-  }
-}
-
-async function askHelper(request: string[], env: NodeJS.ProcessEnv, limitMs: number): Promise<Answers> {
-  const helper = spawn(process.execPath, ['-e', helperSource], {
+async function askHelper(
+  args: string[],
+  request: [library: string, steps: KeyringStep[]],
+  env: NodeJS.ProcessEnv,
+  limitMs: number,
+): Promise<Answers> {
+  const helper = spawn(process.execPath, args, {
     env: Object.fromEntries(Object.entries(env).filter(([name]) => !isOurs(name))),
     stdio: ['pipe', 'pipe', 'ignore'],
     timeout: limitMs,
@@ -122,8 +103,6 @@ async function askHelper(request: string[], env: NodeJS.ProcessEnv, limitMs: num
     const answer = await Promise.race([text(helper.stdout), failed]);
     if (answer === '') return { failure: `it did not answer within ${limitMs / 1000} seconds` };
     return Answers.parse(JSON.parse(answer));
-  } catch {
-    return { failure: 'its helper could not be run' };
   } finally {
     helper.kill('SIGKILL');
   }

@@ -82,7 +82,12 @@ function keysOf(vault: VaultOverview, item: ItemOverview, { fields }: Item): Sec
 
 /** Its client is large, so it is loaded only where 1Password is used. */
 async function connectSdk(token: string, version: string): Promise<OnePasswordClient> {
-  const { createClient } = await import('@1password/sdk');
+  const { createClient } = await import('@1password/sdk').catch((cause: unknown) => {
+    throw unavailable('the client of 1Password cannot be loaded', {
+      hint: 'install ToolHive with its optional packages: @1password/sdk is missing',
+      cause,
+    });
+  });
   return createClient({ auth: token, integrationName: 'ToolHive', integrationVersion: version });
 }
 

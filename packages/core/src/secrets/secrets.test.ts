@@ -113,6 +113,7 @@ describe('a setup', () => {
       provider_type: 'encrypted',
       capabilities: capabilitiesOf.encrypted,
       locked: false,
+      has_password: false,
     });
     expect(place.events).toEqual([{ kind: 'provider' }]);
   });
@@ -338,7 +339,7 @@ describe('what is secret', () => {
 
     await provoke(secrets.setup({ provider_type: '1password', password: 'canary' }));
     await provoke(secrets.setup({ provider_type: '1password' }));
-    await provoke(secrets.setup({ provider_type: 'encrypted', password: 'canary' }));
+    await provoke(secrets.setup({ provider_type: 'encrypted', password: 'canary sings' }));
     await provoke(secrets.create('token', 'canary'));
     await provoke(secrets.create('token', 'canary'));
     await provoke(secrets.create('outside', 'canary'));
@@ -355,9 +356,9 @@ describe('what is secret', () => {
     await provoke((await place.open({ env: { TOOLHIVE_SECRETS_PASSWORD: 'another canary' } })).list());
     await writeFile(paths.secrets, (await readFile(paths.secrets)).fill(0, 100, 120));
     await provoke(secrets.update('token', 'canary'));
-    await provoke(secrets.setup({ provider_type: 'encrypted', password: 'canary' }));
+    await provoke(secrets.setup({ provider_type: 'encrypted', password: 'canary sings' }));
     await writeFile(paths.secrets, 'no secrets at all, but long enough for the original to have written it');
-    await provoke(secrets.setup({ provider_type: 'encrypted', password: 'canary' }));
+    await provoke(secrets.setup({ provider_type: 'encrypted', password: 'canary sings' }));
 
     expect(said.filter((one) => one instanceof Error)).toHaveLength(13);
     expect(inspect([said, place.events, place.logged], { depth: 20, showHidden: true })).not.toContain(

@@ -70,18 +70,19 @@ export class Secrets implements AsyncDisposable {
   async describe(): Promise<SecretsDescription> {
     const { type } = this.#active();
     const locked = type === 'encrypted' && (await this.#encrypted.isLocked());
-    return { name: 'default', provider_type: type, capabilities: capabilitiesOf[type], locked };
+    const has_password = await this.#encrypted.hasPassword();
+    return { name: 'default', provider_type: type, capabilities: capabilitiesOf[type], locked, has_password };
   }
 
   /**
    * Tries a provider out and makes it the one to use. Done again, it unlocks the encrypted file, changes its
    * password or goes on with another provider; what was stored stays stored.
    */
-  setup({ provider_type, password }: SetupSecrets): Promise<SecretsSetup> {
+  setup({ provider_type, password, new_password }: SetupSecrets): Promise<SecretsSetup> {
     return this.#changes.run(async () => {
       const { settings, log, onChange } = this.#options;
       const created = settings.current.secrets?.setup_completed !== true;
-      const done = await this.#tryOut(provider_type, password);
+      const done = await this.#tryOut(provider_type, password, new_password);
       await settings.change(
         [['secrets', 'provider_type'], provider_type],
         [['secrets', 'setup_completed'], true],
@@ -135,8 +136,23 @@ export class Secrets implements AsyncDisposable {
     });
   }
 
+  /** Has the keyring of this system forget what opens the encrypted file; from then on its password does. */
+  forgetKey(): Promise<void> {
+    return this.#changes.run(async () => {
+      const { type } = this.#active();
+      if (type !== 'encrypted') throw unsupported(`secrets of ${type} have no key in the keyring`);
+      await this.#encrypted.forgetKey();
+      this.#options.onChange?.({ kind: 'provider' });
+    });
+  }
+
   /** The value that a server is to be given. Throws `not-found` when there is none. */
-  async resolve({ name }: SecretReference): Promise<string> {
+  resolve({ name }: SecretReference): Promise<string> {
+    return this.read(name);
+  }
+
+  /** The same, by its name, for its owner. */
+  async read(name: string): Promise<string> {
     const value = (await this.#active().get(name)) ?? this.#fallback(name);
     if (value === undefined) throw secretNotFound(name);
     return value;
@@ -166,9 +182,9 @@ export class Secrets implements AsyncDisposable {
     return type ? parseType(type, 'TOOLHIVE_SECRETS_PROVIDER') : undefined;
   }
 
-  async #tryOut(type: SecretsProviderType, password: string | undefined): Promise<string> {
-    if (type === 'encrypted') return encryptedMessages[await this.#encrypted.setup(password)];
-    if (password !== undefined) throw invalid(`${type} takes no password`);
+  async #tryOut(type: SecretsProviderType, password?: string, newPassword?: string): Promise<string> {
+    if (type === 'encrypted') return encryptedMessages[await this.#encrypted.setup(password, newPassword)];
+    if (password !== undefined || newPassword !== undefined) throw invalid(`${type} takes no password`);
     await this.#providers[type].list();
     return otherMessages[type];
   }

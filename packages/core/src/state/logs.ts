@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import type { WriteStream } from 'node:fs';
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 
@@ -8,6 +8,8 @@ import { StringDecoder } from 'node:string_decoder';
 const maxFileBytes = 4 * 1024 * 1024;
 /** How much may wait to be written, or to be read by a follower; what a flood brings beyond that is dropped, and it says so. */
 const maxWaitingBytes = 1024 * 1024;
+/** How much of the end of what was dropped is written all the same. */
+const keptBytes = 16 * 1024;
 
 /** What is written down of each workload, and the ending of its file: what the server wrote, and what its proxy noted. */
 const endings = { server: '.server.log', proxy: '.log' } as const;
@@ -88,6 +90,23 @@ export class Logs {
     }
   }
 
+  /** Removes the logs that belong to none of these workloads, and returns the paths of their files. */
+  async prune(names: readonly string[]): Promise<string[]> {
+    const kept = new Set(
+      names.flatMap((name) =>
+        Object.values(endings).flatMap((ending) => [`${name}${ending}`, `${name}${ending}.1`]),
+      ),
+    );
+    const found = await readdir(this.#directory).catch(() => []); // no workload has ever had a log
+    const removed = found
+      .filter((file) => /\.log(\.1)?$/.test(file) && !kept.has(file))
+      .map((file) => join(this.#directory, file))
+      .filter((path) => !this.#open.has(path))
+      .toSorted();
+    for (const path of removed) await rm(path, { force: true });
+    return removed;
+  }
+
   #path(name: string, kind: LogKind): string {
     return join(this.#directory, `${name}${endings[kind]}`);
   }
@@ -105,8 +124,11 @@ export class LogFile implements AsyncDisposable {
   #stream: WriteStream | undefined;
   #bytes: number;
   #dropped = 0;
+  /** The last of what was dropped: of a flood, that tells most. */
+  #lastDropped: Buffer = Buffer.alloc(0);
   #isInLine = false;
   #rotating: Promise<void> | undefined;
+  #catchingUp: Promise<void> | undefined;
 
   private constructor(path: string, bytes: number, hooks: LogHooks) {
     this.#path = path;
@@ -134,15 +156,34 @@ export class LogFile implements AsyncDisposable {
     const stream = this.#stream;
     if (stream === undefined || stream.writableLength > maxWaitingBytes) {
       this.#dropped += chunk.length;
+      this.#lastDropped = Buffer.concat([this.#lastDropped, chunk]).subarray(-keptBytes);
+      this.#catchingUp ??= this.#catchUp().finally(() => (this.#catchingUp = undefined));
       return;
     }
-    if (this.#dropped > 0) {
-      this.#append(stream, Buffer.from(`(${this.#dropped} bytes were dropped here)\n`));
-      this.#dropped = 0;
-    }
+    this.#tellDropped(stream);
     this.#append(stream, chunk);
     if (this.#bytes > maxFileBytes)
       this.#rotating ??= this.#rotate().finally(() => (this.#rotating = undefined));
+  }
+
+  /** Tells of what was dropped as soon as there is room, though nothing more may ever be written. */
+  async #catchUp(): Promise<void> {
+    await this.flushed();
+    if (this.#stream !== undefined) this.#tellDropped(this.#stream);
+  }
+
+  #tellDropped(stream: WriteStream): void {
+    if (this.#dropped === 0) return;
+    const last = this.#lastDropped;
+    const isWhole = last.length === this.#dropped;
+    // What is cut off begins in the middle of a line.
+    const kept = isWhole ? last : last.subarray(last.indexOf(0x0a) + 1);
+    const lost = this.#dropped - kept.length;
+    const note = lost === 0 ? '' : `${this.#isInLine ? '\n' : ''}(${lost} bytes were dropped here)\n`;
+    this.#dropped = 0;
+    this.#lastDropped = Buffer.alloc(0);
+    if (note !== '') this.#append(stream, Buffer.from(note));
+    this.#append(stream, kept);
   }
 
   /** Returns when everything written so far is in the file. */
@@ -157,6 +198,7 @@ export class LogFile implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#catchingUp;
     await this.#rotating;
     await this.#close();
     this.#hooks.closed();

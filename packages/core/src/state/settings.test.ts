@@ -46,6 +46,18 @@ describe('the settings file', () => {
     expect(settings.current).toEqual({ local_registry_path: '/a.json' });
   });
 
+  test.each(['', 'otel:\n', 'otel: {}\n', 'otel: { endpoint: old }\n'])(
+    'takes a key below another one, in %j',
+    async (before) => {
+      await writeFile(path, before);
+      const settings = await SettingsFile.open(path, never);
+
+      await settings.change([['otel', 'endpoint'], 'new']);
+
+      expect(settings.current.otel).toEqual({ endpoint: 'new' });
+    },
+  );
+
   test('has nothing to take out of an empty file', async () => {
     const settings = await SettingsFile.open(path, never);
 

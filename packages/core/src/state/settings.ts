@@ -15,6 +15,9 @@ const Settings = z.looseObject({
   local_registry_path: z.string().nullish(),
   allow_private_registry_ip: z.boolean().nullish(),
   default_group_migration: z.boolean().nullish(),
+  ca_certificate_path: z.string().nullish(),
+  /** Read one by one: a mistake in one of them is no reason to do without all the others. */
+  otel: z.looseObject({}).nullish(),
 });
 export type Settings = z.infer<typeof Settings>;
 
@@ -63,13 +66,20 @@ export class SettingsFile {
       throw conflict(`${this.#path} cannot be read: ${messageOf(cause)}`, { hint: 'mend it first', cause });
     });
     for (const [path, value] of changes) {
-      if (value !== undefined) document.setIn(path, value);
+      if (value !== undefined) setIn(document, path, value);
       else if (document.hasIn(path)) document.deleteIn(path);
     }
     const settings = Settings.parse(document.toJS() ?? {});
     await writeWhole(this.#path, document.toString());
     this.#settings = settings;
   }
+}
+
+/** A key above it may be there with nothing below. */
+function setIn(document: Document, path: readonly string[], value: unknown): void {
+  const above = path.slice(0, -1);
+  if (above.length > 0 && document.getIn(above) === null) document.deleteIn(above);
+  document.setIn(path, value);
 }
 
 async function read(path: string): Promise<{ document: Document; settings: Settings }> {

@@ -182,6 +182,36 @@ describe('the log of a server', () => {
     expect((await logs.read('echo', 'server', { lines: 100 })).trimEnd().split('\n')).toHaveLength(100);
   });
 
+  test('has the end of a flood, and says how much is missing before', async () => {
+    await using home = await makeHome();
+    const logs = new Logs(home.path);
+    await using log = await logs.open('echo', 'server');
+    const line = `${'x'.repeat(99)}\n`;
+
+    for (let n = 0; n < 20_000; n++) log.write(line);
+    log.write('the end\n');
+
+    await expect
+      .poll(() => logs.read('echo', 'server', { lines: 200 }))
+      .toMatch(/\n\(\d{5,} bytes were dropped here\)\n(x{99}\n)+the end\n$/);
+  });
+
+  test('that was rotated in a flood loses no more than it says', async () => {
+    await using home = await makeHome();
+    const logs = new Logs(home.path);
+    const line = `${'x'.repeat(99)}\n`;
+    {
+      await using log = await logs.open('echo', 'server');
+      for (let n = 0; n < 60_000; n++) {
+        log.write(line);
+        if (n % 2_000 === 0) await new Promise(setImmediate);
+      }
+      log.write('the end\n');
+    }
+
+    expect(await logs.read('echo', 'server', { lines: 1 })).toBe('the end\n');
+  });
+
   test('bears the time of every line, and gives those that are new enough', async () => {
     await using home = await makeHome();
     const logs = new Logs(home.path);
@@ -230,6 +260,20 @@ describe('the log of a server', () => {
     await using home = await makeHome();
 
     expect(await new Logs(home.path).read('nobody', 'server', { lines: 100 })).toBe('');
+  });
+
+  test('goes when its workload is gone, with all of its files', async () => {
+    await using home = await makeHome();
+    const logs = new Logs(home.path);
+    const files = ['here.log', 'here.server.log.1', 'gone.log', 'gone.server.log', 'gone.server.log.1'];
+    for (const file of [...files, 'notes.txt', 'open.log']) await writeFile(join(home.path, file), '');
+    await using log = await logs.open('open', 'proxy');
+
+    const removed = await logs.prune(['here']);
+
+    expect(removed).toEqual(files.slice(2).map((file) => join(home.path, file)));
+    expect(await readdir(home.path)).toEqual(['here.log', 'here.server.log.1', 'notes.txt', 'open.log']);
+    log.write('it goes on\n');
   });
 
   test('that cannot be written costs nothing but itself', async () => {

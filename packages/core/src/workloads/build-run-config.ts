@@ -17,6 +17,7 @@ const defaultTargetPort = 8080;
 export function buildRunConfig({ request, resolved, name, port, runtime }: Ingredients): RunConfig {
   const { entry } = resolved;
   const transport = transportOf(request.transport ?? entry?.transport ?? 'stdio');
+  requireTools(request, entry);
   return {
     schema_version: runConfigVersion,
     name,
@@ -34,17 +35,56 @@ export function buildRunConfig({ request, resolved, name, port, runtime }: Ingre
     ...(transport === 'stdio'
       ? {}
       : { target_port: request.target_port || (entry?.target_port ?? defaultTargetPort) }),
-    permission_profile: request.permission_profile ?? entry?.permissions ?? builtInProfiles.network,
+    permission_profile: profileOf(request, entry),
     isolate_network: request.network_isolation ?? false,
     env_vars: environmentOf(request, entry),
     secrets: (request.secrets ?? []).map(formatReference),
     volumes: request.volumes ?? [],
     sessions: request.sessions ?? entry?.sessions ?? 'own',
-    ...(request.tools?.length ? { tools_filter: request.tools } : {}),
-    ...(request.tools_override ? { tools_override: request.tools_override } : {}),
+    ...callSettingsOf(request),
+    ...(request.ignore_config ? { ignore_config: request.ignore_config } : {}),
+    ...(request.k8s_pod_template_patch ? { k8s_pod_template_patch: request.k8s_pod_template_patch } : {}),
     group: request.group ?? defaultGroup,
     runtime,
   };
+}
+
+/** What is said about the calls of a workload and not about its server, so that it is the same for a remote one. */
+export function callSettingsOf({
+  tools,
+  tools_override,
+  labels,
+  audit_config,
+  telemetry_config,
+}: CreateWorkload): Partial<RunConfig> {
+  return {
+    ...(tools?.length ? { tools_filter: tools } : {}),
+    ...(tools_override ? { tools_override } : {}),
+    ...(labels ? { container_labels: labels } : {}),
+    ...(audit_config ? { audit_config } : {}),
+    ...(telemetry_config ? { telemetry_config } : {}),
+  };
+}
+
+function profileOf(
+  { permission_profile: asked, network_mode: mode }: CreateWorkload,
+  entry: Resolved['entry'],
+) {
+  const profile = asked ?? entry?.permissions ?? builtInProfiles.network;
+  return mode ? { ...profile, network: { ...profile.network, mode } } : profile;
+}
+
+/** Throws for a rule about a tool that the registry does not know of the server: it would do nothing. */
+function requireTools({ tools, tools_override: overrides }: CreateWorkload, entry: Resolved['entry']): void {
+  const known = entry?.tools ?? [];
+  if (known.length === 0) return;
+  const shown = Object.values(overrides ?? {}).flatMap(({ name }) => name ?? []);
+  const unknown = [
+    ...Object.keys(overrides ?? {}).filter((name) => !known.includes(name)),
+    ...(tools ?? []).filter((name) => !known.includes(name) && !shown.includes(name)),
+  ];
+  if (unknown.length === 0) return;
+  throw invalid(`${entry?.name} has no tool ${unknown.join(', ')}`, { hint: `it has ${known.join(', ')}` });
 }
 
 interface Ingredients {
@@ -72,9 +112,11 @@ function proxyModeOf(mode: string | undefined): ProxyMode {
 
 function environmentOf(request: CreateWorkload, entry: Resolved['entry']): Record<string, string> {
   const given = request.env_vars ?? {};
+  const secret = new Set(request.secrets?.map(({ target }) => target));
   const variables = entry?.env_vars ?? [];
   const missing = variables.filter(
-    ({ name, required, default: value }) => required && value === undefined && !given[name],
+    ({ name, required, default: value }) =>
+      required && value === undefined && !given[name] && !secret.has(name),
   );
   if (missing.length > 0) {
     throw invalid(`${entry?.name} needs ${missing.map(({ name }) => name).join(', ')}`, {
@@ -82,7 +124,7 @@ function environmentOf(request: CreateWorkload, entry: Resolved['entry']): Recor
     });
   }
   const defaults = variables.flatMap(({ name, default: value }) =>
-    value === undefined ? [] : [[name, value]],
+    value === undefined || secret.has(name) ? [] : [[name, value]],
   );
   return { ...Object.fromEntries(defaults), ...given };
 }

@@ -2,7 +2,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload, CreatedWorkload } from '@toolhive/contract/workload';
 import { cancelled, invalid } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
-import type { Progress, Runtime } from '@toolhive/runtime/runtime';
+import type { PrepareOptions, Progress, Runtime } from '@toolhive/runtime/runtime';
 import { viewOf } from '@toolhive/proxy/tool-view';
 import { formatSource } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
@@ -16,6 +16,8 @@ import { deriveName, nameOfHost } from './name.ts';
 import { choosePort, requireOwnAddress } from './port.ts';
 import { remoteConfigOf, remoteOf, remoteRunConfig } from './remote.ts';
 import type { Remote } from './remote.ts';
+import { withTelemetrySettings } from './telemetry.ts';
+import { trustedFor } from './trust.ts';
 import type { Reservation, Wish } from './workloads.ts';
 
 /** How a workload is asked for: in the words of a person, or as the run config that an export gave. */
@@ -65,6 +67,8 @@ export async function editWorkload(
 interface Plan {
   /** What is started here; absent for a server that somebody else runs. */
   local?: { runtime: Runtime; source: ServerSource };
+  /** Whom to trust while it is made ready. */
+  trusted?: PrepareOptions['trusted'];
   /** The name that it gets if it is given none. */
   ownName: string;
   host: string;
@@ -72,21 +76,28 @@ interface Plan {
   runConfigFor: (name: string, port: number) => RunConfig;
 }
 
-async function planOf(core: Core, request: WorkloadRequest, signal: AbortSignal): Promise<Plan> {
+async function planOf(core: Core, asked: WorkloadRequest, signal: AbortSignal): Promise<Plan> {
+  const request = withTelemetrySettings(core, asked);
   if (request.schema_version === undefined) refuseUnenforcedRequest(request);
   core.groups.require(request.group ?? defaultGroup);
-  const remote = remoteOf(core.registry.current, request);
-  if (remote !== undefined) return planOfRemote(request, remote);
+  const registryGroup = request.schema_version === undefined ? request.registry_group : undefined;
+  const catalogue = await core.registry.catalogueFor(request.image ?? '', registryGroup);
+  const remote = remoteOf(catalogue, request);
+  if (remote !== undefined) {
+    trustedFor(core, request, undefined); // throws when it is asked for
+    return planOfRemote(request, remote);
+  }
   if (!request.image) {
     throw invalid('nothing to run', {
       hint: 'name a registry entry, an image or a package in image, or a remote server in url',
     });
   }
   const runtime = await core.runtimes.choose(signal);
-  const resolved = await core.registry.resolve(request.image, runtime.name);
+  const resolved = await core.registry.resolve(request.image, runtime.name, registryGroup);
   const { source, entry } = resolved;
   const host = request.host || '127.0.0.1';
-  const common = { local: { runtime, source }, ownName: deriveName(source, entry?.name), host };
+  const trusted = trustedFor(core, request, source);
+  const common = { local: { runtime, source }, trusted, ownName: deriveName(source, entry?.name), host };
   if (request.schema_version !== undefined) {
     return {
       ...common,
@@ -143,13 +154,15 @@ async function wishOf(core: Core, plan: Plan, { name, reservation, call, present
     return { runConfig: draft };
   }
   const { runtime, source } = local;
-  const { mounts } = launchOf(draft, await core.secretsOf(draft), () => {});
+  const launch = launchOf(draft, await core.secretsOf(draft), () => {});
   const { config, state, data, cache } = core.paths;
+  runtime.refuseImpossible?.(launch);
+  const { mounts } = launch;
   await checkMounts(mounts, [config, state, data, cache]);
   await refuseIgnoreFiles(mounts, core.paths.ignoreFile, draft.ignore_config ?? {});
   refuseUnreachable(runtime.name, draft.transport, networkOf(draft.permission_profile ?? {}).kind);
 
-  const pinned = await runtime.prepare(source, call);
+  const pinned = await runtime.prepare(source, { ...call, trusted: plan.trusted });
   if (call.signal.aborted) throw cancelled('the request was given up');
   return { runConfig: { ...draft, image: formatSource(pinned) }, runtime };
 }

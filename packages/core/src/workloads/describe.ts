@@ -41,6 +41,8 @@ export function getWorkload(core: Core, name: string): WorkloadDetails {
     tools_override: toolsOf(runConfig).overrides,
     transport: runConfig.transport,
     authz_config: '',
+    ...(runConfig.ignore_config ? { ignore_config: runConfig.ignore_config } : {}),
+    ...(runConfig.audit_config ? { audit_config: runConfig.audit_config } : {}),
     permission_profile: runConfig.permission_profile ?? {},
     network_isolation: runConfig.isolate_network ?? false,
     trust_proxy_headers: runConfig.trust_proxy_headers ?? false,

@@ -4,6 +4,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 
 interface Unenforced {
+  /** With its verb. */
   what: string;
   request?: keyof CreateWorkload;
   /** A key of the run config. A string type, because run configs are open to keys of other versions. */
@@ -12,19 +13,22 @@ interface Unenforced {
 
 /** What may be asked for and nothing enforces yet. Ignoring it would be worse than refusing it. */
 const unenforced: readonly Unenforced[] = [
-  { what: 'network rules for single hosts', request: 'network_isolation', runConfig: 'isolate_network' },
-  { what: 'trusting proxy headers', request: 'trust_proxy_headers', runConfig: 'trust_proxy_headers' },
-  { what: 'authorization policies', request: 'authz_config', runConfig: 'authz_config' },
-  { what: 'authorization policies', runConfig: 'authz_config_path' },
-  { what: 'OIDC token validation', request: 'oidc', runConfig: 'oidc_config' },
-  { what: 'audit logs', runConfig: 'audit_config' },
-  { what: 'audit logs', runConfig: 'audit_config_path' },
-  { what: 'telemetry', runConfig: 'telemetry_config' },
-  { what: 'own certificate authorities', runConfig: 'thv_ca_bundle' },
-  { what: 'OIDC token validation', runConfig: 'jwks_auth_token_file' },
-  { what: 'files of environment variables', runConfig: 'env_file_dir' },
-  { what: 'patches for Kubernetes', runConfig: 'k8s_pod_template_patch' },
-  { what: 'printing what is ignored', runConfig: 'ignore_config.printOverlays' },
+  { what: 'network rules for single hosts are', request: 'network_isolation', runConfig: 'isolate_network' },
+  { what: 'trusting proxy headers is', request: 'trust_proxy_headers', runConfig: 'trust_proxy_headers' },
+  { what: 'authorization policies are', request: 'authz_config', runConfig: 'authz_config' },
+  { what: 'authorization policies are', runConfig: 'authz_config_path' },
+  { what: 'OIDC token validation is', request: 'oidc', runConfig: 'oidc_config' },
+  { what: 'audit logs are', runConfig: 'audit_config' },
+  { what: 'audit logs are', runConfig: 'audit_config_path' },
+  { what: 'telemetry is', runConfig: 'telemetry_config.endpoint' },
+  { what: 'attributes of telemetry are', runConfig: 'telemetry_config.customAttributes' },
+  { what: 'token exchange is', request: 'token_exchange' },
+  { what: 'other hosts for servers are', request: 'target_host' },
+  { what: 'own certificate authorities are', runConfig: 'thv_ca_bundle' },
+  { what: 'OIDC token validation is', runConfig: 'jwks_auth_token_file' },
+  { what: 'files of environment variables are', runConfig: 'env_file_dir' },
+  { what: 'patches for Kubernetes are', runConfig: 'k8s_pod_template_patch' },
+  { what: 'printing what is ignored is', runConfig: 'ignore_config.printOverlays' },
 ];
 
 /** Middleware that every run config of the original names, and that does nothing here that is not done anyway. */
@@ -38,6 +42,8 @@ export function refuseUnenforcedRequest(request: CreateWorkload): void {
   for (const { what, request: field } of unenforced) {
     if (field !== undefined && isAsked(request[field])) throw refusal(what, field);
   }
+  // The weaker wishes cannot be told from doing nothing where there is no signature to look at.
+  if (request.image_verification === 'enabled') throw refusal('signatures of images', 'image_verification');
 }
 
 /** The same for a run config, wherever it came from: a workload that is less safe than it says never starts. */
@@ -48,7 +54,7 @@ export function refuseUnenforced(runConfig: RunConfig): void {
   for (const { type, parameters } of runConfig.middleware_configs ?? []) {
     if (toolMiddleware.includes(type) && repeatsTools(runConfig, parameters)) continue;
     if (!harmlessMiddleware.includes(type) && isAsked(parameters)) {
-      throw refusal(`the middleware ${JSON.stringify(type)} of run configs`, 'middleware_configs');
+      throw refusal(`the middleware ${JSON.stringify(type)} of run configs is`, 'middleware_configs');
     }
   }
 }
@@ -65,7 +71,7 @@ function repeatsTools(
 }
 
 function refusal(what: string, field: string): Error {
-  return notImplemented(`${what} are not available yet, so ${field} cannot be honoured`, {
+  return notImplemented(`${what} not available yet, so ${field} cannot be honoured`, {
     hint: 'leave it out',
   });
 }

@@ -38,7 +38,11 @@ export function launchOf(
     mounts: mountsOf(profile, runConfig.volumes ?? []),
     network: networkOf(profile),
     limits: defaultLimits,
-    labels: { 'toolhive-transport': runConfig.transport, 'toolhive-port': String(runConfig.port) },
+    labels: {
+      ...runConfig.container_labels,
+      'toolhive-transport': runConfig.transport,
+      'toolhive-port': String(runConfig.port),
+    },
     privileged: profile.privileged === true,
     log,
   };

@@ -5,6 +5,8 @@ import type { WorkloadSelection, WorkloadStatus } from '@toolhive/contract/workl
 import type { Progress } from '@toolhive/runtime/runtime';
 import type { Core } from '../core.ts';
 import type { LogKind } from '../state/logs.ts';
+import { manifestOf } from './manifest.ts';
+import type { Manifest } from './manifest.ts';
 
 /**
  * Something that was begun and goes on by itself. It is safe to ignore; whoever follows it learns how it ends.
@@ -78,6 +80,11 @@ export function exportWorkload(core: Core, name: string): RunConfig {
   return core.workloads.require(name).runConfig;
 }
 
+/** The same as Kubernetes takes it. */
+export function exportManifest(core: Core, name: string): Manifest {
+  return manifestOf(core.workloads.require(name).runConfig);
+}
+
 /** The last lines of a log of a workload; with `follow`, whatever is written from then on, too. */
 export async function logsOf(
   core: Core,
@@ -89,6 +96,15 @@ export async function logsOf(
   core.workloads.require(name);
   const window = { lines: tail, since: since === undefined ? undefined : new Date(since) };
   return follow === true ? core.logs.follow(name, kind, window, signal) : core.logs.read(name, kind, window);
+}
+
+/** Removes the logs of workloads that are gone. */
+export async function pruneLogs({ logs, workloads }: Core): Promise<{ removed: string[] }> {
+  const names = [
+    ...workloads.all().map(({ runConfig }) => runConfig.name),
+    ...workloads.setAside.map(({ name }) => name),
+  ];
+  return { removed: await logs.prune(names) };
 }
 
 /** Starts `work` and returns as soon as it says that it was accepted, or throws what it threw before that. */

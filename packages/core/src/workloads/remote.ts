@@ -6,6 +6,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { readSettings } from '../remote/settings.ts';
 import { parseReference, formatReference } from '../secrets/reference.ts';
+import { callSettingsOf } from './build-run-config.ts';
 
 /** A server that somebody else runs. */
 export interface Remote {
@@ -37,7 +38,9 @@ function checkedUrl(text: string): URL {
     url.username ||
     url.password
   ) {
-    throw invalid(`${JSON.stringify(text)} is not the URL of a remote server`, {
+    // It may hold a password, so that only an innocent one is repeated.
+    const named = /[@?]/.test(text) ? 'this' : JSON.stringify(text);
+    throw invalid(`${named} is not the URL of a remote server`, {
       hint: 'use an http or https URL without user name and password; those go into headers',
     });
   }
@@ -65,8 +68,7 @@ export function remoteConfigOf(request: CreateWorkload, { url, entry }: Remote) 
     env_vars: {},
     secrets: [],
     sessions: request.sessions ?? 'own',
-    ...(request.tools?.length ? { tools_filter: request.tools } : {}),
-    ...(request.tools_override ? { tools_override: request.tools_override } : {}),
+    ...callSettingsOf(request),
     group: request.group ?? defaultGroup,
   };
 }

@@ -1,19 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  ThvError,
-  messageOf,
-  notFound,
-  timedOut,
-  unauthorized,
-  unavailable,
-} from '@toolhive/contract/failure';
+import { ThvError, messageOf, notFound, timedOut, unavailable } from '@toolhive/contract/failure';
+import type { FailureKind } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { WorkloadStatus } from '@toolhive/contract/workload';
 import { WorkloadProxy } from '@toolhive/proxy/proxy';
-import type { Era, RemoteServer, RunningServer, StartInstance } from '@toolhive/proxy/proxy';
+import type { Era, RunningServer, StartInstance } from '@toolhive/proxy/proxy';
 import { describeExit } from '@toolhive/runtime/runtime';
-import type { Instance, Progress, Runtime, RuntimeLimit } from '@toolhive/runtime/runtime';
+import type { Instance, PrepareOptions, Progress, Runtime, RuntimeLimit } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Logger } from 'pino';
 import type { LogFile, Logs } from '../state/logs.ts';
@@ -21,6 +15,7 @@ import type { Statuses } from '../state/statuses.ts';
 import { describeRemoteAuth } from '../remote/remote-auth.ts';
 import type { RemoteAuthState } from '../remote/remote-auth.ts';
 import type { OpenRemote } from '../remote/open.ts';
+import { remoteServer } from '../remote/remote-server.ts';
 import { refuseUnenforced } from './enforcement.ts';
 import { launchOf, toolsOf } from './launch.ts';
 import { refuseIgnoreFiles } from './mounts.ts';
@@ -37,6 +32,8 @@ export interface SupervisorOptions {
   timing: SupervisorTiming;
   /** The secrets that a server is given, by the variable that receives each. Asked for at every start. */
   secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
+  /** Whom to trust while a package is made ready again. */
+  trusted?: PrepareOptions['trusted'];
   /** Patterns of what no server is to see. */
   ignoreFile: string;
   /** Told whenever the workload is not what it was. */
@@ -101,6 +98,7 @@ export class Supervisor implements AsyncDisposable {
   readonly #watchers = new Set<Watcher>();
   #runConfig: RunConfig;
   #condition: Condition;
+  #lastFailure: string | undefined;
   #running: { stop: AbortController; ended: Promise<void> } | undefined;
   /** It has worked once, so it is worth trying for ever. */
   #hasWorked: boolean;
@@ -129,6 +127,11 @@ export class Supervisor implements AsyncDisposable {
 
   get condition(): Condition {
     return this.#condition;
+  }
+
+  /** Why it ended or could not be started the last time, until it runs again or somebody has started it anew. */
+  get lastFailure(): string | undefined {
+    return this.#lastFailure;
   }
 
   /** What its runtime cannot enforce for it, known once it was started. */
@@ -275,6 +278,7 @@ export class Supervisor implements AsyncDisposable {
   }
 
   #begin(): void {
+    this.#lastFailure = undefined;
     const stop = new AbortController();
     const ended = this.#keepRunning(stop.signal).catch(async (error: unknown) => {
       this.#log.error({ err: error }, 'supervision failed');
@@ -339,6 +343,7 @@ export class Supervisor implements AsyncDisposable {
       transport: transport === 'inspector' ? 'stdio' : transport,
       sessions: sessions ?? 'own',
       tools: toolsOf(this.#runConfig),
+      metrics: this.#runConfig.telemetry_config?.enablePrometheusMetricsPath === true,
       version: this.#options.version,
       onFault: (error) => this.#note('warn', { err: error }, 'fault in the proxy'),
       onJunk: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
@@ -384,7 +389,7 @@ export class Supervisor implements AsyncDisposable {
   }
 
   async #startHere(serverLog: LogFile, signal: AbortSignal): Promise<Started> {
-    const { secretsOf, ignoreFile, timing } = this.#options;
+    const { secretsOf, trusted, ignoreFile, timing } = this.#options;
     const runtime = this.#runtime;
     if (runtime === undefined) throw new Error('there is no runtime for it');
     const secrets = await secretsOf(this.#runConfig);
@@ -393,6 +398,7 @@ export class Supervisor implements AsyncDisposable {
     const source = await runtime.prepare(launch.source, {
       report: (message) => this.#report(message),
       signal,
+      trusted,
     });
     this.#limits = (await runtime.check(signal)).limits;
 
@@ -422,30 +428,14 @@ export class Supervisor implements AsyncDisposable {
         .catch((error: unknown) => this.#log.error({ err: error }, 'status could not be told'));
     });
     this.#report(`reaching ${url}`);
-    const address: RemoteServer = {
-      kind: 'remote',
+    const address = remoteServer({
       url,
-      headers: () => auth.headers(),
-      refused: async (refusal) => {
-        const answer = await auth.challenged(refusal);
-        if (answer !== 'needs authorization') return answer === 'retry';
-        const agreed = auth.authorize(signal).catch((error: unknown) => {
-          throw unauthorized(`nobody has signed in: ${this.#reasonOf(error)}`, {
-            hint: `\`thv restart ${this.#runConfig.name}\` asks again`,
-            cause: error,
-          });
-        });
-        // Whoever starts it waits; a call of a client does not, it can be made again.
-        if (this.#condition.status !== 'starting') {
-          agreed.catch((error: unknown) =>
-            this.#note('warn', { reason: this.#reasonOf(error) }, 'sign-in failed'),
-          );
-          return false;
-        }
-        await agreed;
-        return true;
-      },
-    };
+      auth,
+      isPatient: () => this.#condition.status === 'starting',
+      onNotSignedIn: (error) => this.#note('warn', { reason: this.#reasonOf(error) }, 'sign-in failed'),
+      hint: `\`thv restart ${this.#runConfig.name}\` asks again`,
+      signal,
+    });
     return {
       id: url,
       server: { address },
@@ -500,6 +490,7 @@ export class Supervisor implements AsyncDisposable {
     const next = retryInMs === undefined ? '' : ` (next attempt in ${Math.round(retryInMs / 1000)} s)`;
     const bug = error instanceof ThvError || error instanceof ServerEnded ? {} : { err: error };
     this.#note('warn', { image, ...bug, reason: what, retryInMs }, 'workload failed');
+    this.#lastFailure = what;
     if (!signal.aborted) await this.#become('error', `${what}${said}${next}`);
   }
 
@@ -511,6 +502,7 @@ export class Supervisor implements AsyncDisposable {
   async #become(status: WorkloadStatus, context?: string): Promise<void> {
     const { createdAt } = this.#condition;
     this.#condition = { status, createdAt, ...(context === undefined ? {} : { context }) };
+    if (status === 'running') this.#lastFailure = undefined;
     // On disk before anybody is told: a status that was seen is never forgotten.
     await this.#options.statuses.write(this.#runConfig.name, {
       status,
@@ -557,10 +549,12 @@ class ServerEnded extends Error {
   }
 }
 
+/** Nothing about these changes by itself, and nobody wants to be asked to sign in again and again. */
+const hopeless: ReadonlySet<FailureKind> = new Set(['not-implemented', 'unsupported', 'unauthorized']);
+
 /** What the product cannot do will not work the next time either. */
 function isWorthRetrying(error: unknown): boolean {
-  // Nothing about these changes by itself, and nobody wants to be asked to sign in again and again.
-  return !(error instanceof ThvError && (error.kind === 'not-implemented' || error.kind === 'unauthorized'));
+  return !(error instanceof ThvError && hopeless.has(error.kind));
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 import { conflict, notFound } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import type { Runtime } from '@toolhive/runtime/runtime';
+import type { PrepareOptions, Runtime } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
 import { markOf } from '../state/run-configs.ts';
 import type { OpenRemote } from '../remote/open.ts';
@@ -23,6 +23,8 @@ export interface WorkloadsOptions {
   /** Throws when a workload cannot be put into the group. */
   requireGroup: (group: string) => void;
   secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
+  /** Whom to trust while a package is made ready again. */
+  trusted: PrepareOptions['trusted'];
   /** Patterns of what no server is to see. */
   ignoreFile: string;
   version: string;

@@ -1,8 +1,7 @@
 import type { Instance } from '@toolhive/runtime/runtime';
 import type { ServerAddress } from '../wire/http-endpoint.ts';
 import type { Limits } from '../bridge/limits.ts';
-import type { ToolView } from '../bridge/tool-view.ts';
-import type { Exchange } from '../pipeline.ts';
+import type { Exchange, MessageMiddleware } from '../pipeline.ts';
 import type { Era } from '../protocol.ts';
 
 /** Starts one more instance of the same server. */
@@ -14,8 +13,8 @@ export type RunningServer = Pick<Instance, 'stdio'> & { address?: ServerAddress 
 export interface BackendOptions {
   version: string;
   sessions: 'own' | 'shared';
-  /** Which tools clients see, if not simply all of them. */
-  tools?: ToolView;
+  /** What messages go through on their way to the server, the outermost first. */
+  messages: readonly MessageMiddleware[];
   /** Where they are to be others than usual. */
   limits?: Partial<Limits>;
   now?: () => number;

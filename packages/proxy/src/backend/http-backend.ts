@@ -87,8 +87,8 @@ export class HttpBackend implements Backend {
   }
 
   handle(exchange: Exchange): void {
-    // Where tools are hidden nothing goes past what hides them, and what clients send is not for strangers.
-    const isGuarded = this.#options.tools !== undefined || this.#up?.isRemote === true;
+    // Where messages are looked at none goes past unread, and what clients send is not for strangers.
+    const isGuarded = this.#options.messages.length > 0 || this.#up?.isRemote === true;
     if (this.#up === undefined || (!isGuarded && !this.#isForeign(exchange))) {
       return this.#forwarder.forward(exchange.request, exchange.response);
     }

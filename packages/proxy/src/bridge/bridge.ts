@@ -8,32 +8,41 @@ import { Links } from '../link/links.ts';
 import type { OpenWire, OwnLink } from '../link/links.ts';
 import {
   askingMethods,
+  canBeAsked,
   capabilityFor,
   commonRevision,
+  isAboutTasks,
   legacyOnlyMethods,
+  listMethods,
   newestLegacyRevision,
 } from '../protocol.ts';
 import type { ClientIdentity, Era, ServerIdentity } from '../protocol.ts';
+import type { MessageMiddleware, Passed } from '../pipeline.ts';
 import type { Wire } from '../wire/wire.ts';
 import { Changes, Subscription, filterFrom, granted, maxUris } from './changes.ts';
 import { askModern } from './legacy-call.ts';
 import type { Limits } from './limits.ts';
 import { ModernCalls } from './modern-call.ts';
 import type { Held, ModernRequest } from './modern-call.ts';
-import { discoverResult, missingCapability, modernised, withAllRevisions } from './modern-result.ts';
+import {
+  discoverResult,
+  missingCapability,
+  modernised,
+  withAllRevisions,
+  withoutTasks,
+} from './modern-result.ts';
 import { Seal } from './seal.ts';
 import { Session } from './session.ts';
 import { ToolParameters } from './tool-parameters.ts';
 import type { MirroredParameter } from './tool-parameters.ts';
-import type { Passed, ToolView } from './tool-view.ts';
 
 export interface BridgeOptions {
   /** Named in `clientInfo` to the server. */
   version: string;
   /** `shared`: all clients talk to one process. `own`: what a legacy client's session changes in its server, only that session sees. */
   sessions: 'own' | 'shared';
-  /** Which tools clients see, if not simply all of them. */
-  tools?: ToolView;
+  /** What messages go through on their way to the server, the outermost first. */
+  messages: readonly MessageMiddleware[];
   limits: Limits;
   /** Beginning one means to start a process. */
   isSlowToStart: boolean;
@@ -152,18 +161,22 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     this.#state = { kind: 'down', reason, final };
     if (before.kind !== 'down') void before.link.close(reason).catch(this.#options.onFault);
     this.#modernCalls.close(reason);
-    void this.#links.close(reason).catch(this.#options.onFault);
+    void this.#links.close(reason, final).catch(this.#options.onFault);
     if (final) this.#wake();
   }
 
-  openSession(): Session {
+  /** A session that begins; one whose client is never answered is never kept. */
+  beginSession(): Session {
+    return new Session(this.#now());
+  }
+
+  keepSession(session: Session): void {
+    if (this.#sessions.has(session.id)) return;
     if (this.#sessions.size >= this.#options.limits.maxSessions) this.#forgetOldest();
-    const session = new Session(this.#now());
     this.#sessions.set(session.id, session);
     const listener = { uris: session.subscriptions, changed: ({ text }: Message) => session.send(text) };
     this.#listeners.set(session, listener);
     if (!this.#hasOwn(session)) this.#changes.add(listener);
-    return session;
   }
 
   findSession(id: string): Session | undefined {
@@ -214,8 +227,11 @@ export class Bridge implements LinkOwner, AsyncDisposable {
 
   /** Which parameters of a tool are mirrored in headers. Calls back at once when that is known already. */
   withMirrored(tool: string, proceed: (mirrored: readonly MirroredParameter[]) => void): void {
-    const { tools } = this.#options;
-    const real = tools === undefined ? tool : tools.realName(tool);
+    const real = this.#options.messages.reduce<string | undefined>(
+      (name, middleware) =>
+        name === undefined || middleware.realName === undefined ? name : middleware.realName(name),
+      tool,
+    );
     if (this.#state.kind !== 'up' || real === undefined) return proceed([]); // whoever calls it is told soon enough
     this.#parameters.of(this.#state.link, real, proceed);
   }
@@ -242,14 +258,13 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     if (this.#sessions.size === 1) for (const session of this.#sessions.values()) session.send(message.text);
   }
 
-  /** The server was told that nobody here can be asked (MCP 2025-11-25, Lifecycle, Capability Negotiation). */
+  /** The server was told that nobody here can be asked. */
   asked(link: ServerLink, message: Message, call: Call | undefined): void {
-    const { method = '' } = message.value;
-    link.respond(message, {
-      error: { code: errorCodes.methodNotFound, message: `the client does not offer ${method}` },
-    });
-    const required = capabilityFor[method];
-    if (call === undefined || required === undefined || !isModernCall(call)) return;
+    link.decline(message);
+    const required = capabilityFor[message.value.method ?? ''];
+    // A list has no use for the answer, whatever else the server wants to know meanwhile.
+    const isWanted = call !== undefined && askingMethods.has(call.method);
+    if (!isWanted || required === undefined || !isModernCall(call)) return;
     link.cancel(call, 'the client cannot be asked');
     missingCapability(call.reply, call.originalId, required);
   }
@@ -266,14 +281,17 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     this.disconnect('the workload was stopped', true);
     for (const session of this.#sessions.values()) session.close();
     this.#sessions.clear();
-    await this.#links.close('the workload was stopped');
+    await this.#links.close('the workload was stopped', true);
   }
 
   #passed(message: Message, reply: ReplyTo): Passed | undefined {
-    const { tools } = this.#options;
-    return tools === undefined || message.kind !== 'request'
-      ? { message, reply }
-      : tools.pass(message, reply);
+    if (message.kind !== 'request') return { message, reply };
+    let passed: Passed | undefined = { message, reply };
+    for (const middleware of this.#options.messages) {
+      passed = middleware.pass(passed.message, passed.reply);
+      if (passed === undefined) return undefined;
+    }
+    return passed;
   }
 
   #route(session: Session, message: Message, reply: ReplyTo, shared: ServerLink): void {
@@ -330,6 +348,8 @@ export class Bridge implements LinkOwner, AsyncDisposable {
       }
       return askModern(link, session, message, reply);
     }
+    // A server takes all who share a conversation for one, and would show each the tasks of the others.
+    if (isAboutTasks(method)) return notKnown(message, reply);
     if (!this.#remember(session, message, reply)) return;
     if (method === 'resources/unsubscribe' && typeof uri === 'string') {
       // The server knows one subscriber only; it goes on while another client still wants the resource.
@@ -385,14 +405,16 @@ export class Bridge implements LinkOwner, AsyncDisposable {
       capabilities: isObject(capabilities) ? capabilities : {},
       clientInfo,
     };
-    answerResult(reply, idText(message), { ...identity, protocolVersion });
+    this.keepSession(session);
+    const offered = this.#hasOwn(session) ? identity : withoutTasks(identity);
+    answerResult(reply, idText(message), { ...offered, protocolVersion });
   }
 
   #routeModern(request: ModernRequest, reply: ReplyTo, shared: ServerLink): Held {
     const { message, client, logLevel } = request;
     const { method = '', params } = message.value;
-    if (legacyOnlyMethods.has(method)) {
-      answerError(reply, idText(message), errorCodes.methodNotFound, `${method} is not known`);
+    if (legacyOnlyMethods.has(method) || (shared.era === 'legacy' && isAboutTasks(method))) {
+      notKnown(message, reply);
       return nothing;
     }
     if (method === 'subscriptions/listen') return this.#listen(message, reply, shared);
@@ -404,11 +426,12 @@ export class Bridge implements LinkOwner, AsyncDisposable {
       answerResult(reply, idText(message), discoverResult(shared.identity));
       return nothing;
     }
-    const isPersonal =
-      logLevel !== undefined || Object.keys(client.capabilities).some((name) => canBeAsked.has(name));
-    const isResumed = params?.['requestState'] !== undefined;
-    if (askingMethods.has(method) && (isPersonal || isResumed))
-      return this.#modernCalls.accept(request, reply);
+    const mayHaveOwn = this.#options.sessions === 'own';
+    const isAskable = mayHaveOwn && canBeAsked(client);
+    if (isAskable && listMethods.has(method)) return this.#modernCalls.list(request, reply);
+    const wantsLogs = mayHaveOwn && logLevel !== undefined;
+    const isPersonal = isAskable || wantsLogs || params?.['requestState'] !== undefined;
+    if (isPersonal && askingMethods.has(method)) return this.#modernCalls.accept(request, reply);
     const decorated: ReplyTo = {
       notify: (text) => reply.notify(text),
       answer: (text, value) => reply.answer(modernised(text, value, method, shared.identity), value),
@@ -470,9 +493,6 @@ export class Bridge implements LinkOwner, AsyncDisposable {
 
 const nothing: Held = { giveUp() {} };
 
-/** The capabilities by which a client says that it can be asked something. */
-const canBeAsked: ReadonlySet<string> = new Set(['roots', 'sampling', 'elicitation']);
-
 /** Only sessions are named as the caller of a request that is passed on. */
 function isModernCall({ caller }: Call): boolean {
   return caller === undefined;
@@ -480,6 +500,10 @@ function isModernCall({ caller }: Call): boolean {
 
 function held(link: ServerLink, call: Call | undefined): Held {
   return call === undefined ? nothing : { giveUp: () => link.cancel(call, 'the client went away') };
+}
+
+function notKnown(message: Message, reply: ReplyTo): void {
+  answerError(reply, idText(message), errorCodes.methodNotFound, `${message.value.method} is not known`);
 }
 
 function isChange({ value: { method = '' } }: Message): boolean {

@@ -4,7 +4,7 @@ import type { Message, MessageValue } from '../jsonrpc/message.ts';
 import { modernMeta } from '../link/greeting.ts';
 import { answerError } from '../link/link.ts';
 import type { ReplyTo, ServerLink } from '../link/link.ts';
-import { capabilityFor } from '../protocol.ts';
+import { isOffered } from '../protocol.ts';
 import type { Session } from './session.ts';
 
 /** How often a server may ask the client in the course of one request. */
@@ -60,8 +60,7 @@ async function askClient(
   { inputRequests = {} }: InputRequired,
 ): Promise<Record<string, unknown>> {
   const answers = Object.entries(inputRequests).map(async ([key, { method, params }]) => {
-    const capability = capabilityFor[method];
-    if (capability === undefined || session.client.capabilities[capability] === undefined) {
+    if (!isOffered(session.client, method)) {
       throw new Error(`the server asks the client for ${method}, which the client does not offer`);
     }
     const question = readMessage(JSON.stringify({ jsonrpc: '2.0', id: 0, method, params }));

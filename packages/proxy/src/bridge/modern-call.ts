@@ -4,7 +4,7 @@ import type { Message, MessageValue } from '../jsonrpc/message.ts';
 import { answerError, answerResult } from '../link/link.ts';
 import type { Call, LinkOwner, ReplyTo, ServerLink } from '../link/link.ts';
 import type { Links, OwnLink } from '../link/links.ts';
-import { capabilityFor, isLoud, mcpErrors } from '../protocol.ts';
+import { capabilityFor, isLoud, isOffered, mcpErrors } from '../protocol.ts';
 import type { ClientIdentity } from '../protocol.ts';
 import { missingCapability, modernised } from './modern-result.ts';
 import type { Seal } from './seal.ts';
@@ -50,6 +50,8 @@ export interface ModernCallsOptions {
 export class ModernCalls {
   readonly #options: ModernCallsOptions;
   readonly #parked = new Map<string, ModernCall>();
+  /** By what a client can do: the end of the last list that one of them asked for. */
+  readonly #turns = new Map<string, Promise<void>>();
   #lastId = 0;
 
   constructor(options: ModernCallsOptions) {
@@ -64,6 +66,23 @@ export class ModernCalls {
       : this.#resume(request, requestState, reply);
   }
 
+  /**
+   * Answers with a list, from a server that was told what this client can do: some offer a tool only to those whom it
+   * can ask. One after the other, so that a client which wants all lists at once takes one process for them.
+   */
+  list(request: ModernRequest, reply: ReplyTo): Held {
+    const { links, patienceMs, onNews, onFault } = this.#options;
+    const key = `lists ${canonical(request.client.capabilities)}`;
+    const call = new ModernCall({ request, reply, key, patienceMs, onNews });
+    const before = this.#turns.get(key) ?? Promise.resolve();
+    const turn = before.then(() => call.start(links)).then(() => call.over);
+    this.#turns.set(key, turn);
+    turn.catch(onFault).finally(() => {
+      if (this.#turns.get(key) === turn) this.#turns.delete(key);
+    });
+    return call;
+  }
+
   close(reason: string): void {
     for (const call of this.#parked.values()) call.end(reason);
   }
@@ -72,11 +91,9 @@ export class ModernCalls {
     const { links, seal, patienceMs, onNews, onFault } = this.#options;
     const bound = boundTo(request);
     const id = String(++this.#lastId);
-    const call = new ModernCall({
-      request,
-      reply,
-      patienceMs,
-      onNews,
+    const { client, logLevel = '' } = request;
+    const key = `calls ${logLevel} ${canonical(client.capabilities)}`;
+    const parking: Parking = {
       park: (step) => {
         this.#parked.set(id, call);
         if (this.#parked.size > maxParked)
@@ -85,7 +102,8 @@ export class ModernCalls {
       },
       unpark: () => void this.#parked.delete(id),
       retry: () => seal.close('again', bound, patienceMs),
-    });
+    };
+    const call = new ModernCall({ request, reply, key, patienceMs, onNews, parking });
     call.start(links).catch(onFault);
     return call;
   }
@@ -114,6 +132,13 @@ interface ModernCallOptions {
   reply: ReplyTo;
   patienceMs: number;
   onNews: (message: Message) => void;
+  /** What the process that it needs can be used for again. */
+  key: string;
+  /** Absent for a request in the course of which the client cannot be asked. */
+  parking?: Parking;
+}
+
+interface Parking {
   /** Has it remembered, and gives back the state that finds it again. */
   park: (step: number) => string;
   unpark: () => void;
@@ -124,8 +149,10 @@ interface ModernCallOptions {
 class ModernCall implements LinkOwner, Held {
   /** How often the client was asked. */
   step = 0;
+  /** Settles when there is nothing more to come. */
+  readonly over: Promise<void>;
   readonly #options: ModernCallOptions;
-  readonly #key: string;
+  readonly #settle: () => void;
   /** Where the client waits; nowhere while the call is parked. */
   #reply: ReplyTo | undefined;
   #message: Message;
@@ -142,15 +169,18 @@ class ModernCall implements LinkOwner, Held {
     this.#options = options;
     this.#reply = options.reply;
     this.#message = options.request.message;
-    const { client, logLevel = '' } = options.request;
-    this.#key = `${logLevel} ${canonical(client.capabilities)}`;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.over = promise;
+    this.#settle = resolve;
   }
 
   async start(links: Links): Promise<void> {
-    const { client, logLevel } = this.#options.request;
+    const { key, request } = this.#options;
+    const { client, logLevel } = request;
+    if (this.#isOver) return;
     try {
-      const own = await links.take(this, client, this.#key);
-      if (this.#isOver) return own.giveBack(this.#key);
+      const own = await links.take(this, client, key);
+      if (this.#isOver) return own.giveBack(key);
       this.#own = own;
       const { link } = own;
       if (logLevel !== undefined && link.identity.capabilities['logging'] !== undefined) {
@@ -173,13 +203,14 @@ class ModernCall implements LinkOwner, Held {
   }
 
   asked(link: ServerLink, question: Message): void {
-    const method = question.value.method ?? '';
-    const capability = capabilityFor[method];
-    if (capability === undefined || this.#options.request.client.capabilities[capability] === undefined) {
-      const message = `the client does not offer ${method}`;
-      link.respond(question, { error: { code: errorCodes.methodNotFound, message } });
-      if (capability === undefined || this.#reply === undefined) return;
-      missingCapability(this.#reply, written(this.#message), capability);
+    const { request, parking } = this.#options;
+    const { method = '' } = question.value;
+    if (parking === undefined) return link.decline(question);
+    if (!isOffered(request.client, method)) {
+      link.decline(question);
+      const required = capabilityFor[method];
+      if (required === undefined || this.#reply === undefined) return;
+      missingCapability(this.#reply, written(this.#message), required);
       return this.#over(undefined);
     }
     if (this.#questions.size >= maxQuestions) {
@@ -189,6 +220,11 @@ class ModernCall implements LinkOwner, Held {
     this.#questions.set(`q${++this.#lastQuestion}`, question);
     clearTimeout(this.#breath);
     this.#breath = setTimeout(() => this.#park(), breathMs);
+  }
+
+  /** The client was asked something, and is to come back with the answer. */
+  get isParked(): boolean {
+    return this.#reply === undefined && this.#questions.size > 0;
   }
 
   lost(_link: ServerLink, reason: string): void {
@@ -204,7 +240,7 @@ class ModernCall implements LinkOwner, Held {
   /** Gives the answers to the server, and waits for what it says to them. */
   resume({ message }: ModernRequest, reply: ReplyTo): void {
     clearTimeout(this.#patience);
-    this.#options.unpark();
+    this.#options.parking?.unpark();
     this.#reply = reply;
     this.#message = message;
     const { id, originalToken } = originalOf(message);
@@ -229,11 +265,12 @@ class ModernCall implements LinkOwner, Held {
 
   /** Tells the client what it is asked, if it is asked anything and there is anybody to be told. */
   #park(): void {
-    if (this.#questions.size === 0 || this.#reply === undefined || this.#isOver) return;
+    const { parking } = this.#options;
     const reply = this.#reply;
+    if (this.#questions.size === 0 || reply === undefined || parking === undefined || this.#isOver) return;
     this.#reply = undefined;
     this.step++;
-    const requestState = this.#options.park(this.step);
+    const requestState = parking.park(this.step);
     this.#patience = setTimeout(
       () => this.end('the client has not answered in time'),
       this.#options.patienceMs,
@@ -252,23 +289,23 @@ class ModernCall implements LinkOwner, Held {
 
   #answered(text: string, value: MessageValue, link: ServerLink): void {
     const reply = this.#reply;
+    const { parking, key } = this.#options;
     const elicitations = this.#elicitationsIn(value);
     const { method = '' } = this.#message.value;
     this.#call = undefined;
-    this.#over(this.#key);
-    if (elicitations === undefined)
-      return reply?.answer(modernised(text, value, method, link.identity), value);
+    this.#over(key);
+    if (reply === undefined) return;
+    if (elicitations === undefined || parking === undefined)
+      return reply.answer(modernised(text, value, method, link.identity), value);
     const inputRequests = Object.fromEntries(
       elicitations.map((params, n) => [`q${n}`, { method: 'elicitation/create', params }]),
     );
-    if (reply !== undefined) {
-      const requestState = this.#options.retry();
-      answerResult(reply, written(this.#message), {
-        resultType: 'input_required',
-        inputRequests,
-        requestState,
-      });
-    }
+    const requestState = parking.retry();
+    answerResult(reply, written(this.#message), {
+      resultType: 'input_required',
+      inputRequests,
+      requestState,
+    });
   }
 
   /** What 2025-11-25 has an error for: the client has to visit pages first, and to call again. */
@@ -286,11 +323,12 @@ class ModernCall implements LinkOwner, Held {
     this.#isOver = true;
     clearTimeout(this.#patience);
     clearTimeout(this.#breath);
-    this.#options.unpark();
+    this.#options.parking?.unpark();
     if (this.#call !== undefined) this.#own?.link.cancel(this.#call, 'the client gave it up');
     this.#own?.giveBack(key);
     this.#own = undefined;
     this.#reply = undefined;
+    this.#settle();
   }
 }
 

@@ -50,17 +50,23 @@ export function modernised(
 }
 
 /** The answer to `server/discover` for a legacy server. What only the legacy era has is left out. */
-export function discoverResult({ capabilities, serverInfo, instructions }: ServerIdentity): object {
-  const { tasks: _tasks, ...shared } = capabilities;
+export function discoverResult(identity: ServerIdentity): object {
+  const { capabilities, serverInfo, instructions } = withoutTasks(identity);
   return {
     resultType: 'complete',
     supportedVersions: revisions,
-    capabilities: shared,
+    capabilities,
     ...(instructions === undefined ? {} : { instructions }),
     ttlMs: 0,
     cacheScope: 'private',
     ...(serverInfo === undefined ? {} : { _meta: { [meta.serverInfo]: serverInfo } }),
   };
+}
+
+/** What a legacy server offers to those who have no conversation of their own, in which alone a task has its place. */
+export function withoutTasks(identity: ServerIdentity): ServerIdentity {
+  const { tasks: _tasks, ...capabilities } = identity.capabilities;
+  return { ...identity, capabilities };
 }
 
 /** A modern server's own answer to `server/discover`: clients of revisions that it does not speak can use it too. */

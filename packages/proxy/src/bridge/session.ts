@@ -4,7 +4,7 @@ import type { Message } from '../jsonrpc/message.ts';
 import type { Call, ServerLink } from '../link/link.ts';
 import type { OwnLink } from '../link/links.ts';
 import type { ClientIdentity } from '../protocol.ts';
-import { capabilityFor, newestLegacyRevision } from '../protocol.ts';
+import { isOffered, newestLegacyRevision } from '../protocol.ts';
 import { ResumableStream } from './stream.ts';
 
 /** How many streams of a session are remembered so that they can be resumed, and how much of them. */
@@ -62,12 +62,7 @@ export class Session {
 
   /** Passes a question of a server on to the client, if it has said that it takes such questions. */
   ask(link: ServerLink, question: Message, call: Call | undefined): void {
-    const method = question.value.method ?? '';
-    const capability = capabilityFor[method];
-    if (capability === undefined || this.client.capabilities[capability] === undefined) {
-      const message = `the client does not offer ${method}`;
-      return link.respond(question, { error: { code: errorCodes.methodNotFound, message } });
-    }
+    if (!isOffered(this.client, question.value.method ?? '')) return link.decline(question);
     const text = this.question((answer) => link.respond(question, answer), question);
     // The request that it is asked for has a stream, or can still have one.
     if (call?.reply.ask === undefined) this.send(text);

@@ -9,8 +9,9 @@ import {
   spanOf,
 } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import { answerError } from '../link/link.ts';
+import { answerError, withAnswer } from '../link/link.ts';
 import type { ReplyTo } from '../link/link.ts';
+import type { MessageMiddleware, Passed } from '../pipeline.ts';
 
 /** Which of a server's tools clients see, and how. */
 export interface ToolRules {
@@ -18,12 +19,6 @@ export interface ToolRules {
   filter?: readonly string[];
   /** By the server's own name of a tool: what it is called and how it is described instead. */
   overrides?: Readonly<Record<string, { name?: string; description?: string }>>;
-}
-
-/** A request that goes on, perhaps not as it came. */
-export interface Passed {
-  message: Message;
-  reply: ReplyTo;
 }
 
 /** The view that rules make; none when they change nothing. Throws `invalid` where two tools would have one name. */
@@ -37,7 +32,7 @@ export function viewOf(rules: ToolRules | undefined): ToolView | undefined {
  * What clients see of a server's tools. Lists and calls agree: whatever is not in the list cannot be called, a
  * renamed tool has its new name only, and that name leads to no other.
  */
-export class ToolView {
+export class ToolView implements MessageMiddleware {
   readonly #filter: ReadonlySet<string> | undefined;
   readonly #overrides: ReadonlyMap<string, { name?: string; description?: string }>;
   /** The server's own names, by those that were given instead. */
@@ -75,7 +70,7 @@ export class ToolView {
         );
         reply.answer(listed, { ...value, result });
       };
-      return { message, reply: { ...passedOn(reply), answer } };
+      return { message, reply: withAnswer(reply, answer) };
     }
     if (method !== 'tools/call') return { message, reply };
     try {
@@ -127,12 +122,4 @@ export class ToolView {
       ];
     });
   }
-}
-
-/** A reply whose answer is replaced; its methods lose their object otherwise. */
-function passedOn(reply: ReplyTo): Omit<ReplyTo, 'answer'> {
-  return {
-    notify: (text) => reply.notify(text),
-    ...(reply.ask === undefined ? {} : { ask: (text: string) => reply.ask?.(text) }),
-  };
 }

@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { createInterface } from 'node:readline';
 import type { Instance } from '@toolhive/runtime/runtime';
@@ -6,6 +10,7 @@ import type { Limits } from '../bridge/limits.ts';
 import type { Era } from '../protocol.ts';
 import { startStdioServer } from '../testing/conformance-servers.ts';
 import { RawSession, openTestProxy } from '../testing/test-proxy.ts';
+import { findEndpoint, withoutCredentials } from './endpoint.ts';
 import { McpClient } from './mcp-client.ts';
 import { adaptStdio } from './stdio-adapter.ts';
 
@@ -44,14 +49,137 @@ describe.each(['legacy', 'modern'] as const)('a server of the %s era', (era) => 
 });
 
 test.each([
+  ['/mcp', 'streamable-http'],
+  ['', 'streamable-http'],
+  ['/sse', 'sse'],
+] as const)('%j of a proxy is found out to be %s', async (path, transport) => {
+  await using server = await openProxy('modern');
+
+  const found = await findEndpoint(withoutCredentials(`${server.url}${path}`), AbortSignal.timeout(20_000));
+
+  expect(found.transport).toBe(transport);
+});
+
+test.each(['/sse', ''])('%j of a server that knows only HTTP+SSE is found out to be that', async (path) => {
+  await using proxy = await openTestProxy({ transport: 'sse' });
+  const { address } = await proxy.connect();
+  const url = address?.kind === 'tcp' ? `http://${address.host}:${address.port}${path}` : '';
+  const signal = AbortSignal.timeout(20_000);
+
+  await using client = await McpClient.connect({ url, transport: 'auto', version, signal });
+
+  expect((await client.list('tools', signal)).map(({ name }) => name)).toContain('echo');
+});
+
+test('a list that does not end is given up', async () => {
+  await using server = openEndlessServer();
+  const signal = AbortSignal.timeout(20_000);
+  await using client = await McpClient.connect({
+    url: await server.url,
+    transport: 'streamable-http',
+    version,
+    signal,
+  });
+
+  const listed = client.list('tools', signal);
+
+  await expect(listed).rejects.toMatchObject({ message: 'its list of tools does not end' });
+});
+
+test('a server that answers nothing but what begins a session is no missing one', async () => {
+  await using server = openServer(({ id, method }, response, headers) => {
+    const isGreeting = method === 'initialize';
+    if (!isGreeting && headers['mcp-session-id'] !== 'one') return response.writeHead(404).end();
+    const result = isGreeting
+      ? {
+          protocolVersion: '2025-06-18',
+          capabilities: { tools: {} },
+          serverInfo: { name: 'strict', version: '1' },
+        }
+      : { tools: [{ name: 'only' }] };
+    return answer(response, { id, result }, { 'mcp-session-id': 'one' });
+  });
+  const signal = AbortSignal.timeout(20_000);
+  await using client = await McpClient.connect({
+    url: await server.url,
+    transport: 'streamable-http',
+    version,
+    signal,
+  });
+
+  const tools = await client.list('tools', signal);
+
+  expect(tools).toEqual([{ name: 'only' }]);
+});
+
+test('a server that does not know how to list something has none of it', async () => {
+  await using server = openServer(({ id, method }, response) => {
+    if (method !== 'server/discover') return answer(response, { id, error: { code: -32601, message: 'no' } });
+    const result = { supportedVersions: ['2026-07-28'], capabilities: { resources: {} } };
+    return answer(response, { id, result });
+  });
+  const signal = AbortSignal.timeout(20_000);
+  await using client = await McpClient.connect({
+    url: await server.url,
+    transport: 'streamable-http',
+    version,
+    signal,
+  });
+
+  expect(await client.list('resourceTemplates', signal)).toEqual([]);
+});
+
+test.each([
   ['nothing', 'http://127.0.0.1:1/mcp', 'unavailable'],
   ['no URL', 'nowhere', 'invalid'],
 ])('a client of %s is told so', async (_title, url, kind) => {
-  const signal = AbortSignal.timeout(5_000);
+  const signal = AbortSignal.timeout(20_000);
   const connected = McpClient.connect({ url, transport: 'streamable-http', version, signal });
 
   await expect(connected).rejects.toMatchObject({ kind });
 });
+
+/** A modern server that has another page of tools for ever. */
+function openEndlessServer() {
+  return openServer(({ id, method }, response) => {
+    const result =
+      method === 'server/discover'
+        ? { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }
+        : { tools: Array.from({ length: 1000 }, () => ({ name: 'again' })), nextCursor: 'more' };
+    answer(response, { id, result });
+  });
+}
+
+function answer(response: ServerResponse, message: object, headers: Record<string, string> = {}): void {
+  response.writeHead(200, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify({ jsonrpc: '2.0', ...message }));
+}
+
+/** A server over streamable HTTP that answers every message as it is told. */
+function openServer(
+  hear: (
+    message: { id?: unknown; method?: string },
+    response: ServerResponse,
+    headers: IncomingHttpHeaders,
+  ) => unknown,
+) {
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => hear(body === '' ? {} : JSON.parse(body), response, request.headers));
+  });
+  server.listen(0, '127.0.0.1');
+  const url = once(server, 'listening').then(
+    () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, // it listens on TCP
+  );
+  return {
+    url,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
 
 /** A client on standard streams, of which the test is the other end. */
 function openAdapter(url: string) {
@@ -127,4 +255,20 @@ test('when the input ends, what was asked is still answered', async () => {
 
   expect(await answer).toMatchObject({ id: 7, result: {} });
   await adapter.done;
+});
+
+test('a client that does not read what it is sent is given up', async () => {
+  await using server = await openProxy('modern');
+  const input = new PassThrough();
+  const output = new PassThrough();
+  const { signal } = new AbortController();
+
+  const options = { input, output, url: `${server.url}/mcp`, onJunk() {}, signal, maxUnreadBytes: 20_000 };
+  const adapted = adaptStdio(options);
+  for (let id = 0; id < 1_000; id++) {
+    const ping = { jsonrpc: '2.0', id, method: 'tools/list', params: { _meta } };
+    input.write(`${JSON.stringify(ping)}\n`);
+  }
+
+  await expect(adapted).rejects.toMatchObject({ message: 'the client does not read what it is sent' });
 });

@@ -1,6 +1,7 @@
 import { invalid, messageOf, unavailable } from '@toolhive/contract/failure';
 import { eraOfRemote } from '../http/readiness.ts';
-import { isObject } from '../jsonrpc/message.ts';
+import type { HttpTransport } from '../http/readiness.ts';
+import { errorCodes, isObject } from '../jsonrpc/message.ts';
 import { greet, modernMeta } from '../link/greeting.ts';
 import { RefusedRequest, ServerLink } from '../link/link.ts';
 import { newestLegacyRevision } from '../protocol.ts';
@@ -8,14 +9,17 @@ import type { ClientIdentity, Era, ServerIdentity } from '../protocol.ts';
 import { HttpEndpoint } from '../wire/http-endpoint.ts';
 import { HttpWire } from '../wire/http-wire.ts';
 import { SseWire } from '../wire/sse-wire.ts';
+import { findEndpoint, withoutCredentials } from './endpoint.ts';
 
-/** How many pages of a list are read. */
+/** How many pages of a list are read, and how many things may stand on them. */
 const maxPages = 1000;
+const maxListed = 50_000;
 
 export interface McpClientOptions {
   /** Of the server's endpoint. */
   url: string;
-  transport: 'sse' | 'streamable-http';
+  /** `auto` finds it out. */
+  transport: HttpTransport | 'auto';
   /** Named to the server in `clientInfo`. */
   version: string;
   signal: AbortSignal;
@@ -51,20 +55,16 @@ export class McpClient implements AsyncDisposable {
   static async connect({ url, transport, version, signal }: McpClientOptions): Promise<McpClient> {
     if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
       throw invalid(`${JSON.stringify(url)} is no http URL`);
-    const remote = { kind: 'remote' as const, url, headers: async () => ({}), refused: async () => false };
+    const server = withoutCredentials(url);
+    const found = transport === 'auto' ? await findEndpoint(server, signal) : { url, transport };
     await using opened = new AsyncDisposableStack();
-    const endpoint = opened.use(new HttpEndpoint(remote, ''));
-    const era = await eraOfRemote(endpoint, transport, signal);
-    const wire =
-      transport === 'sse' ? new SseWire(endpoint) : new HttpWire({ endpoint, era, mirrored: async () => [] });
+    const endpoint = opened.use(new HttpEndpoint({ ...server, url: found.url }, ''));
+    const era = await eraOfRemote(endpoint, found.transport, signal);
+    const isSse = found.transport === 'sse';
+    const wire = isSse ? new SseWire(endpoint) : new HttpWire({ endpoint, era, mirrored: async () => [] });
     const link = new ServerLink({
       wire,
-      owner: {
-        notified() {},
-        lost() {},
-        asked: (asked, question) =>
-          asked.respond(question, { error: { code: -32601, message: 'not offered' } }),
-      },
+      owner: { notified() {}, lost() {}, asked: (asked, question) => asked.decline(question) },
       onJunk() {},
       onFault() {},
     });
@@ -89,25 +89,27 @@ export class McpClient implements AsyncDisposable {
     return this.#link.identity;
   }
 
-  /** Everything that it lists, page by page; nothing when it has no such list. */
+  /** Everything that it lists, page by page; nothing when it has no such list. Throws when that never ends. */
   async list(name: ListName, signal: AbortSignal): Promise<Record<string, unknown>[]> {
     const { method, member, capability } = lists[name];
     if (this.server.capabilities[capability] === undefined) return [];
     const described = this.era === 'modern' ? { _meta: modernMeta(this.#identity) } : {};
     const found: Record<string, unknown>[] = [];
     let cursor: unknown;
-    for (let page = 0; page < maxPages; page++) {
+    for (let page = 0; page < maxPages && found.length < maxListed; page++) {
       const params = { ...described, ...(cursor === undefined ? {} : { cursor }) };
       const result = await this.#link.request(method, params, signal).catch((error: unknown) => {
-        if (error instanceof RefusedRequest) throw unavailable(error.message, { cause: error });
-        throw error;
+        if (!(error instanceof RefusedRequest)) throw error;
+        // Many servers have resources, and do not know the method that lists templates of them.
+        if (error.error.code === errorCodes.methodNotFound) return { [member]: [] };
+        throw unavailable(error.message, { cause: error });
       });
       if (!isObject(result) || !Array.isArray(result[member])) throw unavailable(`its ${member} are no list`);
       found.push(...result[member].filter(isObject));
       cursor = result['nextCursor'];
-      if (cursor === undefined || cursor === null || cursor === '') break;
+      if (cursor === undefined || cursor === null || cursor === '') return found;
     }
-    return found;
+    throw unavailable(`its list of ${member} does not end`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import { unavailable } from '@toolhive/contract/failure';
 import { errorCodes, errorText, idText, onOneLine, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { meta } from '../protocol.ts';
@@ -7,6 +8,7 @@ import type { Era } from '../protocol.ts';
 import { HttpEndpoint } from '../wire/http-endpoint.ts';
 import { HttpWire } from '../wire/http-wire.ts';
 import { readLines } from '../wire/lines.ts';
+import { withoutCredentials } from './endpoint.ts';
 
 export interface StdioAdapterOptions {
   input: Readable;
@@ -16,16 +18,25 @@ export interface StdioAdapterOptions {
   /** Told what came in that is no message. */
   onJunk: (line: string) => void;
   signal: AbortSignal;
+  /** How much the client may leave unread. */
+  maxUnreadBytes?: number;
 }
 
 /**
  * Lets a client that only speaks stdio use a server behind a proxy: every line is a message, and goes there as it is.
- * Returns when the input has ended and everything that was asked is answered, or when `signal` ends it.
+ * Returns when the input has ended and everything that was asked is answered, or when `signal` ends it. Throws
+ * `unavailable` when the client does not read what it is sent, which would be remembered for it without end.
  */
-export async function adaptStdio({ input, output, url, onJunk, signal }: StdioAdapterOptions): Promise<void> {
-  const remote = { kind: 'remote' as const, url, headers: async () => ({}), refused: async () => false };
-  await using endpoint = new HttpEndpoint(remote, '');
-  const write = (text: string): void => void output.write(`${onOneLine(text)}\n`);
+export async function adaptStdio(options: StdioAdapterOptions): Promise<void> {
+  const { input, output, url, onJunk, maxUnreadBytes = 64 * 1024 * 1024 } = options;
+  await using endpoint = new HttpEndpoint(withoutCredentials(url), '');
+  const unread = new AbortController();
+  const signal = AbortSignal.any([options.signal, unread.signal]);
+  const write = (text: string): void => {
+    if (signal.aborted) return;
+    output.write(`${onOneLine(text)}\n`);
+    if (output.writableLength > maxUnreadBytes) unread.abort();
+  };
   const conversations: Record<Era, Conversation> = {
     legacy: new Conversation('legacy', endpoint, write),
     modern: new Conversation('modern', endpoint, write),
@@ -48,6 +59,7 @@ export async function adaptStdio({ input, output, url, onJunk, signal }: StdioAd
   const all = Object.values(conversations);
   if (!signal.aborted) await Promise.all(all.map((conversation) => conversation.answered(signal)));
   await Promise.all(all.map((conversation) => conversation.close()));
+  if (unread.signal.aborted) throw unavailable('the client does not read what it is sent');
 }
 
 /** What the client says in one era. When the proxy forgets a session, another one is begun in its place. */
@@ -90,14 +102,14 @@ class Conversation {
 
   #open(): HttpWire {
     const wire = new HttpWire({ endpoint: this.#endpoint, era: this.#era, mirrored: async () => [] });
-    wire.open({ message: (text) => this.#hear(text), unreadable() {}, closed: () => this.#begin() });
+    wire.open({ message: (said) => this.#hear(said), unreadable() {}, closed: () => this.#begin() });
     return wire;
   }
 
-  #hear(text: string): void {
+  #hear(said: string | Message): void {
     let message: Message;
     try {
-      message = readMessage(text);
+      message = typeof said === 'string' ? readMessage(said) : said;
     } catch {
       return; // whatever it is, it is nothing that the client could understand
     }
@@ -108,7 +120,7 @@ class Conversation {
       if (isGreeting && this.#isSilent) return this.#wire.send(initialized);
       this.#pending.delete(id);
     }
-    this.#write(text);
+    this.#write(message.text);
     if (this.#pending.size === 0) this.#whenAnswered?.();
   }
 

@@ -1,8 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { readBody } from '../http/body.ts';
 import { replyJson, replyText } from '../http/reply.ts';
 import { MalformedMessage, errorCodes, errorText, readBatch, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import type { Exchange } from '../pipeline.ts';
 
 /** What a request brings. */
 export interface Incoming {
@@ -12,11 +13,8 @@ export interface Incoming {
 }
 
 /** Reads the JSON-RPC messages that a request brings, or answers the request with what is wrong with them. */
-export function readIncoming(
-  request: IncomingMessage,
-  response: ServerResponse,
-  accept: (incoming: Incoming) => void,
-): void {
+export function readIncoming(exchange: Exchange, accept: (incoming: Incoming) => void): void {
+  const { request, response } = exchange;
   readBody(request, (error, text) => {
     if (error !== undefined) {
       replyText(response, error.status, error.message, { connection: 'close' });
@@ -31,6 +29,7 @@ export function readIncoming(
       replyJson(response, 400, errorText('null', malformed.code, malformed.message));
       return;
     }
+    exchange.message = incoming.message;
     accept(incoming);
   });
 }

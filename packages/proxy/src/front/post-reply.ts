@@ -50,9 +50,11 @@ export class SessionPostReply implements ReplyTo, Waiting {
     waiting.add(this);
   }
 
-  answer(text: string): void {
+  answer(text: string, { error }: MessageValue): void {
     this.#waiting.delete(this);
-    if (this.#stream === undefined) return replyJson(this.#response, 200, text, this.#headers);
+    // The headers name a session, which is there only if the answer says so.
+    const headers = error === undefined ? this.#headers : undefined;
+    if (this.#stream === undefined) return replyJson(this.#response, 200, text, headers);
     this.#stream.send(text);
     this.#stream.end();
   }

@@ -7,6 +7,7 @@ import { replyJson, replyText } from '../http/reply.ts';
 import { errorCodes, errorText, idText, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { ReplyTo } from '../link/link.ts';
+import type { Exchange } from '../pipeline.ts';
 import { legacyRevisions, meta } from '../protocol.ts';
 import type { ClientIdentity } from '../protocol.ts';
 import { readIncoming, refuseBatch } from './incoming.ts';
@@ -21,14 +22,11 @@ const sessionHeader = 'mcp-session-id';
  * Serves a bridge as streamable HTTP: one endpoint for clients of all revisions. Legacy ones use POST, GET and DELETE
  * (MCP 2025-11-25, Transports), modern ones POST only (MCP 2026-07-28, Streamable HTTP).
  */
-export function serveStreamableHttp(
-  bridge: Bridge,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
+export function serveStreamableHttp(bridge: Bridge, exchange: Exchange): void {
+  const { request, response } = exchange;
   switch (request.method) {
     case 'POST':
-      return receive(bridge, request, response);
+      return receive(bridge, exchange);
     case 'GET':
       return openStream(bridge, request, response);
     case 'DELETE':
@@ -38,12 +36,13 @@ export function serveStreamableHttp(
   }
 }
 
-function receive(bridge: Bridge, request: IncomingMessage, response: ServerResponse): void {
+function receive(bridge: Bridge, exchange: Exchange): void {
+  const { request, response } = exchange;
   const mediaType = request.headers['content-type'];
   if (mediaType === undefined || !/^application\/json\s*(;|$)/i.test(mediaType)) {
     return replyText(response, 415, 'send the message as application/json');
   }
-  readIncoming(request, response, (incoming) => {
+  readIncoming(exchange, (incoming) => {
     const { message } = incoming;
     if (message !== undefined && isModernRequest(request.headers, message)) {
       return receiveModern(bridge, message, request, response);
@@ -66,7 +65,7 @@ function sessionFor(
   request: IncomingMessage,
   response: ServerResponse,
 ): Session | undefined {
-  if (message?.kind === 'request' && message.value.method === 'initialize') return bridge.openSession();
+  if (message?.kind === 'request' && message.value.method === 'initialize') return bridge.beginSession();
   const id = request.headers[sessionHeader];
   // A message outside any session is answered too, and remembered by nothing: simple clients send just that.
   if (id === undefined) return new Session(Date.now());

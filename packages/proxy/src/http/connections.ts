@@ -29,10 +29,10 @@ export function serveConnections(
   { answer, headers = {} }: Answering,
 ): void {
   /** Every connection with the answers it waits for; the one that has asked for nothing for longest is the first. */
-  const open = new Map<Duplex, Set<ServerResponse>>();
+  const open = new Map<Duplex, ServerResponse[]>();
 
   server.on('connection', (socket: Socket) => {
-    open.set(socket, new Set());
+    open.set(socket, []);
     socket.once('close', () => open.delete(socket));
     if (open.size > connections) giveUpLongest();
   });
@@ -43,20 +43,20 @@ export function serveConnections(
   server.on('connect', (_request, socket) => refuse(socket, 400)); // nothing here is a proxy for everything
   server.setTimeout(stalledMs, (socket) => {
     // A stream may be quiet for as long as it likes.
-    if (socket.writableLength > 0 || open.get(socket)?.size === 0) socket.destroy();
+    if (socket.writableLength > 0 || open.get(socket)?.length === 0) socket.destroy();
   });
 
   function take(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     const answers = open.get(socket);
     if (answers === undefined) return; // given up
-    const before = [...answers].at(-1);
-    answers.add(response);
-    response.once('close', () => {
-      answers.delete(response);
-      if (answers.size === 0 && open.delete(socket)) open.set(socket, answers);
+    const before = answers.at(-1);
+    answers.push(response);
+    response.on('close', () => {
+      answers.splice(answers.indexOf(response), 1);
+      if (answers.length === 0 && open.delete(socket)) open.set(socket, answers);
     });
-    if (answers.size > maxWaiting) socket.destroy();
+    if (answers.length > maxWaiting) socket.destroy();
     else if (before === undefined) answer(request, response);
     // An answer that nobody takes yet is in memory, so there is one of them.
     else {
@@ -69,7 +69,7 @@ export function serveConnections(
   /** There is one: nobody has asked for anything over the newest. */
   function giveUpLongest(): void {
     for (const [socket, answers] of open) {
-      if ([...answers].some(({ req }) => req.complete)) continue;
+      if (answers.some(({ req }) => req.complete)) continue;
       open.delete(socket);
       socket.destroy();
       return;
@@ -79,7 +79,7 @@ export function serveConnections(
   /** No answer is taken for one to something else: what was asked before is answered first, or what is begun ends. */
   function refuse(socket: Duplex, status: FaultStatus): void {
     if (!socket.writable) return; // told already: what follows is not understood either
-    const answers = [...(open.get(socket) ?? [])];
+    const answers = open.get(socket) ?? [];
     const last = answers.findLast(({ req }) => req.complete);
     if (last?.headersSent === false) {
       last.shouldKeepAlive = false;

@@ -2,24 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { InstanceAddress } from '@toolhive/runtime/runtime';
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
+import type { AnswerHeaders } from '../wire/answer.ts';
 import { maxBodyBytes } from './body.ts';
+import { hopHeaders } from './hop-headers.ts';
 import { replyText } from './reply.ts';
 
-/** Headers that concern one connection only (RFC 9110, section 7.6.1), or name the proxy instead of the server. */
-const notForwarded = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'expect',
-  'host',
-  'origin', // checked here already; the server would compare it with an address of its own
-]);
+/** The origin is checked here already; the server would compare it with an address of its own. */
+const notForwarded: ReadonlySet<string> = new Set([...hopHeaders, 'origin']);
 
 /** A body up to this size is passed on when it is all there, which takes less work than passing on a stream. */
 const maxGatheredBytes = 64 * 1024;
@@ -114,6 +103,18 @@ function forwardedHeaders({ rawHeaders, headers }: IncomingMessage, authority: s
   return forwarded;
 }
 
+/** The headers of an answer that are for the client. */
+function endToEnd(headers: AnswerHeaders): string[] {
+  const kept: string[] = [];
+  for (const name in headers) {
+    const value = headers[name];
+    if (value === undefined || notForwarded.has(name)) continue;
+    if (typeof value === 'string') kept.push(name, value);
+    else for (const one of value) kept.push(name, one);
+  }
+  return kept;
+}
+
 /** What a client says concerns this connection only (RFC 9110, section 7.6.1); hardly any says it of anything. */
 function nominatedIn(connection = 'keep-alive'): ReadonlySet<string> | undefined {
   const value = connection.toLowerCase();
@@ -124,6 +125,8 @@ function nominatedIn(connection = 'keep-alive'): ReadonlySet<string> | undefined
 /** Writes what the server answers into the client's response, no faster than the client reads. */
 class PassThrough implements Dispatcher.DispatchHandler {
   readonly #response: ServerResponse;
+  /** How much of the body is still to come; not a number where that is not known. */
+  #bytesLeft = Number.NaN;
 
   constructor(response: ServerResponse) {
     this.#response = response;
@@ -135,24 +138,23 @@ class PassThrough implements Dispatcher.DispatchHandler {
     };
     if (this.#response.destroyed) abort();
     else this.#response.once('close', abort);
-    this.#response.on('drain', () => controller.resume());
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
-    const raw = (controller.rawHeaders ?? []) as Buffer[];
-    const headers: string[] = [];
-    for (let i = 0; i + 1 < raw.length; i += 2) {
-      const name = String(raw[i]);
-      if (!notForwarded.has(name.toLowerCase()))
-        headers.push(name, (raw[i + 1] as Buffer).toString('latin1'));
-    }
-    this.#response.writeHead(status, headers);
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
+    this.#bytesLeft = Number(headers['content-length']);
+    this.#response.writeHead(status, endToEnd(headers));
     // An event stream has nothing to say for a while; its client wants to know that it is open.
-    if (headers.includes('text/event-stream')) this.#response.flushHeaders();
+    if (String(headers['content-type']).startsWith('text/event-stream')) this.#response.flushHeaders();
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!this.#response.write(chunk)) controller.pause();
+    this.#bytesLeft -= chunk.length;
+    // What is known to be the last goes out with the end, and as a text, a byte a character, in one piece with headers.
+    if (this.#bytesLeft === 0) this.#response.end(chunk.toString('latin1'), 'latin1');
+    else if (!this.#response.write(chunk)) {
+      controller.pause();
+      this.#response.once('drain', () => controller.resume());
+    }
   }
 
   onResponseEnd(): void {

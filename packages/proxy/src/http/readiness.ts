@@ -1,16 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf, unavailable } from '@toolhive/contract/failure';
-import type { Dispatcher } from 'undici';
+import { ThvError, messageOf, unavailable } from '@toolhive/contract/failure';
 import { modernMeta } from '../link/greeting.ts';
-import { isModernRefusal, modernRevision } from '../protocol.ts';
+import { isModernDiscovery, isModernRefusal, modernRevision, newestLegacyRevision } from '../protocol.ts';
 import type { Era } from '../protocol.ts';
-import { readEvents, readText } from '../wire/events.ts';
+import type { Answer } from '../wire/answer.ts';
+import { readEvents } from '../wire/events.ts';
 import type { EndpointRequest, HttpEndpoint } from '../wire/http-endpoint.ts';
 
 /** How often a server that does not listen yet is asked again. */
 const retryMs = 50;
 
-type HttpTransport = 'sse' | 'streamable-http';
+/** How a server that speaks HTTP does it. */
+export type HttpTransport = 'sse' | 'streamable-http';
 
 /**
  * Returns once a server that was just started answers as an MCP server does, with its era: to `server/discover` over
@@ -44,18 +45,19 @@ export async function eraOfRemote(
 ): Promise<Era> {
   const asked = ask(endpoint, transport, signal).catch((error: unknown) => {
     signal.throwIfAborted();
+    if (error instanceof ThvError) throw error; // it could be asked, but nobody has signed in
     throw unavailable(`${endpoint.origin} cannot be reached: ${messageOf(error)}`, { cause: error });
   });
   const { status, era } = await asked;
   if (status === 401 || status === 403) {
     throw unavailable(`${endpoint.origin} does not let us in: it answered with status ${status}`, {
-      hint: 'sign in again with `thv restart`, or check the headers that the workload was given',
+      hint: '`thv run` and `thv restart` can sign in there for a workload; else check the headers that it was given',
     });
   }
   if (status >= 500 || (transport === 'sse' && status !== 200)) {
     throw unavailable(`${endpoint.origin} answered with status ${status}`);
   }
-  if (status === 404 && era === 'legacy') {
+  if ((status === 404 || status === 405) && era === 'legacy' && !(await isEndpoint(endpoint, signal))) {
     throw unavailable(`there is no MCP endpoint at ${endpoint.origin}${endpoint.path}`, {
       hint: 'check the URL; a server that speaks HTTP+SSE needs the transport sse',
     });
@@ -63,7 +65,22 @@ export async function eraOfRemote(
   return era;
 }
 
-async function ask(
+/** Some servers say "not found" to everything that belongs to no session, and take only what begins one. */
+async function isEndpoint(endpoint: HttpEndpoint, signal: AbortSignal): Promise<boolean> {
+  const over = new AbortController();
+  const response = await endpoint.request({ ...initialize, signal: AbortSignal.any([signal, over.signal]) });
+  if (typeof response.body !== 'string') response.body.on('error', () => {}); // it is ended here
+  over.abort(new Error('it was answered'));
+  const session = response.headers['mcp-session-id'];
+  if (typeof session === 'string') {
+    const headers = { 'mcp-session-id': session };
+    await endpoint.request({ method: 'DELETE', headers, signal }).catch(() => {}); // it forgets it some time
+  }
+  return response.statusCode < 300;
+}
+
+/** What a server answers to a question that costs it nothing, and the era that this tells of. */
+export async function ask(
   endpoint: HttpEndpoint,
   transport: HttpTransport,
   signal: AbortSignal,
@@ -72,7 +89,7 @@ async function ask(
   const over = new AbortController();
   const question = transport === 'sse' ? eventStream : discover;
   const response = await endpoint.request({ ...question, signal: AbortSignal.any([signal, over.signal]) });
-  response.body.on('error', () => {}); // it is ended here
+  if (typeof response.body !== 'string') response.body.on('error', () => {}); // it is ended here
   try {
     const isModern = transport !== 'sse' && isModernAnswer(await readAnswer(response));
     return { status: response.statusCode, era: isModern ? 'modern' : 'legacy' };
@@ -82,8 +99,8 @@ async function ask(
 }
 
 /** The JSON of an answer, which may come as an event. */
-async function readAnswer({ headers, body }: Dispatcher.ResponseData): Promise<string> {
-  if (!String(headers['content-type']).startsWith('text/event-stream')) return readText(body);
+async function readAnswer({ body }: Answer): Promise<string> {
+  if (typeof body === 'string') return body;
   for await (const { data } of readEvents(body)) if (data !== '') return data;
   return '';
 }
@@ -91,11 +108,8 @@ async function readAnswer({ headers, body }: Dispatcher.ResponseData): Promise<s
 /** A legacy server knows no such request, and says so in one of many ways. */
 function isModernAnswer(text: string): boolean {
   try {
-    const { result, error } = JSON.parse(text) as {
-      result?: { supportedVersions?: unknown };
-      error?: unknown;
-    };
-    return Array.isArray(result?.supportedVersions) || isModernRefusal(error);
+    const { result, error } = JSON.parse(text) as { result?: unknown; error?: unknown };
+    return isModernDiscovery(result) || isModernRefusal(error);
   } catch {
     return false;
   }
@@ -109,6 +123,21 @@ function isNotListening(error: unknown): boolean {
 type Question = Omit<EndpointRequest, 'signal'>;
 
 const eventStream: Question = { method: 'GET', headers: { accept: 'text/event-stream' } };
+
+const initialize: Question = {
+  method: 'POST',
+  headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+  body: JSON.stringify({
+    jsonrpc: '2.0',
+    id: 0,
+    method: 'initialize',
+    params: {
+      protocolVersion: newestLegacyRevision,
+      capabilities: {},
+      clientInfo: { name: 'toolhive', version: '' },
+    },
+  }),
+};
 
 const discover: Question = {
   method: 'POST',

@@ -21,13 +21,10 @@ export function replyJson(
   response: ServerResponse,
   status: number,
   text: string,
-  headers: Record<string, string> = {},
+  headers?: Record<string, string>,
 ): void {
   if (response.headersSent) return; // it was answered otherwise already, with a failure
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(text),
-    ...headers,
-  });
+  const own = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
+  response.writeHead(status, headers === undefined ? own : { ...own, ...headers });
   response.end(text);
 }

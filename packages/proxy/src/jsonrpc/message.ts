@@ -174,15 +174,13 @@ export function restate(
   { text, id, token }: Message,
   { newId, newToken }: { newId?: string; newToken?: string },
 ): string {
-  const changes: [Span, string][] = [];
-  if (id !== undefined && newId !== undefined) changes.push([id, newId]);
-  if (token !== undefined && newToken !== undefined) changes.push([token, newToken]);
+  const changesId = id !== undefined && newId !== undefined;
+  if (token === undefined || newToken === undefined) return changesId ? replaceAt(text, id, newId) : text;
+  if (!changesId) return replaceAt(text, token, newToken);
   // From the back, so that what is replaced first does not move what comes before it.
-  changes.sort(([one], [other]) => other[0] - one[0]);
-  return changes.reduce(
-    (result, [[start, end], replacement]) => result.slice(0, start) + replacement + result.slice(end),
-    text,
-  );
+  return token[0] > id[0]
+    ? replaceAt(replaceAt(text, token, newToken), id, newId)
+    : replaceAt(replaceAt(text, id, newId), token, newToken);
 }
 
 /** The JSON text of an id or a token, exactly as it was written. */

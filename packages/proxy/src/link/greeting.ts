@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   identityFrom,
   isModern,
+  isModernDiscovery,
   isModernRefusal,
   meta,
   modernRevision,
@@ -86,7 +87,7 @@ async function discover(link: ServerLink, signal: AbortSignal): Promise<Found | 
   const _meta = modernMeta({ protocolVersion: modernRevision, capabilities: {} });
   try {
     const result = await link.request('server/discover', { _meta }, signal);
-    return { era: 'modern', identity: identityFrom(result) };
+    return isModernDiscovery(result) ? { era: 'modern', identity: identityFrom(result) } : 'legacy';
   } catch (error) {
     if (!(error instanceof RefusedRequest)) throw error;
     if (!isModernRefusal(error.error)) return 'legacy';

@@ -15,6 +15,8 @@ import type { Wire } from '../wire/wire.ts';
 
 /** How much a server may leave unread before requests are refused. */
 const maxUnreadBytes = 32 * 1024 * 1024;
+/** How many requests it may leave unanswered before further ones are refused. */
+const maxCalls = 1000;
 
 /** Where the answer to one request goes. */
 export interface ReplyTo {
@@ -24,6 +26,15 @@ export interface ReplyTo {
   notify(text: string): void;
   /** A question of the server in the course of the request; absent where its client cannot be asked. */
   ask?(text: string): void;
+}
+
+/** A reply whose answer goes elsewhere first. */
+export function withAnswer(reply: ReplyTo, answer: ReplyTo['answer']): ReplyTo {
+  return {
+    answer,
+    notify: (text) => reply.notify(text),
+    ...(reply.ask === undefined ? {} : { ask: (text: string) => reply.ask?.(text) }),
+  };
 }
 
 /** A request under way. */
@@ -41,6 +52,8 @@ export interface Call {
 
 /** Hears what a server says of its own accord. */
 export interface LinkOwner {
+  /** Whether the server waits for somebody who may never come back: then another client may have its place. */
+  readonly isParked?: boolean;
   /** A notification; `call` is the request it belongs to, when that can be known. */
   notified(message: Message, call: Call | undefined): void;
   /** A question of a legacy server. It is answered with `link.respond`. */
@@ -75,7 +88,7 @@ export class ServerLink {
   constructor(options: LinkOptions) {
     this.#options = options;
     options.wire.open({
-      message: (text, related) => this.#receive(text, related),
+      message: (said, related) => this.#receive(said, related),
       unreadable: (start, why) => this.#drop(start, why),
       closed: (reason) => this.lose(reason),
     });
@@ -108,19 +121,26 @@ export class ServerLink {
   ask(message: Message, reply: ReplyTo, caller?: unknown): Call | undefined {
     const { wire } = this.#options;
     const originalId = idText(message);
-    if (!this.#isOpen || wire.unreadBytes > maxUnreadBytes) {
-      const why = this.#isOpen
-        ? 'the server does not read what it is sent, try again later'
-        : 'the server is not running';
-      answerError(reply, originalId, errorCodes.serverError, why);
+    const refusal = this.#refusal();
+    if (refusal !== undefined) {
+      answerError(reply, originalId, errorCodes.serverError, refusal);
       return undefined;
     }
     const originalToken = message.token === undefined ? undefined : written(message, message.token);
     const method = message.value.method ?? '';
     const call = this.#enter({ method, caller, reply, originalId, originalToken });
     const id = String(call.id);
-    wire.send(restate(message, { newId: id, newToken: id }));
+    wire.send(restate(message, { newId: id, newToken: id }), { ...message.value, id: call.id });
     return call;
+  }
+
+  /** Why it takes no further request, if it does not. */
+  #refusal(): string | undefined {
+    if (!this.#isOpen) return 'the server is not running';
+    if (this.#calls.size >= maxCalls) return 'too many requests are under way, try again later';
+    if (this.#options.wire.unreadBytes > maxUnreadBytes)
+      return 'the server does not read what it is sent, try again later';
+    return undefined;
   }
 
   /** Sends a request of our own; rejects with what the server answers that is no result. */
@@ -157,6 +177,12 @@ export class ServerLink {
   respond(question: Message, answer: { result: unknown } | { error: unknown }): void {
     const text = JSON.stringify(answer).slice(1);
     this.notify(`{"jsonrpc":"2.0","id":${idText(question)},${text}`);
+  }
+
+  /** Tells the server that its client cannot be asked this (MCP 2025-11-25, Lifecycle, Capability Negotiation). */
+  decline(question: Message): void {
+    const message = `the client does not offer ${question.value.method}`;
+    this.respond(question, { error: { code: errorCodes.methodNotFound, message } });
   }
 
   callOf(caller: unknown, originalId: unknown): Call | undefined {
@@ -213,13 +239,18 @@ export class ServerLink {
     return entered;
   }
 
-  #receive(text: string, related: number | undefined): void {
+  #receive(said: string | Message, related: number | undefined): void {
+    if (typeof said !== 'string') return this.#take(said, related);
     let message: Message;
     try {
-      message = readMessage(text);
+      message = readMessage(said);
     } catch (error) {
-      return this.#drop(text, messageOf(error));
+      return this.#drop(said, messageOf(error));
     }
+    this.#take(message, related);
+  }
+
+  #take(message: Message, related: number | undefined): void {
     try {
       if (message.kind === 'response') this.#receiveResponse(message);
       else this.#receiveOther(message, related);

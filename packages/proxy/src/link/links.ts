@@ -17,6 +17,8 @@ export interface LinksOptions {
   maxOwn: number;
   /** How long a request waits for one to become free. */
   waitForRoomMs: number;
+  /** How long one waits for the next server, when the one that it was begun with has ended. */
+  waitForServerMs: number;
   /** How long one is kept that was given back. */
   keepMs: number;
   probeMs: number;
@@ -51,10 +53,14 @@ export interface OwnLink {
  */
 export class Links {
   readonly #options: LinksOptions;
+  /** What is being started or ended: there is a process behind each, or will be in a moment. */
+  readonly #underWay = new Set<Promise<unknown>>();
   readonly #seats = new Set<Seat>();
   #opening = 0;
   #waiting: (() => void)[] = [];
   #source: Source | undefined;
+  /** Why nobody is going to say where new ones come from. */
+  #overFor: string | undefined;
 
   constructor(options: LinksOptions) {
     this.#options = options;
@@ -63,16 +69,21 @@ export class Links {
   /** Says where new ones come from. */
   use(openWire: OpenWire, era: Era): void {
     this.#source = { openWire, era, over: new AbortController() };
+    this.#overFor = undefined;
+    this.#wake();
   }
 
-  /** Ends all of them, and opens no more until there is a new source. */
-  async close(reason: string): Promise<void> {
+  /** Ends all of them, and opens no more until there is a new source; with `final`, nobody waits for that. */
+  async close(reason: string, final: boolean): Promise<void> {
+    if (final) this.#overFor = reason;
     const source = this.#source;
     this.#source = undefined;
     source?.over.abort(new Error(reason));
-    const spare = source === undefined ? undefined : dropSpare(source);
-    await Promise.all([spare, ...[...this.#seats].map((seat) => this.#end(seat, reason))]);
+    if (source !== undefined) void this.#track(dropSpare(source));
+    for (const seat of this.#seats) void this.#end(seat, reason);
     this.#wake();
+    // Also what was begun or ended a moment ago: whoever closes twice waits twice.
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
 
   /** One for `holder`, who speaks for `client`; one that was given back with `key`, if there is any. */
@@ -97,15 +108,32 @@ export class Links {
 
   async #open(client: ClientIdentity): Promise<Seat> {
     await this.#room();
+    const deadline = performance.now() + this.#options.waitForServerMs;
     try {
-      const source = this.#source;
-      if (source === undefined) throw new Error('the server is not running');
-      return await this.#begin(source, client);
+      for (;;) {
+        const source = await this.#nextSource(deadline);
+        try {
+          return await this.#track(this.#begin(source, client));
+        } catch (error) {
+          if (!source.over.signal.aborted) throw error;
+          // The server went before it was asked for anything, so that the next one can be.
+        }
+      }
     } finally {
       this.#opening--;
       this.#prepare();
       this.#wake();
     }
+  }
+
+  async #nextSource(deadline: number): Promise<Source> {
+    while (this.#source === undefined) {
+      if (this.#overFor !== undefined) throw new Error(`the server is not running: ${this.#overFor}`);
+      const leftMs = deadline - performance.now();
+      if (leftMs <= 0) throw new Error('the server is still starting');
+      await this.#turn(leftMs);
+    }
+    return this.#source;
   }
 
   async #begin(source: Source, client: ClientIdentity): Promise<Seat> {
@@ -139,8 +167,8 @@ export class Links {
     const source = this.#source;
     const isFull = this.#seats.size + this.#opening >= this.#options.maxOwn;
     if (!this.#options.isSlow || source === undefined || source.spare !== undefined || isFull) return;
-    const wire = source.openWire(source.over.signal);
-    const timer = setTimeout(() => void dropSpare(source), spareMs).unref();
+    const wire = this.#track(source.openWire(source.over.signal));
+    const timer = setTimeout(() => void this.#track(dropSpare(source)), spareMs).unref();
     const spare = { wire, timer };
     source.spare = spare;
     wire.catch(() => {
@@ -166,8 +194,12 @@ export class Links {
   }
 
   #longestIdle(): Seat | undefined {
-    const idle = [...this.#seats].filter(({ link, isNew }) => link.busy === 0 && !isNew);
-    return idle.toSorted((one, other) => one.rank - other.rank)[0];
+    const idle = [...this.#seats].filter(({ use, isNew }) => use !== 'busy' && !isNew);
+    const places = idle.toSorted(
+      (one, other) =>
+        order.indexOf(one.use) - order.indexOf(other.use) || one.link.lastUsedMs - other.link.lastUsedMs,
+    );
+    return places[0];
   }
 
   /** Returns when something has changed, or after that long. */
@@ -187,8 +219,16 @@ export class Links {
   async #end(seat: Seat, reason: string): Promise<void> {
     this.#seats.delete(seat);
     clearTimeout(seat.keepTimer);
-    await seat.link.close(reason);
+    await this.#track(seat.link.close(reason));
     this.#wake();
+  }
+
+  /** Remembers it until it has settled. */
+  #track<Value>(promise: Promise<Value>): Promise<Value> {
+    const settled = (): void => void this.#underWay.delete(promise);
+    this.#underWay.add(promise);
+    promise.then(settled, settled);
+    return promise;
   }
 }
 
@@ -206,6 +246,12 @@ async function dropSpare(source: Source): Promise<void> {
   await wire?.close();
 }
 
+/** What a conversation is used for: by nobody, by one who asks nothing now, by one who has gone away, by one who waits. */
+type Use = 'kept' | 'idle' | 'parked' | 'busy';
+
+/** Who makes room first; among equals, whoever was silent for longest. A busy one never does. */
+const order: readonly Use[] = ['kept', 'idle', 'parked'];
+
 /** A conversation and whoever has it now. */
 class Seat implements LinkOwner {
   declare link: ServerLink;
@@ -220,9 +266,10 @@ class Seat implements LinkOwner {
     this.#onLost = onLost;
   }
 
-  /** The lowest makes room first: those that nobody has, then those that were used longest ago. */
-  get rank(): number {
-    return this.holder === undefined ? this.link.lastUsedMs - Number.MAX_SAFE_INTEGER : this.link.lastUsedMs;
+  get use(): Use {
+    if (this.holder === undefined) return 'kept';
+    if (this.holder.isParked === true) return 'parked';
+    return this.link.busy === 0 ? 'idle' : 'busy';
   }
 
   notified(message: Message, call: Call | undefined): void {

@@ -5,22 +5,32 @@ import type { Middleware, PipelineOptions } from '../pipeline.ts';
  * Refuses requests that a web page got the browser to send: those to a host name that is not ours (DNS
  * rebinding) and those from an origin that is not on this machine (MCP 2025-11-25, Transports, Security Warning).
  */
-export function hostAndOrigin({ allowedHosts }: PipelineOptions): Middleware {
+export function hostAndOrigin({ allowedHosts, ownOriginOnly }: PipelineOptions): Middleware {
   const isAllowed = hostRule(allowedHosts);
+  const isFriend = (origin: string, host: string): boolean =>
+    ownOriginOnly === true
+      ? hostOfOrigin(origin).toLowerCase() === host.toLowerCase()
+      : isAllowed(hostOfOrigin(origin));
   return ({ request, response }, next) => {
     const { host, origin } = request.headers;
-    if (host === undefined || !isAllowed(host)) {
+    if (host === undefined || !(isAllowed(host) || isDialled(host, request.socket.localAddress))) {
       return replyText(
         response,
         403,
         `requests for the host ${JSON.stringify(host ?? '')} are not answered here`,
       );
     }
-    if (origin !== undefined && !isAllowed(hostOfOrigin(origin))) {
+    if (origin !== undefined && !isFriend(origin, host)) {
       return replyText(response, 403, `requests from ${JSON.stringify(origin)} are not answered here`);
     }
     next();
   };
+}
+
+/** Is it the very address that the connection came in at? Then no name server has led anybody here. */
+export function isDialled(host: string, localAddress = ''): boolean {
+  const address = localAddress.replace(/^::ffff:(?=\d+\.)/, '');
+  return address !== '' && hostRule([address.includes(':') ? `[${address}]` : address])(host);
 }
 
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];

@@ -1,5 +1,4 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { freePort } from '@toolhive/runtime/free-port';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { aLaunch } from '@toolhive/runtime/testing/conformance';
@@ -63,14 +62,6 @@ async function startServer(transport: ProxyOptions['transport'], manners: string
     env: { MCP_PORT: String(targetPort) },
   });
   return runtime.start(launch, never);
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // it listens on TCP
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** A session of streamable HTTP, spoken by hand: what a test needs to say that no official client would. */

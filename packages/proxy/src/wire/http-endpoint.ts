@@ -1,6 +1,8 @@
 import type { InstanceAddress } from '@toolhive/runtime/runtime';
 import { Agent, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
+import { answerTo } from './answer.ts';
+import type { Answer } from './answer.ts';
 
 /** A server that somebody else runs. */
 export interface RemoteServer {
@@ -59,37 +61,38 @@ export class HttpEndpoint implements AsyncDisposable {
   }
 
   /** Sends a request. One that is refused is sent once more, if there is hope. */
-  async request(request: EndpointRequest): Promise<Dispatcher.ResponseData> {
-    const own = (await this.#remote?.headers()) ?? {};
-    const response = await this.#send(request, own);
-    const isRefused = response.statusCode === 401 || response.statusCode === 403;
-    if (this.#remote === undefined || !isRefused) return response;
-    const { 'www-authenticate': challenge } = response.headers;
-    const wwwAuthenticate = Array.isArray(challenge) ? challenge.join(', ') : challenge;
-    const refusal = { status: response.statusCode, wwwAuthenticate, sent: own['authorization'] };
-    if (!(await this.#remote.refused(refusal))) return response;
-    await response.body.dump();
-    return this.#send(request, await this.#remote.headers());
+  request(request: EndpointRequest): Promise<Answer> {
+    return this.#remote === undefined ? this.#send(request) : this.#requestFrom(this.#remote, request);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#dispatcher.destroy();
   }
 
+  async #requestFrom(remote: RemoteServer, request: EndpointRequest): Promise<Answer> {
+    const own = await remote.headers();
+    const answer = await this.#send(request, own);
+    if (answer.statusCode !== 401 && answer.statusCode !== 403) return answer;
+    const { 'www-authenticate': challenge } = answer.headers;
+    const wwwAuthenticate = Array.isArray(challenge) ? challenge.join(', ') : challenge;
+    const refusal = { status: answer.statusCode, wwwAuthenticate, sent: own['authorization'] };
+    return (await remote.refused(refusal)) ? this.#send(request, await remote.headers()) : answer;
+  }
+
   #send(
     { method, headers, body, signal, path = this.path }: EndpointRequest,
-    own: Record<string, string>,
-  ): Promise<Dispatcher.ResponseData> {
-    return this.#dispatcher.request({
+    own: Record<string, string> = {},
+  ): Promise<Answer> {
+    const request = {
       origin: this.origin,
       path,
       method,
       headers: { ...headers, ...own },
       body,
-      signal,
       // A call may take as long as it takes, and a stream is silent for hours.
       headersTimeout: 0,
       bodyTimeout: 0,
-    });
+    };
+    return answerTo(this.#dispatcher, request, signal);
   }
 }

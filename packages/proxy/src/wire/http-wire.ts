@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '@toolhive/contract/failure';
 import type { Dispatcher } from 'undici';
@@ -8,7 +9,8 @@ import { errorCodes, errorText, isObject, readMessage } from '../jsonrpc/message
 import type { Message } from '../jsonrpc/message.ts';
 import { modernRevision } from '../protocol.ts';
 import type { Era } from '../protocol.ts';
-import { readEvents, readText } from './events.ts';
+import type { Answer } from './answer.ts';
+import { readEvents } from './events.ts';
 import type { HttpEndpoint } from './http-endpoint.ts';
 import type { Hearing, Wire } from './wire.ts';
 
@@ -31,8 +33,8 @@ export class HttpWire implements Wire {
   readonly unreadBytes = 0;
   readonly #options: HttpWireOptions;
   readonly #over = new AbortController();
-  /** Requests under way, by their id. */
-  readonly #posts = new Map<RequestId, AbortController>();
+  /** What is under way, and how it is ended. */
+  readonly #posts = new Map<Sent, AbortController>();
   #hearing: Hearing | undefined;
   /** None before a legacy server has agreed to one. */
   #revision: string | undefined;
@@ -57,13 +59,14 @@ export class HttpWire implements Wire {
     this.#revision = revision;
   }
 
-  send(text: string): void {
-    const message = readMessage(text);
-    const { method, params } = message.value;
+  send(text: string, value = readMessage(text).value): void {
+    const message = { text, value };
+    const { method, params } = value;
     if (method === 'notifications/cancelled' && this.#isModern) {
       // Here, to go away is to cancel (MCP 2026-07-28, Streamable HTTP, Cancellation).
-      const id = params?.['requestId'];
-      this.#posts.get(id as RequestId)?.abort(new Error('cancelled')); // what is no id is not found either
+      const requestId = params?.['requestId'];
+      for (const [sent, post] of this.#posts)
+        if (sent.value.id === requestId) post.abort(new Error('cancelled'));
       return;
     }
     const sent = this.#post(message).catch((error: unknown) => this.#failed(message, messageOf(error)));
@@ -75,62 +78,55 @@ export class HttpWire implements Wire {
   async close(): Promise<void> {
     if (this.#over.signal.aborted) return;
     this.#hearing = undefined;
-    this.#over.abort(new Error('the conversation is over'));
+    const reason = new Error('the conversation is over');
+    this.#over.abort(reason);
+    for (const post of this.#posts.values()) post.abort(reason);
     if (this.#sessionId === undefined) return;
     const signal = AbortSignal.timeout(2_000);
-    const ended = await this.#request('DELETE', { signal, headers: {} }).catch(() => undefined); // it may be gone
-    await ended?.body.dump();
+    await this.#request('DELETE', { signal, headers: {} }).catch(() => {}); // it may be gone
   }
 
-  async #post(message: Message): Promise<void> {
-    const { id, method } = message.value;
-    if (method !== 'notifications/initialized') await this.#initialized;
+  async #post(message: Sent): Promise<void> {
     const over = new AbortController();
-    const requestId = message.kind === 'request' ? id : undefined;
-    if (requestId !== undefined) this.#posts.set(requestId, over);
+    const { signal } = over;
+    this.#posts.set(message, over);
     try {
+      if (message.value.method !== 'notifications/initialized') await this.#initialized;
       const headers = {
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
-        ...(await this.#described(message)),
+        ...(this.#isModern ? await this.#described(message) : {}),
       };
-      const signal = AbortSignal.any([over.signal, this.#over.signal]);
-      const response = await this.#request('POST', { headers, body: message.text, signal });
-      await this.#receive(message, requestId, response, signal);
+      const answer = await this.#request('POST', { headers, body: message.text, signal });
+      await this.#receive(message, answer, signal);
     } catch (error) {
-      if (!over.signal.aborted && !this.#over.signal.aborted) throw error;
+      if (!signal.aborted) throw error;
     } finally {
-      if (requestId !== undefined) this.#posts.delete(requestId);
+      this.#posts.delete(message);
     }
   }
 
-  async #receive(
-    message: Message,
-    id: RequestId | undefined,
-    { statusCode, headers, body }: Dispatcher.ResponseData,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #receive(message: Sent, { statusCode, headers, body }: Answer, signal: AbortSignal): Promise<void> {
     const { method } = message.value;
+    const id = idOf(message);
     const session = headers['mcp-session-id'];
     if (method === 'initialize' && typeof session === 'string') this.#sessionId = session;
     const type = String(headers['content-type'] ?? '');
-    if (statusCode < 300 && type.startsWith('text/event-stream'))
-      return this.#hearStream(message, id, body, signal);
-    const text = await readText(body);
+    if (typeof body !== 'string') return this.#hearStream(message, id, body, signal);
     if (id === undefined) return;
-    const answer = type.startsWith('application/json') ? asResponse(text, id) : undefined;
+    const answer = type.startsWith('application/json') ? answerIn(body, id) : undefined;
     if (answer !== undefined) return this.#hear(answer, id);
     if (statusCode === 404 && this.#sessionId !== undefined)
       return this.#hearing?.closed('it has ended the session');
-    const said = text.trim().slice(0, 200);
+    const said = body.trim().slice(0, 200);
     this.#failed(message, `it answered with status ${statusCode}${said === '' ? '' : `: ${said}`}`);
   }
 
   /** Hears what comes until the answer; a stream that breaks off before is taken up again, where that is possible. */
   async #hearStream(
-    message: Message,
+    message: Sent,
     id: RequestId | undefined,
-    first: Dispatcher.ResponseData['body'],
+    first: Readable,
     signal: AbortSignal,
   ): Promise<void> {
     let body = first;
@@ -141,8 +137,9 @@ export class HttpWire implements Wire {
         for await (const event of readEvents(body)) {
           lastId = event.id ?? lastId;
           if (event.data === '') continue;
-          this.#hear(event.data, id);
-          if (id !== undefined && answers(event.data, id)) return;
+          const said = read(event.data);
+          this.#hear(said, id);
+          if (id !== undefined && isAnswer(said, id)) return;
         }
       } catch (error) {
         if (signal.aborted || lastId === undefined) throw error;
@@ -153,10 +150,7 @@ export class HttpWire implements Wire {
       retryMs = Math.min(retryMs * 2, maxRetryMs);
       const headers = { accept: 'text/event-stream', 'last-event-id': lastId };
       const response = await this.#request('GET', { headers, signal });
-      if (response.statusCode !== 200) {
-        await response.body.dump();
-        break;
-      }
+      if (typeof response.body === 'string') break;
       body = response.body;
     }
     this.#failed(message, 'its stream ended before the answer');
@@ -170,11 +164,8 @@ export class HttpWire implements Wire {
       const resumed: Record<string, string> = lastId === undefined ? {} : { 'last-event-id': lastId };
       const headers = { accept: 'text/event-stream', ...resumed };
       try {
-        const { statusCode, body } = await this.#request('GET', { headers, signal });
-        if (statusCode !== 200) {
-          await body.dump();
-          return; // 405: there is no such stream
-        }
+        const { body } = await this.#request('GET', { headers, signal });
+        if (typeof body === 'string') return; // 405: there is no such stream
         for await (const event of readEvents(body)) {
           retryMs = firstRetryMs;
           lastId = event.id ?? lastId;
@@ -190,7 +181,7 @@ export class HttpWire implements Wire {
   async #request(
     method: Dispatcher.HttpMethod,
     { headers, body, signal }: { headers: Record<string, string>; body?: string; signal: AbortSignal },
-  ): Promise<Dispatcher.ResponseData> {
+  ): Promise<Answer> {
     const described: Record<string, string> = {
       ...(this.#sessionId === undefined ? {} : { 'mcp-session-id': this.#sessionId }),
       ...(this.#revision === undefined ? {} : { 'mcp-protocol-version': this.#revision }),
@@ -203,10 +194,10 @@ export class HttpWire implements Wire {
     });
   }
 
-  /** What of a message is repeated in headers (MCP 2026-07-28, Streamable HTTP, Request Metadata). */
-  async #described({ value }: Message): Promise<Record<string, string>> {
+  /** What of a modern message is repeated in headers (MCP 2026-07-28, Streamable HTTP, Request Metadata). */
+  async #described({ value }: Sent): Promise<Record<string, string>> {
     const { method, params } = value;
-    if (!this.#isModern || method === undefined) return {};
+    if (method === undefined) return {};
     const name = params?.[namedBy[method] ?? ''];
     const mirrored =
       method === 'tools/call' && typeof name === 'string' ? await this.#options.mirrored(name) : [];
@@ -222,21 +213,45 @@ export class HttpWire implements Wire {
   }
 
   /** Answers a request in the server's place. */
-  #failed({ kind, value: { id } }: Message, why: string): void {
-    if (kind !== 'request' || id === undefined) return;
+  #failed(message: Sent, why: string): void {
+    const id = idOf(message);
+    if (id === undefined) return;
     const text = `the server gave no answer: ${why}`;
     this.#hear(errorText(JSON.stringify(id), errorCodes.serverError, text), id);
   }
 
-  #hear(text: string, id: RequestId | undefined): void {
-    this.#hearing?.message(text, typeof id === 'number' ? id : undefined);
+  #hear(said: string | Message, id: RequestId | undefined): void {
+    this.#hearing?.message(said, typeof id === 'number' ? id : undefined);
   }
 }
 
 type RequestId = string | number;
 
+/** A message that was sent, as far as that matters here. */
+type Sent = Pick<Message, 'text' | 'value'>;
+
+/** The id that it is to be answered under, if it is a request. */
+function idOf({ value: { id, method } }: Sent): RequestId | undefined {
+  return method === undefined ? undefined : id;
+}
+
+/** The text read, if it is a message. What is none is told as junk where it is heard. */
+function read(text: string): string | Message {
+  try {
+    return readMessage(text);
+  } catch {
+    return text;
+  }
+}
+
+function isAnswer(said: string | Message, id: RequestId): boolean {
+  return typeof said !== 'string' && said.kind === 'response' && said.value.id === id;
+}
+
 /** The text as an answer to this request: a server that refuses one may not have looked at its id. */
-function asResponse(text: string, id: RequestId): string | undefined {
+function answerIn(text: string, id: RequestId): string | Message | undefined {
+  const said = read(text);
+  if (isAnswer(said, id)) return said;
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -245,13 +260,4 @@ function asResponse(text: string, id: RequestId): string | undefined {
   }
   if (!isObject(value) || (value['error'] === undefined && value['result'] === undefined)) return undefined;
   return value['id'] === id ? text : JSON.stringify({ ...value, jsonrpc: '2.0', id });
-}
-
-function answers(text: string, id: RequestId): boolean {
-  try {
-    const { kind, value } = readMessage(text);
-    return kind === 'response' && value.id === id;
-  } catch {
-    return false; // it is told as junk where it is heard
-  }
 }

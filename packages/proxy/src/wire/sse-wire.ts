@@ -1,6 +1,6 @@
 import { messageOf } from '@toolhive/contract/failure';
 import { errorCodes, errorText, readMessage } from '../jsonrpc/message.ts';
-import { readEvents, readText } from './events.ts';
+import { readEvents } from './events.ts';
 import type { HttpEndpoint } from './http-endpoint.ts';
 import type { Hearing, Wire } from './wire.ts';
 
@@ -47,10 +47,7 @@ export class SseWire implements Wire {
       headers: { accept: 'text/event-stream' },
       signal: this.#over.signal,
     });
-    if (statusCode !== 200) {
-      await body.dump();
-      throw new Error(`it answered with status ${statusCode}`);
-    }
+    if (typeof body === 'string') throw new Error(`it answered with status ${statusCode}`);
     for await (const { event, data } of readEvents(body)) {
       if (event === 'endpoint') this.#path.resolve(this.#own(data));
       else if (data !== '') this.#hearing?.message(data);
@@ -73,8 +70,10 @@ export class SseWire implements Wire {
       body: text,
       signal: this.#over.signal,
     });
-    const said = await readText(body);
-    if (statusCode >= 300) throw new Error(`it answered with status ${statusCode}: ${said.slice(0, 200)}`);
+    if (typeof body !== 'string')
+      body.destroy(); // what it has to say comes on the other stream
+    else if (statusCode >= 300)
+      throw new Error(`it answered with status ${statusCode}: ${body.slice(0, 200)}`);
   }
 
   #failed(text: string, why: string): void {

@@ -1,3 +1,5 @@
+import type { Message, MessageValue } from '../jsonrpc/message.ts';
+
 /**
  * How messages get to one server and back, whatever the transport: a process's standard streams, or requests of
  * HTTP. A wire belongs to one conversation.
@@ -5,8 +7,11 @@
 export interface Wire {
   /** How much of what was sent the server has not taken yet. */
   readonly unreadBytes: number;
-  /** Sends one message. What becomes of it is told by `onMessage` or `onClose` only; never throws. */
-  send(text: string): void;
+  /**
+   * Sends one message, which says `value` if that is known. What becomes of it is told by `message` or `closed`
+   * only; never throws.
+   */
+  send(text: string, value?: MessageValue): void;
   /** Begins to hear. Called once, before anything is sent. */
   open(hearing: Hearing): void;
   /** Told once the revision is known: some transports name it with every message. */
@@ -17,10 +22,10 @@ export interface Wire {
 
 export interface Hearing {
   /**
-   * One message, as text that is no message yet. `related` is the id of the request on whose stream it came, where
-   * the transport tells.
+   * One message, or text that may be none. `related` is the id of the request on whose stream it came, where the
+   * transport tells.
    */
-  message(text: string, related?: number): void;
+  message(said: string | Message, related?: number): void;
   /** Something that is too large to be taken: how it begins, and what is wrong with it. */
   unreadable(start: string, why: string): void;
   /** The server is gone, and why. */

@@ -7,17 +7,32 @@ import { pack, type Pack } from 'tar-stream';
 /** The Dockerfile's name in every archive: one that no project uses for its own. */
 export const DOCKERFILE = '.toolhive.Dockerfile';
 
+/** The same for certificates. */
+export const CERTIFICATES = '.toolhive.ca.crt';
+
 const MAX_CONTEXT_BYTES = 256 * 1024 * 1024;
 /** What a build never needs and what may be huge or private. */
 const LEFT_OUT = new Set(['.git', 'node_modules', '.env']);
 
-/** An archive of a Dockerfile and, when a folder is given, of what is in it. Nothing is written to disk. */
-export async function buildContext(dockerfile: string, folder?: string): Promise<Readable> {
+/** What goes into an archive beside the Dockerfile. */
+export interface ContextParts {
+  /** Of this everything. */
+  folder?: string | undefined;
+  /** Whom to trust while it is built, as PEM. */
+  certificates?: string | undefined;
+}
+
+/** An archive of a Dockerfile and what belongs to it. Nothing is written to disk. */
+export async function buildContext(
+  dockerfile: string,
+  { folder, certificates }: ContextParts = {},
+): Promise<Readable> {
   if (folder !== undefined && !(await isFolder(folder))) {
     throw invalid(`${folder} is not a folder`, { hint: 'name the folder of a Go module' });
   }
   const archive = pack();
   archive.entry({ name: DOCKERFILE, mode: 0o644 }, dockerfile);
+  if (certificates !== undefined) archive.entry({ name: CERTIFICATES, mode: 0o644 }, certificates);
   // Whoever reads the archive gets the error; nobody else waits for this.
   void (folder === undefined ? Promise.resolve() : addFolder(archive, folder)).then(
     () => archive.finalize(),

@@ -7,7 +7,7 @@ import { json, text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { describeExit, type Instance, type Launch, type Runtime } from '../runtime.ts';
-import { parseSource } from '../source.ts';
+import { parseSource, type PackageSource } from '../source.ts';
 import { aLaunch, describeRuntime, waitFor } from '../testing/conformance.ts';
 import { buildFromScratch, programFiles, TEST_IMAGE } from '../testing/docker-engine.ts';
 import { startRegistry, type TestRegistry } from '../testing/registry.ts';
@@ -466,7 +466,8 @@ function packageCases(socket: string): void {
   beforeAll(async () => {
     const folder = await mkdtemp(join(tmpdir(), 'thv-base-'));
     const npm = `#!/bin/node
-      const { mkdirSync, writeFileSync, symlinkSync } = require('fs');
+      const { mkdirSync, readFileSync, writeFileSync, symlinkSync } = require('fs');
+      const trusted = process.env.SSL_CERT_FILE ? readFileSync(process.env.SSL_CERT_FILE, 'utf8') : undefined;
       const [, name, version = '1.4.0'] = /^(.+?)(?:@([^@]*))?$/.exec(process.argv.at(-1));
       if (name !== 'test-package') { console.error('npm error code E404'); process.exit(1); }
       const folder = '/app/node_modules/' + name;
@@ -476,10 +477,14 @@ function packageCases(socket: string): void {
       writeFileSync(folder + '/package.json', JSON.stringify({ name, version, bin }));
       writeFileSync(folder + '/server.js', \`#!/bin/node
         process.stdout.write(JSON.stringify({ version: '\${version}', args: process.argv.slice(2),
-          uid: process.getuid(), home: process.env.HOME }));\`, { mode: 0o755 });
+          uid: process.getuid(), home: process.env.HOME, trusted: \${JSON.stringify(trusted)} }));\`, { mode: 0o755 });
       symlinkSync('../' + name + '/server.js', '/app/node_modules/.bin/' + name);`;
+    const mkdir = `#!/bin/node
+      require('fs').mkdirSync(process.argv.at(-1), { recursive: true });`;
+    const cat = `#!/bin/node
+      process.stdout.write(require('fs').readFileSync(process.argv[2]));`;
     const files = new Map<string, string>();
-    for (const [name, script] of Object.entries({ npm, apk: '#!/bin/sh\n' })) {
+    for (const [name, script] of Object.entries({ npm, apk: '#!/bin/sh\n', mkdir, cat })) {
       await writeFile(join(folder, name), script);
       await chmod(join(folder, name), 0o755);
       files.set(`bin/${name}`, join(folder, name));
@@ -515,12 +520,52 @@ function packageCases(socket: string): void {
     });
   });
 
+  test('is built with what is trusted, and has the same name then', async () => {
+    const source = parseSource('npx://test-package@1.3.0');
+    let asked = 0;
+    const trusted = async (): Promise<string> => `CERTIFICATE ${++asked}\n`;
+
+    await runtime.prepare(source, { ...options, trusted });
+    await runtime.prepare(source, { ...options, trusted });
+
+    expect(asked).toBe(1);
+    expect(await outputOf('npx://test-package@1.3.0', [])).toMatchObject({ trusted: 'CERTIFICATE 1\n' });
+  });
+
   test('without a version is pinned to the one that was installed', async () => {
     const pinned = await runtime.prepare(parseSource('npx://test-package'), options);
 
     expect(pinned).toEqual(parseSource('npx://test-package@1.4.0'));
     expect(await outputOf('npx://test-package@1.4.0', [])).toMatchObject({ version: '1.4.0' });
   });
+
+  test('becomes an image with a name of its own, which runs by that name', async () => {
+    const image = await runtime.images?.build(aPackage('npx://test-package@1.2.0'), {
+      ...options,
+      tag: 'toolhive-test-built',
+    });
+    const launch = aLaunch(parseSource(image ?? ''), { workload: 'built', args: ['--flag'] });
+    const instance = await runtime.start(launch, never);
+    onTestFinished(() => instance.stop(0));
+
+    expect(image).toBe('toolhive-test-built:latest');
+    expect(await json(stdioOf(instance).output)).toMatchObject({ version: '1.2.0', args: ['--flag'] });
+  });
+
+  test('becomes an image with a name that is made up', async () => {
+    const image = await runtime.images?.build(aPackage('npx://test-package@1.2.0'), options);
+
+    expect(image).toMatch(/^toolhivelocal\/npx-test-package:1\.2\.0-[0-9a-f]{12}$/);
+  });
+
+  test.each(['UPPER', 'a b', 'npx://x', `name@sha256:${'0'.repeat(64)}`])(
+    'becomes no image with the name %s',
+    async (tag) => {
+      const building = runtime.images?.build(aPackage('npx://test-package@1.2.0'), { ...options, tag });
+
+      await expect(building).rejects.toMatchObject({ kind: 'invalid' });
+    },
+  );
 
   test('that does not exist is not found', async () => {
     await expect(runtime.prepare(parseSource('npx://no-such-package'), options)).rejects.toMatchObject({
@@ -534,6 +579,12 @@ function packageCases(socket: string): void {
 
     await expect(runtime.start(launch, never)).rejects.toMatchObject({ kind: 'not-found' });
   });
+}
+
+function aPackage(url: string): PackageSource {
+  const source = parseSource(url);
+  if (source.kind !== 'package') throw new Error(`${url} is no package`);
+  return source;
 }
 
 function http(): Pick<Launch, 'args' | 'env' | 'transport' | 'network'> {

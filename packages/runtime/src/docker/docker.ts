@@ -1,14 +1,16 @@
-import { messageOf, ThvError } from '@toolhive/contract/failure';
+import { invalid, messageOf, ThvError } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import type { Runtime, RuntimeReport } from '../runtime.ts';
+import { parseSource } from '../source.ts';
 import type { PackageScheme } from '../source.ts';
 import { removeContainer } from './container.ts';
 import { callEngine, connectEngine, type Engine } from './engine.ts';
+import { baseImagesOf, dockerfileOf } from './dockerfile.ts';
 import type { BaseImages } from './dockerfile.ts';
 import { prepareImage } from './images.ts';
 import { sweepNetworks } from './network.ts';
 import { ownedBy } from './ownership.ts';
-import { packageImage, preparePackage } from './packages.ts';
+import { packageImage, preparePackage, tagImage } from './packages.ts';
 import { reportOn } from './report.ts';
 import { candidateSockets, findEngine } from './sockets.ts';
 import { startContainer, type Yard } from './start.ts';
@@ -66,16 +68,31 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
       }
     },
 
-    async prepare(source, { report, signal }) {
+    async prepare(source, { report, signal, trusted }) {
       const using = await engine(signal);
       if (source.kind === 'image') return prepareImage(using, source, { report, signal, env });
-      return preparePackage(using, source, { report, signal, env, baseImages: options.baseImages ?? {} });
+      const baseImages = options.baseImages ?? {};
+      return preparePackage(using, source, { report, signal, trusted, env, baseImages });
     },
 
     async start(launch, signal) {
       const { source } = launch;
       const image = source.kind === 'image' ? source.image : packageImage(source, options.baseImages);
       return startContainer(await engine(signal), yard, { launch, image, signal });
+    },
+
+    images: {
+      recipe: (source) => dockerfileOf(source, baseImagesOf(source, options.baseImages ?? {})),
+
+      async build(source, { tag, report, signal, trusted }) {
+        const name = tag === undefined ? undefined : tagOf(tag);
+        const using = await engine(signal);
+        const baseImages = options.baseImages ?? {};
+        const pinned = await preparePackage(using, source, { report, signal, trusted, env, baseImages });
+        const image = packageImage(pinned, baseImages);
+        if (name !== undefined) await tagImage(using, image, name, signal);
+        return name ?? image;
+      },
     },
 
     async sweep() {
@@ -92,6 +109,14 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
       }
     },
   };
+}
+
+/** A name for an image, with its tag written out. */
+function tagOf(name: string): string {
+  if (parseSource(name).kind !== 'image' || name.includes('@')) {
+    throw invalid(`${JSON.stringify(name)} is not a name for an image`, { hint: 'write it as NAME:TAG' });
+  }
+  return name.lastIndexOf(':') > name.lastIndexOf('/') ? name : `${name}:latest`;
 }
 
 const Containers = z.array(z.object({ Id: z.string() }));

@@ -25,6 +25,20 @@ describe('the Dockerfile', () => {
     `);
   });
 
+  test('trusts certificates before it fetches anything', () => {
+    const source = parseSource('npx://@example/server@1.2.0') as PackageSource;
+    const lines = dockerfileOf(source, baseImagesOf(source, {}), { isTrusting: true }).split('\n');
+
+    expect(lines.slice(0, 5).join('\n')).toMatchInlineSnapshot(`
+      "FROM node:22-alpine AS build
+      COPY .toolhive.ca.crt /usr/local/share/ca-certificates/toolhive.crt
+      RUN ["sh","-ec","mkdir -p /etc/ssl/certs; cat /usr/local/share/ca-certificates/toolhive.crt >> /etc/ssl/certs/ca-certificates.crt"]
+      ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt GIT_SSL_CAINFO=/etc/ssl/certs/ca-certificates.crt
+      ENV PIP_CERT=/etc/ssl/certs/ca-certificates.crt REQUESTS_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt"
+    `);
+    expect(lines.filter((line) => !dockerfile('npx://@example/server@1.2.0').includes(line))).toHaveLength(4);
+  });
+
   test('of a Python package', () => {
     expect(dockerfile('uvx://example-server@1.2.0')).toMatchInlineSnapshot(`
       "FROM python:3.13-slim AS build

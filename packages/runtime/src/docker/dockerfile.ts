@@ -1,4 +1,5 @@
 import { invalid } from '@toolhive/contract/failure';
+import { CERTIFICATES } from './context.ts';
 import { formatSource, isLocalPath, parseSource, type PackageScheme, type PackageSource } from '../source.ts';
 
 /** The image that a package is installed in, and the one that it runs in afterwards. */
@@ -75,7 +76,11 @@ export function baseImagesOf(
  * Writes the Dockerfile that turns a package into an image. What comes from outside stands only inside exec
  * form arrays and, as an image reference, after `FROM`: there is no shell and no line that it could reach.
  */
-export function dockerfileOf(source: PackageSource, base: BaseImages): string {
+export function dockerfileOf(
+  source: PackageSource,
+  base: BaseImages,
+  { isTrusting = false }: { isTrusting?: boolean } = {},
+): string {
   // The source may come from a file that somebody wrote: it has to survive what a person's input has to.
   parseSource(formatSource(source));
   for (const image of [base.build, base.run]) {
@@ -85,6 +90,7 @@ export function dockerfileOf(source: PackageSource, base: BaseImages): string {
   const recipe = recipes[source.scheme];
   return [
     `FROM ${base.build} AS build`,
+    ...(isTrusting ? trustSteps : []),
     ...recipe.build(source),
     '',
     `FROM ${base.run}`,
@@ -98,6 +104,18 @@ export function dockerfileOf(source: PackageSource, base: BaseImages): string {
     '',
   ].join('\n');
 }
+
+/** Where every base image has the certificate authorities that it trusts, and where more of them are put. */
+const systemBundle = '/etc/ssl/certs/ca-certificates.crt';
+const ownCertificates = '/usr/local/share/ca-certificates/toolhive.crt';
+
+/** Before anything is fetched. What the system's own tool makes of its list later has them, too. */
+const trustSteps = [
+  `COPY ${CERTIFICATES} ${ownCertificates}`,
+  run('sh', '-ec', `mkdir -p /etc/ssl/certs; cat ${ownCertificates} >> ${systemBundle}`),
+  `ENV NODE_EXTRA_CA_CERTS=${systemBundle} SSL_CERT_FILE=${systemBundle} GIT_SSL_CAINFO=${systemBundle}`,
+  `ENV PIP_CERT=${systemBundle} REQUESTS_CA_BUNDLE=${systemBundle}`,
+];
 
 function run(...command: string[]): string {
   return `RUN ${JSON.stringify(command)}`;

@@ -82,10 +82,12 @@ async function buildPackage(
   }
   const folder = isLocalPath(source) ? resolve(source.name) : undefined;
   const { report, signal } = options;
+  const certificates = await options.trusted?.();
+  const dockerfile = dockerfileOf(source, base, { isTrusting: certificates !== undefined });
   await buildImage(engine, {
     title: formatSource(source),
     image,
-    context: await buildContext(dockerfileOf(source, base), folder),
+    context: await buildContext(dockerfile, { folder, certificates }),
     dockerfile: DOCKERFILE,
     // A folder's content is part of what the builder compares; a package's newest version is not.
     fresh: folder === undefined && !isExact(source),
@@ -118,7 +120,13 @@ async function installedVersion(engine: Engine, image: string, signal: AbortSign
   throw unavailable(`the image ${image} does not tell which version it holds`);
 }
 
-async function tagImage(engine: Engine, image: string, as: string, signal: AbortSignal): Promise<void> {
+/** Gives an image another name, with a tag. */
+export async function tagImage(
+  engine: Engine,
+  image: string,
+  as: string,
+  signal: AbortSignal,
+): Promise<void> {
   const at = as.lastIndexOf(':');
   const query = { repo: as.slice(0, at), tag: as.slice(at + 1) };
   await callEngine(engine, z.unknown(), { method: 'POST', path: `/images/${image}/tag`, query, signal });

@@ -6,7 +6,7 @@ import type { PackageSource, ServerSource } from '../source.ts';
 import { sweepCgroups } from './cgroup.ts';
 import { type Inspection, inspectMachine, reportOn } from './check.ts';
 import { sweepSockets } from './forwarder.ts';
-import { groupPrefix, startInstance } from './start.ts';
+import { groupPrefix, networkOf, startInstance } from './start.ts';
 import { PackageStore } from './store.ts';
 
 export interface ProcessRuntimeOptions {
@@ -48,6 +48,10 @@ class ProcessRuntime implements Runtime {
 
   async prepare(source: ServerSource, options: PrepareOptions): Promise<ServerSource> {
     return this.#store.prepare(requirePackage(source), options);
+  }
+
+  refuseImpossible(launch: Pick<Launch, 'network' | 'privileged'>): void {
+    networkOf(launch);
   }
 
   async start(launch: Launch, signal: AbortSignal): Promise<Instance> {

@@ -81,7 +81,17 @@ export class Sandbox implements AsyncDisposable {
 
   /** Kills bubblewrap, and with it, through the kernel, everything inside. */
   kill(): void {
+    // Before it says who its first process is, only the kernel knows, and bubblewrap may not have tied it to itself yet.
+    const children = this.#hasEnded() ? [] : childrenOf(this.bwrap.pid ?? 0);
+    this.#init ??= children[0];
     this.bwrap.kill('SIGKILL');
+    for (const child of children) {
+      try {
+        process.kill(child, 'SIGKILL');
+      } catch {
+        // it has ended with bubblewrap
+      }
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -3,8 +3,8 @@ import { closeSync, openSync } from 'node:fs';
 import { inheritableDescriptors } from './proc.ts';
 
 /**
- * Starts a program with nothing of the hive: an empty environment, and no descriptor but those named; whatever
- * is left undefined among them is `/dev/null`.
+ * Starts a program that inherits nothing from the hive: no environment, and only the descriptors named, of which
+ * the undefined ones are `/dev/null`.
  */
 export function spawnSealed(
   program: string,

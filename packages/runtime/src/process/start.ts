@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { invalid, unavailable, unsupported } from '@toolhive/contract/failure';
+import { invalid, unavailable } from '@toolhive/contract/failure';
 import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
 import { requireSecrets } from '../secrets.ts';
 import { Cgroup } from './cgroup.ts';
@@ -75,15 +75,16 @@ export const groupPrefix = (hiveId: string) => `toolhive-${markOf(hiveId)}-`;
 
 const groupName = (hiveId: string) => `${groupPrefix(hiveId)}${randomUUID().slice(0, 8)}`;
 
-function networkOf({ network, privileged }: Launch): SandboxNetwork {
+/** The network of a sandbox for this launch. Throws `invalid` when no sandbox has such a one. */
+export function networkOf({ network, privileged }: Pick<Launch, 'network' | 'privileged'>): SandboxNetwork {
   if (privileged) {
-    throw unsupported('a sandboxed process cannot run privileged', {
+    throw invalid('a sandboxed process cannot run privileged', {
       hint: 'turn `privileged` off in the permission profile, or run the workload with a container engine',
     });
   }
   const kind = network.kind === 'mode' ? modes[network.mode] : network.kind;
   if (kind !== undefined) return kind;
-  throw unsupported(`a sandboxed process knows no network mode ${describeMode(network)}`, {
+  throw invalid(`a sandboxed process knows no network mode ${describeMode(network)}`, {
     hint: 'use host or none, or run the workload with a container engine',
   });
 }

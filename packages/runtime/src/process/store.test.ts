@@ -60,7 +60,7 @@ describe('the package store', () => {
     expect(prepared.messages).toEqual([
       'resolving @example/server',
       'installing @example/server 2.0.0',
-      'downloaded 1 packages',
+      'downloaded one package',
       expect.stringMatching(/^installed @example\/server 2\.0\.0 in \d+\.\d s$/),
     ]);
   });

@@ -7,6 +7,7 @@ import { type PackageSource, formatSource, isLocalPath } from '../source.ts';
 import { type Install, installFile, parseInstall } from './installers/install.ts';
 import { type Installer, installers } from './installers/installers.ts';
 import type { Workshop } from './installers/tool.ts';
+import { environmentTrusting } from './installers/trust.ts';
 import { SingleFlight } from './single-flight.ts';
 
 export interface StoreOptions {
@@ -35,7 +36,12 @@ export class PackageStore {
 
   /** Installs what the source means now, unless it is there, and returns it with its exact version. */
   prepare(source: PackageSource, options: PrepareOptions): Promise<PackageSource> {
-    return this.#flights.do(formatSource(source), (shared) => this.#prepare(source, shared), options);
+    const { trusted } = options;
+    return this.#flights.do(
+      formatSource(source),
+      (shared) => this.#prepare(source, { ...shared, trusted }),
+      options,
+    );
   }
 
   /** The installed package of a source that `prepare` returned. */
@@ -50,14 +56,16 @@ export class PackageStore {
     await remove(this.#stagingFolder());
   }
 
-  async #prepare(source: PackageSource, { report, signal }: PrepareOptions): Promise<PackageSource> {
+  async #prepare(source: PackageSource, { report, signal, trusted }: PrepareOptions): Promise<PackageSource> {
     const installer = installers[source.scheme];
     if (installer.isPinned(source) && (await this.#find(source)) !== undefined) return source;
-    const { env, cacheDir } = this.#options;
+    const { cacheDir } = this.#options;
     const staging = this.#stagingFolder();
     await mkdir(staging, { recursive: true, mode: 0o700 });
     const folder = await mkdtemp(`${staging}/`);
+    const bundle = `${folder}.pem`;
     try {
+      const env = await this.#environment(await trusted?.(), bundle);
       return await this.#install(installer, source, folder, { env, cacheDir, report, signal });
     } catch (error) {
       const fallback = await this.#newest(source);
@@ -66,7 +74,13 @@ export class PackageStore {
       return { ...source, version: fallback };
     } finally {
       await remove(folder);
+      await remove(bundle);
     }
+  }
+
+  async #environment(certificates: string | undefined, bundle: string): Promise<NodeJS.ProcessEnv> {
+    const { env } = this.#options;
+    return certificates === undefined ? env : environmentTrusting(env, certificates, bundle);
   }
 
   async #install(

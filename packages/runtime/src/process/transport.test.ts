@@ -4,6 +4,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, type Server, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../free-port.ts';
 import { aLaunch, waitFor } from '../testing/conformance.ts';
 import { type Instance, type InstanceAddress, type Launch, describeExit } from '../runtime.ts';
 import { type ProcessRig, never, openRig, talkTo } from './test-rig.ts';
@@ -178,11 +179,6 @@ async function post(address: InstanceAddress | undefined, message: object) {
   let body = '';
   for await (const chunk of response.setEncoding('utf8')) body += chunk;
   return { body, session: [response.headers['mcp-session-id']].flat()[0] };
-}
-
-async function freePort(): Promise<number> {
-  await using server = await listen();
-  return server.port;
 }
 
 async function listen(): Promise<AsyncDisposable & { port: number }> {

@@ -17,6 +17,10 @@ export function memoryKeyring(
       entries.set(user, password);
       return true;
     },
+    delete: async (user) => {
+      entries.delete(user);
+      return true;
+    },
   };
 }
 
@@ -25,6 +29,7 @@ export const noKeyring: Keyring = {
   isAvailable: async () => false,
   get: async () => undefined,
   set: async () => false,
+  delete: async () => false,
 };
 
 /** The file that the original would have written. */

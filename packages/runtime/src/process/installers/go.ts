@@ -7,7 +7,7 @@ import { type ThvError, invalid, notFound, unavailable, unsupported } from '@too
 import { type PackageSource, isLocalPath } from '../../source.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
-import { type ToolResult, type Workshop, runTool } from './tool.ts';
+import { type ToolResult, type Workshop, distrustIn, runTool } from './tool.ts';
 
 const exactVersion = /^v\d+\.\d+\.\d+(-[\w.-]+)?(\+[\w.-]+)?$/;
 const localVersion = /^local-[0-9a-f]{16}$/;
@@ -107,9 +107,11 @@ const noProgram = (name: string) =>
 /** Says in a line what was wrong, in the words of `go` where they help. */
 function goFailure({ name, version }: PackageSource, { stderr }: Pick<ToolResult, 'stderr'>): ThvError {
   if (/is not a main package/.test(stderr)) return noProgram(name);
+  const distrust = distrustIn(stderr);
+  if (distrust !== undefined) return distrust;
   if (/dial tcp|no such host|connection refused|i\/o timeout|TLS handshake timeout/.test(stderr)) {
     return unavailable('cannot reach the Go module proxy', {
-      hint: 'check the network, the proxy settings and GOPROXY',
+      hint: 'is the network up, and does GOPROXY name a proxy that answers?',
     });
   }
   if (/requires go >= /.test(stderr)) {
@@ -117,11 +119,17 @@ function goFailure({ name, version }: PackageSource, { stderr }: Pick<ToolResult
       hint: /requires go >= \S+.*$/m.exec(stderr)?.[0],
     });
   }
+  if (/401 Unauthorized|403 Forbidden/.test(stderr)) {
+    const reason = /server response:\s*(.+)/.exec(stderr)?.[1];
+    return unavailable(`the Go module proxy does not give out ${name}${reason ? `: ${reason}` : ''}`, {
+      hint: 'whoever runs the proxy that GOPROXY names decides that',
+    });
+  }
   if (/unknown revision|invalid version|@v\/v\S+\.info: 4\d\d/.test(stderr)) {
     return notFound(`version ${version ?? 'latest'} of package ${name} not found`);
   }
   if (
-    /does not contain package|404 Not Found|410 Gone|400 Bad Request|403 Forbidden|cannot find module|unrecognized import path|malformed module path/.test(
+    /does not contain package|404 Not Found|410 Gone|400 Bad Request|cannot find module|unrecognized import path|malformed module path/.test(
       stderr,
     )
   ) {

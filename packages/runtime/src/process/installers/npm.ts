@@ -4,7 +4,7 @@ import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/con
 import type { PackageSource } from '../../source.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
-import { type ToolResult, type Workshop, runTool } from './tool.ts';
+import { type ToolResult, type Workshop, distrustIn, runTool } from './tool.ts';
 
 const exactVersion = /^\d+\.\d+\.\d+(-[\w.-]+)?(\+[\w.-]+)?$/;
 
@@ -50,8 +50,9 @@ async function npm(args: string[], folder: string, workshop: Workshop): Promise<
       cwd: folder,
       missing: 'install Node.js, which brings npm along: https://nodejs.org',
       onLine: (line) => {
-        if (/^npm http fetch GET 200 .*\.tgz/.test(line))
-          workshop.report(`downloaded ${++downloads} packages`);
+        if (!/^npm http fetch GET 200 .*\.tgz/.test(line)) return;
+        downloads += 1;
+        workshop.report(`downloaded ${downloads === 1 ? 'one package' : `${downloads} packages`}`);
       },
     },
     workshop,
@@ -113,6 +114,8 @@ export function npmFailure(
   { stdout, stderr }: Pick<ToolResult, 'stdout' | 'stderr'>,
 ): ThvError {
   const { code, summary } = npmError(stdout, stderr);
+  const distrust = distrustIn(summary);
+  if (distrust !== undefined) return distrust;
   // npm says E404 for a version of an existing package that matches nothing, too.
   if (code === 'ETARGET' || (code === 'E404' && summary.startsWith('No match found'))) {
     return notFound(`version ${source.version ?? 'latest'} of package ${source.name} not found`);

@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { access, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -41,12 +44,12 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-function aRuntime(path = process.env['PATH']) {
+function aRuntime(path = process.env['PATH'], env: NodeJS.ProcessEnv = {}) {
   return openProcessRuntime({
     hiveId: 'real',
     cacheDir: join(folder, 'cache'),
     tempDir: join(folder, 'tmp'),
-    env: { ...process.env, PATH: path },
+    env: { ...process.env, PATH: path, ...env },
   });
 }
 
@@ -154,6 +157,20 @@ test.runIf(hasGo)('installs a Go program from the module proxy and pins it', asy
   const prepared = await runtime.prepare(source, { report: () => {}, signal: never });
 
   expect(prepared).toMatchObject({ version: expect.stringMatching(/^v0\.0\.0-\d{14}-[0-9a-f]{12}$/) });
+});
+
+test.runIf(hasGo)('says that a module proxy does not give out a Go module', async () => {
+  const plain = { 'content-type': 'text/plain; charset=UTF-8' };
+  const proxy = createServer((_request, response) => response.writeHead(403, plain).end('not for us'));
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  await using _closed = { [Symbol.asyncDispose]: async () => void proxy.close() };
+  const { port } = proxy.address() as AddressInfo; // it listens on TCP
+  const runtime = aRuntime(`${GO}:${process.env['PATH']}`, { GOPROXY: `http://127.0.0.1:${port}` });
+
+  await expect(nameOf(runtime, 'go://example.com/server')).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: 'the Go module proxy does not give out example.com/server: not for us',
+  });
 });
 
 test('refuses a Go module at a relative path', async () => {

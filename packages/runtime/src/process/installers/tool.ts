@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { cancelled, unavailable } from '@toolhive/contract/failure';
+import { type ThvError, cancelled, unavailable } from '@toolhive/contract/failure';
 import type { Progress } from '../../runtime.ts';
 import { findProgram } from '../programs.ts';
 
@@ -78,6 +78,22 @@ function killGroup(pid: number | undefined): void {
     // it has ended
   }
 }
+
+/**
+ * A registry that shows a certificate which the tool does not trust: as likely as not somebody stands between who is
+ * allowed to. Undefined when that is not what the tool complains of.
+ */
+export function distrustIn(said: string): ThvError | undefined {
+  const [reason] = certificateTrouble.exec(said) ?? [];
+  if (reason === undefined) return undefined;
+  return unavailable(`cannot reach the package registry: ${reason}`, {
+    hint: 'if a proxy of your company stands between, name its certificate authority with `thv config set-ca-cert`',
+  });
+}
+
+/** In the words of Node.js, rustls and Go. */
+const certificateTrouble =
+  /self.signed certificate(?: in certificate chain)?|unable to (?:get local issuer certificate|verify the first certificate)|invalid peer certificate: \w+|certificate signed by unknown authority/i;
 
 const CAPTURE_LIMIT = 4 * 1024 * 1024;
 

@@ -4,7 +4,7 @@ import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/con
 import type { PackageSource } from '../../source.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
-import { type ToolResult, type Workshop, runTool } from './tool.ts';
+import { type ToolResult, type Workshop, distrustIn, runTool } from './tool.ts';
 
 const exactVersion = /^v?\d+(\.\d+)*((a|b|rc|\.post|\.dev)\d+)*(\+[\w.]+)?$/;
 
@@ -124,6 +124,8 @@ export function uvFailure(
   const [error = 'it gave no reason'] = stderr
     .split('\n')
     .flatMap((line) => /^error: (.+)/.exec(line)?.[1] ?? []);
+  const distrust = distrustIn(stderr);
+  if (distrust !== undefined) return distrust;
   if (/Failed to fetch|error sending request|dns error|Network/i.test(stderr)) {
     return unavailable(`cannot reach the package registry: ${error}`, {
       hint: 'check the network, the proxy settings and the index that uv is set to',

@@ -1,0 +1,53 @@
+import { readFile } from 'node:fs/promises';
+import { openAccess } from '@toolhive/core/access';
+import type { Access, OidcOptions } from '@toolhive/core/access';
+import { invalid, messageOf } from '@toolhive/contract/failure';
+import type { FlagValues } from '../command.ts';
+
+/**
+ * Who may use what listens on `host`, as the flags of `listenerFlags` say it. Beyond this machine that is everybody
+ * only if somebody asks for it, and then loudly.
+ */
+export async function accessFor(
+  flags: FlagValues,
+  { host, what, note }: { host: string; what: string; note: (text: string) => void },
+): Promise<Access | undefined> {
+  const access = openAccess({ token: await readToken(flags.text('token-file')), oidc: oidcFrom(flags) });
+  if (access !== undefined || isLoopback(host)) return access;
+  const warning = `${what} on ${host} would let everybody who reaches it run programs on this machine`;
+  if (!flags.has('insecure-no-auth')) {
+    throw invalid(warning, {
+      hint: 'give --token-file or --oidc-issuer; or --insecure-no-auth, if that is what you want',
+    });
+  }
+  note(`WARNING: ${warning}`);
+  return undefined;
+}
+
+/** Can only programs on this machine reach what listens there? */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host);
+}
+
+/** Whose tokens are asked for, as the flags of `oidcFlags` say it. */
+export function oidcFrom(flags: FlagValues): OidcOptions | undefined {
+  const options = {
+    issuer: flags.text('oidc-issuer'),
+    jwksUrl: flags.text('oidc-jwks-url'),
+    introspectionUrl: flags.text('oidc-introspection-url'),
+    clientId: flags.text('oidc-client-id'),
+    clientSecret: flags.text('oidc-client-secret') ?? process.env['TOOLHIVE_OIDC_CLIENT_SECRET'],
+  };
+  const audience = flags.text('oidc-audience');
+  const asked = [options.issuer, options.jwksUrl, options.introspectionUrl, audience];
+  return asked.some((value) => value !== undefined) ? { ...options, audience: audience ?? '' } : undefined;
+}
+
+async function readToken(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return process.env['TOOLHIVE_API_TOKEN'];
+  try {
+    return (await readFile(path, 'utf8')).trim();
+  } catch (cause) {
+    throw invalid(`the token file ${path} cannot be read: ${messageOf(cause)}`, { cause });
+  }
+}

@@ -1,0 +1,46 @@
+import type { Client } from '@toolhive/contract/client';
+import { ClientName } from '@toolhive/contract/client-application';
+import type { RegisteredClient } from '@toolhive/contract/client-application';
+import { invalid } from '@toolhive/contract/failure';
+import type { CommandCall } from '../../command.ts';
+import { nearest } from '../../suggest.ts';
+
+/** The client application that somebody has typed. Throws `invalid` with those that there are. */
+export function applicationOf(typed: string | undefined): ClientName {
+  const parsed = ClientName.safeParse(typed);
+  if (parsed.success) return parsed.data;
+  const meant = nearest(typed ?? '', ClientName.options);
+  throw invalid(`${JSON.stringify(typed)} is no client application that ToolHive knows`, {
+    hint: `${meant === undefined ? '' : `did you mean ${meant}? `}It knows ${ClientName.options.join(', ')}`,
+  });
+}
+
+/** Whether a client application is kept configured, and for which groups; none means all of them, where it is. */
+interface Registration extends RegisteredClient {
+  registered: boolean;
+}
+
+/** What is so now of some client applications. */
+export async function registrationsOf(
+  names: readonly ClientName[],
+  { hive, signal }: Pick<CommandCall, 'signal'> & { hive: Client },
+): Promise<Registration[]> {
+  const known = await hive.listClients({}, { signal });
+  const { clients } = await hive.discoverClients({}, { signal });
+  return clients
+    .filter(({ client_type: type }) => names.includes(type))
+    .map(({ client_type: name, registered, problem }) => {
+      const groups = known.find((client) => client.name === name)?.groups ?? [];
+      return { name, registered, groups, ...(problem === undefined ? {} : { problem }) };
+    });
+}
+
+/** Tells on standard error whose file does not say what it should. */
+export function noteProblems(
+  out: CommandCall['out'],
+  clients: readonly Pick<RegisteredClient, 'name' | 'problem'>[],
+): void {
+  for (const { name, problem } of clients) {
+    if (problem !== undefined) out.note(`${name} is not up to date: ${problem}`);
+  }
+}

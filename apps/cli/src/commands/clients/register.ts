@@ -1,0 +1,13 @@
+import type { CommandCall } from '../../command.ts';
+import { applicationOf, noteProblems, registrationsOf } from './application.ts';
+
+/** Keeps a client application configured. */
+export async function run({ arguments: [typed], flags, out, client, signal }: CommandCall): Promise<void> {
+  const name = applicationOf(typed);
+  const groups = flags.list('group');
+  const hive = await client();
+  await hive.registerClients({ body: { names: [name], groups } }, { signal });
+  const registrations = await registrationsOf([name], { hive, signal });
+  out.result(registrations[0], `${name} sees the workloads of ${groups.join(', ')}`);
+  noteProblems(out, registrations);
+}

@@ -1,0 +1,23 @@
+import type { CommandCall } from '../../command.ts';
+import { noteProblems } from './application.ts';
+
+/** Tells of every client application whether it is installed and registered. */
+export async function run({ out, client, signal }: CommandCall): Promise<void> {
+  const hive = await client();
+  const { clients } = await hive.discoverClients({}, { signal });
+  out.result(clients, (page) => {
+    const mark = (isSo: boolean): string => (isSo ? page.paint('green', 'yes') : page.paint('dim', 'no'));
+    page.table(
+      ['CLIENT TYPE', 'INSTALLED', 'REGISTERED'],
+      clients.map(({ client_type: type, installed, registered }) => [
+        type,
+        mark(installed),
+        mark(registered),
+      ]),
+    );
+    noteProblems(
+      out,
+      clients.map(({ client_type: name, problem }) => ({ name, problem })),
+    );
+  });
+}

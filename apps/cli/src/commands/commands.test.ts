@@ -1,0 +1,189 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import original from '../../compatibility/cli-v0.4.2.json' with { type: 'json' };
+import { proves } from '../../../../e2e/promises.ts';
+import { flagsOf } from '../command.ts';
+import type { Command, Flag, FlagKind } from '../command.ts';
+import { program } from './commands.ts';
+
+/**
+ * Compares our commands with those of the original: whoever knows that finds every command, argument and flag of it
+ * here, with the same shorthand, kind and default. More is fine, less is not.
+ */
+
+/** What is different on purpose, and why. */
+const different: Readonly<Record<string, string>> = {
+  'run --remote-auth-callback-port': 'any free port, as nobody else can have taken that one (decision 16)',
+  'run --remote-auth-timeout': 'nobody finds a password, and types it, within 30 seconds',
+  'proxy --remote-auth-timeout': 'nobody finds a password, and types it, within 30 seconds',
+  'proxy --remote-auth-callback-port': 'any free port, as nobody else can have taken that one (decision 16)',
+  'version --json': 'not shown: --format json says the same',
+  'mcp serve --port': 'a port is a number',
+  'serve --experimental-mcp-port': 'a port is a number',
+};
+
+type Original = (typeof original.commands)[number];
+type OriginalFlag = Original['flags'][number];
+
+const kinds: Record<string, FlagKind> = {
+  bool: 'boolean',
+  string: 'string',
+  stringArray: 'list',
+  strings: 'words',
+  int: 'integer',
+  float: 'number',
+  duration: 'duration',
+};
+
+const pairs = original.commands.map((theirs) => ({
+  path: theirs.path,
+  theirs,
+  ours: program.commands.find(({ path }) => path === theirs.path),
+}));
+const both = pairs.flatMap(({ theirs, ours }) =>
+  ours === undefined || !theirs.runnable ? [] : { theirs, ours },
+);
+const flagPairs = both.flatMap(({ theirs, ours }) =>
+  theirs.flags.map((flag) => ({
+    name: `${ours.path} --${flag.name}`,
+    flag,
+    own: flagsOf(ours).find(({ name }) => name === flag.name),
+  })),
+);
+
+describe('compared with the original', () => {
+  test.each(pairs.filter(({ theirs }) => theirs.runnable))(
+    'thv $path exists with its arguments, aliases, and rules about flags',
+    ({ theirs, ours }) => {
+      proves('cli.commands');
+      const found = ours && {
+        arguments: (ours.arguments ?? []).length,
+        isVariadic: ours.arguments?.at(-1)?.variadic === true,
+        takesRest: ours.takesRest === true,
+        aliases: ours.aliases ?? [],
+        required: flagsOf(ours).flatMap(({ name, required }) => (required === true ? name : [])),
+      };
+
+      expect(found).toEqual({ ...argumentsOf(theirs), aliases: theirs.aliases, required: theirs.required });
+      for (const names of theirs.exclusive) expect(ours?.exclusive).toContainEqual(names);
+    },
+  );
+
+  test.each(pairs.filter(({ theirs }) => !theirs.runnable))('thv $path leads to its commands', ({ path }) => {
+    const isThere = program.commands.some((command) => command.path.startsWith(`${path} `));
+
+    expect(program.groups.some((group) => group.path === path)).toBe(isThere);
+  });
+
+  test.each(flagPairs.filter(({ name }) => !(name in different)))('$name is what it was', ({ flag, own }) => {
+    proves('cli.flags');
+    expect(own && factsOf(own)).toEqual(factsOfOriginal(flag));
+  });
+
+  test.each(flagPairs.filter(({ name }) => name in different))('$name is different', ({ flag, own }) => {
+    expect(own).toBeDefined();
+    expect(own && factsOf(own)).not.toEqual(factsOfOriginal(flag));
+  });
+});
+
+/** Which commands print nothing that a program may want as JSON. */
+const unformatted = ['__complete', 'completion', 'export', 'proxy stdio'];
+
+describe('every command', () => {
+  test('prints its result as JSON when asked to, or says why it does not', () => {
+    const formats = program.commands.map((command) => {
+      const flag = flagsOf(command).find(({ name }) => name === 'format');
+      const isJson = flag?.choices?.includes('json') === true && flag.default === 'text';
+      return { path: command.path, isJson, isUnformatted: command.unformatted !== undefined };
+    });
+
+    expect(formats.filter(({ isJson, isUnformatted }) => isJson === isUnformatted)).toEqual([]);
+    expect(formats.flatMap(({ path, isUnformatted }) => (isUnformatted ? path : [])).toSorted()).toEqual(
+      unformatted,
+    );
+  });
+
+  test('that prints no JSON stands in the guide, if people use it', async () => {
+    const guide = await readFile(
+      new URL('../../../docs/docs/toolhive/guides-cli/index.mdx', import.meta.url),
+      'utf8',
+    );
+    const shown = program.commands.filter(
+      (command) => command.unformatted !== undefined && command.hidden !== true,
+    );
+    const paths = shown.map(({ path }) => `\`${path}\``).toSorted();
+
+    expect(guide).toContain(`${paths.slice(0, -1).join(', ')} and ${paths.at(-1)} have no such output`);
+  });
+
+  test.each(program.commands.map((command) => ({ path: command.path, command })))(
+    'thv $path can be told from the others, and loads what carries it out',
+    async ({ command }) => {
+      const { run } = await command.load();
+
+      expect(typeof run).toBe('function');
+      expect(repeated(program.commands.map(({ path }) => path))).toEqual([]);
+      expect(repeated(flagsOf(command).map(({ name }) => name))).toEqual([]);
+      expect(repeated(flagsOf(command).flatMap(({ shorthand }) => shorthand ?? []))).toEqual([]);
+      expect(
+        exclusiveOf(command).filter((name) => !flagsOf(command).some((flag) => flag.name === name)),
+      ).toEqual([]);
+    },
+  );
+
+  test.each(
+    program.commands
+      .filter(({ hidden }) => hidden !== true)
+      .map((command) => ({ path: command.path, command })),
+  )('thv $path has examples of itself in its help', ({ path, command }) => {
+    const examples = command.examples ?? [];
+
+    expect(examples.length).toBeGreaterThan(0);
+    expect(examples.filter((line) => !line.includes(`thv ${path}`))).toEqual([]);
+  });
+});
+
+function argumentsOf({ positional }: Original) {
+  const words = positional
+    .replace('[-- ARGS...]', '')
+    .split(/(?<=[\]>])\s+|\s+(?=[A-Z])/)
+    .filter((word) => word.trim() !== '');
+  return {
+    arguments: words.length,
+    isVariadic: words.at(-1)?.includes('...]') === true,
+    takesRest: positional.includes('-- ARGS'),
+  };
+}
+
+function factsOf({ shorthand, kind, default: preset, hidden }: Flag) {
+  return {
+    shorthand: shorthand ?? null,
+    kind,
+    preset: isNothing(preset) ? null : preset,
+    hidden: hidden === true,
+  };
+}
+
+function factsOfOriginal(flag: OriginalFlag) {
+  const { shorthand, type, default: preset } = flag;
+  const hidden = 'hidden' in flag;
+  return { shorthand, kind: kinds[type], preset: isNothing(preset) ? null : preset, hidden };
+}
+
+/** What the original writes for "not given". */
+function isNothing(preset: unknown): boolean {
+  return (
+    preset === undefined ||
+    preset === '' ||
+    preset === false ||
+    (Array.isArray(preset) && preset.length === 0)
+  );
+}
+
+function repeated(words: readonly string[]): string[] {
+  return words.filter((word, index) => words.indexOf(word) !== index);
+}
+
+function exclusiveOf({ exclusive = [] }: Command): string[] {
+  return exclusive.flat();
+}

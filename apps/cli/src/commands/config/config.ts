@@ -1,0 +1,84 @@
+import { settings } from '@toolhive/contract/settings';
+import type { SettingDefinition, SettingKind } from '@toolhive/contract/settings';
+import type { Argument, Command, Flag } from '../../command.ts';
+
+type Name = (typeof settings)[number]['name'];
+
+/** What is typed for a value, by its kind. */
+const values: Record<SettingKind, Pick<Argument, 'name' | 'description' | 'completes'>> = {
+  boolean: { name: 'enabled', description: 'true or false' },
+  rate: { name: 'rate', description: 'A number from 0.0 to 1.0' },
+  endpoint: { name: 'endpoint', description: 'HOST:PORT, without a scheme' },
+  variables: { name: 'names', description: 'Names with commas between' },
+  certificate: { name: 'path', description: 'A file with PEM certificates', completes: 'file' },
+  registry: {
+    name: 'url-or-path',
+    description: 'The https address of a registry, or a JSON file',
+    completes: 'file',
+  },
+};
+
+const allowPrivateIp: Flag = {
+  name: 'allow-private-ip',
+  shorthand: 'p',
+  kind: 'boolean',
+  description: 'The address may be of a private network, and plain http',
+};
+
+/** What a setting is, set or taken back: a command for each setting of the table. */
+export const configCommands: readonly Command[] = settings.flatMap((setting) => [
+  readCommand(setting),
+  changeCommand(setting),
+  unsetCommand(setting),
+]);
+
+function readCommand({ name, summary }: Setting): Command {
+  const path = pathOf('get', name);
+  return {
+    path,
+    summary: `Tell ${summary}`,
+    examples: [`thv ${path}`],
+    load: async () => {
+      const { tellSetting } = await import('./settings.ts');
+      return { run: (call) => tellSetting(call, name) };
+    },
+  };
+}
+
+function changeCommand({ name, kind, summary, example }: Setting): Command {
+  const path = pathOf('set', name);
+  const isRegistry = kind === 'registry';
+  return {
+    path,
+    summary: `Set ${summary}`,
+    arguments: [{ ...values[kind], required: true }],
+    flags: isRegistry ? [allowPrivateIp] : [],
+    examples: [`thv ${path} ${example}`],
+    load: async () => {
+      if (isRegistry) return import('./set-registry.ts');
+      const { setSetting } = await import('./settings.ts');
+      return { run: (call) => setSetting(call, { name, isPath: kind === 'certificate' }) };
+    },
+  };
+}
+
+function unsetCommand({ name, summary }: Setting): Command {
+  const path = pathOf('unset', name);
+  return {
+    path,
+    summary: `No longer set ${summary}`,
+    examples: [`thv ${path}`],
+    load: async () => {
+      const { unsetSetting } = await import('./settings.ts');
+      return { run: (call) => unsetSetting(call, name) };
+    },
+  };
+}
+
+type Setting = SettingDefinition & { name: Name };
+
+/** Those of telemetry stand below a word of their own. */
+function pathOf(verb: string, name: Name): string {
+  const [, own] = /^otel-(.+)$/.exec(name) ?? [];
+  return own === undefined ? `config ${verb}-${name}` : `config otel ${verb}-${own}`;
+}

@@ -1,0 +1,35 @@
+import { resolve } from 'node:path';
+import { invalid } from '@toolhive/contract/failure';
+import { defaultRegistry } from '@toolhive/contract/names';
+import type { CommandCall } from '../../command.ts';
+
+/** Sets where the registry comes from. The hive reads it before it says yes. */
+export async function run({
+  arguments: [place = ''],
+  flags,
+  out,
+  client,
+  signal,
+}: CommandCall): Promise<void> {
+  const isUrl = /^https?:\/\//i.test(place);
+  if (!isUrl && flags.has('allow-private-ip')) {
+    throw invalid('--allow-private-ip is about addresses, not about files', { hint: 'leave it out' });
+  }
+  const hive = await client();
+  const { message } = await hive.updateRegistry(
+    {
+      params: { name: defaultRegistry },
+      body: isUrl
+        ? { url: place, allow_private_ip: flags.has('allow-private-ip') }
+        : { local_path: withAbsolutePath(place) },
+    },
+    { signal },
+  );
+  const setting = await hive.getSetting({ params: { name: 'registry' } }, { signal });
+  out.result(setting, message);
+}
+
+/** The hive has a working directory of its own. It understands `file://` by itself. */
+function withAbsolutePath(place: string): string {
+  return place.startsWith('file://') ? place : resolve(place);
+}

@@ -1,0 +1,62 @@
+import type { Argument, Command } from '../../command.ts';
+
+const group: Argument = { name: 'name', description: 'The name of the group', required: true };
+
+/** Workloads that belong together. */
+export const groupCommands: readonly Command[] = [
+  {
+    path: 'group create',
+    summary: 'Make a group',
+    arguments: [group],
+    examples: ['thv group create research'],
+    load: () => import('./create.ts'),
+  },
+  {
+    path: 'group list',
+    summary: 'List groups',
+    examples: ['thv group list', 'thv group list --format json'],
+    load: () => import('./list.ts'),
+  },
+  {
+    path: 'group rm',
+    summary: 'Remove a group',
+    description:
+      'Removes a group. Its workloads move to the default group, or are removed with it. Asks first when there are any.',
+    arguments: [{ ...group, completes: 'group' }],
+    flags: [
+      { name: 'with-workloads', kind: 'boolean', description: 'Remove its workloads, too' },
+      { name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Do not ask' },
+    ],
+    examples: ['thv group rm research', 'thv group rm research --with-workloads --yes'],
+    load: () => import('./rm.ts'),
+  },
+  {
+    path: 'group run',
+    summary: 'Run all servers of a group of the registry',
+    description:
+      'Makes a group of the same name, and runs the servers in it under their own names. When one cannot be run, the others are all the same.',
+    arguments: [
+      { ...group, description: 'The name of a group of the registry', completes: 'registry-group' },
+    ],
+    flags: [
+      {
+        name: 'env',
+        kind: 'list',
+        value: 'SERVER.NAME=VALUE',
+        description: 'An environment variable for one of the servers',
+      },
+      {
+        name: 'secret',
+        kind: 'list',
+        value: 'NAME,target=SERVER.VARIABLE',
+        description: 'A stored secret for one of the servers, and the variable that receives it',
+        completes: 'secret',
+      },
+    ],
+    examples: [
+      'thv group run research',
+      'thv group run research --env weather.UNITS=metric --secret key,target=weather.API_KEY',
+    ],
+    load: () => import('./run.ts'),
+  },
+];

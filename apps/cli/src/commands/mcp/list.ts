@@ -1,0 +1,108 @@
+import { timedOut } from '@toolhive/contract/failure';
+import { McpClient } from '@toolhive/proxy/client';
+import type { ListName } from '@toolhive/proxy/client';
+import type { CommandCall } from '../../command.ts';
+import { oneLine } from '../../out.ts';
+import type { Page } from '../../out.ts';
+import { version } from '../../version.ts';
+import { endpointOf } from '../endpoint.ts';
+import { offers } from './mcp.ts';
+import type { Offer } from './mcp.ts';
+
+type Listed = Record<string, unknown>;
+
+/** Lists what a server has. */
+export function run(call: CommandCall): Promise<void> {
+  const [wanted] = call.arguments;
+  return listOffers(
+    call,
+    offers.filter((offer) => wanted === undefined || offer === wanted),
+  );
+}
+
+/** Lists some of what a server has. */
+export async function listOffers(call: CommandCall, wanted: readonly Offer[]): Promise<void> {
+  const { flags, out } = call;
+  const timeoutMs = flags.milliseconds('timeout') ?? 0;
+  const limit = AbortSignal.timeout(timeoutMs);
+  let lists: Map<ListName, Listed[]>;
+  try {
+    lists = await ask({ ...call, signal: AbortSignal.any([call.signal, limit]) }, wanted);
+  } catch (error) {
+    if (!limit.aborted || call.signal.aborted) throw error;
+    throw timedOut(`${flags.text('server')} did not answer within ${timeoutMs / 1000} seconds`, {
+      hint: 'give it longer with --timeout, or try another --transport',
+      cause: error,
+    });
+  }
+  out.result(Object.fromEntries(lists), (page) => {
+    for (const [index, offer] of wanted.entries()) {
+      if (index > 0) page.line('');
+      sections[offer](page, (name) => lists.get(name) ?? []);
+    }
+  });
+}
+
+async function ask(call: CommandCall, wanted: readonly Offer[]): Promise<Map<ListName, Listed[]>> {
+  const { flags, signal } = call;
+  const transport = flags.text('transport') as 'auto' | 'sse' | 'streamable-http'; // its choices were checked
+  const url = await endpointOf(flags.text('server') ?? '', call, transport === 'sse' ? '/sse' : '/mcp');
+  await using client = await McpClient.connect({ url, transport, version, signal });
+  const lists = new Map<ListName, Listed[]>();
+  // One after the other: not every server can do two things at once.
+  for (const name of wanted.flatMap((offer) => listsOf[offer]))
+    lists.set(name, await client.list(name, signal));
+  return lists;
+}
+
+/** A template of resources is one of the resources that a server has. */
+const listsOf: Record<Offer, readonly ListName[]> = {
+  tools: ['tools'],
+  resources: ['resources', 'resourceTemplates'],
+  prompts: ['prompts'],
+};
+
+type Lists = (name: ListName) => Listed[];
+
+const sections: Record<Offer, (page: Page, lists: Lists) => void> = {
+  tools(page, lists) {
+    const rows = lists('tools').map(({ name, description }) => [cell(name), cell(description)]);
+    section(page, 'Tools', ['NAME', 'DESCRIPTION'], rows);
+  },
+  resources(page, lists) {
+    const all = [...lists('resources'), ...lists('resourceTemplates')];
+    const rows = all.map(({ name, uri, uriTemplate, description, mimeType }) =>
+      [name, uri ?? uriTemplate, description, mimeType].map(cell),
+    );
+    section(page, 'Resources', ['NAME', 'URI', 'DESCRIPTION', 'MIME_TYPE'], rows);
+  },
+  prompts(page, lists) {
+    const rows = lists('prompts').map(({ name, description, arguments: taken }) => [
+      cell(name),
+      cell(description),
+      argumentsIn(taken),
+    ]);
+    section(page, 'Prompts', ['NAME', 'DESCRIPTION', 'ARGUMENTS'], rows);
+  },
+};
+
+function section(page: Page, title: string, header: readonly string[], rows: readonly string[][]): void {
+  page.line(page.paint('bold', rows.length === 0 ? `${title}: none` : title));
+  if (rows.length > 0) page.table(header, rows);
+}
+
+/** How many, and their names. */
+function argumentsIn(taken: unknown): string {
+  const names = (Array.isArray(taken) ? taken : []).map((argument: { name?: unknown } | null) =>
+    cell(argument?.name),
+  );
+  return names.length === 0 ? '0' : `${names.length} (${names.join(', ')})`;
+}
+
+/** A table has one line for each; the whole text is in the JSON. */
+const widestCell = 100;
+
+/** What a server says, fit for a table. */
+function cell(said: unknown): string {
+  return oneLine(typeof said === 'string' ? said : '', widestCell);
+}

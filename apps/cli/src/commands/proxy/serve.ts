@@ -1,0 +1,129 @@
+import { readFile } from 'node:fs/promises';
+import { openAccess } from '@toolhive/core/access';
+import { openUnkeptRemote } from '@toolhive/core/remote';
+import type { UnkeptRemoteOptions } from '@toolhive/core/remote';
+import { invalid, messageOf, notImplemented } from '@toolhive/contract/failure';
+import { findEndpoint, withoutCredentials } from '@toolhive/proxy/endpoint';
+import { WorkloadProxy } from '@toolhive/proxy/proxy';
+import type { ProxyAccess } from '@toolhive/proxy/proxy';
+import type { CommandCall, FlagValues } from '../../command.ts';
+import { openLog } from '../../log.ts';
+import { version } from '../../version.ts';
+import { untilAborted } from '../../wait.ts';
+import { isLoopback, oidcFrom } from '../access.ts';
+import { tokenExchangeFlags } from '../flags.ts';
+import { portFrom } from '../port.ts';
+
+/** How long the server may take until it has answered for the first time. */
+const findingMs = 30_000;
+
+/** Stands in front of a server until it is told to end. */
+export async function run({ arguments: [name = ''], flags, out, signal }: CommandCall): Promise<void> {
+  refuseTokenExchange(flags);
+  const target = targetFrom(flags.text('target-uri') ?? '');
+  const access = accessFrom(flags);
+  const host = flags.text('host') ?? '127.0.0.1';
+  const port = portFrom(flags);
+  const config = remoteAuthFrom(flags);
+  const clientSecret = await clientSecretFrom(flags);
+  const log = openLog({ debug: flags.has('debug'), json: false });
+
+  const looking = AbortSignal.any([signal, AbortSignal.timeout(findingMs)]);
+  const { url, transport } = await findEndpoint(withoutCredentials(target), looking);
+  await using proxy = await WorkloadProxy.open({
+    host,
+    port,
+    transport,
+    sessions: 'own',
+    version,
+    access,
+    onJunk: (line) => log.debug({ line: line.slice(0, 200) }, 'not a message'),
+    onFault: (error) => log.error({ err: error }, 'fault in the proxy'),
+  });
+  await using remote = await openUnkeptRemote({
+    url,
+    config,
+    clientSecret,
+    onSignIn: (page) => out.note(`To sign in, open ${page}`),
+    onNotSignedIn: (error) => out.note(messageOf(error)),
+    hint: 'start this command again',
+    signal,
+  });
+  if (flags.has('remote-auth')) await remote.signIn();
+  await proxy.connect({ address: remote.server }, noOther, signal);
+  remote.settle();
+
+  if (access === undefined && !isLoopback(host))
+    out.note(`WARNING: everybody who reaches ${host} can use ${name} as you can`);
+  const shown = host.includes(':') ? `[${host}]` : host;
+  const own = `http://${shown}:${proxy.port}/mcp`;
+  out.record({ name, url: own }, `${name} is at ${own}`);
+  await untilAborted(signal);
+}
+
+const noOther = (): Promise<never> =>
+  Promise.reject(new Error('a server of somebody else is not started here'));
+
+function targetFrom(text: string): string {
+  const url = URL.parse(text);
+  const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
+  // The text is not repeated: there may be a password in it.
+  if (url === null || !isHttp || url.username !== '' || url.password !== '') {
+    throw invalid('--target-uri is no http or https URL without user name and password', {
+      hint: 'such as http://127.0.0.1:3000 or https://mcp.example.com/mcp',
+    });
+  }
+  url.hash = '';
+  return url.href;
+}
+
+function accessFrom(flags: FlagValues): ProxyAccess | undefined {
+  const oidc = oidcFrom(flags);
+  const check = openAccess({ oidc });
+  const resource = flags.text('resource-url');
+  if (check === undefined || oidc === undefined) {
+    if (resource === undefined) return undefined;
+    throw invalid('--resource-url tells callers what their tokens are for, and no tokens are asked for', {
+      hint: 'give --oidc-issuer and --oidc-audience, too',
+    });
+  }
+  if (resource === undefined) return { check };
+  if (!URL.canParse(resource)) throw invalid(`--resource-url is no URL: ${JSON.stringify(resource)}`);
+  const authorization_servers = oidc.issuer === undefined ? [] : [oidc.issuer];
+  return { check, resource: { resource, authorization_servers } };
+}
+
+function remoteAuthFrom(flags: FlagValues): UnkeptRemoteOptions['config'] {
+  return {
+    issuer: flags.text('remote-auth-issuer'),
+    authorize_url: flags.text('remote-auth-authorize-url'),
+    token_url: flags.text('remote-auth-token-url'),
+    client_id: flags.text('remote-auth-client-id'),
+    scopes: flags.list('remote-auth-scopes'),
+    skip_browser: flags.has('remote-auth-skip-browser'),
+    callback_port: flags.number('remote-auth-callback-port'),
+    timeout: `${flags.milliseconds('remote-auth-timeout')}ms`,
+  };
+}
+
+async function clientSecretFrom(flags: FlagValues): Promise<string | undefined> {
+  const file = flags.text('remote-auth-client-secret-file');
+  if (file === undefined)
+    return flags.text('remote-auth-client-secret') ?? process.env['TOOLHIVE_REMOTE_OAUTH_CLIENT_SECRET'];
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (cause) {
+    throw invalid(`the file ${file} with the secret of the client cannot be read: ${messageOf(cause)}`, {
+      cause,
+    });
+  }
+}
+
+/** All clients share conversations with the server, so that one cannot be had with the token of each. */
+function refuseTokenExchange(flags: FlagValues): void {
+  const given = tokenExchangeFlags.find(({ name }) => flags.isGiven(name));
+  if (given !== undefined)
+    throw notImplemented('tokens of callers are not traded for others', {
+      hint: `leave out --${given.name}`,
+    });
+}

@@ -1,0 +1,106 @@
+import { notFound } from '@toolhive/contract/failure';
+import { defaultRegistry } from '@toolhive/contract/names';
+import type { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
+import type { CommandCall } from '../../command.ts';
+import { oneLine } from '../../out.ts';
+import { countOf, nameOf, typeOf } from './entries.ts';
+import type { Entry } from './entries.ts';
+
+/** Tells all about a server of the registry. */
+export async function run({ arguments: [name = ''], out, client, signal }: CommandCall): Promise<void> {
+  const entry = await findEntry(name, { client, signal });
+  out.result(entry, linesOf(entry).join('\n'));
+}
+
+async function findEntry(name: string, { client, signal }: Pick<CommandCall, 'client' | 'signal'>) {
+  const hive = await client();
+  const params = { name: defaultRegistry, serverName: name };
+  const { server, remote_server: remote } = await hive.getRegistryServer({ params }, { signal });
+  const entry = server ?? remote;
+  if (entry === undefined) throw notFound(`the registry has no server ${name}`);
+  return entry;
+}
+
+function linesOf(entry: Entry): string[] {
+  const { status, tier, transport, description, repository_url: repository, metadata, tools, tags } = entry;
+  return [
+    ...label('Name', nameOf(entry)),
+    ...label('Type', typeOf(entry)),
+    ...label('Description', description),
+    ...label('Tier', tier),
+    ...label('Status', status),
+    ...label('Transport', transport),
+    ...('image' in entry ? containerLines(entry) : remoteLines(entry)),
+    ...label('Repository', repository),
+    ...label('Popularity', `${countOf(entry, 'stars')} stars, ${countOf(entry, 'pulls')} pulls`),
+    ...label('Last updated', metadata?.last_updated),
+    ...list('Tools', tools),
+    ...list('Environment variables', (entry.env_vars ?? []).map(describeVariable)),
+    ...label('Tags', tags?.join(', ')),
+    ...list('Run it with', [exampleOf(entry)]),
+  ];
+}
+
+function containerLines(entry: RegistryServer): string[] {
+  const { image, package: other, target_port: port, provenance, permissions } = entry;
+  const { read = [], write = [], network, privileged } = permissions ?? {};
+  const outbound = network?.outbound;
+  return [
+    ...label('Image', image),
+    ...label('Package', other?.source),
+    ...label('Target port', port === undefined ? undefined : String(port)),
+    ...label('Provenance', provenance === undefined ? 'no' : 'yes'),
+    ...list('Permissions', [
+      ...(privileged === true ? ['runs without any hardening'] : []),
+      ...read.map((path) => `reads ${path}`),
+      ...write.map((path) => `writes ${path}`),
+      ...(network?.mode ? [`uses the network ${network.mode}`] : []),
+      ...(outbound?.insecure_allow_all === true ? ['reaches every host'] : []),
+      ...(outbound?.allow_host ?? []).map((host) => `reaches ${host}`),
+      ...(outbound?.allow_port ?? []).map((port) => `reaches port ${port}`),
+    ]),
+  ];
+}
+
+function remoteLines({ url, headers, oauth_config: oauth }: RegistryRemoteServer): string[] {
+  return [
+    ...label('URL', url),
+    ...list('Headers', (headers ?? []).map(describeVariable)),
+    ...list('Signing in (OAuth)', [
+      ...(oauth?.issuer === undefined ? [] : [`at ${oauth.issuer}`]),
+      ...(oauth?.authorize_url === undefined ? [] : [`at ${oauth.authorize_url}`]),
+      ...(oauth?.client_id === undefined ? [] : [`as the client ${oauth.client_id}`]),
+      ...(oauth?.scopes?.length ? [`for ${oauth.scopes.join(', ')}`] : []),
+    ]),
+  ];
+}
+
+type Variable = NonNullable<Entry['env_vars']>[number];
+
+/** A variable or a header, and what there is to know before it is given. */
+function describeVariable({ name, description, required, secret, default: preset }: Variable): string {
+  const marks = [
+    ...(required ? ['required'] : []),
+    ...(secret ? ['secret'] : []),
+    ...(preset === undefined ? [] : [`default ${preset}`]),
+  ];
+  return `${name}${marks.length === 0 ? '' : ` (${marks.join(', ')})`}${description === '' ? '' : `: ${description}`}`;
+}
+
+/** A command line that starts the server, with everything that it insists on. */
+function exampleOf(entry: Entry): string {
+  const needed = 'image' in entry ? (entry.env_vars ?? []).filter(({ required }) => required) : [];
+  const flags = needed.map(({ name, secret }) =>
+    secret ? `--secret NAME,target=${name}` : `--env ${name}=VALUE`,
+  );
+  return ['thv run', ...flags, nameOf(entry)].join(' ');
+}
+
+function label(title: string, text: string | undefined): string[] {
+  const line = oneLine(text ?? '');
+  return line === '' ? [] : [`${title}: ${line}`];
+}
+
+function list(title: string, texts: readonly string[]): string[] {
+  return texts.length === 0 ? [] : [`${title}:`, ...texts.map((text) => `  - ${oneLine(text)}`)];
+}

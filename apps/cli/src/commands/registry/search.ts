@@ -1,0 +1,30 @@
+import { isAbout } from '@toolhive/contract/registry';
+import type { CommandCall } from '../../command.ts';
+import { oneLine } from '../../out.ts';
+import { countOf, describe, listEntries, nameOf, typeOf } from './entries.ts';
+
+/** Lists the servers of the registry that somebody may look for. */
+export async function run(call: CommandCall): Promise<void> {
+  const {
+    arguments: [query = ''],
+    out,
+  } = call;
+  const found = (await listEntries(call)).filter((entry) => isAbout(entry, query));
+  out.result(found, (page) => {
+    if (found.length === 0) return page.line(`No server is about ${JSON.stringify(query)}.`);
+    page.line(
+      `${found.length === 1 ? '1 server is' : `${found.length} servers are`} about ${JSON.stringify(query)}:`,
+    );
+    page.table(
+      ['NAME', 'TYPE', 'DESCRIPTION', 'TRANSPORT', 'STARS', 'PULLS'],
+      found.map((entry) => [
+        nameOf(entry),
+        typeOf(entry),
+        describe(entry),
+        oneLine(entry.transport),
+        countOf(entry, 'stars'),
+        countOf(entry, 'pulls'),
+      ]),
+    );
+  });
+}

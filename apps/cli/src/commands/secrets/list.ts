@@ -1,0 +1,14 @@
+import type { CommandCall } from '../../command.ts';
+import { oneLine } from '../../out.ts';
+
+/** Lists the names of secrets. */
+export async function run({ out, client, signal }: CommandCall): Promise<void> {
+  const hive = await client();
+  const { keys } = await hive.listSecrets({}, { signal });
+  out.result(keys, (page) => {
+    if (keys.length === 0) page.line('There are no secrets.');
+    for (const { key, description } of keys) {
+      page.line(`- ${oneLine(key)}${description ? ` (${oneLine(description)})` : ''}`);
+    }
+  });
+}

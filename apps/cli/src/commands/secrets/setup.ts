@@ -1,0 +1,75 @@
+import { ThvError, invalid } from '@toolhive/contract/failure';
+import type { Client } from '@toolhive/contract/client';
+import { shortestPassword } from '@toolhive/contract/secrets';
+import type { SecretsProvider } from '@toolhive/contract/secrets';
+import type { CommandCall } from '../../command.ts';
+import { ask, canAsk } from '../../prompt.ts';
+import { providerTypeOf } from './provider-type.ts';
+import { noTerminal, readHidden } from './typed.ts';
+
+/** Sets up where secrets are kept. */
+export async function run({ flags, out, client, signal }: CommandCall): Promise<void> {
+  const isChange = flags.has('change-password');
+  const named = flags.text('provider') ?? (isChange ? preset : await askForProvider({ out, signal }));
+  const type = providerTypeOf(named);
+  if (isChange && type !== preset) throw invalid(`${type} has no password`);
+  const hive = await client();
+  const passwords = type === preset ? await passwordsFor(hive, { isChange, signal }) : {};
+  const { message } = await hive.setupSecrets({ body: { provider_type: type, ...passwords } }, { signal });
+  out.result(await hive.getSecretsProvider({}, { signal }), message);
+}
+
+const preset = 'encrypted';
+
+async function askForProvider({ out, signal }: Pick<CommandCall, 'out' | 'signal'>): Promise<string> {
+  if (!canAsk()) {
+    throw noTerminal(
+      'name the provider with --provider, and write the password of the encrypted one to standard input',
+    );
+  }
+  out.note('encrypted    in a file that only a key opens');
+  out.note('1password    in 1Password, through OP_SERVICE_ACCOUNT_TOKEN of the hive');
+  out.note('environment  in TOOLHIVE_SECRET_NAME of the environment of the hive');
+  out.note('none         nowhere');
+  const answer = await ask(`Where are secrets kept? [${preset}]`, { signal });
+  return answer.trim() || preset;
+}
+
+/** The password that is there already, once: the hive tells whether it is right. A new one, twice on a terminal. */
+async function passwordsFor(
+  hive: Client,
+  { isChange, signal }: { isChange: boolean; signal: AbortSignal },
+): Promise<{ password?: string; new_password?: string }> {
+  const present = await findProvider(hive, signal);
+  if (isChange) return { new_password: await newPassword({ signal }) };
+  if (present?.has_password !== true) return { password: await newPassword({ signal }) };
+  const password = await readHidden('The password of the secrets:', { signal });
+  if (password !== '') return { password };
+  throw invalid('the secrets have a password, and none was given', {
+    hint: 'give it; `thv secret setup --change-password` takes another one, if the secrets are open',
+  });
+}
+
+async function newPassword({ signal }: { signal: AbortSignal }): Promise<string> {
+  const password = await readHidden(
+    `A new password for the secrets (at least ${shortestPassword} characters):`,
+    { signal },
+  );
+  if (password === '') {
+    throw invalid('a password is missing', {
+      hint: '`thv secret provider encrypted` does without one, where the system has a keyring',
+    });
+  }
+  if (canAsk() && (await readHidden('The same again:', { signal })) !== password)
+    throw invalid('these were two different passwords', { hint: 'try again' });
+  return password;
+}
+
+async function findProvider(hive: Client, signal: AbortSignal): Promise<SecretsProvider | undefined> {
+  try {
+    return await hive.getSecretsProvider({}, { signal });
+  } catch (thrown) {
+    if (thrown instanceof ThvError && thrown.kind === 'not-found') return undefined; // the first setup
+    throw thrown;
+  }
+}

@@ -1,0 +1,61 @@
+import { ThvError, notFound, unavailable } from '@toolhive/contract/failure';
+import type { Client } from '@toolhive/contract/client';
+import type { Diagnosis, Finding } from '@toolhive/contract/diagnosis';
+import type { CommandCall } from '../../command.ts';
+import { printable } from '../../out.ts';
+import type { Colour, Page } from '../../out.ts';
+
+/** Tells what is right and wrong with a workload, a client application or the machine, and fails when something is wrong. */
+export async function run({ arguments: [name], out, client, signal }: CommandCall): Promise<void> {
+  const hive = await client();
+  out.progress(`looking at ${name ?? 'this machine'}`);
+  const diagnosis = await (name === undefined
+    ? hive.diagnoseMachine({}, { signal })
+    : diagnose(hive, name, signal));
+  out.result(diagnosis, (page) => {
+    for (const finding of diagnosis.findings) describe(page, finding);
+  });
+  if (!diagnosis.healthy) {
+    const layers = diagnosis.findings.filter(({ state }) => state === 'failed').map(({ layer }) => layer);
+    throw unavailable(`something is wrong: ${[...new Set(layers)].join(', ')}`);
+  }
+}
+
+/** Names of workloads come first: those of applications are few, and known. */
+async function diagnose(hive: Client, name: string, signal: AbortSignal): Promise<Diagnosis> {
+  try {
+    return await hive.diagnoseWorkload({ params: { name } }, { signal });
+  } catch (error) {
+    if (!(error instanceof ThvError) || !/^(not-found|invalid)$/.test(error.kind)) throw error;
+    const { clients } = await hive.discoverClients({}, { signal });
+    const application = clients.find(({ client_type: type }) => type === name);
+    if (application === undefined) {
+      throw notFound(`there is no workload and no client application ${printable(name)}`, {
+        hint: '`thv list --all` shows the workloads, `thv client status` the applications',
+      });
+    }
+    return hive.diagnoseClient({ params: { name: application.client_type } }, { signal });
+  }
+}
+
+/** A word beside the mark: colours are not for everybody, and screen readers read neither. */
+const marks: Record<Finding['state'], { mark: string; colour: Colour }> = {
+  ok: { mark: 'ok', colour: 'green' },
+  warning: { mark: 'warning', colour: 'yellow' },
+  failed: { mark: 'failed', colour: 'red' },
+  skipped: { mark: 'skipped', colour: 'dim' },
+};
+
+const layerWidth = 'permissions'.length + 2;
+const markWidth = 'warning'.length + 2;
+
+function describe(page: Page, { layer, state, says, hint }: Finding): void {
+  const { mark, colour } = marks[state];
+  const [first = '', ...more] = printable(says).split('\n');
+  const indent = ' '.repeat(layerWidth + markWidth);
+  page.line(
+    `${layer.padEnd(layerWidth)}${page.paint(colour, mark)}${' '.repeat(markWidth - mark.length)}${first}`,
+  );
+  for (const line of more) page.line(`${indent}${line}`);
+  if (hint !== undefined && state !== 'ok') page.line(`${indent}-> ${printable(hint)}`);
+}

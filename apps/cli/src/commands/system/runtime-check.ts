@@ -1,0 +1,37 @@
+import { timedOut, unavailable } from '@toolhive/contract/failure';
+import type { RuntimeCheck } from '@toolhive/contract/system';
+import type { CommandCall } from '../../command.ts';
+import { printable } from '../../out.ts';
+import type { Page } from '../../out.ts';
+
+/** Tells what servers can run in here, and fails when it is nothing. */
+export async function run({ flags, out, client, signal }: CommandCall): Promise<void> {
+  const hive = await client();
+  const limit = AbortSignal.timeout((flags.number('timeout') ?? 0) * 1000);
+  const checks = await hive
+    .getRuntime({}, { signal: AbortSignal.any([signal, limit]) })
+    .catch((thrown: unknown) => {
+      if (!limit.aborted || signal.aborted) throw thrown;
+      throw timedOut('the runtimes have not answered in time', { hint: 'give them more with --timeout' });
+    });
+  out.result(checks, (page) => {
+    for (const check of checks.runtimes) describe(page, check, check.runtime === checks.chosen);
+  });
+  if (checks.chosen === null) {
+    throw unavailable('no server can run on this machine', {
+      hint: checks.runtimes.flatMap(({ hint }) => hint ?? []).join('; or '),
+    });
+  }
+}
+
+function describe(
+  page: Page,
+  { runtime, available, detail, hint, limits }: RuntimeCheck,
+  isChosen: boolean,
+): void {
+  const mark = available ? page.paint('green', 'available') : page.paint('red', 'not available');
+  page.line(`${runtime}: ${mark}${isChosen ? ', used for new workloads' : ''}`);
+  page.line(`  ${printable(detail)}`);
+  if (hint !== undefined && !available) page.line(`  hint: ${printable(hint)}`);
+  for (const limit of limits) page.line(`  limit: ${limit}`);
+}

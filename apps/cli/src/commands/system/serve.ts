@@ -1,0 +1,158 @@
+import { resolve } from 'node:path';
+import { createApi } from '@toolhive/api/api';
+import { listenOnSocket, listenOnTcp } from '@toolhive/api/listen';
+import { openSite } from '@toolhive/api/site';
+import type { Site } from '@toolhive/api/site';
+import { openCore } from '@toolhive/core/core';
+import type { Core, CoreOptions } from '@toolhive/core/core';
+import { openControl } from '@toolhive/control/control';
+import type { Control, ControlOptions } from '@toolhive/control/control';
+import type { Client } from '@toolhive/contract/client';
+import { ThvError, conflict, messageOf, unavailable } from '@toolhive/contract/failure';
+import { apiBase } from '@toolhive/contract/wire';
+import type { Logger } from 'pino';
+import { untilAborted, waitUntil } from '../../wait.ts';
+import type { CommandCall, FlagValues } from '../../command.ts';
+import { findHive } from '../../hive.ts';
+import type { Out } from '../../out.ts';
+import { openLog } from '../../log.ts';
+import { version } from '../../version.ts';
+import { accessFor } from '../access.ts';
+import { portFrom } from '../port.ts';
+
+/** How long a hive in the background gets to end before this one gives up taking over. */
+const takeOverMs = 30_000;
+
+/** Runs the hive until it is told to end. */
+export async function run({ flags, out, signal }: CommandCall): Promise<void> {
+  const isBackground = flags.has('background');
+  const log = openLog({ debug: flags.has('debug'), json: isBackground });
+  // No bug in one workload may end the others; what it was stands in the log.
+  process.on('uncaughtException', (error) =>
+    log.error({ err: error, reason: messageOf(error) }, 'uncaught failure'),
+  );
+  const ended = new AbortController();
+  const stop = (): void => ended.abort();
+  signal.addEventListener('abort', stop, { once: true });
+
+  const host = flags.text('host') ?? '127.0.0.1';
+  const socket = flags.text('socket');
+  const guarded = { host: socket === undefined ? host : 'localhost', what: 'the API', note: out.note };
+  const port = portFrom(flags);
+  const access = await accessFor(flags, guarded);
+  const tools = flags.has('experimental-mcp') ? await toolsFrom(flags, out.note) : undefined;
+  const options = { env: process.env, version, log };
+  await using hive = new AsyncDisposableStack();
+  const core = hive.use(
+    isBackground ? await openCore(options) : await openOrTakeOver(options, out.note, signal),
+  );
+  const own = { hive: { pid: process.pid, background: isBackground }, stop };
+  hive.use(await listenOnSocket(createApi(core, { listener: own }), core.paths.socket));
+  const reference = flags.has('openapi');
+  let base: string | undefined;
+  if (socket !== undefined) {
+    hive.use(await listenOnSocket(createApi(core, { listener: own, reference }), resolve(socket)));
+    base = `unix:${resolve(socket)}`;
+  } else if (!isBackground) {
+    const address = { host, port, access };
+    const listener = hive.use(
+      await listenOnTcp(createApi(core, { listener: address, site: documentation(), reference }), address),
+    );
+    base = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`;
+  }
+  const control = tools === undefined ? undefined : hive.use(await openTools(tools, log));
+  if (base !== undefined) await announce(core, out, { base, reference, tools: control?.url });
+  log.info({ version, socket: core.paths.socket }, 'hive runs');
+  await untilAborted(ended.signal);
+  log.info('hive ends');
+}
+
+/** The documentation, for whoever starts this and has it: it may also come while the hive runs. */
+function documentation(): Site | undefined {
+  const folder = process.env['TOOLHIVE_SITE'];
+  return folder === undefined ? undefined : openSite(folder);
+}
+
+type Tools = Pick<ControlOptions, 'host' | 'port' | 'access'>;
+
+/** Where the tools of this product are offered, and to whom: to those who may use the API. */
+async function toolsFrom(flags: FlagValues, note: (text: string) => void): Promise<Tools> {
+  const host = flags.text('experimental-mcp-host') ?? 'localhost';
+  const check = await accessFor(flags, { host, what: 'the tools', note });
+  return { host, port: portFrom(flags, 'experimental-mcp-port'), access: check && { check } };
+}
+
+function openTools(tools: Tools, log: Logger): Promise<Control> {
+  return openControl({
+    ...tools,
+    version,
+    async hive(): Promise<Client> {
+      const own = await findHive();
+      if (own === undefined) throw unavailable('the hive is ending');
+      return own;
+    },
+    onFault: (error) => log.error({ err: error }, 'unexpected failure'),
+  });
+}
+
+/** A hive that was started in the background gives way to one that somebody wants to see. */
+async function openOrTakeOver(
+  options: CoreOptions,
+  note: (text: string) => void,
+  signal: AbortSignal,
+): Promise<Core> {
+  try {
+    return await openCore(options);
+  } catch (error) {
+    const other = error instanceof ThvError && error.kind === 'conflict' ? await findHive() : undefined;
+    if (other === undefined) throw error;
+    const { pid, background } = await other.getHive({});
+    if (!background) {
+      throw conflict(`a hive runs in the foreground already, as process ${pid}`, {
+        hint: 'use that one, or end it first',
+      });
+    }
+    note('taking over from the hive that runs already');
+    await other.stopHive({});
+    return waitUntil(() => openCore(options).catch(retryOnConflict), {
+      timeoutMs: takeOverMs,
+      signal,
+      what: 'the other hive to end',
+    });
+  }
+}
+
+function retryOnConflict(error: unknown): undefined {
+  if (error instanceof ThvError && error.kind === 'conflict') return undefined;
+  throw error;
+}
+
+async function announce(
+  core: Core,
+  out: Out,
+  { base, reference, tools }: { base: string; reference: boolean; tools: string | undefined },
+): Promise<void> {
+  const { chosen, runtimes } = await core.runtimes.check();
+  const addresses = {
+    api: `${base}${apiBase}`,
+    openapi: `${base}/api/openapi.json`,
+    reference: reference ? `${base}/api/doc` : undefined,
+    health: `${base}/health`,
+    socket: core.paths.socket,
+    tools,
+  };
+  const workloads = core.workloads.all().length;
+  const detail = runtimes.find(({ runtime }) => runtime === chosen)?.detail;
+  const lines = [
+    `ToolHive ${version}`,
+    `  API        ${addresses.api}`,
+    `  OpenAPI    ${addresses.openapi}`,
+    ...(addresses.reference === undefined ? [] : [`  Reference  ${addresses.reference}`]),
+    `  Health     ${addresses.health}`,
+    `  CLI        ${addresses.socket}`,
+    ...(tools === undefined ? [] : [`  Tools      ${tools}`]),
+    `  Servers    ${chosen === null ? 'cannot run: see `thv runtime check`' : `${chosen}: ${detail}`}`,
+    `  Workloads  ${workloads}`,
+  ];
+  out.record({ version, ...addresses, runtime: chosen, workloads }, lines.join('\n'));
+}

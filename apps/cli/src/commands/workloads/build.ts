@@ -1,0 +1,30 @@
+import { invalid } from '@toolhive/contract/failure';
+import type { CommandCall } from '../../command.ts';
+import { writeOwnFile } from './own-file.ts';
+import { sourceOf } from './source.ts';
+
+/** Makes a container image of a package, or tells how that would be done. */
+export async function run({
+  arguments: [word = ''],
+  flags,
+  out,
+  client,
+  signal,
+}: CommandCall): Promise<void> {
+  const found = sourceOf(word);
+  if ('url' in found)
+    throw invalid(`${word} is no package`, { hint: 'name one as npx://NAME, uvx://NAME, go://NAME' });
+  const source = found.image;
+  const hive = await client();
+  const file = flags.text('output');
+  if (file !== undefined || flags.has('dry-run')) {
+    const { dockerfile } = await hive.writeRecipe({ body: { source } }, { signal });
+    if (file === undefined) return out.result({ dockerfile }, dockerfile.trimEnd());
+    const written = await writeOwnFile(file, dockerfile);
+    return out.result({ file: written }, `wrote the recipe to ${written}`);
+  }
+  const body = { source, tag: flags.text('tag') };
+  const { image } = await hive.buildImage({ body }, { signal, onProgress: out.progress });
+  out.result({ image }, image);
+  out.note(`\`thv run ${image}\` runs it`);
+}

@@ -1,0 +1,40 @@
+import { ThvError } from '@toolhive/contract/failure';
+import type { Client } from '@toolhive/contract/client';
+import { defaultRegistry } from '@toolhive/contract/names';
+
+/** What the registry says of a server that can be run by its name: what it needs to be told, and who runs it. */
+export interface Catalogued {
+  name: string;
+  isRemote: boolean;
+  needs: Need[];
+}
+
+/** A variable of a server, or a header of a remote one. */
+export interface Need {
+  kind: 'variable' | 'header';
+  name: string;
+  description: string;
+  required: boolean;
+  secret: boolean;
+  default?: string | undefined;
+}
+
+/** The entry of the registry that somebody means, or undefined when the word means something else. */
+export async function findCatalogued(
+  word: string,
+  { hive, signal }: { hive: Client; signal: AbortSignal },
+): Promise<Catalogued | undefined> {
+  if (word.includes('://')) return undefined;
+  const params = { name: defaultRegistry, serverName: word };
+  const found = await hive.getRegistryServer({ params }, { signal }).catch((thrown: unknown) => {
+    // An image, or a name that nobody knows; the hive tells.
+    if (thrown instanceof ThvError && (thrown.kind === 'not-found' || thrown.kind === 'invalid'))
+      return undefined;
+    throw thrown;
+  });
+  if (found === undefined) return undefined;
+  const { server, remote_server: remote } = found;
+  const variables = (server?.env_vars ?? []).map((need) => ({ kind: 'variable' as const, ...need }));
+  const headers = (remote?.headers ?? []).map((need) => ({ kind: 'header' as const, ...need }));
+  return { name: word, isRemote: server === undefined || server === null, needs: [...variables, ...headers] };
+}

@@ -1,0 +1,24 @@
+import type { CommandCall } from '../../command.ts';
+import { writeOwnFile } from './own-file.ts';
+
+/** Writes a workload to a file: as the run config that it is, or for Kubernetes. */
+export async function run({
+  arguments: [name = '', path = ''],
+  flags,
+  out,
+  client,
+  signal,
+}: CommandCall): Promise<void> {
+  const hive = await client();
+  const params = { name };
+  if (flags.text('format') === 'k8s') {
+    const { manifest, warnings } = await hive.exportManifest({ params }, { signal });
+    const written = await writeOwnFile(path, manifest);
+    out.result({ file: written }, `wrote ${name} to ${written}`);
+    for (const warning of warnings) out.note(`note: ${warning}`);
+    return;
+  }
+  const runConfig = await hive.exportWorkload({ params }, { signal });
+  const file = await writeOwnFile(path, `${JSON.stringify(runConfig, null, 2)}\n`);
+  out.result({ file }, `wrote ${name} to ${file}`);
+}

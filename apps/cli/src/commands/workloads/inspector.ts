@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { conflict, unavailable } from '@toolhive/contract/failure';
+import type { CommandCall } from '../../command.ts';
+import { waitUntil } from '../../wait.ts';
+import { portFrom } from '../port.ts';
+import { answersAt, isFree } from './loopback.ts';
+import { startInspector } from './inspector-program.ts';
+
+/** How long it may take to be installed and to answer. */
+const startMs = 5 * 60_000;
+
+/** Opens the MCP Inspector for a workload, and keeps it until somebody ends it. */
+export async function run({
+  arguments: [name = ''],
+  flags,
+  out,
+  client,
+  signal,
+}: CommandCall): Promise<void> {
+  const ports = { page: portFrom(flags, 'ui-port'), second: portFrom(flags, 'mcp-proxy-port') };
+  const hive = await client();
+  const { status, url, proxy_mode: mode } = await hive.getWorkload({ params: { name } }, { signal });
+  if (status !== 'running') {
+    throw conflict(`${name} does not run: it is ${status}`, { hint: `\`thv restart ${name}\` starts it` });
+  }
+  for (const [flag, port] of [
+    ['ui-port', ports.page],
+    ['mcp-proxy-port', ports.second],
+  ] as const) {
+    if (!(await isFree(port)))
+      throw conflict(`port ${port} is in use`, { hint: `name another one with --${flag}` });
+  }
+
+  const token = randomBytes(32).toString('hex');
+  out.progress('getting the inspector');
+  await using inspector = startInspector({ url: withoutFragment(url), mode, ports, token });
+  const page = `http://127.0.0.1:${ports.page}/`;
+  await waitUntil(
+    async () => {
+      if (inspector.hasEnded()) {
+        throw unavailable('the inspector could not be started', {
+          hint: inspector.lastLine() || 'is npm installed?',
+        });
+      }
+      return (await answersAt(page)) ? true : undefined;
+    },
+    { timeoutMs: startMs, signal, what: 'the inspector to answer' },
+  );
+  const address = `${page}?${tokenParameter}=${token}`;
+  out.record({ url: address }, address);
+  out.note(`The inspector is connected to ${name}; Ctrl-C ends it. Whoever has this address can use it.`);
+  const given = new AbortController();
+  const interrupted = once(signal, 'abort', { signal: given.signal }).catch(() => {}); // it ended first
+  await Promise.race([interrupted, inspector.ended]);
+  given.abort();
+  if (!signal.aborted) throw unavailable('the inspector has ended', { hint: inspector.lastLine() });
+}
+
+/** Where the page of the inspector looks for its token. */
+const tokenParameter = 'MCP_INSPECTOR_API_TOKEN';
+
+function withoutFragment(text: string): string {
+  const url = new URL(text);
+  url.hash = '';
+  return url.href;
+}

@@ -1,0 +1,69 @@
+import type { Workload, WorkloadStatus } from '@toolhive/contract/workload';
+import type { CommandCall } from '../../command.ts';
+import { printable } from '../../out.ts';
+import type { Colour, Page } from '../../out.ts';
+import { readPairs } from './assignments.ts';
+
+/** Lists workloads. */
+export async function run({ flags, out, client, signal }: CommandCall): Promise<void> {
+  const labels = readPairs('label', flags.list('label'));
+  const hive = await client();
+  const group = flags.text('group');
+  const query = { all: flags.has('all') ? 'true' : undefined, group };
+  const found = await hive.listWorkloads({ query }, { signal });
+  const workloads = found.workloads.filter((workload) =>
+    labels.every(([key, value]) => workload.labels?.[key] === value),
+  );
+  const isForClients = flags.text('format') === 'mcpservers';
+  out.result(isForClients ? asClientSettings(workloads) : workloads, (page) => {
+    if (workloads.length === 0) return page.line(nothing(flags.has('all'), group, labels.length > 0));
+    page.table(
+      ['NAME', 'PACKAGE', 'STATUS', 'URL', 'PORT', 'TOOL TYPE', 'GROUP', 'CREATED AT'],
+      workloads.map((workload) => row(page, workload)),
+    );
+    for (const { name, status, status_context: context, warnings = [] } of workloads) {
+      if (context !== undefined && status !== 'running') out.note(`${name}: ${printable(context)}`);
+      for (const warning of warnings) out.note(`${name}: ${warning}`);
+    }
+  });
+}
+
+/** What many client applications take as their settings. */
+function asClientSettings(workloads: readonly Workload[]): object {
+  const servers = workloads.map(({ name, url, proxy_mode: type }) => [name, { url, type }] as const);
+  return { mcpServers: Object.fromEntries(servers) };
+}
+
+function nothing(isAll: boolean, group: string | undefined, hasLabels: boolean): string {
+  const which = [
+    ...(group === undefined ? [] : [` in the group ${group}`]),
+    ...(hasLabels ? [' with these labels'] : []),
+  ].join('');
+  return isAll
+    ? `There are no workloads${which}.`
+    : `No workload runs${which}. \`thv list --all\` shows the others.`;
+}
+
+function row(page: Page, workload: Workload): string[] {
+  return [
+    workload.name,
+    workload.remote ? 'remote' : printable(workload.package),
+    page.paint(colours[workload.status], workload.status),
+    workload.url,
+    workload.port === 0 ? '' : String(workload.port),
+    workload.tool_type,
+    workload.group,
+    workload.created_at,
+  ];
+}
+
+const colours: Record<WorkloadStatus, Colour> = {
+  running: 'green',
+  starting: 'yellow',
+  stopping: 'yellow',
+  removing: 'yellow',
+  stopped: 'dim',
+  unknown: 'dim',
+  unhealthy: 'red',
+  error: 'red',
+};

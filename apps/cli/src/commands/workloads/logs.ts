@@ -1,0 +1,36 @@
+import type { CommandCall } from '../../command.ts';
+import { followLog } from './log-text.ts';
+
+/** Prints what a server wrote last, or what its proxy noted, and goes on with that if asked to. */
+export async function run({
+  arguments: [name = ''],
+  flags,
+  out,
+  client,
+  signal,
+}: CommandCall): Promise<void> {
+  const hive = await client();
+  const read = flags.has('proxy') ? hive.getProxyLogs : hive.getWorkloadLogs;
+  const follow = flags.has('follow') ? 'true' : undefined;
+  let isEmpty = true;
+  try {
+    await followLog(out, (onText) =>
+      read(
+        { params: { name }, query: { tail: flags.number('tail'), follow } },
+        {
+          signal,
+          onText: (piece) => {
+            isEmpty &&= piece === '';
+            onText(piece);
+          },
+        },
+      ),
+    );
+  } catch (thrown) {
+    // Ctrl-C is how following ends.
+    if (follow === undefined || !signal.aborted) throw thrown;
+    return;
+  }
+  if (isEmpty)
+    out.note(flags.has('proxy') ? `The proxy of ${name} has noted nothing.` : `${name} has written nothing.`);
+}

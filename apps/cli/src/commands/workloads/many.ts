@@ -1,0 +1,65 @@
+import { ThvError, invalid, messageOf } from '@toolhive/contract/failure';
+import type { CommandCall } from '../../command.ts';
+import { failureOf } from '../../report.ts';
+
+/** The workloads that a command is about: those that are named, all of them, or those of a group. */
+export async function selectedNames({
+  arguments: names,
+  flags,
+  client,
+  signal,
+}: CommandCall): Promise<string[]> {
+  const group = flags.text('group');
+  const ways = [names.length > 0, flags.has('all'), group !== undefined].filter(Boolean).length;
+  if (ways !== 1) {
+    throw invalid(ways === 0 ? 'nothing is selected' : 'names, --all and --group cannot be given together', {
+      hint: 'give the names of workloads, or --all, or --group GROUP',
+    });
+  }
+  if (names.length > 0) return [...new Set(names)];
+  const hive = await client();
+  const { workloads } = await hive.listWorkloads({ query: { all: 'true', group } }, { signal });
+  return workloads.map(({ name }) => name);
+}
+
+/** What came of one of several workloads: what there is to know of it, and how people see that. */
+interface Done {
+  value?: object;
+  shown: string;
+}
+
+/**
+ * Does the same to several workloads at once, and tells of each in the order of the names: programs whether it is
+ * done, or else why not. One that fails does not keep the others from it; what failed is thrown at the end.
+ */
+export async function forEach(
+  names: readonly string[],
+  { what, out }: { what: string; out: CommandCall['out'] },
+  operate: (name: string) => Promise<Done>,
+): Promise<void> {
+  const failures: { name: string; failure: unknown }[] = [];
+  await out.results(
+    names.map(async (name) => {
+      try {
+        const { value, shown } = await operate(name);
+        return { value: { name, done: true, ...value }, shown };
+      } catch (failure) {
+        failures.push({ name, failure });
+        return { value: { name, done: false, error: failureOf(failure) } };
+      }
+    }),
+  );
+  if (failures.length === 0) return;
+  if (names.length === 1) throw failures[0]?.failure;
+  for (const { name, failure } of failures) out.note(`${name}: ${messageOf(failure)}`);
+  const kinds = new Set(
+    failures.map(({ failure }) => (failure instanceof ThvError ? failure.kind : undefined)),
+  );
+  const [kind] = kinds;
+  const failed = failures.map(({ name }) => name).toSorted();
+  const message = `${failed.length} of ${names.length} workloads could not be ${what}: ${failed.join(', ')}`;
+  // One kind of failure keeps its exit code; a mixture has none of its own.
+  throw kinds.size === 1 && kind !== undefined
+    ? new ThvError(kind, message)
+    : new ThvError('unsupported', message);
+}

@@ -1,0 +1,273 @@
+import { resolve } from 'node:path';
+import { ThvError, invalid } from '@toolhive/contract/failure';
+import { PermissionProfile, builtInProfiles } from '@toolhive/contract/permission-profile';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import type { FlagValue, FlagValues } from '../../command.ts';
+import { readAssignments, readEnvFile, readEnvFolder, readJsonObject, readText } from './assignments.ts';
+
+/** A part of the request and the flags that it comes from. It is absent when none of them is given. */
+interface Wish {
+  field: keyof CreateWorkload;
+  flags: readonly string[];
+  /** Makes no sense for servers of the other kind. */
+  only?: ServerKind;
+  read: (flags: FlagValues) => unknown;
+}
+
+/** Whether a server runs here, or somebody else runs it. */
+export type ServerKind = 'local' | 'remote';
+
+/** The flags for the secret of an OAuth client, by the part of the request that gets a reference to it. */
+export const clientSecretFlags = {
+  oauth_config: ['remote-auth-client-secret', 'remote-auth-client-secret-file'],
+  token_exchange: ['token-exchange-client-secret', 'token-exchange-client-secret-file'],
+} as const;
+
+const wishes: readonly Wish[] = [
+  plain('name', 'name'),
+  plain('group', 'group'),
+  plain('transport', 'transport'),
+  plain('host', 'host'),
+  plain('proxy_port', 'proxy-port'),
+  plain('proxy_mode', 'proxy-mode'),
+  plain('sessions', 'sessions'),
+  plain('trust_proxy_headers', 'trust-proxy-headers'),
+  plain('authz_config', 'authz-config', asPath),
+  plain('tools', 'tools', (names) => asList(names).flatMap((name) => name.split(','))),
+  plain('labels', 'label', (texts) => readAssignments('label', asList(texts))),
+  local(plain('target_port', 'target-port')),
+  local(plain('target_host', 'target-host', (host) => (isLoopback(String(host)) ? undefined : host))),
+  local(plain('network_mode', 'network')),
+  local(plain('network_isolation', 'isolate-network')),
+  local(plain('image_verification', 'image-verification')),
+  local(plain('k8s_pod_template_patch', 'k8s-pod-patch')),
+  local(plain('secrets', 'secret', (texts) => asList(texts).map(parseSecret))),
+  local(plain('volumes', 'volume', (texts) => asList(texts).map(withAbsoluteSource))),
+  local(plain('permission_profile', 'permission-profile', (name) => readProfile(String(name)))),
+  local(plain('ca_certificate', 'ca-cert', (file) => readText(String(file), 'the certificate'))),
+  local({ field: 'env_vars', flags: ['env', 'env-file', 'env-file-dir'], read: readEnvironment }),
+  local(
+    section('ignore_config', { loadGlobal: 'ignore-globally', printOverlays: 'print-resolved-overlays' }),
+  ),
+  plain('tools_override', 'tools-override', async (file) => {
+    const what = 'the file of tools';
+    const { toolsOverride: overrides } = await readJsonObject(String(file), what);
+    if (overrides === undefined) throw invalid(`${what} ${String(file)} has no key toolsOverride`);
+    return overrides;
+  }),
+  { field: 'audit_config', flags: ['enable-audit', 'audit-config'], read: readAudit },
+  section('telemetry_config', {
+    endpoint: 'otel-endpoint',
+    serviceName: 'otel-service-name',
+    tracingEnabled: 'otel-tracing-enabled',
+    metricsEnabled: 'otel-metrics-enabled',
+    samplingRate: 'otel-sampling-rate',
+    insecure: 'otel-insecure',
+    enablePrometheusMetricsPath: 'otel-enable-prometheus-metrics-path',
+    environmentVariables: 'otel-env-vars',
+    headers: ['otel-headers', (texts) => readAssignments('otel-headers', asList(texts))],
+    customAttributes: [
+      'otel-custom-attributes',
+      (text) => readAssignments('otel-custom-attributes', String(text).split(',')),
+    ],
+  }),
+  withSecretFromEnvironment(
+    section('oidc', {
+      issuer: 'oidc-issuer',
+      audience: 'oidc-audience',
+      jwks_url: 'oidc-jwks-url',
+      introspection_url: 'oidc-introspection-url',
+      client_id: 'oidc-client-id',
+      client_secret: 'oidc-client-secret',
+      resource_url: 'resource-url',
+      allow_private_ip: 'jwks-allow-private-ip',
+      insecure_allow_http: 'oidc-insecure-allow-http',
+      auth_token_file: ['jwks-auth-token-file', asPath],
+      ca_bundle: ['thv-ca-bundle', asPath],
+    }),
+  ),
+  withFlags(
+    clientSecretFlags.token_exchange,
+    section('token_exchange', {
+      token_url: 'token-exchange-url',
+      audience: 'token-exchange-audience',
+      client_id: 'token-exchange-client-id',
+      scopes: 'token-exchange-scopes',
+      subject_token_type: 'token-exchange-subject-token-type',
+      header_name: 'token-exchange-header-name',
+    }),
+  ),
+  // Signing in happens whenever the server asks for it, so the bare --remote-auth changes nothing.
+  withFlags(['remote-auth', ...clientSecretFlags.oauth_config], {
+    ...section('oauth_config', {
+      issuer: 'remote-auth-issuer',
+      authorize_url: 'remote-auth-authorize-url',
+      token_url: 'remote-auth-token-url',
+      client_id: 'remote-auth-client-id',
+      scopes: 'remote-auth-scopes',
+      skip_browser: 'remote-auth-skip-browser',
+      callback_port: 'remote-auth-callback-port',
+      timeout: ['remote-auth-timeout', (ms) => `${Number(ms)}ms`],
+    }),
+    only: 'remote',
+  }),
+];
+
+/** The names of all flags that become part of a request. */
+export function requestFlags(): string[] {
+  return wishes.flatMap(({ flags }) => flags);
+}
+
+/** Turns the flags of `thv run` into a request. Refuses those that a server of this kind could not honour. */
+export async function requestFrom(flags: FlagValues, kind: ServerKind): Promise<CreateWorkload> {
+  const request: Partial<Record<keyof CreateWorkload, unknown>> = {};
+  for (const { field, flags: names, only, read } of wishes) {
+    const given = names.filter((name) => flags.isGiven(name));
+    if (given.length === 0) continue;
+    if (only !== undefined && only !== kind) {
+      throw invalid(`${asFlags(given)} makes no sense for ${described[kind]}`, { hint: 'leave it out' });
+    }
+    request[field] = await read(flags);
+  }
+  return request as CreateWorkload; // the hive validates it, as it does for everybody
+}
+
+const described: Record<ServerKind, string> = {
+  local: 'a server that runs here',
+  remote: 'a server that somebody else runs',
+};
+
+/** The same failure, naming the flag that asked for what is not available instead of the field. */
+export function namingFlags(thrown: unknown, flags: FlagValues): unknown {
+  if (!(thrown instanceof ThvError) || thrown.kind !== 'not-implemented') return thrown;
+  const wish = wishes.find(({ field }) => new RegExp(`\\b${field}\\b`).test(thrown.message));
+  const given = wish?.flags.filter((name) => flags.isGiven(name)) ?? [];
+  if (given.length === 0) return thrown;
+  return new ThvError(thrown.kind, thrown.message, { hint: `leave out ${asFlags(given)}`, cause: thrown });
+}
+
+function asFlags(names: readonly string[]): string {
+  return names.map((name) => `--${name}`).join(' and ');
+}
+
+type Convert = (value: FlagValue) => unknown;
+
+function plain(field: Wish['field'], name: string, convert: Convert = (value) => value): Wish {
+  return { field, flags: [name], read: (flags) => convert(flags.value(name) ?? '') };
+}
+
+/** An object with a key for each of several flags, as far as they are given. */
+function section(field: Wish['field'], keys: Record<string, string | readonly [string, Convert]>): Wish {
+  const parts = Object.entries(keys).map(([key, source]) => {
+    const [name, convert]: readonly [string, Convert] =
+      typeof source === 'string' ? [source, (value) => value] : source;
+    return { key, name, convert };
+  });
+  return {
+    field,
+    flags: parts.map(({ name }) => name),
+    read: (flags) =>
+      Object.fromEntries(
+        parts
+          .filter(({ name }) => flags.isGiven(name))
+          .map(({ key, name, convert }) => [key, convert(flags.value(name) ?? '')]),
+      ),
+  };
+}
+
+/** Where nobody sees it, unlike in a command line. */
+function withSecretFromEnvironment(wish: Wish): Wish {
+  return {
+    ...wish,
+    read: (flags) => ({
+      client_secret: process.env['TOOLHIVE_OIDC_CLIENT_SECRET'],
+      ...(wish.read(flags) as object), // a section is an object
+    }),
+  };
+}
+
+function withFlags(names: readonly string[], wish: Wish): Wish {
+  return { ...wish, flags: [...names, ...wish.flags] };
+}
+
+function local(wish: Wish): Wish {
+  return { ...wish, only: 'local' };
+}
+
+function asList(value: FlagValue): readonly string[] {
+  return Array.isArray(value) ? (value as readonly string[]) : [];
+}
+
+/** The hive has a working directory of its own, so paths are made absolute here. */
+function asPath(value: FlagValue): string {
+  return resolve(String(value));
+}
+
+function isLoopback(host: string): boolean {
+  return host === '127.0.0.1' || host === 'localhost';
+}
+
+async function readEnvironment(flags: FlagValues): Promise<Record<string, string>> {
+  const [folder, file] = [flags.text('env-file-dir'), flags.text('env-file')];
+  return {
+    ...(folder === undefined ? {} : await readEnvFolder(folder)),
+    ...(file === undefined ? {} : await readEnvFile(file)),
+    ...readAssignments('env', flags.list('env')),
+  };
+}
+
+/** As much of what is said as the original writes down unless it is told otherwise. */
+const auditedBytes = 1024;
+
+async function readAudit(flags: FlagValues): Promise<unknown> {
+  const file = flags.text('audit-config');
+  if (file !== undefined) return readJsonObject(file, 'the audit settings');
+  return flags.has('enable-audit') ? { max_data_size: auditedBytes } : undefined;
+}
+
+function withAbsoluteSource(volume: string): string {
+  const [host = '', ...others] = volume.split(':');
+  if (host === '' || others.length === 0) {
+    throw invalid(`${JSON.stringify(volume)} is not a volume`, {
+      hint: 'write it as HOST:CONTAINER or HOST:CONTAINER:ro',
+    });
+  }
+  return [resolve(host), ...others].join(':');
+}
+
+function parseSecret(reference: string): { name: string; target: string } {
+  const [, name, target] = /^([^,]+),target=(.+)$/.exec(reference) ?? [];
+  if (name !== undefined && target !== undefined) return { name, target };
+  // Somebody may have written the secret itself, so nothing is repeated.
+  throw invalid('--secret takes NAME,target=VARIABLE', { hint: 'name a stored secret, not its value' });
+}
+
+async function readProfile(nameOrPath: string): Promise<unknown> {
+  if (nameOrPath === 'stdio') return builtInProfiles.none;
+  if (Object.hasOwn(builtInProfiles, nameOrPath))
+    return builtInProfiles[nameOrPath as keyof typeof builtInProfiles];
+  const what = 'the permission profile';
+  const profile = await readJsonObject(nameOrPath, what);
+  const { data: understood } = PermissionProfile.safeParse(profile); // what is wrong in it, the hive says
+  const unknown = understood && unknownKey(profile, understood);
+  if (unknown === undefined) return profile;
+  // A grant that is misspelt is no grant, and somebody should be told.
+  throw invalid(`${what} ${nameOrPath} has a key ${unknown} that nothing reads`, {
+    hint: 'is it misspelt? `thv export` shows a profile as it is understood',
+  });
+}
+
+/** The first key that did not survive being understood, with the way to it. */
+function unknownKey(given: unknown, understood: unknown): string | undefined {
+  if (!isObject(given) || !isObject(understood)) return undefined;
+  for (const [key, value] of Object.entries(given)) {
+    if (!Object.hasOwn(understood, key)) return key;
+    const below = unknownKey(value, understood[key]);
+    if (below !== undefined) return `${key}.${below}`;
+  }
+  return undefined;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

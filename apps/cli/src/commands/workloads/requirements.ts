@@ -1,0 +1,115 @@
+import { ThvError, invalid } from '@toolhive/contract/failure';
+import type { Client } from '@toolhive/contract/client';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import type { CommandCall } from '../../command.ts';
+import { ask, canAsk } from '../../prompt.ts';
+import type { Catalogued, Need } from './catalogued.ts';
+
+/** What is asked of, and who is asked. */
+interface Asking extends Pick<CommandCall, 'out' | 'signal'> {
+  hive: Client;
+}
+
+/**
+ * Completes a request with what the server needs and nobody gave: secrets that are stored already, and what a
+ * person types. Where nobody can be asked, everything that is missing is named.
+ */
+export async function withNeeds(
+  request: CreateWorkload,
+  { name, needs }: Catalogued,
+  asking: Asking,
+): Promise<CreateWorkload> {
+  const missing = needs.filter((need) => isMissing(need, request));
+  if (missing.length === 0) return request;
+  const stored = missing.some(({ secret }) => secret) ? await storedNames(asking) : new Set<string>();
+  const answers = new Map<Need, string>();
+  for (const need of missing) {
+    const known = need.secret ? storedFor(need, name, stored) : undefined;
+    if (known === undefined) continue;
+    asking.out.note(`${need.name}: the stored secret ${known}`);
+    answers.set(need, known);
+  }
+  const unknown = missing.filter((need) => !answers.has(need));
+  if (unknown.length > 0 && !canAsk()) throw needsMore(name, unknown);
+  for (const need of unknown) answers.set(need, await answerTo(need, name, asking));
+  return completed(request, needs, answers);
+}
+
+function isMissing({ kind, name, required, default: preset }: Need, request: CreateWorkload): boolean {
+  if (!required || (preset !== undefined && preset !== '')) return false;
+  if (kind === 'header') return true;
+  const isSecret = request.secrets?.some(({ target }) => target === name) === true;
+  return !isSecret && !request.env_vars?.[name];
+}
+
+/** None where secrets are not set up, or cannot be listed. */
+async function storedNames({ hive, signal }: Asking): Promise<Set<string>> {
+  try {
+    const { keys } = await hive.listSecrets({}, { signal });
+    return new Set(keys.map(({ key }) => key));
+  } catch (thrown) {
+    if (thrown instanceof ThvError && thrown.kind !== 'cancelled') return new Set();
+    throw thrown;
+  }
+}
+
+/** That of this server first: another server may have a variable of the same name, and its secret is none of ours. */
+function storedFor({ kind, name }: Need, server: string, stored: ReadonlySet<string>): string | undefined {
+  const candidates = [ownSecret(server, name), ...(kind === 'variable' ? [name] : [])];
+  return candidates.find((candidate) => stored.has(candidate));
+}
+
+function ownSecret(server: string, name: string): string {
+  return `${server}-${name}`;
+}
+
+function needsMore(server: string, needs: readonly Need[]): Error {
+  const names = needs.map(({ name }) => name);
+  const ways = needs.map((need) =>
+    need.secret
+      ? `store it with \`thv secret set ${need.kind === 'header' ? ownSecret(server, need.name) : need.name}\``
+      : `give --env ${need.name}=VALUE`,
+  );
+  const meanings = needs.flatMap(({ name, description }) =>
+    description === '' ? [] : `${name}: ${description.replace(/\.$/, '')}`,
+  );
+  return invalid(`${server} needs ${names.join(', ')}`, { hint: [...ways, ...meanings].join('; ') });
+}
+
+async function answerTo(need: Need, server: string, { hive, out, signal }: Asking): Promise<string> {
+  if (need.description !== '') out.note(`${need.name}: ${need.description}`);
+  const value = (await ask(`${need.name}:`, { signal, hidden: need.secret })).trim();
+  if (value === '') throw invalid(`${server} needs ${need.name}`);
+  if (!need.secret) return value;
+  const key = ownSecret(server, need.name);
+  await hive.createSecret({ body: { key, value } }, { signal });
+  out.note(`stored as the secret ${key}`);
+  return key;
+}
+
+function completed(
+  request: CreateWorkload,
+  needs: readonly Need[],
+  answers: ReadonlyMap<Need, string>,
+): CreateWorkload {
+  const variables = [...answers].filter(([{ kind }]) => kind === 'variable');
+  const secrets = variables
+    .filter(([{ secret }]) => secret)
+    .map(([{ name: target }, name]) => ({ name, target }));
+  const plain = variables
+    .filter(([{ secret }]) => !secret)
+    .map(([{ name }, value]) => [name, value] as const);
+  const headers = needs.flatMap((need) => {
+    const { kind, ...header } = need;
+    const answer = answers.get(need);
+    if (kind !== 'header') return [];
+    if (answer === undefined) return [header];
+    return [{ ...header, default: header.secret ? `${answer},target=${header.name}` : answer }];
+  });
+  return {
+    ...request,
+    env_vars: { ...request.env_vars, ...Object.fromEntries(plain) },
+    secrets: [...(request.secrets ?? []), ...secrets],
+    ...(headers.length === 0 ? {} : { headers }),
+  };
+}

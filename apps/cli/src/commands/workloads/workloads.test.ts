@@ -1,0 +1,209 @@
+import { expect, test } from 'vitest';
+import { helpOf } from '../../help.ts';
+import { program } from '../commands.ts';
+
+test('the help of run says what it takes, by what it is about', () => {
+  expect(helpOf(program, 'run')).toMatchInlineSnapshot(`
+    "Runs a server isolated, with a proxy in front, and prints where clients reach it.
+
+    SOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE,
+    each with @VERSION if you like), a container image, or the URL of a remote server. What follows --
+    are the arguments of the server.
+
+    Usage:
+      thv run [flags] [SOURCE] [-- ARGUMENTS...]
+
+    Arguments:
+      source  What to run
+
+    Flags:
+          --name NAME         The name of the workload; derived from SOURCE when absent
+          --group GROUP       The group of the workload (default: default)
+      -l, --label KEY=VALUE   A label, to find the workload by (can be repeated)
+      -f, --foreground        Stay and show what the server writes; Ctrl-C removes the workload
+          --from-config FILE  Run what \`thv export\` has written, instead of SOURCE and other flags
+          --format FORMAT     How to print the result (one of text, json; default: text)
+          --debug             Tell on standard error what is asked of the hive, and why something failed
+
+    The server:
+          --transport KIND               How the server talks; the registry knows, else stdio (one of
+                                         stdio, sse, streamable-http)
+      -e, --env NAME=VALUE               An environment variable for the server (can be repeated)
+          --env-file FILE                A file of environment variables, one NAME=VALUE a line; --env
+                                         counts more
+          --env-file-dir FOLDER          A folder of such files; --env-file counts more
+          --secret NAME,target=VARIABLE  A stored secret for the server, and the variable that receives
+                                         it (can be repeated)
+          --target-port PORT             The port that an HTTP server listens on; 0 is what the registry
+                                         says (default: 0)
+          --target-host HOST             Where an HTTP server listens (default: 127.0.0.1)
+          --ca-cert FILE                 A certificate authority to trust while a package is made ready
+          --image-verification MODE      What to do about an image whose signature is missing or wrong
+                                         (one of warn, enabled, disabled; default: warn)
+
+    What the server may touch:
+      -v, --volume HOST:CONTAINER[:ro]  A file or folder to share with the server (can be repeated)
+          --permission-profile PROFILE  none, network, or a JSON file; the registry knows, else network
+          --network MODE                A network of the container engine, or none; instead of that of
+                                        the profile
+          --isolate-network             Let the server reach the hosts and ports of its profile and
+                                        nothing else (not available yet)
+          --ignore-globally             Hide what your global thvignore file names, in every shared
+                                        folder (default: true)
+          --print-resolved-overlays     Tell what is hidden in shared folders (not available yet)
+
+    The proxy:
+          --host ADDRESS         The address that the proxy binds to (default: 127.0.0.1)
+          --proxy-port PORT      The port of the proxy; 0 is any free one (default: 0)
+          --proxy-mode MODE      Which endpoint of a stdio server its URL names; both are there (one of
+                                 sse, streamable-http; default: sse)
+          --sessions KIND        Whether each client has a server process of its own; the registry
+                                 knows, else own (one of own, shared)
+          --tools NAME           A tool that clients may see, and no others than those that are named
+                                 (can be repeated)
+          --tools-override FILE  A JSON file that gives tools other names and descriptions
+          --trust-proxy-headers  Believe what a reverse proxy in front says about itself (X-Forwarded-*)
+                                 (not available yet)
+          --authz-config FILE    Policies about who may call what (not available yet)
+          --enable-audit         Write down every call (not available yet)
+          --audit-config FILE    A JSON file that says what to write down of every call (not available
+                                 yet)
+
+    Tokens that callers must send:
+          --oidc-issuer URL             Accept the tokens of this OpenID provider (not available yet)
+          --oidc-audience NAME          Whom those tokens must be meant for; asked for with every other
+                                        --oidc flag (not available yet)
+          --oidc-jwks-url URL           Where the keys of the provider are; the issuer knows (not
+                                        available yet)
+          --oidc-introspection-url URL  Where tokens that are no JWTs are looked up (not available yet)
+          --oidc-client-id ID           As whom they are looked up (not available yet)
+          --oidc-client-secret SECRET   The secret of that client; better in
+                                        TOOLHIVE_OIDC_CLIENT_SECRET, which nobody sees (not available
+                                        yet)
+          --resource-url URL            What the tokens are for, as told to callers who have none (RFC
+                                        9728) (not available yet)
+          --jwks-auth-token-file FILE   A token to send where the keys of the provider are (not
+                                        available yet)
+          --jwks-allow-private-ip       The provider may have an address of a private network (not
+                                        available yet)
+          --oidc-insecure-allow-http    The provider may be reached over plain http (not available yet)
+          --thv-ca-bundle FILE          Certificate authorities to trust when the provider is asked (not
+                                        available yet)
+
+    Trading tokens (RFC 8693):
+          --token-exchange-url URL        Where tokens are traded (not available yet)
+          --token-exchange-audience NAME  Whom the new token is meant for (not available yet)
+          --token-exchange-client-id ID   Who trades (not available yet)
+          --token-exchange-client-secret SECRET
+                                          The secret of that client; better in a file, as others see the
+                                          command line (not available yet)
+          --token-exchange-client-secret-file FILE
+                                          A file with the secret of that client (not available yet)
+          --token-exchange-header-name HEADER
+                                          The header for the new token; Authorization when absent (not
+                                          available yet)
+          --token-exchange-scopes SCOPE   What to ask permission for (not available yet; can be
+                                          repeated)
+          --token-exchange-subject-token-type TYPE
+                                          What kind of token the caller sends (not available yet; one of
+                                          access_token, id_token)
+
+    Signing in to a remote server:
+          --remote-auth                Sign in; that is done anyway when the server asks for it
+          --remote-auth-issuer URL     The authorization server; the remote server usually names it
+          --remote-auth-authorize-url URL
+                                       Where a person signs in, when the issuer does not say
+          --remote-auth-token-url URL  Where tokens come from, when the issuer does not say
+          --remote-auth-client-id ID   As which client to sign in; one is registered when absent
+          --remote-auth-client-secret SECRET
+                                       The secret of that client; better in a file, as others see the
+                                       command line
+          --remote-auth-client-secret-file FILE
+                                       A file with the secret of that client
+          --remote-auth-scopes SCOPE   What to ask permission for (can be repeated)
+          --remote-auth-skip-browser   Print the address to sign in at instead of opening a browser
+          --remote-auth-callback-port PORT
+                                       Where the browser comes back to on this machine; 0 is any free
+                                       port (default: 0)
+          --remote-auth-timeout TIME   How long to wait for somebody to sign in (default: 5m)
+
+    Telemetry:
+          --otel-endpoint HOST:PORT  Who collects it (OTLP over HTTP) (not available yet)
+          --otel-service-name NAME   As whom to report
+          --otel-tracing-enabled     Send traces (default: true)
+          --otel-metrics-enabled     Send metrics (default: true)
+          --otel-sampling-rate RATE  Which part of all traces is kept, from 0.0 to 1.0 (default: 0.1)
+          --otel-headers NAME=VALUE  A header for whoever collects it (can be repeated)
+          --otel-insecure            Send it over plain http
+          --otel-enable-prometheus-metrics-path
+                                     Let Prometheus fetch metrics from /metrics on the port of the proxy
+          --otel-env-vars NAME       An environment variable whose value stands in traces (can be
+                                     repeated)
+          --otel-custom-attributes NAME=VALUE,…
+                                     What else to say about the workload (not available yet)
+
+    Examples:
+      $ thv run filesystem --volume ~/notes:/projects -- /projects
+      $ thv run npx://@modelcontextprotocol/server-everything
+      $ thv run https://mcp.example.com/mcp --name example
+      $ thv run uvx://mcp-server-time --name time --label team=research
+      $ thv run github --secret github-token,target=GITHUB_PERSONAL_ACCESS_TOKEN
+      $ thv run --from-config filesystem.json
+    "
+  `);
+});
+
+test('the help of rm', () => {
+  expect(helpOf(program, 'rm')).toMatchInlineSnapshot(`
+    "Stops workloads and removes everything of them: containers, state, logs, and their entries in the
+    files of clients.
+
+    Usage:
+      thv rm [flags] [NAMES...]
+
+    Arguments:
+      names  The names of workloads
+
+    Flags:
+          --all            Every workload
+          --group GROUP    Only workloads of this group
+      -y, --yes            Do not ask before removing all of them, or a group
+          --format FORMAT  How to print the result (one of text, json; default: text)
+          --debug          Tell on standard error what is asked of the hive, and why something failed
+
+    Examples:
+      $ thv rm filesystem
+      $ thv rm --group research --yes
+    "
+  `);
+});
+
+test('the help of logs leads to prune', () => {
+  expect(helpOf(program, 'logs')).toMatchInlineSnapshot(`
+    "Shows what a server wrote, or with --proxy what its proxy noted. Both are kept until the workload is
+    removed.
+
+    Usage:
+      thv logs [flags] NAME
+      thv logs COMMAND
+
+    Arguments:
+      name  The name of the workload
+
+    Commands:
+      prune  Remove logs of workloads that are gone
+
+    Flags:
+      -f, --follow         Go on with what is written from now on, until Ctrl-C
+      -p, --proxy          What the proxy noted instead
+          --tail LINES     At most so many lines, counted from the end; 100, or with --proxy all of them
+          --format FORMAT  How to print the result (one of text, json; default: text)
+          --debug          Tell on standard error what is asked of the hive, and why something failed
+
+    Examples:
+      $ thv logs filesystem
+      $ thv logs filesystem --follow
+      $ thv logs filesystem --proxy --tail 20
+    "
+  `);
+});

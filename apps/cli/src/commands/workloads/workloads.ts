@@ -1,0 +1,241 @@
+import { formatWith } from '../../command.ts';
+import type { Argument, Command, Flag } from '../../command.ts';
+import { group, workload } from '../flags.ts';
+import { runFlags } from './run-flags.ts';
+
+const all: Flag = { name: 'all', kind: 'boolean', description: 'Every workload' };
+
+const severalWorkloads: Argument = {
+  ...workload,
+  name: 'names',
+  description: 'The names of workloads',
+  required: false,
+  variadic: true,
+};
+
+/** The life of workloads. */
+export const workloadCommands: readonly Command[] = [
+  {
+    path: 'run',
+    summary: 'Run an MCP server',
+    description:
+      'Runs a server isolated, with a proxy in front, and prints where clients reach it.\n\nSOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE, each with @VERSION if you like), a container image, or the URL of a remote server. What follows -- are the arguments of the server.',
+    arguments: [{ name: 'source', description: 'What to run', completes: 'registry-server' }],
+    takesRest: true,
+    flags: runFlags,
+    examples: [
+      'thv run filesystem --volume ~/notes:/projects -- /projects',
+      'thv run npx://@modelcontextprotocol/server-everything',
+      'thv run https://mcp.example.com/mcp --name example',
+      'thv run uvx://mcp-server-time --name time --label team=research',
+      'thv run github --secret github-token,target=GITHUB_PERSONAL_ACCESS_TOKEN',
+      'thv run --from-config filesystem.json',
+    ],
+    load: () => import('./run.ts'),
+  },
+  {
+    path: 'list',
+    aliases: ['ls'],
+    summary: 'List workloads',
+    flags: [
+      { name: 'all', shorthand: 'a', kind: 'boolean', description: 'Those that do not run, too' },
+      group,
+      {
+        name: 'label',
+        shorthand: 'l',
+        kind: 'list',
+        value: 'KEY=VALUE',
+        description: 'Only workloads with this label',
+      },
+      formatWith('mcpservers'),
+    ],
+    examples: [
+      'thv list',
+      'thv list --all --label team=research',
+      'thv list --format mcpservers > .mcp.json',
+    ],
+    load: () => import('./list.ts'),
+  },
+  {
+    path: 'export',
+    unformatted: 'its own --format says what is written to the file',
+    summary: 'Write down how a workload is run',
+    description:
+      'Writes everything that is needed to run a workload again, here or elsewhere, into a file: for `thv run --from-config`, or as a manifest for Kubernetes. Secrets are only referred to.',
+    arguments: [
+      workload,
+      {
+        name: 'path',
+        description: 'The file; one that is there is replaced',
+        required: true,
+        completes: 'file',
+      },
+    ],
+    flags: [
+      {
+        name: 'format',
+        kind: 'string',
+        value: 'FORMAT',
+        choices: ['json', 'k8s'],
+        description: 'A run config, or an MCPServer for the operator',
+        default: 'json',
+      },
+    ],
+    examples: ['thv export filesystem filesystem.json', 'thv export fetch fetch.yaml --format k8s'],
+    load: () => import('./export.ts'),
+  },
+  {
+    path: 'build',
+    summary: 'Make a container image of a package',
+    description:
+      'Makes the container image that `thv run` would make of a package, and does not run it. Needs Docker or Podman, unless only the recipe is wanted.',
+    arguments: [
+      { name: 'protocol', description: 'The package: npx://NAME, uvx://NAME or go://MODULE', required: true },
+    ],
+    flags: [
+      {
+        name: 'tag',
+        shorthand: 't',
+        kind: 'string',
+        value: 'NAME:TAG',
+        description: 'The name of the image',
+      },
+      { name: 'dry-run', kind: 'boolean', description: 'Print the recipe, a Dockerfile, and build nothing' },
+      {
+        name: 'output',
+        shorthand: 'o',
+        kind: 'string',
+        value: 'FILE',
+        description: 'Write the recipe to a file, and build nothing',
+        completes: 'file',
+      },
+    ],
+    examples: [
+      'thv build npx://@modelcontextprotocol/server-everything',
+      'thv build uvx://mcp-server-time --tag registry.example.com/time:1.0',
+      'thv build go://./server --dry-run',
+    ],
+    load: () => import('./build.ts'),
+  },
+  {
+    path: 'inspector',
+    summary: 'Try out a workload in the MCP Inspector',
+    description:
+      'Starts the official MCP Inspector, connected to a workload, and prints the address of its page, with the token that it asks for. It is reached from this machine only. npm installs it when it is wanted for the first time.',
+    arguments: [workload],
+    flags: [
+      {
+        name: 'ui-port',
+        shorthand: 'u',
+        kind: 'integer',
+        value: 'PORT',
+        description: 'The port of its page',
+        default: 6274,
+      },
+      {
+        name: 'mcp-proxy-port',
+        shorthand: 'p',
+        kind: 'integer',
+        value: 'PORT',
+        description: 'Its second port, where it shows what servers bring along as pages',
+        default: 6277,
+      },
+    ],
+    examples: ['thv inspector filesystem', 'thv inspector filesystem --ui-port 7000'],
+    load: () => import('./inspector.ts'),
+  },
+  {
+    path: 'logs',
+    summary: 'Show what a server wrote',
+    description:
+      'Shows what a server wrote, or with --proxy what its proxy noted. Both are kept until the workload is removed.',
+    arguments: [workload],
+    flags: [
+      {
+        name: 'follow',
+        shorthand: 'f',
+        kind: 'boolean',
+        description: 'Go on with what is written from now on, until Ctrl-C',
+      },
+      { name: 'proxy', shorthand: 'p', kind: 'boolean', description: 'What the proxy noted instead' },
+      {
+        name: 'tail',
+        kind: 'integer',
+        value: 'LINES',
+        description: 'At most so many lines, counted from the end; 100, or with --proxy all of them',
+      },
+    ],
+    examples: [
+      'thv logs filesystem',
+      'thv logs filesystem --follow',
+      'thv logs filesystem --proxy --tail 20',
+    ],
+    load: () => import('./logs.ts'),
+  },
+  {
+    path: 'logs prune',
+    summary: 'Remove logs of workloads that are gone',
+    examples: ['thv logs prune'],
+    load: () => import('./logs-prune.ts'),
+  },
+  {
+    path: 'stop',
+    summary: 'Stop workloads',
+    description: 'Stops workloads and waits until they have. They stay, and `thv restart` runs them again.',
+    arguments: [severalWorkloads],
+    flags: [
+      all,
+      { ...group, shorthand: 'g' },
+      {
+        name: 'timeout',
+        kind: 'integer',
+        value: 'SECONDS',
+        description: 'How long to wait',
+        default: 30,
+      },
+    ],
+    exclusive: [['all', 'group']],
+    examples: ['thv stop filesystem', 'thv stop fetch time', 'thv stop --group research'],
+    load: () => import('./stop.ts'),
+  },
+  {
+    path: 'restart',
+    summary: 'Start workloads again that do not run',
+    description:
+      'Starts workloads with what they were made with, on the port that they had. One that runs is left alone.',
+    arguments: [{ ...workload, required: false }],
+    flags: [
+      { ...all, shorthand: 'a' },
+      { ...group, shorthand: 'g' },
+      {
+        name: 'foreground',
+        shorthand: 'f',
+        kind: 'boolean',
+        description: 'Stay and show what the server writes; Ctrl-C stops the workload',
+      },
+    ],
+    exclusive: [['all', 'group']],
+    examples: ['thv restart filesystem', 'thv restart --all'],
+    load: () => import('./restart.ts'),
+  },
+  {
+    path: 'rm',
+    summary: 'Stop workloads and remove all of them',
+    description:
+      'Stops workloads and removes everything of them: containers, state, logs, and their entries in the files of clients.',
+    arguments: [severalWorkloads],
+    flags: [
+      all,
+      group,
+      {
+        name: 'yes',
+        shorthand: 'y',
+        kind: 'boolean',
+        description: 'Do not ask before removing all of them, or a group',
+      },
+    ],
+    exclusive: [['all', 'group']],
+    examples: ['thv rm filesystem', 'thv rm --group research --yes'],
+    load: () => import('./rm.ts'),
+  },
+];

@@ -1,0 +1,43 @@
+import { ThvError } from '@toolhive/contract/failure';
+import type { Completion } from './command.ts';
+import { namesOf } from './look-up.ts';
+import type { Invocation } from './program.ts';
+import { nearest } from './suggest.ts';
+
+/** Nobody waits longer for advice. */
+const limitMs = 1_000;
+
+/**
+ * What was thrown; when it is that something was not found, and a name was typed that is nearly that of something
+ * there, it says which. Arguments and flags say what they name, for the completion of words, too.
+ */
+export async function withNearestName(thrown: unknown, call: Invocation): Promise<unknown> {
+  if (!(thrown instanceof ThvError) || thrown.kind !== 'not-found') return thrown;
+  for (const { what, typed } of namesTyped(call)) {
+    if (!thrown.message.includes(typed)) continue;
+    const known = await namesOf(what, AbortSignal.timeout(limitMs)).catch(() => []); // then there is no advice
+    const meant = nearest(
+      typed,
+      known.map(({ word }) => word),
+    );
+    if (meant === undefined || meant === typed) continue;
+    return new ThvError(thrown.kind, thrown.message, { hint: `did you mean ${meant}?`, cause: thrown });
+  }
+  return thrown;
+}
+
+function namesTyped({ command, arguments: words, flags }: Invocation): { what: Completion; typed: string }[] {
+  const declared = command.arguments ?? [];
+  const positional = words.map((typed, index) => ({
+    what: (declared[index] ?? declared.at(-1))?.completes,
+    typed,
+  }));
+  const flagged = (command.flags ?? []).flatMap(({ name, completes }) =>
+    flags.isGiven(name)
+      ? [flags.value(name) ?? []].flat().map((typed) => ({ what: completes, typed: String(typed) }))
+      : [],
+  );
+  return [...positional, ...flagged].flatMap(({ what, typed }) =>
+    what === undefined || typed === '' ? [] : [{ what, typed }],
+  );
+}

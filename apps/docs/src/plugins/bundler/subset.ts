@@ -1,0 +1,40 @@
+import subsetFont from 'subset-font';
+
+/**
+ * What a font is cut down to, by the end of its address. `fonts.css` says for each what it holds.
+ *
+ * - `?common`: what English pages are made of, with the arrows of the theme. Whatever else one has comes from the whole font, fetched only then.
+ * - `?latin`: all of a file for Latin.
+ */
+export const characters: Record<string, string> = {
+  '?common': `${range(0x20, 0x7e)}\u00a0©«µ·»×–—‘’“”•…→`,
+  '?latin': `${range(0x20, 0xff)}ıŒœ${range(0x2000, 0x206f)}€™←↑→↓−`,
+};
+
+/** Leaves the weights that are used, and no ligatures: they make other signs of code, and four kilobytes of ten. */
+export default async function subset(this: LoaderContext, font: Buffer): Promise<void> {
+  const done = this.async();
+  const options = {
+    targetFormat: 'woff2',
+    variationAxes: { wght: { min: 400, max: 700 } },
+    keepFeatures: ['kern'],
+  } as const;
+  try {
+    done(null, await subsetFont(font, characters[this.resourceQuery] ?? '', options));
+  } catch (error) {
+    done(error as Error); // the library throws nothing else
+  }
+}
+
+/** The bundler hands over fonts as they are, not as text. */
+export const raw = true;
+
+/** What of the bundler's context is used. */
+interface LoaderContext {
+  resourceQuery: string;
+  async(): (error: Error | null, font?: Buffer) => void;
+}
+
+function range(first: number, last: number): string {
+  return String.fromCodePoint(...Array.from({ length: last - first + 1 }, (_, index) => first + index));
+}

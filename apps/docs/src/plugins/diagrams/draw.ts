@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs';
+import { glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Mermaid } from 'mermaid';
+import { chromium } from 'playwright-core';
+import { diagramFile, diagramFolder, diagramThemes } from './diagrams.ts';
+import { chromiumOptions } from '../../../../../scripts/machine.ts';
+
+const docs = fileURLToPath(new URL('../../../', import.meta.url));
+type Mode = keyof typeof diagramThemes;
+const modes = Object.keys(diagramThemes) as Mode[];
+
+/** Draws the diagrams of the documentation that are not drawn yet, and removes those that no page has any more. */
+export async function drawDiagrams(): Promise<void> {
+  const { missing, left } = await compare();
+  for (const file of left) await rm(diagramFolder + file);
+  if (missing.length === 0) return;
+  await mkdir(diagramFolder, { recursive: true });
+  await using browser = await chromium.launch(chromiumOptions);
+  const engine = await readFile(fileURLToPath(import.meta.resolve('mermaid/dist/mermaid.min.js')), 'utf8');
+  for (const { file, text, mode } of missing) {
+    const page = await browser.newPage();
+    await page.addScriptTag({ content: engine });
+    const svg = await page.evaluate(draw, { text, theme: diagramThemes[mode], id: `d${file.slice(0, 12)}` });
+    await writeFile(diagramFolder + file, `${svg}\n`);
+    await page.close();
+  }
+}
+
+/** Diagrams that are not as the pages say, a sentence each. */
+export async function findUndrawn(): Promise<string[]> {
+  const { missing, left } = await compare();
+  return [
+    ...missing.map(({ page }) => `${page} has a diagram that is not drawn; run npm run generate`),
+    ...left.map((file) => `${file} is a diagram of no page; run npm run generate`),
+  ];
+}
+
+interface Drawing {
+  file: string;
+  text: string;
+  mode: Mode;
+  page: string;
+}
+
+async function compare(): Promise<{ missing: Drawing[]; left: string[] }> {
+  const wanted: Drawing[] = [];
+  for await (const page of glob('{docs,src}/**/*.{md,mdx}', { cwd: docs })) {
+    const markdown = await readFile(docs + page, 'utf8');
+    for (const [, text = ''] of markdown.matchAll(/^```mermaid[^\n]*\n([^]*?)^```/gm)) {
+      for (const mode of modes) wanted.push({ file: diagramFile(text, mode), text, mode, page });
+    }
+  }
+  const drawn = existsSync(diagramFolder) ? await Array.fromAsync(glob('*.svg', { cwd: diagramFolder })) : [];
+  return {
+    missing: wanted.filter(({ file }) => !drawn.includes(file)),
+    left: drawn.filter((path) => !wanted.some(({ file }) => file === basename(path))),
+  };
+}
+
+/** Runs in the browser. Labels are text of the picture and no HTML, so that the file can be shown as an image. */
+async function draw({ text, theme, id }: { text: string; theme: string; id: string }): Promise<string> {
+  const { mermaid } = globalThis as unknown as { mermaid: Mermaid };
+  mermaid.initialize({
+    startOnLoad: false,
+    securityLevel: 'strict',
+    theme: theme as 'neutral',
+    fontFamily: 'system-ui, sans-serif',
+    htmlLabels: false,
+    flowchart: { htmlLabels: false },
+    deterministicIds: true,
+  });
+  const { svg } = await mermaid.render(id, text);
+  return svg;
+}

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Plugin } from '@docusaurus/types';
+import { markdownPath } from '../../markdown-path.ts';
+import { replacePage } from '../replace.ts';
+import { markdownOf } from './markdown-page.ts';
+import { openPainter } from './social-image.ts';
+
+/** A page as it was built. */
+interface Page {
+  /** Where it is, with the slash at its end that it has. */
+  path: string;
+  file: string;
+  html: string;
+  title: string;
+  description: string;
+}
+
+/** Pages that are there for people to do something with, and say nothing. */
+const withoutText = ['/search', '/theme-preview', '/404.html'];
+
+/**
+ * Makes of the built pages what programs read: each as Markdown beside itself, lists of them in `llms.txt` and
+ * `llms-full.txt`, structured data, and the picture that is shown with a link to it.
+ */
+export function machines(): Plugin {
+  return {
+    name: 'machines',
+    async postBuild({ outDir, routesPaths, siteConfig }) {
+      const paths = [...new Set(routesPaths)].filter((path) => !withoutText.includes(path));
+      const pages = await Promise.all(paths.map((path) => readPage(outDir, path)));
+      const texts = new Map<Page, string>();
+      const paint = await openPainter();
+      for (const page of pages) {
+        const text = await markdownOf(page.html);
+        texts.set(page, text);
+        await writeInto(outDir, markdownPath(page.path), `${text}\n`);
+        const image = `/social/${hashOf(`${page.title}\n${page.description}`)}.png`;
+        await writeInto(outDir, image, await cached(image, () => paint(page.title, page.description)));
+        await replacePage(page.file, withHead(page, headOf(page, siteConfig, image)));
+      }
+      const { title, tagline } = siteConfig;
+      const list = pages.map((page) => `- [${page.title}](${markdownPath(page.path)}): ${page.description}`);
+      await writeInto(outDir, '/llms.txt', `# ${title}\n\n> ${tagline}\n\n## Pages\n\n${list.join('\n')}\n`);
+      const all = pages.map((page) => `<!-- ${siteConfig.url}${page.path} -->\n\n${texts.get(page)}\n`);
+      await writeInto(outDir, '/llms-full.txt', all.join('\n---\n\n'));
+    },
+  };
+}
+
+async function readPage(folder: string, path: string): Promise<Page> {
+  const file = join(folder, path, 'index.html');
+  const html = await readFile(file, 'utf8');
+  const title = /<title[^>]*>([^<]*)<\/title>/.exec(html)?.[1] ?? '';
+  const description = /<meta [^>]*name=["']?description["']? content=(?:"([^"]*)"|'([^']*)')/.exec(html);
+  return {
+    path,
+    file,
+    html,
+    title: decoded(title).replace(/ \| [^|]*$/, ''),
+    description: decoded(description?.[1] ?? description?.[2] ?? ''),
+  };
+}
+
+const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#x27': "'", '#39': "'" };
+const decoded = (text: string): string =>
+  text.replaceAll(/&([^;]+);/g, (all, name: string) => entities[name] ?? all);
+
+/** What the head of a page gets: its Markdown, its picture, and what kind of thing it is. */
+function headOf(
+  { path, title, description }: Page,
+  site: { url: string; title: string },
+  image: string,
+): string {
+  const data = {
+    '@context': 'https://schema.org',
+    '@type': path === '/' ? 'WebSite' : 'TechArticle',
+    headline: title,
+    description,
+    url: site.url + path,
+    image: site.url + image,
+    publisher: { '@type': 'Organization', name: site.title },
+  };
+  return [
+    `<link rel="alternate" type="text/markdown" href="${markdownPath(path)}">`,
+    `<meta property="og:image" content="${site.url}${image}">`,
+    `<meta name="twitter:image" content="${site.url}${image}">`,
+    // A less-than sign would end the script early.
+    `<script type="application/ld+json">${JSON.stringify(data).replaceAll('<', String.raw`\u003c`)}</script>`,
+  ].join('');
+}
+
+function withHead({ html }: Page, head: string): string {
+  return html.replace('</head>', () => `${head}</head>`);
+}
+
+const cache = new URL('../../../../../node_modules/.cache/toolhive-docs', import.meta.url).pathname;
+
+/** What was painted before is not painted again: it takes a tenth of a second each. */
+async function cached(name: string, make: () => Promise<Buffer>): Promise<Buffer> {
+  const kept = await readFile(cache + name).catch(() => undefined); // the first time
+  if (kept !== undefined) return kept;
+  const made = await make();
+  await writeInto(cache, name, made);
+  return made;
+}
+
+async function writeInto(folder: string, name: string, content: string | Buffer): Promise<void> {
+  const path = join(folder, name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, content);
+}
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);

@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process';
+import type { Options } from '@docusaurus/plugin-sitemap';
+import type { RouteConfig } from '@docusaurus/types';
+
+type CreateItems = NonNullable<Options['createSitemapItems']>;
+
+/** The map of the site, with the day of the last change of each page, where the history of the pages is there to ask. */
+export const sitemapItems: CreateItems = async ({ defaultCreateSitemapItems, ...params }) => {
+  const days = lastChanges();
+  const sources = new Map(
+    params.routes.flatMap(withRoutesBelow).map(({ path, metadata }) => [path, metadata?.sourceFilePath]),
+  );
+  const items = await defaultCreateSitemapItems(params);
+  return items.map((item) => {
+    const lastmod = days.get(sources.get(new URL(item.url).pathname) ?? '');
+    return lastmod === undefined ? item : { ...item, lastmod };
+  });
+};
+
+function withRoutesBelow(route: RouteConfig): RouteConfig[] {
+  return [route, ...(route.routes ?? []).flatMap(withRoutesBelow)];
+}
+
+/** The day of the last change of each file of this folder, in one question instead of one for each file. */
+function lastChanges(): Map<string, string> {
+  const days = new Map<string, string>();
+  let day = '';
+  for (const line of history().split('\n')) {
+    if (/^\d{4}-\d\d-\d\d$/.test(line)) day = line;
+    else if (line !== '' && !days.has(line)) days.set(line, day);
+  }
+  return days;
+}
+
+function history(): string {
+  const cwd = new URL('../../..', import.meta.url).pathname;
+  const args = ['log', '--format=%cs', '--name-only', '--relative', '--', '.'];
+  try {
+    return execFileSync('git', args, { cwd, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, stdio: 'pipe' });
+  } catch {
+    return ''; // a copy without its history
+  }
+}

@@ -1,0 +1,170 @@
+import { globalFlags, ownFlagsOf } from '../../../../cli/src/command.ts';
+import type { Command, Flag, FlagKind, Program } from '../../../../cli/src/command.ts';
+import {
+  about,
+  asSentence,
+  childrenOf,
+  flagSectionsOf,
+  formatRemark,
+  notYet,
+  placeOf,
+  usageOf,
+} from '../../../../cli/src/help.ts';
+import { parentOf } from '../../../../cli/src/program.ts';
+import { code, frontMatter, table, textOf } from './markdown.ts';
+import { settingsSection } from './settings.ts';
+
+/** Where the pages of the commands stand, from the root of the repository. */
+const folder = 'apps/docs/docs/toolhive/reference/cli';
+
+/** The page of every command that is shown and of every word that leads to others, by its path in the repository. */
+export function cliPages(program: Program): Record<string, string> {
+  return Object.fromEntries(
+    pathsOf(program).map((path) => [`${folder}/${fileOf(path)}.md`, page(program, path)]),
+  );
+}
+
+/** Everything that has a page, the program itself as an empty path first. */
+function pathsOf(program: Program): string[] {
+  const below = (path: string): string[] =>
+    childrenOf(program, path).flatMap((child) => [child.path, ...below(child.path)]);
+  return ['', ...below('')];
+}
+
+/** The name of the page of a command: `thv_config_otel_get-endpoint`. */
+function fileOf(path: string): string {
+  return nameOf(path).replaceAll(' ', '_');
+}
+
+function page(program: Program, path: string): string {
+  const command = program.commands.find((candidate) => candidate.path === path);
+  const group = program.groups.find((candidate) => candidate.path === path);
+  const summary = command?.summary ?? group?.summary ?? 'All commands of ToolHive';
+  return [
+    frontMatter(nameOf(path), asSentence(summary)),
+    textOf(asSentence(command?.description ?? (path === '' ? about : summary))),
+    '## Usage',
+    `\`\`\`text\n${usageOf(program, path).join('\n')}\n\`\`\``,
+    ...(command === undefined ? [] : commandSections(command)),
+    ...childSection(program, path),
+    ...(path === 'config' ? settingsSection() : []),
+    ...everyCommand,
+    ...seeAlso(program, path),
+    '',
+  ].join('\n\n');
+}
+
+function commandSections(command: Command): string[] {
+  const { arguments: declared = [], aliases = [], examples = [], unformatted } = command;
+  const parent = nameOf(parentOf(command.path));
+  return [
+    ...(aliases.length === 0
+      ? []
+      : [`You can also type ${aliases.map((name) => code(`${parent} ${name}`)).join(' or ')}.`]),
+    ...(examples.length === 0 ? [] : ['## Examples', `\`\`\`bash\n${examples.join('\n')}\n\`\`\``]),
+    ...(declared.length === 0
+      ? []
+      : [
+          '## Arguments',
+          table(
+            'Arguments',
+            ['Argument', 'What it is'],
+            declared.map((argument) => [
+              code(placeOf(argument)),
+              textOf(argument.description) + choicesOf(argument.choices),
+            ]),
+          ),
+        ]),
+    ...flagSectionsOf(ownFlagsOf(command)).flatMap(([title, members], index) => [
+      ...(index === 0 ? ['## Flags'] : []),
+      ...(title === 'Flags' ? [] : [`### ${textOf(title)}`]),
+      flagTable(title, members),
+    ]),
+    ...(unformatted === undefined ? [] : [textOf(formatRemark(unformatted))]),
+    ...(command.exclusive ?? []).map(
+      (names) => `Give only one of ${names.map((name) => code(`--${name}`)).join(' and ')}.`,
+    ),
+  ];
+}
+
+function flagTable(label: string, flags: readonly Flag[]): string {
+  return table(
+    label,
+    ['Flag', 'Value', 'Default', 'What it does'],
+    flags.map((flag) => [
+      [`--${flag.name}`, ...(flag.shorthand === undefined ? [] : [`-${flag.shorthand}`])]
+        .map(code)
+        .join(', '),
+      `${flag.kind === 'boolean' ? '' : `${code(flag.value ?? 'VALUE')}: `}${kinds[flag.kind]}`,
+      flag.required === true ? 'required' : defaultOf(flag),
+      textOf(flag.description) + choicesOf(flag.choices) + (flag.isComing === true ? ` (${notYet})` : ''),
+    ]),
+  );
+}
+
+/** What a kind of flag takes, for a reader. */
+const kinds: Record<FlagKind, string> = {
+  boolean: 'on or off',
+  string: 'text',
+  integer: 'whole number',
+  number: 'number',
+  duration: 'duration',
+  list: 'text, repeatable',
+  words: 'words with commas, repeatable',
+};
+
+function defaultOf({ kind, default: preset = kind === 'boolean' ? false : undefined }: Flag): string {
+  const values = preset === undefined ? [] : [preset].flat();
+  return values.length === 0 || preset === '' ? '' : values.map((value) => code(String(value))).join(', ');
+}
+
+function choicesOf(choices: readonly string[] | undefined): string {
+  return choices === undefined ? '' : `. One of ${choices.map(code).join(', ')}`;
+}
+
+function childSection(program: Program, path: string): string[] {
+  const children = childrenOf(program, path);
+  if (children.length === 0) return [];
+  const rows = children.map((child) => [linkTo(child.path), textOf(child.summary)]);
+  return ['## Commands', table('Commands', ['Command', 'What it does'], rows)];
+}
+
+/** What can stand on every command line. */
+const everyCommand = [
+  '## Flags of every command',
+  table(
+    'Flags of every command',
+    ['Flag', 'What it does'],
+    [
+      ...globalFlags.map((flag) => [code(`--${flag.name}`), textOf(flag.description)]),
+      [`${code('--help')}, ${code('-h')}`, 'Show how it is used, and do nothing'],
+    ],
+  ),
+];
+
+function seeAlso(program: Program, path: string): string[] {
+  const links =
+    path === ''
+      ? ['[Run MCP servers](../../guides-cli/run-mcp-servers.mdx)', '[API reference](../api.mdx)']
+      : [parentOf(path), ...siblingsOf(program, path)].map(linkTo);
+  return ['## See also', links.map((link) => `- ${link}`).join('\n')];
+}
+
+/** A family with more than this is told by its own page. */
+const fewSiblings = 8;
+
+/** Those beside a command; in a large family, only those about the same thing: `get-endpoint` and `set-endpoint`. */
+function siblingsOf(program: Program, path: string): string[] {
+  const parent = parentOf(path);
+  if (parent === '') return [];
+  const siblings = childrenOf(program, parent).flatMap((sibling) =>
+    sibling.path === path ? [] : sibling.path,
+  );
+  const about = (sibling: string): string => sibling.replace(/.* [a-z]+-?/, '');
+  return siblings.length <= fewSiblings
+    ? siblings
+    : siblings.filter((sibling) => about(sibling) === about(path));
+}
+
+const linkTo = (path: string): string => `[${nameOf(path)}](./${fileOf(path)}.md)`;
+const nameOf = (path: string): string => ['thv', path].filter(Boolean).join(' ');

@@ -1,0 +1,43 @@
+import { clientApplications } from '@toolhive/contract/client-application';
+import type { ClientApplication } from '@toolhive/contract/client-application';
+import { fileWithOnly } from '@toolhive/core/client-entry';
+import { code, heading, table, textOf } from './markdown.ts';
+
+/** A workload as it comes into the file of an application. */
+const example = {
+  name: 'fetch',
+  url: 'http://127.0.0.1:18347/mcp',
+  transport: 'streamable-http',
+} as const;
+
+/** What there is to know about every application, to be included in a page. */
+export function clientReference(): string {
+  const overview = table(
+    'Applications that are configured for you',
+    ['Application', 'Its name in commands', 'Speaks streamable HTTP since'],
+    clientApplications.map(({ id, product, since }) => [
+      `[${textOf(product)}](#${id})`,
+      code(id),
+      since === undefined ? '' : textOf(since),
+    ]),
+  );
+  return `${[heading(2, 'Configured for you', 'configured-for-you'), overview, ...clientApplications.flatMap(sectionOf)].join('\n\n')}\n`;
+}
+
+function sectionOf(application: ClientApplication): string[] {
+  const { id, product, config, format } = application;
+  const { linux, darwin, windows } = config;
+  return [
+    heading(3, textOf(product), id),
+    table(
+      `The file of ${product}`,
+      ['System', 'File'],
+      [
+        ['Linux', code(`~/${linux}`)],
+        ['macOS', code(`~/${darwin}`)],
+        ['Windows', code(`%USERPROFILE%\\${windows.replaceAll('/', '\\')}`)],
+      ],
+    ),
+    `\`\`\`${format}\n${fileWithOnly(application, example).trimEnd()}\n\`\`\``,
+  ];
+}

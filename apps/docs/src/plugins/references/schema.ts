@@ -1,0 +1,154 @@
+/** What JSON Schema can say, as far as our definitions use it. */
+export interface Schema {
+  $ref?: string;
+  type?: string | readonly string[];
+  title?: string;
+  description?: string;
+  format?: string;
+  pattern?: string;
+  enum?: readonly unknown[];
+  const?: unknown;
+  default?: unknown;
+  examples?: readonly unknown[];
+  properties?: Readonly<Record<string, Schema>>;
+  required?: readonly string[];
+  additionalProperties?: Schema | boolean;
+  items?: Schema;
+  anyOf?: readonly Schema[];
+  oneOf?: readonly Schema[];
+  not?: object;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  uniqueItems?: boolean;
+}
+
+/** A piece of the name of a type: words, or a schema that is described elsewhere. */
+export type TypePart = string | { schema: string };
+
+/** What a value is, in words. */
+export function typeOf(schema: Schema): TypePart[] {
+  if (schema.$ref !== undefined) return [{ schema: nameIn(schema.$ref) }];
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) {
+    return choices.flatMap((choice, index) => [...(index === 0 ? [] : [' or ']), ...typeOf(choice)]);
+  }
+  if (schema.const !== undefined) return [JSON.stringify(schema.const)];
+  if (schema.items !== undefined) return ['list of ', ...typeOf(schema.items)];
+  const values = schema.additionalProperties;
+  if (schema.properties === undefined && typeof values === 'object') return ['map of ', ...typeOf(values)];
+  const types = [schema.type ?? (schema.not === undefined ? 'anything' : 'nothing')].flat();
+  return [types.join(' or ')];
+}
+
+/** The name that a reference ends in. */
+export function nameIn(reference: string): string {
+  return reference.slice(reference.lastIndexOf('/') + 1);
+}
+
+/** What a value has to keep to, beyond its type; backticks stand around code. */
+export function rulesOf(schema: Schema): string[] {
+  const own = withoutNull(schema);
+  const inner = own.items ?? (typeof own.additionalProperties === 'object' ? own.additionalProperties : {});
+  return [
+    ...plainRules(own),
+    ...(inner.$ref === undefined ? plainRules(inner) : []).map((rule) => `each ${rule}`),
+  ];
+}
+
+function plainRules(schema: Schema): string[] {
+  const { format, pattern, minimum, maximum, minItems, maxItems } = schema;
+  return [
+    ...(schema.enum === undefined ? [] : [`one of ${schema.enum.map(literal).join(', ')}`]),
+    ...(format === undefined || /^u?int\d+$/.test(format) ? [] : [formats[format] ?? format]),
+    // What a format says in one word, a pattern says in a hundred characters.
+    ...(pattern === undefined || format !== undefined ? [] : [`matches \`${pattern}\``]),
+    ...range(minimum, maximum, ''),
+    ...range(schema.minLength, schema.maxLength, ' characters'),
+    ...range(minItems, maxItems, ' items'),
+    ...(schema.uniqueItems === true ? ['nothing twice'] : []),
+  ];
+}
+
+/** What a format is called in a sentence. */
+const formats: Readonly<Record<string, string>> = {
+  'date-time': 'a time as RFC 3339 has it',
+  uri: 'a URL',
+};
+
+function range(from: number | undefined, to: number | undefined, what: string): string[] {
+  if (from === undefined && to === undefined) return [];
+  if (to === undefined) return [`at least ${from}${from === 1 ? what.replace(/s$/, '') : what}`];
+  return [from === undefined ? `at most ${to}${what}` : `from ${from} to ${to}${what}`];
+}
+
+/** A value as code. */
+export function literal(value: unknown): string {
+  return `\`${typeof value === 'string' && value !== '' ? value : JSON.stringify(value)}\``;
+}
+
+/** What a value is when it is not given, and what it may look like. */
+export function allowedOf(schema: Schema): string[] {
+  const plain = (schema.examples ?? []).filter((example) => typeof example !== 'object');
+  return [
+    ...(schema.default === undefined || isEmpty(schema.default)
+      ? []
+      : [`default ${literal(schema.default)}`]),
+    ...(plain.length === 0 ? [] : [`such as ${plain.map(literal).join(', ')}`]),
+  ];
+}
+
+/** Whether there is nothing in a list or an object. */
+export function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}
+
+/** The kinds of objects that a value may be, each by the word that tells it from the others. */
+export function variantsOf({ oneOf = [] }: Schema): { name: string; schema: Schema }[] {
+  return oneOf.flatMap((schema) => {
+    const name = Object.values(schema.properties ?? {}).find((field) => field.const !== undefined)?.const;
+    return typeof name === 'string' ? [{ name, schema }] : [];
+  });
+}
+
+/** A field of an object. */
+export interface Field {
+  name: string;
+  schema: Schema;
+  isRequired: boolean;
+}
+
+/** The fields of a schema: those of an object, or of what is in a list or a map. `suffix` tells which of them. */
+export function fieldsOf(schema: Schema): { suffix: string; fields: Field[] } {
+  const { properties, required = [], items, additionalProperties } = withoutNull(schema);
+  if (properties !== undefined) {
+    const fields = Object.entries(properties).map(([name, own]) => ({
+      name,
+      schema: own,
+      isRequired: required.includes(name),
+    }));
+    return { suffix: '', fields };
+  }
+  const [inner, suffix] = items === undefined ? [additionalProperties, '.*'] : [items, '[]'];
+  if (typeof inner !== 'object') return { suffix: '', fields: [] };
+  const below = fieldsOf(inner);
+  return { suffix: below.fields.length === 0 ? '' : suffix + below.suffix, fields: below.fields };
+}
+
+/** All fields below a schema, each by its path from there: `network.outbound.allow_host`, `env[].name`. */
+export function allFieldsOf(schema: Schema, path = ''): Field[] {
+  const { suffix, fields } = fieldsOf(schema);
+  return fields.flatMap((field) => {
+    const name = `${path}${suffix}${path + suffix === '' ? '' : '.'}${field.name}`;
+    return [{ ...field, name }, ...allFieldsOf(field.schema, name)];
+  });
+}
+
+/** Of what may also be null, what it is otherwise. */
+function withoutNull(schema: Schema): Schema {
+  const others = schema.anyOf?.filter(({ type }) => type !== 'null') ?? [];
+  return schema.anyOf !== undefined && others.length === 1 ? (others[0] ?? schema) : schema;
+}

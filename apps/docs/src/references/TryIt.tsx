@@ -1,0 +1,133 @@
+import { document } from './document.ts';
+import { useEffect, useId, useRef, useState } from 'react';
+import type { FormEvent, ReactNode } from 'react';
+import { callsOf, exampleBody } from '../plugins/references/open-api.ts';
+import type { Call } from '../plugins/references/open-api.ts';
+import { Prose } from './prose.tsx';
+import { requestOf } from './request.ts';
+
+/** Asks a hive that the reader names, and shows what it answers. Nothing is asked before. */
+export function TryIt({ operationId, onClose }: { operationId: string; onClose: () => void }): ReactNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const title = useId();
+  const [answer, setAnswer] = useState('');
+  const call = callsOf(document).find(({ operation }) => operation.operationId === operationId);
+
+  useEffect(() => dialog.current?.showModal(), []);
+  if (call === undefined) return null;
+
+  const send = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    setAnswer('Asking…');
+    setAnswer(await ask(call, new FormData(event.currentTarget)));
+  };
+  return (
+    <dialog ref={dialog} className="api-try" aria-labelledby={title} onClose={onClose}>
+      <h2 id={title}>{call.operation.summary}</h2>
+      <p className="api-path">
+        <span className={`api-method api-method--${call.method.toLowerCase()}`}>{call.method}</span>{' '}
+        <code>{call.path}</code>
+      </p>
+      <form onSubmit={(event) => void send(event)}>
+        <Inputs call={call} />
+        {call.method !== 'GET' && <p>This changes something there, for real.</p>}
+        <div className="api-buttons">
+          <button type="submit" className="api-button">
+            Send
+          </button>
+          <button type="button" className="api-button" onClick={() => dialog.current?.close()}>
+            Close
+          </button>
+        </div>
+      </form>
+      <pre className="api-answer" role="status" tabIndex={0} aria-label="Answer">
+        {answer}
+      </pre>
+    </dialog>
+  );
+}
+
+function Inputs({ call }: { call: Call }): ReactNode {
+  const body = exampleBody(document, call);
+  return (
+    <>
+      <Input
+        name="server"
+        label="Address of your hive"
+        type="url"
+        placeholder={document.servers[0]?.url}
+        required
+      >
+        A browser lets this page ask only the hive that it came from. Of these pages, that is{' '}
+        <code>{window.location.origin}</code>.
+      </Input>
+      <Input name="token" label="Token, if it asks for one" type="password" />
+      {call.operation.parameters.map(({ name, required, description }) => (
+        <Input key={name} name={`parameter:${name}`} label={name} required={required}>
+          {description !== undefined && <Prose>{description}</Prose>}
+        </Input>
+      ))}
+      {body !== undefined && (
+        <label>
+          <span>Body</span>
+          <textarea name="body" rows={10} spellCheck={false} defaultValue={JSON.stringify(body, null, 2)} />
+        </label>
+      )}
+    </>
+  );
+}
+
+interface InputProps {
+  name: string;
+  label: string;
+  type?: string;
+  placeholder?: string | undefined;
+  required?: boolean;
+  children?: ReactNode;
+}
+
+function Input({ label, children, type = 'text', ...own }: InputProps): ReactNode {
+  return (
+    <label>
+      <span>{label}</span>
+      <input type={type} autoComplete="off" {...own} />
+      {children !== undefined && <small>{children}</small>}
+    </label>
+  );
+}
+
+/** The longest answer that is shown: streams would go on for ever. */
+const longestAnswer = 20_000;
+
+/** How long an answer, or a stream, is listened to. */
+const longestWaitMs = 15_000;
+
+async function ask(call: Call, form: FormData): Promise<string> {
+  const request = requestOf(call, form);
+  if (typeof request === 'string') return request;
+  const { url, ...options } = request;
+  let text = '';
+  try {
+    const response = await fetch(url, { ...options, signal: AbortSignal.timeout(longestWaitMs) });
+    text = `${response.status} ${response.statusText}\n\n`;
+    for await (const piece of textOf(response)) {
+      text += piece;
+      if (text.length > longestAnswer) return `${text.slice(0, longestAnswer)}\n… and more`;
+    }
+    return text;
+  } catch {
+    // A browser does not tell a page why.
+    return text === ''
+      ? `No answer from ${url.origin}. Either nothing answers there, or your browser does not let this page ask it: a hive that serves these pages itself can be asked.`
+      : `${text}\n… and nothing more after ${longestWaitMs / 1000} seconds`;
+  }
+}
+
+async function* textOf({ body }: Response): AsyncGenerator<string> {
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { done = true, value = '' } = (await reader?.read()) ?? {};
+    if (done) return;
+    yield value;
+  }
+}

@@ -1,0 +1,147 @@
+import { type JSX, useEffect, useRef, useState } from 'react';
+import Head from '@docusaurus/Head';
+import Link from '@docusaurus/Link';
+import { useDocsContextualSearchTags } from '@docusaurus/plugin-content-docs/client';
+import { PageMetadata, useSearchQueryString } from '@docusaurus/theme-common';
+import { useAlgoliaThemeConfig, useSearchResultUrlProcessor } from '@docusaurus/theme-search-algolia/client';
+import useBaseUrl from '@docusaurus/useBaseUrl';
+import useDocusaurusContext from '@docusaurus/useDocusaurusContext';
+import Layout from '@theme/Layout';
+import { indexFile } from '../../records.ts';
+import { searchPage, type Found, type Results } from '../../results.ts';
+import { Failure } from '../../screens.tsx';
+import { useSearchData } from '../../settings.ts';
+import styles from './styles.module.css';
+
+/** Waits for the reader to stop typing. */
+const pauseMs = 200;
+
+/**
+ * All that is found for the query in the address. The theme's own page spins for ever when nothing can be asked, has no
+ * main part until something is found, and names a service that may have no part in it.
+ */
+// A component of a theme is a default export.
+export default function SearchPage(): JSX.Element {
+  const index = useBaseUrl(indexFile);
+  const isEmbedded = useSearchData().mode === 'embedded';
+  return (
+    <Layout>
+      <Head>
+        <meta name="robots" content="noindex, follow" />
+        {isEmbedded && <link rel="preload" as="fetch" href={index} crossOrigin="anonymous" />}
+      </Head>
+      <Search />
+    </Layout>
+  );
+}
+
+function Search(): JSX.Element {
+  const [query, setQuery] = useSearchQueryString();
+  const { results, showMore } = useResults(query.trim());
+  const title = query === '' ? 'Search the documentation' : `Search results for “${query}”`;
+
+  return (
+    <>
+      <PageMetadata title={title} />
+      <main className={`container margin-vert--lg ${styles['page']}`}>
+        <h1>Search the documentation</h1>
+        <form role="search" onSubmit={(event) => event.preventDefault()}>
+          <input
+            type="search"
+            name="q"
+            className={styles['input']}
+            aria-label="Search"
+            placeholder="Type your search here"
+            autoComplete="off"
+            // Who comes here comes to search.
+            autoFocus
+            value={query}
+            onChange={({ target }) => setQuery(target.value)}
+          />
+        </form>
+        <p role="status" className={styles['count']}>
+          {told(results)}
+        </p>
+        {results.state === 'failed' && <Failure />}
+        {results.state === 'found' && results.found.length > 0 && (
+          <ol className={styles['list']}>
+            {results.found.map((one) => (
+              <li key={one.url}>
+                <Result found={one} />
+              </li>
+            ))}
+          </ol>
+        )}
+        {results.state === 'found' && results.found.length < results.total && (
+          <button type="button" className="button button--outline button--primary" onClick={showMore}>
+            Show more results
+          </button>
+        )}
+      </main>
+    </>
+  );
+}
+
+function Result({ found: { url, title, trail, summary } }: { found: Found }): JSX.Element {
+  // Every text was made HTML by whoever answered: words of pages are escaped there.
+  return (
+    <article>
+      <h2 className={styles['title']}>
+        <Link to={url} dangerouslySetInnerHTML={{ __html: title }} />
+      </h2>
+      <p className={styles['trail']} dangerouslySetInnerHTML={{ __html: trail.join(' › ') }} />
+      {summary !== '' && <p className={styles['summary']} dangerouslySetInnerHTML={{ __html: summary }} />}
+    </article>
+  );
+}
+
+function told(results: Results): string {
+  if (results.state === 'loading') return 'Searching…';
+  if (results.state !== 'found') return '';
+  if (results.total === 0) return 'No results were found';
+  return results.total === 1 ? 'One document found' : `${results.total} documents found`;
+}
+
+/** What is found for a query, page by page. A late answer to an earlier query is dropped. */
+function useResults(query: string): { results: Results; showMore: () => void } {
+  const { algolia } = useAlgoliaThemeConfig();
+  const { currentLocale } = useDocusaurusContext().i18n;
+  const tags = useDocsContextualSearchTags();
+  const toLocal = useSearchResultUrlProcessor();
+  const [results, setResults] = useState<Results>({ state: 'idle' });
+  const [page, setPage] = useState(0);
+  const isTyped = useRef(false);
+  const filters = JSON.stringify(
+    algolia.contextualSearch
+      ? [`language:${currentLocale}`, ['default', ...tags].map((tag) => `docusaurus_tag:${tag}`)]
+      : [],
+  );
+
+  useEffect(() => setPage(0), [query]);
+  useEffect(() => {
+    if (query === '') {
+      setResults({ state: 'idle' });
+      return undefined;
+    }
+    let isWanted = true;
+    const search = async (): Promise<void> => {
+      setResults((now) => (now.state === 'found' ? now : { state: 'loading' }));
+      const next = await searchPage({ ...algolia, query, page, filters: JSON.parse(filters), toLocal });
+      if (!isWanted) return;
+      setResults((now) =>
+        page > 0 && now.state === 'found' && next.state === 'found'
+          ? { ...next, found: [...now.found, ...next.found] }
+          : next,
+      );
+    };
+    // The query that the address came with is nobody typing.
+    const timer = setTimeout(() => void search(), isTyped.current && page === 0 ? pauseMs : 0);
+    isTyped.current = true;
+    return () => {
+      isWanted = false;
+      clearTimeout(timer);
+    };
+  }, [query, page, filters, algolia, toLocal]);
+
+  return { results, showMore: () => setPage((now) => now + 1) };
+}

@@ -1,0 +1,22 @@
+import { expose } from 'comlink';
+import { answer, type SearchAnswer, type SearchRequest } from './answer.ts';
+import { quotePassages, type Quote } from './ask.ts';
+import { openLibrary, type Library, type SearchIndex } from './library.ts';
+
+/** Embedded search, in a thread of its own: the page that the reader is on waits for none of it. */
+export interface Searcher {
+  /** Comes first, and once: with what the file of the index says. Fails when that is no index. */
+  open: (file: ArrayBuffer) => void;
+  answer: (requests: readonly SearchRequest[], origin: string) => SearchAnswer[];
+  quote: (question: string) => Quote[];
+}
+
+let library: Library;
+
+expose({
+  open(file) {
+    library = openLibrary(JSON.parse(new TextDecoder().decode(file)) as SearchIndex);
+  },
+  answer: (requests, origin) => requests.map((request) => answer(library, request, origin)),
+  quote: (question) => quotePassages(library, question),
+} satisfies Searcher);

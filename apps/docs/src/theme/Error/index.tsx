@@ -1,0 +1,37 @@
+import ErrorBoundary from '@docusaurus/ErrorBoundary';
+import Head from '@docusaurus/Head';
+import Layout from '@theme/Layout';
+import type { ReactNode } from 'react';
+
+interface ErrorProps {
+  error: Error;
+  tryAgain: () => void;
+}
+
+/** What stands in the place of everything when nothing else caught a fault; without the frame when that is at fault. */
+// Docusaurus insists on a default export.
+export default function PageError({ error, tryAgain }: ErrorProps): ReactNode {
+  const report = <Report error={error} tryAgain={tryAgain} />;
+  return (
+    <ErrorBoundary fallback={() => report}>
+      <Head>
+        <title>This page crashed</title>
+      </Head>
+      <Layout>{report}</Layout>
+    </ErrorBoundary>
+  );
+}
+
+function Report({ error, tryAgain }: ErrorProps): ReactNode {
+  return (
+    <main className="container margin-vert--xl">
+      <h1>This page crashed.</h1>
+      <p>
+        <button type="button" className="button button--primary" onClick={tryAgain}>
+          Try again
+        </button>
+      </p>
+      <p>{error.message}</p>
+    </main>
+  );
+}

@@ -1,0 +1,27 @@
+import Components from '@theme-original/MDXComponents';
+import DocCardList from '@theme/DocCardList';
+import TabItem from '@theme/TabItem';
+import Tabs from '@theme/Tabs';
+import { Column, Columns } from '@site/src/components/Columns';
+import { Diagram } from '@site/src/components/Diagram';
+import { Keys } from '@site/src/components/Keys';
+import { Command } from '@site/src/components/Command';
+import { Picture } from '@site/src/components/Picture';
+import { ProductCard, ProductGrid } from '@site/src/components/ProductCard';
+
+/** What pages use without importing it. */
+// Docusaurus insists on a default export.
+export default {
+  ...Components,
+  Column,
+  Columns,
+  Command,
+  Diagram,
+  DocCardList,
+  Keys,
+  Picture,
+  ProductCard,
+  ProductGrid,
+  TabItem,
+  Tabs,
+};

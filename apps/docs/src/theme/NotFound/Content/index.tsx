@@ -1,0 +1,26 @@
+import Link from '@docusaurus/Link';
+import Heading from '@theme/Heading';
+import type { ReactNode } from 'react';
+
+/** What stands where there is no page. */
+// Docusaurus insists on a default export.
+export default function NotFoundContent(): ReactNode {
+  return (
+    <main className="container margin-vert--xl">
+      <div className="row">
+        <div className="col col--6 col--offset-3">
+          <Heading as="h1">There is no page here</Heading>
+          <p>
+            The address may have a mistake in it, or the page has moved. If a link brought you here, tell
+            whoever owns the page that it is on.
+          </p>
+          <p>
+            <Link to="/toolhive/">Go to the introduction</Link>,{' '}
+            <Link to="/search">search the documentation</Link>, or <Link to="/">start at the front page</Link>
+            .
+          </p>
+        </div>
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,56 @@
+import { createStorageSlot } from '@docusaurus/theme-common';
+import { lazy, Suspense, useEffect } from 'react';
+import type { ReactNode } from 'react';
+import { FontPreload } from '@site/src/components/FontPreload';
+import { useFeedback } from '@site/src/components/use-feedback';
+import { prefetchWhenIdle } from '@site/src/prefetch';
+
+// Fetched only where it is switched on.
+const Feedback = lazy(async () => ({ default: (await import('@site/src/components/Feedback')).Feedback }));
+
+/** Around every page. */
+// Docusaurus insists on a default export.
+export default function Root({ children }: { children: ReactNode }): ReactNode {
+  const feedback = useFeedback();
+  useEffect(showNewAnnouncement, []);
+  useEffect(printOnWhite, []);
+  useEffect(prefetchWhenIdle, []);
+  return (
+    <>
+      <FontPreload />
+      {children}
+      {feedback !== undefined && (
+        <Suspense>
+          <Feedback to={feedback} />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+/**
+ * What a reader has closed is hidden from the first moment on, by an attribute that stays. By now it is known
+ * whether the announcement is another one, which the theme shows only at the next visit.
+ */
+function showNewAnnouncement(): void {
+  const isDismissed = createStorageSlot('docusaurus.announcement.dismiss').get() === 'true';
+  document.documentElement.dataset['announcementBarInitiallyDismissed'] = String(isDismissed);
+}
+
+/** Paper is white: a page that is dark on the screen is light while it is printed. */
+function printOnWhite(): () => void {
+  const { dataset } = document.documentElement;
+  let shown = dataset['theme'];
+  const change = new AbortController();
+  const { signal } = change;
+  window.addEventListener(
+    'beforeprint',
+    () => {
+      shown = dataset['theme'];
+      dataset['theme'] = 'light';
+    },
+    { signal },
+  );
+  window.addEventListener('afterprint', () => (dataset['theme'] = shown), { signal });
+  return () => change.abort();
+}

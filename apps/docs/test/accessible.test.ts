@@ -1,0 +1,123 @@
+import { createRequire } from 'node:module';
+import { readFile } from 'node:fs/promises';
+import type { AxeResults, RunOptions } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hydrated } from '../bench/hydrated.ts';
+import { saveData, useBrowser } from './browse.ts';
+import type { Visit } from './browse.ts';
+
+const visit = useBrowser();
+const routes = (await readFile(new URL('routes.txt', import.meta.url), 'utf8')).trim().split('\n');
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+type Mode = 'dark' | 'light';
+
+interface Check {
+  route: string;
+  modes: readonly Mode[];
+  /** Whether what is around a page is looked at, too. */
+  isWhole: boolean;
+}
+
+/**
+ * Every page is looked at. The pages of commands differ from each other by their words only: a few of them are looked at
+ * as all others are, and the rest in one mode each and without what is around all of them.
+ */
+const checks: Check[] = [...routes, '/nothing-here'].map((route, index) => {
+  const isOneOfMany = route.startsWith('/toolhive/reference/cli/') && index % 12 !== 0;
+  return isOneOfMany
+    ? { route, modes: [index % 2 === 0 ? 'dark' : 'light'], isWhole: false }
+    : { route, modes: ['dark', 'light'], isWhole: true };
+});
+
+/** While one is loaded, another is looked at. */
+const lanes = 3;
+let free: Visit[] = [];
+const waiting: (() => void)[] = [];
+
+beforeAll(async () => {
+  const before = async (page: Page): Promise<void> => {
+    page.setDefaultTimeout(30_000); // they wait for each other
+    await page.addInitScript(holdStill);
+    await saveData(page);
+    await page.addInitScript(axe); // as a script of the page its policy would keep it out
+  };
+  free = await Promise.all(Array.from({ length: lanes }, () => visit('/', { before })));
+});
+afterAll(() => Promise.all(free.map((visited) => visited[Symbol.asyncDispose]())));
+
+/** The longest page has thousands of elements, each of which is held to each rule. */
+const timeout = 240_000;
+
+test.concurrent.for(checks)(
+  '$route can be used by everybody in $modes, and asks nobody else for anything',
+  { timeout },
+  async ({ route, modes, isWhole }) => {
+    await using lane = await takeLane();
+    const { page, errors, foreign } = lane.visited;
+    errors.length = 0;
+    const [first, ...others] = modes;
+    await page.emulateMedia({ colorScheme: first });
+    await page.goto(route);
+    await hydrated(page);
+
+    const found = await violations(page, everyRule, isWhole);
+    for (const mode of others) {
+      await page.emulateMedia({ colorScheme: mode });
+      await page.waitForSelector(`html[data-theme="${mode}"]`);
+      found.push(...(await violations(page, rulesOfColours, isWhole)));
+    }
+
+    expect(found).toEqual([]);
+    expect(foreign).toEqual([]);
+    expect(errors.filter((error) => route !== '/nothing-here' || !error.includes('404'))).toEqual([]);
+  },
+);
+
+const everyRule: RunOptions['runOnly'] = {
+  type: 'tag',
+  values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+};
+/** What depends on the colours; all else is the same in both modes. */
+const rulesOfColours: RunOptions['runOnly'] = {
+  type: 'rule',
+  values: ['color-contrast', 'link-in-text-block'],
+};
+
+const around = ['.navbar', '.theme-doc-sidebar-container', 'footer.footer'];
+
+/** What axe finds, a line each. */
+function violations(page: Page, runOnly: RunOptions['runOnly'], isWhole: boolean): Promise<string[]> {
+  return page.evaluate(
+    async ([only, exclude]) => {
+      const { axe: api } = globalThis as unknown as {
+        axe: { run: (where: object, options: RunOptions) => Promise<AxeResults> };
+      };
+      const found = await api.run({ exclude }, { runOnly: only, resultTypes: ['violations'] });
+      return found.violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary ?? ''}`),
+      );
+    },
+    [runOnly, isWhole ? [] : around] as const,
+  );
+}
+
+/** Runs in the page before its own scripts. */
+function holdStill(): void {
+  const still = new CSSStyleSheet();
+  still.replaceSync('*, ::before, ::after { transition: none !important; animation: none !important }');
+  document.adoptedStyleSheets = [still];
+}
+
+async function takeLane(): Promise<AsyncDisposable & { visited: Visit }> {
+  while (free.length === 0) await new Promise<void>((resolve) => waiting.push(resolve));
+  const visited = free.pop()!; // there is one
+  return {
+    visited,
+    async [Symbol.asyncDispose]() {
+      free.push(visited);
+      waiting.shift()?.();
+    },
+  };
+}

@@ -1,0 +1,209 @@
+import { readFile } from 'node:fs/promises';
+import { openSite } from '@toolhive/api/site';
+import { openTestApi } from '@toolhive/api/testing';
+import { operations } from '@toolhive/contract/operations';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { siteFolder } from '../../../scripts/build-docs.ts';
+import { callsOf } from '../src/plugins/references/open-api.ts';
+import type { OpenApi } from '../src/plugins/references/open-api.ts';
+import { hydrated } from '../bench/hydrated.ts';
+import { useBrowser } from './browse.ts';
+
+const visit = useBrowser();
+const page = '/toolhive/reference/api';
+const source = await readFile(new URL('../static/api-specs/toolhive-api.yaml', import.meta.url), 'utf8');
+const specification = parse(source) as OpenApi;
+const calls = callsOf(specification);
+const schemas = Object.keys(specification.components.schemas);
+
+/** Where a part is, with all others drawn: what is drawn only as it comes near moves what a pointer is about to press. */
+const at = (id: string): string => `${page}#${id}`;
+
+test('the specification is served as it is, with every operation', async () => {
+  const served = await readFile(`${siteFolder}/api-specs/toolhive-api.yaml`, 'utf8');
+
+  expect(served).toBe(source);
+  expect(calls.length).toBeGreaterThanOrEqual(Object.keys(operations).length);
+});
+
+test('every operation and every schema has an anchor, which its page in the browser goes to', async () => {
+  await using visited = await visit(`${page}#watchEvents`);
+
+  const anchors = await visited.page.evaluate(() =>
+    [...document.querySelectorAll('.api [id]')].map(({ id }) => id),
+  );
+
+  const wanted = [
+    ...calls.map(({ operation }) => operation.operationId),
+    ...schemas.map((name) => `schema-${name}`),
+  ];
+  expect(wanted.filter((id) => !anchors.includes(id))).toEqual([]);
+  await expect
+    .poll(() => visited.page.locator('#watchEvents').boundingBox())
+    .toMatchObject({ y: expect.closeTo(80, -2) });
+  expect(await visited.page.locator('.api-contents [aria-current]').innerText()).toContain('GET');
+});
+
+test('what is far away is not drawn, and is where the reader is sent to all the same', async () => {
+  await using visited = await visit(page);
+  const undrawn = (): Promise<boolean> =>
+    visited.page.evaluate(() => {
+      const headings = [...document.querySelectorAll('.api-part > h3')];
+      return !headings.at(-1)!.checkVisibility({ contentVisibilityAuto: true }); // there is one
+    });
+  const isShown = (id: string): Promise<boolean> =>
+    visited.page.evaluate((name) => {
+      const top = document.getElementById(name)?.getBoundingClientRect().top ?? Number.NaN;
+      return top >= 0 && top < 200;
+    }, id);
+
+  expect(await undrawn()).toBe(true);
+  const schema = `schema-${schemas.at(-1)}`;
+  await visited.page
+    .locator(`.api-contents a[href="#${schema}"]`)
+    .evaluate((link) => (link as HTMLElement).click()); // it stands in a list that is folded
+  await expect.poll(() => isShown(schema)).toBe(true);
+  await visited.page.goto('about:blank');
+  await visited.page.goto(`${page}#failures`);
+
+  await expect.poll(() => isShown('failures')).toBe(true);
+  expect(await undrawn()).toBe(false);
+});
+
+test('the page comes drawn: nothing that draws it is loaded, unless the reader comes from another page', async () => {
+  await using visited = await visit(page);
+  const loaded = (): Promise<boolean> =>
+    visited.page.evaluate(async () => {
+      const scripts = performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js'));
+      const texts = await Promise.all(scripts.map(async ({ name }) => (await fetch(name)).text()));
+      return texts.some((text) => text.includes('x-codeSamples') && text.includes('getWorkloadLogs'));
+    });
+  const parts = calls.length + schemas.length;
+
+  expect(await visited.page.locator('.api-part').count()).toBe(parts);
+  expect(await loaded()).toBe(false);
+
+  await visited.page.goto('/toolhive/guides-cli/api-server');
+  await hydrated(visited.page);
+  await visited.page.locator(`main a[href^="${page}"]`).first().click();
+  await visited.page.locator('#createWorkload').waitFor();
+
+  expect(await visited.page.locator('.api-part').count()).toBe(parts);
+  expect(await loaded()).toBe(true);
+  expect(visited.errors).toEqual([]);
+});
+
+test('examples are shown in one language at a time, and with curl where the language has none', async () => {
+  await using visited = await visit(page);
+  // Not what is painted: nothing is, far away from what the reader sees.
+  const example = (id: string): Promise<string | null> =>
+    visited.page.locator(`.api-part:has(#${id}) .api-examples > pre:visible`).textContent();
+
+  expect(await example('stopWorkload')).toContain('curl --request POST');
+
+  await visited.page.getByLabel('thv', { exact: true }).check();
+
+  expect(await example('stopWorkload')).toBe('thv stop filesystem');
+  expect(await example('getHealth')).toBe('curl http://localhost:8080/api/v1beta/health');
+
+  await visited.page.getByLabel('JavaScript', { exact: true }).check();
+
+  expect(await example('stopWorkload')).toContain("method: 'POST'");
+});
+
+test('an example can be copied', async () => {
+  await using visited = await visit(at('getHealth'), { permissions: ['clipboard-read', 'clipboard-write'] });
+
+  await visited.page.locator('.api-part:has(#getHealth) [data-copy]').click();
+
+  await visited.page.getByRole('button', { name: 'Copied' }).waitFor();
+  const copied = await visited.page.evaluate(() => navigator.clipboard.readText());
+  expect(copied).toBe('curl http://localhost:8080/api/v1beta/health');
+});
+
+test('an operation can be tried on the hive that serves the page, once the reader has named it', async () => {
+  await using api = await openTestApi({}, { site: openSite(siteFolder) });
+  const own = `http://127.0.0.1:${api.port}`;
+  await using visited = await visit(page);
+  const asked: string[] = [];
+  visited.page.on('request', (request) => request.url().includes('/v1beta/') && asked.push(request.url()));
+  await visited.page.goto(`${own}${at('createGroup')}`);
+  await hydrated(visited.page);
+
+  await visited.page.locator('[data-try="createGroup"]').click();
+  const dialog = visited.page.getByRole('dialog', { name: 'Make a group' });
+  await dialog.getByLabel('Address of your hive').fill(own);
+  expect(asked).toEqual([]);
+  await dialog.getByLabel('Body').fill('{ "name": "tried" }');
+  await dialog.getByRole('button', { name: 'Send' }).click();
+
+  await expect.poll(() => dialog.getByRole('status').innerText()).toContain('201 Created');
+  expect(asked).toEqual([`${own}/api/v1beta/groups`]);
+  expect((await api.client.listGroups({})).groups.map(({ name }) => name)).toContain('tried');
+
+  await visited.page.keyboard.press('Escape');
+
+  await dialog.waitFor({ state: 'detached' });
+});
+
+test('whoever names another server is told why the browser does not ask it', async () => {
+  await using visited = await visit(at('getVersion'));
+
+  await visited.page.locator('[data-try="getVersion"]').click();
+  const dialog = visited.page.getByRole('dialog', { name: 'Tell the version' });
+  await dialog.getByLabel('Address of your hive').fill('http://127.0.0.1:1');
+  await dialog.getByRole('button', { name: 'Send' }).click();
+
+  await expect
+    .poll(() => dialog.getByRole('status').innerText())
+    .toContain('No answer from http://127.0.0.1:1.');
+});
+
+test.each([
+  ['dark', 'rgb(122, 183, 255)'],
+  ['light', 'rgb(40, 9, 165)'],
+] as const)(
+  'in %s mode the reference has its own colour, and contents that are 300 px wide',
+  async (scheme, color) => {
+    await using visited = await visit(page, { colorScheme: scheme, viewport: { width: 1440, height: 900 } });
+
+    const link = visited.page.locator('.api-main p a:not(.hash-link)').first();
+    const contents = await visited.page.locator('.api-contents').boundingBox();
+
+    expect(await link.evaluate((element) => getComputedStyle(element).color)).toBe(color);
+    expect(contents?.width).toBe(300);
+  },
+);
+
+test('the sidebar shows commands as a tree, each by its last word', async () => {
+  await using visited = await visit('/toolhive/reference/cli/thv_config_otel_get-endpoint', {
+    viewport: { width: 1440, height: 900 },
+  });
+
+  const labels = await visited.page.evaluate(() => {
+    const found: (string | null | undefined)[] = [];
+    let item = document.querySelector('.menu__link--active[aria-current="page"]')?.closest('li') ?? null;
+    for (; item !== null; item = item.parentElement?.closest('li') ?? null)
+      found.unshift(item.querySelector('a')?.textContent);
+    return found;
+  });
+
+  expect(labels).toEqual(['CLI guides', 'Command reference', 'config', 'otel', 'get-endpoint']);
+});
+
+test('a table that is wider than a phone can be scrolled with the keyboard', async () => {
+  await using visited = await visit('/toolhive/reference/cli/thv_run', {
+    viewport: { width: 390, height: 800 },
+  });
+  const table = visited.page.getByRole('group', { name: 'The server', exact: true });
+
+  await table.focus();
+  await visited.page.keyboard.press('ArrowRight');
+
+  await expect.poll(() => table.evaluate((element) => element.scrollLeft)).toBeGreaterThan(0);
+  const isPageWider = await visited.page.evaluate(
+    () => document.documentElement.scrollWidth > window.innerWidth,
+  );
+  expect(isPageWider).toBe(false);
+});

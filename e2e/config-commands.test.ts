@@ -1,0 +1,156 @@
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join, relative } from 'node:path';
+import { settings } from '@toolhive/contract/settings';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { selfSigned } from '@toolhive/core/testing/self-signed';
+import { proves } from './promises.ts';
+import { makeUser, testServer } from './testing/thv.ts';
+import type { User } from './testing/thv.ts';
+
+let user: User;
+let files: Record<string, string>;
+const configFile = (): Promise<string> => readFile(join(user.home, '.config/toolhive/config.yaml'), 'utf8');
+
+beforeAll(async () => {
+  user = await makeUser();
+  files = { certificate: join(user.home, 'ca.pem'), registry: join(user.home, 'registry.json') };
+  await writeFile(files['certificate'] ?? '', selfSigned('example').certificate);
+  await writeFile(
+    files['registry'] ?? '',
+    JSON.stringify({ version: '1.0.0', last_updated: '2026-01-01T00:00:00Z', servers: {} }),
+  );
+});
+afterAll(() => user?.[Symbol.asyncDispose]());
+
+/** The words of the command line for a setting. */
+function words(verb: string, name: string): string[] {
+  return name.startsWith('otel-')
+    ? ['config', 'otel', `${verb}-${name.slice('otel-'.length)}`]
+    : ['config', `${verb}-${name}`];
+}
+
+describe.each(settings.map(({ name, kind, example, at }) => ({ name, kind, example, at })))(
+  'the setting $name',
+  ({ name, kind, example, at }) => {
+    test('is not set, is set, and is taken back', async () => {
+      proves('cli.settings');
+      const value = files[kind] ?? example;
+
+      const before = await user.mustThv(...words('get', name));
+      await user.mustThv(...words('set', name), value);
+      const during = await user.mustThv(...words('get', name));
+      const json = JSON.parse(await user.mustThv(...words('get', name), '--format', 'json')) as object;
+      const written = await configFile();
+      const unset = await user.mustThv(...words('unset', name));
+      await user.mustThv(...words('unset', name));
+
+      expect([before, during]).toEqual([`${name} is not set\n`, `${value}\n`]);
+      expect(json).toMatchObject({ name, summary: expect.any(String) as string });
+      expect(written).toContain(kind === 'registry' ? 'local_registry_path:' : `${at.at(-1)}:`);
+      expect(unset).toBe(`${name} is not set\n`);
+      expect(await user.mustThv(...words('get', name))).toBe(`${name} is not set\n`);
+    });
+  },
+);
+
+test.each([
+  [['otel', 'set-endpoint', 'https://collector:4318'], /begins with a scheme\nHint: write HOST:PORT/],
+  [['otel', 'set-sampling-rate', '2'], /is not a number from 0\.0 to 1\.0/],
+  [['otel', 'set-insecure', 'perhaps'], /is not true or false/],
+  [['otel', 'set-env-vars', 'A B'], /is not names of environment variables/],
+  [['set-ca-cert', '/unheard/of.pem'], /the certificate \/unheard\/of\.pem cannot be read/],
+  [['set-ca-cert', process.execPath], /larger than a megabyte/],
+  [['set-ca-cert', '/dev/zero'], /the certificate \/dev\/zero is no file/],
+  [['set-registry', '/unheard/of.json'], /the registry cannot come from there/],
+  [['set-registry', 'http://127.0.0.1:1/registry.json'], /the registry cannot come from there/],
+  [['set-registry', 'registry.json', '--allow-private-ip'], /is about addresses, not about files/],
+  [['otel', 'set-endpoint'], /ENDPOINT is missing/],
+])('refuses: config %j', async (line, message) => {
+  const { code, stderr } = await user.thv('config', ...line);
+
+  expect(code).toBe(2);
+  expect(stderr).toMatch(message);
+});
+
+test('a relative path is meant from where the command is typed', async () => {
+  await user.mustThv('config', 'set-ca-cert', relative(process.cwd(), files['certificate'] ?? ''));
+
+  expect(await user.mustThv('config', 'get-ca-cert')).toBe(`${files['certificate']}\n`);
+});
+
+test('a registry of a private network is taken only when that is allowed', async () => {
+  const server = createServer((_request, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ version: '1.0.0', last_updated: '2026-01-01T00:00:00Z', servers: {} }));
+  });
+  onTestFinished(() => void server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/registry.json`;
+
+  const refused = await user.thv('config', 'set-registry', url);
+  const allowed = await user.mustThv('config', 'set-registry', url, '-p');
+
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining('the registry cannot come from there'),
+  ]);
+  expect(allowed).toBe(`the registry comes from ${url} now\n`);
+  expect(await user.mustThv('config', 'get-registry')).toBe(`${url}\n`);
+  await user.mustThv('config', 'unset-registry');
+  expect(await user.mustThv('registry', 'list')).toContain('filesystem');
+});
+
+test('settings of telemetry hold for every workload that does not say otherwise', async () => {
+  await using other = await makeUser();
+  await other.mustThv('config', 'otel', 'set-enable-prometheus-metrics-path', 'true');
+  const metricsOf = async (name: string, ...flags: string[]): Promise<number> => {
+    const out = await other.mustThv('run', testServer, '--name', name, ...flags, '--', 'echo');
+    return (await fetch(new URL('/metrics', /http\S+/.exec(out)?.[0]))).status;
+  };
+
+  expect(await metricsOf('plain')).toBe(200);
+  expect(await metricsOf('without', '--otel-enable-prometheus-metrics-path=false')).toBe(404);
+});
+
+test('a collector in the settings is kept with a warning, and keeps nothing from running', async () => {
+  await using other = await makeUser();
+  const warning = 'otel-endpoint has no effect: nothing is sent to collectors yet\n';
+  const run = (name: string, ...flags: string[]): ReturnType<User['thv']> =>
+    other.thv('run', testServer, '--name', name, ...flags, '--', 'echo');
+
+  const set = await other.thv('config', 'otel', 'set-endpoint', 'localhost:4318');
+  const got = await other.thv('config', 'otel', 'get-endpoint');
+  const ran = await run('plain');
+  const refused = await run('asked', '--otel-endpoint', 'localhost:4318');
+
+  expect([set.code, set.stdout, set.stderr]).toEqual([
+    0,
+    'otel-endpoint is localhost:4318\n',
+    expect.stringContaining(`WARNING: ${warning}`),
+  ]);
+  expect([got.stdout, got.stderr]).toEqual(['localhost:4318\n', `note: ${warning}`]);
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining(`note: ${warning}`)]);
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(/telemetry.*not available yet.*\nHint: leave out --otel-endpoint/),
+  ]);
+});
+
+test('what a person broke in config.yaml is told, and harms no other setting', async () => {
+  await using other = await makeUser();
+  await other.mustThv('config', 'otel', 'set-insecure', 'true');
+  const path = join(other.home, '.config/toolhive/config.yaml');
+  await writeFile(path, `${await readFile(path, 'utf8')}  sampling-rate: many\n`);
+  await other.mustThv('config', 'otel', 'set-tracing-enabled', 'false');
+
+  const { stdout, stderr } = await other.thv('config', 'otel', 'get-sampling-rate');
+
+  expect([stdout, stderr]).toEqual([
+    'otel-sampling-rate is not set\n',
+    'note: "many" is not a number from 0.0 to 1.0\n',
+  ]);
+  expect(await other.mustThv('config', 'otel', 'get-insecure')).toBe('true\n');
+});

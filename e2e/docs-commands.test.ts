@@ -1,0 +1,125 @@
+import { join } from 'node:path';
+import { PermissionProfile } from '@toolhive/contract/permission-profile';
+import { AuthoredRegistry } from '@toolhive/contract/registry';
+import { RunConfig } from '@toolhive/contract/run-config';
+import { resources } from '@toolhive/operator/crds';
+import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import type { Document } from 'yaml';
+import { program } from '../apps/cli/src/commands/commands.ts';
+import { understand } from '../apps/cli/src/program.ts';
+import { callsOf, readPages } from './testing/pages.ts';
+import type { Block, Page } from './testing/pages.ts';
+import { openReader } from './testing/reader.ts';
+import { makeUser, publicRegistries, root } from './testing/thv.ts';
+
+// What a page marks is done as its reader would do it:
+//
+//   ```bash run                            is run, and succeeds
+//   ```bash run fails                      is run, and fails
+//   ```bash run background                 is run, and goes on until the page ends
+//   ```json title="profile.json" file      is written to a file of that name
+//   ```text title="Output"                 is what the block before it prints; … stands for what is left out
+//   {/* run: COMMAND */}                   is run, and readers do not see it
+
+const pages = await readPages();
+const runnable = pages.filter(({ blocks }) => blocks.some(({ marks }) => marks.includes('run')));
+
+/** A page is a long story, and several are read at once. */
+const pageTimeoutMs = 180_000;
+
+/** The packages that pages install, once for all of them and all times. */
+const cache = join(root, '.cache/docs');
+
+describe.concurrent('commands on pages', () => {
+  test.each(runnable.map((page) => [page.path, page] as const))(
+    'do what %s says',
+    { timeout: pageTimeoutMs },
+    async (_, page) => {
+      await using user = await makeUser({
+        env: { ...publicRegistries(), npm_config_prefer_offline: 'true', XDG_CACHE_HOME: cache },
+      });
+      await using reader = await openReader(user, page);
+
+      for (const [index, block] of page.blocks.entries()) {
+        if (block.marks.includes('file')) await reader.write(block);
+        if (!block.marks.includes('run')) continue;
+        const { printed, wanted } = await reader.run(block, outputAfter(page, index));
+        expect(printed, `what ${block.where} prints`).toEqual(wanted);
+      }
+    },
+  );
+
+  test('stand before every output that a page shows as such', () => {
+    const strays = pages.flatMap(({ blocks }) =>
+      blocks
+        .filter(({ title }, index) => title === 'Output' && !blocks[index - 1]?.marks.includes('run'))
+        .map(({ where }) => where),
+    );
+
+    expect(strays).toEqual([]);
+  });
+
+  test('are those that thv knows, with flags that it knows', async () => {
+    const calls = pages.flatMap(({ blocks }) =>
+      blocks
+        .filter(({ language, marks }) => language === 'bash' && !marks.includes('fails'))
+        .flatMap(({ text, where }) => callsOf(text).map((words) => ({ words, where }))),
+    );
+
+    const mistakes: string[] = [];
+    for (const { words, where } of calls) {
+      await understand(program, words).catch((mistake: Error) => {
+        mistakes.push(`${where}: thv ${words.join(' ')}: ${mistake.message}`);
+      });
+    }
+
+    expect(calls.length).toBeGreaterThan(100);
+    expect(mistakes).toEqual([]);
+  });
+});
+
+test('JSON and YAML on pages can be read by what they are for', () => {
+  const blocks = pages.flatMap((page) => page.blocks);
+
+  const problems = blocks.flatMap((block) =>
+    problemsOf(block).map((problem) => `${block.where}: ${problem}`),
+  );
+
+  expect(blocks.filter(({ language }) => language === 'json')).not.toEqual([]);
+  expect(problems).toEqual([]);
+});
+
+function problemsOf({ language, text }: Block): string[] {
+  try {
+    if (language === 'json') checkData(JSON.parse(text) as object);
+    return language === 'yaml' ? parseAllDocuments(text).flatMap(problemsOfDocument) : [];
+  } catch (problem) {
+    return [String(problem)];
+  }
+}
+
+/** Holds a resource of the operator to its kind. */
+function problemsOfDocument(document: Document.Parsed): string[] {
+  const found = document.toJS() as { kind?: string; spec?: object };
+  const known = resources.find(({ kind }) => kind === found.kind);
+  if (known) expect(known.spec.parse(found.spec)).toMatchObject(found.spec ?? {}); // it leaves out what it does not know
+  return document.errors.map(String);
+}
+
+/** Holds what we have a schema of to that schema. */
+function checkData(data: object): void {
+  if ('schema_version' in data) RunConfig.parse(data);
+  else if ('last_updated' in data && 'servers' in data) AuthoredRegistry.parse(data);
+  else if (isProfile(data)) expect(PermissionProfile.parse(data)).toEqual(data); // it leaves out what it does not know
+}
+
+function isProfile(data: object): boolean {
+  const keys = Object.keys(data);
+  return keys.length > 0 && keys.every((key) => ['read', 'write', 'network', 'privileged'].includes(key));
+}
+
+function outputAfter({ blocks }: Page, index: number): Block | undefined {
+  const next = blocks[index + 1];
+  return next?.title === 'Output' ? next : undefined;
+}

@@ -1,0 +1,310 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { settings } from '@toolhive/contract/settings';
+import { openRemoteServer } from '@toolhive/core/testing/remote-server';
+import { selfSigned } from '@toolhive/core/testing/self-signed';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { program } from '../apps/cli/src/commands/commands.ts';
+import { proves } from './promises.ts';
+import { feed } from './testing/feed.ts';
+import { goodToken, installNgrok } from './testing/ngrok.ts';
+import { startCommand } from './testing/running.ts';
+import { openTerminal } from './testing/terminal.ts';
+import { makeUser, testServer } from './testing/thv.ts';
+import type { User } from './testing/thv.ts';
+
+/** The commands whose shapes were seen; in the end, all that have one. */
+const seen = new Set<string>();
+
+/** Shown by a test of its own, as a program has to be installed for it. */
+const elsewhere = ['inspector'];
+
+const server = { description: 'A server for tests.', image: testServer, transport: 'stdio', args: ['echo'] };
+const url = expect.stringMatching(/^http:\/\/\S+$/) as string;
+const text = expect.any(String) as string;
+const list = expect.any(Array) as unknown[];
+
+let user: User;
+beforeAll(async () => {
+  user = await makeUser();
+  await mkdir(join(user.home, '.cursor'));
+  await writeFile(join(user.home, 'ca.pem'), selfSigned('example').certificate);
+  await writeFile(
+    join(user.home, 'registry.json'),
+    JSON.stringify({
+      version: '1.0.0',
+      last_updated: '2026-01-01T00:00:00Z',
+      servers: { lone: server },
+      groups: [
+        { name: 'pair', description: 'Two of them.', servers: { 'pair-a': server, 'pair-b': server } },
+      ],
+    }),
+  );
+});
+afterAll(() => user?.[Symbol.asyncDispose]());
+
+/** Runs a command for a program. All that it prints has to be one document. */
+async function jsonOf(line: string, ...more: string[]): Promise<unknown> {
+  const words = [...line.split(' '), ...more];
+  note(words);
+  return JSON.parse(await user.mustThv(...withFormat(words))) as unknown;
+}
+
+function withFormat(words: readonly string[]): string[] {
+  const end = words.indexOf('--');
+  return words.toSpliced(end === -1 ? words.length : end, 0, '--format', 'json');
+}
+
+function note(words: readonly string[]): void {
+  const [longest] = program.commands
+    .map(({ path }) => path)
+    .filter((path) => `${words.join(' ')} `.startsWith(`${path} `))
+    .toSorted((one, other) => other.length - one.length);
+  seen.add(longest ?? words.join(' '));
+}
+
+describe('one document tells', () => {
+  test.each([
+    ['version', { version: text, node_version: process.version, platform: text }],
+    ['list', []],
+    ['stop --all', []],
+    ['restart --all', []],
+    ['rm --all --yes', []],
+    ['runtime check', { chosen: 'process', runtimes: list }],
+    ['doctor', { subject: 'machine', findings: list, healthy: true }],
+    ['logs prune', []],
+    ['group create team', { name: 'team', registered_clients: [] }],
+    [
+      'group list',
+      [
+        { name: 'default', registered_clients: [] },
+        { name: 'team', registered_clients: [] },
+      ],
+    ],
+    [
+      'client status',
+      expect.arrayContaining([{ client_type: 'cursor', installed: true, registered: false }]),
+    ],
+    ['client register cursor', { name: 'cursor', registered: true, groups: ['default'] }],
+    ['client list-registered', [{ name: 'cursor', groups: ['default'] }]],
+    ['client remove cursor', { name: 'cursor', registered: false, groups: [] }],
+    [
+      'build npx://toolhive-test-servers --dry-run',
+      { dockerfile: expect.stringContaining('FROM ') as string },
+    ],
+    ['group rm team', { name: 'team', removed_workloads: [], moved_workloads: [] }],
+  ])('%s', async (line, shape) => {
+    proves('cli.json');
+    expect(await jsonOf(line)).toEqual(shape);
+  });
+
+  test('what is written to a file', async () => {
+    const path = join(user.home, 'recipe');
+
+    expect(await jsonOf('build npx://toolhive-test-servers --output', path)).toEqual({ file: path });
+  });
+
+  test.each(settings.map(({ name, kind, example }) => ({ name, kind, example })))(
+    'the setting $name',
+    async ({ name, kind, example }) => {
+      const files: Partial<Record<string, string>> = { certificate: 'ca.pem', registry: 'registry.json' };
+      const file = files[kind];
+      const line = (verb: string): string =>
+        name.startsWith('otel-')
+          ? `config otel ${verb}-${name.slice('otel-'.length)}`
+          : `config ${verb}-${name}`;
+
+      const set = await jsonOf(line('set'), file === undefined ? example : join(user.home, file));
+      const got = await jsonOf(line('get'));
+      const unset = await jsonOf(line('unset'));
+
+      expect(set).toMatchObject({ name, summary: text });
+      expect(set).toEqual(got);
+      expect(unset).toEqual({ name, summary: text, value: null });
+    },
+  );
+
+  test('the registry', async () => {
+    await user.mustThv('config', 'set-registry', join(user.home, 'registry.json'));
+
+    expect(await jsonOf('registry list')).toMatchObject([{ name: 'lone', image: testServer }]);
+    expect(await jsonOf('registry info lone')).toMatchObject({ name: 'lone', image: testServer });
+    expect(await jsonOf('search tests')).toMatchObject([{ name: 'lone' }]);
+  });
+
+  test('secrets, and a value only where it is asked for', async () => {
+    const type = { name: 'default', provider_type: 'encrypted', locked: false };
+    const setup = await fed('correct horse battery', 'secret setup --provider encrypted');
+    const set = await fed('canary-4711', 'secret set token');
+
+    expect(setup).toMatchObject(type);
+    expect(set).toEqual({ key: 'token' });
+    expect(await jsonOf('secret list')).toEqual([{ key: 'token' }]);
+    expect(await jsonOf('secret get token')).toEqual({ key: 'token', value: 'canary-4711' });
+    expect(await jsonOf('secret delete token --yes')).toEqual({ key: 'token' });
+    expect(await jsonOf('secret reset-keyring')).toMatchObject(type);
+    expect(await jsonOf('secret provider none')).toMatchObject({ provider_type: 'none' });
+  });
+
+  test('what becomes of workloads, each of them', async () => {
+    const ran = await jsonOf('run', testServer, '--name', 'one', '--', 'echo');
+    const group = await jsonOf('group run pair');
+    const stopped = await jsonOf('stop one pair-a');
+    const restarted = await jsonOf('restart one');
+    const tools = await jsonOf('mcp list tools --server one');
+    const all = await jsonOf('mcp list --server one');
+    const resources = await jsonOf('mcp list resources --server one');
+    const prompts = await jsonOf('mcp list prompts --server one');
+    const removed = await jsonOf('rm one pair-a');
+    const withGroup = await jsonOf('group rm pair --with-workloads --yes');
+
+    expect(ran).toMatchObject({ name: 'one', status: 'running', url });
+    expect(group).toEqual([
+      { name: 'pair-a', done: true, url },
+      { name: 'pair-b', done: true, url },
+    ]);
+    expect(stopped).toEqual([
+      { name: 'one', done: true },
+      { name: 'pair-a', done: true },
+    ]);
+    expect(restarted).toEqual([{ name: 'one', done: true, url }]);
+    expect(tools).toMatchObject({ tools: list });
+    expect(all).toEqual({ tools: list, resources: list, resourceTemplates: list, prompts: list });
+    expect([resources, prompts]).toEqual([{ resources: list, resourceTemplates: list }, { prompts: list }]);
+    expect(removed).toEqual([
+      { name: 'one', done: true },
+      { name: 'pair-a', done: true },
+    ]);
+    expect(withGroup).toEqual({ name: 'pair', removed_workloads: ['pair-b'], moved_workloads: [] });
+  });
+
+  test('who sees what, after somebody chose it with the keyboard', async () => {
+    note(['client', 'setup']);
+    const terminal = openTerminal(user, ['client', 'setup', '--format', 'json']);
+    await terminal.shows('> [ ] cursor');
+    terminal.type(' \r');
+
+    expect(await terminal.ended).toBe(0);
+    const document = terminal.screen().slice(terminal.screen().indexOf('[\n'));
+    expect(JSON.parse(document)).toEqual([{ name: 'cursor', registered: true, groups: ['default'] }]);
+  });
+});
+
+describe('a line for each thing, while a command goes on:', () => {
+  test('what a server wrote, and writes from now on', async () => {
+    await user.mustThv('run', testServer, '--name', 'loud', '--', 'chatty');
+    note(['logs']);
+    await using following = startCommand(user, ['logs', 'loud', '--follow', '--format', 'json']);
+    const first = await following.printed(/^(\{.+)\n/);
+    const now = await user.mustThv('logs', 'loud', '--format', 'json');
+
+    expect(JSON.parse(first)).toEqual({ line: text });
+    expect(
+      now
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toContainEqual(JSON.parse(first));
+  });
+
+  test('a workload in the foreground, and what it writes', async () => {
+    await using staying = startCommand(
+      user,
+      withFormat(['run', testServer, '--name', 'stays', '--foreground', '--', 'chatty']),
+    );
+    const first = await staying.printed(/^(\{.+\n\{.+)\n/);
+    await staying.end('SIGINT');
+
+    const [workload, line] = first.split('\n').map((each) => JSON.parse(each) as unknown);
+    expect([workload, line]).toEqual([expect.objectContaining({ name: 'stays', url }), { line: text }]);
+  });
+
+  test.each([
+    ['mcp serve --port 0', { url }],
+    [
+      'serve --port 0',
+      {
+        version: text,
+        api: url,
+        openapi: url,
+        health: url,
+        socket: text,
+        runtime: 'process',
+        workloads: expect.any(Number) as number,
+      },
+    ],
+  ])('%s is ready', async (line, shape) => {
+    await using other = await makeUser();
+    note(line.split(' '));
+    await using command = startCommand(other, withFormat(line.split(' ')));
+
+    expect(JSON.parse(await command.printed(/^(\{.+)\n/))).toEqual(shape);
+    await command.end('SIGINT');
+    expect(command.stdout().trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  test('proxy is ready', async () => {
+    await using remote = await openRemoteServer('legacy');
+    note(['proxy']);
+    await using command = startCommand(user, withFormat(['proxy', 'somewhere', '--target-uri', remote.url]));
+
+    expect(JSON.parse(await command.printed(/^(\{.+)\n/))).toEqual({ name: 'somewhere', url });
+  });
+
+  test('proxy tunnel is open', async () => {
+    await using ngrok = await installNgrok();
+    note(['proxy', 'tunnel']);
+    const words = 'proxy tunnel http://127.0.0.1:1/mcp shown --tunnel-provider ngrok'.split(' ');
+    await using command = startCommand(user, withFormat(words), { ...ngrok.env, NGROK_AUTHTOKEN: goodToken });
+    const dry = await jsonOf(words.join(' '), '--provider-args', '{"dry-run":true}');
+
+    expect(JSON.parse(await command.printed(/^(\{.+)\n/))).toEqual({ name: 'shown', url });
+    expect(dry).toEqual({ command: expect.arrayContaining(['ngrok', 'http']) as string[] });
+  });
+});
+
+describe('a failure is one line of JSON on standard error,', () => {
+  test.each([
+    [
+      'stop nobody',
+      4,
+      { kind: 'not-found', message: text, hint: text },
+      [{ name: 'nobody', done: false, error: { kind: 'not-found', message: text, hint: text } }],
+    ],
+    ['registry info lonee', 4, { kind: 'not-found', message: text, hint: text }, undefined],
+    ['list --unheard-of', 2, { kind: 'invalid', message: text, hint: text }, undefined],
+    ['group create default', 3, { kind: 'conflict', message: text, hint: text }, undefined],
+  ])('and the exit code is the same: %s', async (line, exitCode, failure, printed) => {
+    const { code, stdout, stderr } = await user.thv(...line.split(' '), '--format', 'json');
+
+    expect([code, JSON.parse(stderr)]).toEqual([exitCode, failure]);
+    expect(stdout === '' ? undefined : JSON.parse(stdout)).toEqual(printed);
+  });
+});
+
+test.each([
+  ['logs luod', 'loud'],
+  ['inspector lod', 'loud'],
+  ['mcp list --server luod', 'loud'],
+  ['list --group defualt', 'default'],
+  ['run fetch --group defalt', 'default'],
+  ['registry info lnoe', 'lone'],
+])('%s is told which name was meant', async (line, name) => {
+  const { code, stderr } = await user.thv(...line.split(' '));
+
+  expect([code, stderr]).toEqual([4, expect.stringContaining(`\nHint: did you mean ${name}?\n`)]);
+});
+
+test('every command that has a format was seen', () => {
+  const formatted = program.commands.filter(({ unformatted }) => unformatted === undefined);
+
+  expect(formatted.map(({ path }) => path).filter((path) => !seen.has(path))).toEqual(elsewhere);
+});
+
+/** The same as `jsonOf`, with this on standard input. */
+async function fed(input: string, line: string): Promise<unknown> {
+  note(line.split(' '));
+  const { code, stdout, stderr } = await feed(user, input, ...withFormat(line.split(' ')));
+  if (code !== 0) throw new Error(`thv ${line} ended with ${code}: ${stderr}`);
+  return JSON.parse(stdout) as unknown;
+}

@@ -1,0 +1,401 @@
+import { existsSync } from 'node:fs';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { Client as PreviousClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport as PreviousStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { openAuthorizationServer } from '@toolhive/core/testing/authorization-server';
+import { openIdProvider } from '@toolhive/core/testing/openid-provider';
+import { openRemoteServer } from '@toolhive/core/testing/remote-server';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { proves } from './promises.ts';
+import { askableClients, connectTo } from './testing/mcp.ts';
+import { goodToken, installNgrok } from './testing/ngrok.ts';
+import { startCommand } from './testing/running.ts';
+import type { RunningCommand } from './testing/running.ts';
+import { makeUser, testServer, thvScript, until } from './testing/thv.ts';
+import type { User } from './testing/thv.ts';
+
+let user: User;
+
+beforeAll(async () => {
+  user = await makeUser();
+});
+afterAll(() => user?.[Symbol.asyncDispose]());
+
+function startProxy(target: string, ...words: string[]): RunningCommand {
+  return startCommand(user, ['proxy', 'somewhere', '--target-uri', target, ...words]);
+}
+
+function urlOf(command: RunningCommand): Promise<string> {
+  return command.printed(/somewhere is at (http:\S+)/);
+}
+
+describe('thv proxy', () => {
+  test.each(['legacy', 'modern'] as const)(
+    'stands in front of a %s server for clients of both',
+    async (era) => {
+      proves('cli.proxy');
+      await using remote = await openRemoteServer(era);
+      await using proxy = startProxy(remote.url);
+      const url = await urlOf(proxy);
+
+      for (const connect of Object.values(askableClients)) {
+        await using client = await connect(url);
+        const { text } = await client.call('test_simple_text');
+        const asked = await client.call('test_sampling', { prompt: 'hello' });
+
+        expect(text).toContain('simple text');
+        expect(asked.text).toContain('a completion');
+      }
+      const hiveFiles = await readdir(user.home);
+
+      expect(await proxy.end('SIGINT')).toBe(0);
+      expect(hiveFiles).not.toContain('.local'); // there is no hive
+    },
+  );
+
+  test('finds the endpoint when only the origin is named, and listens where it is told', async () => {
+    await using remote = await openRemoteServer('legacy');
+    await using first = startProxy(new URL(remote.url).origin);
+    const url = await urlOf(first);
+    const { port } = new URL(url);
+
+    await using client = await connectTo(url);
+    const second = startProxy(remote.url, '--port', port);
+
+    expect(await client.tools()).toContain('test_simple_text');
+    expect(await second.ended).toBe(3);
+    expect(second.stderr()).toContain(`port ${port} is in use by another program`);
+  });
+
+  test('passes nothing on that a client shows of itself', async () => {
+    proves('cli.proxy');
+    await using remote = await openRemoteServer('modern');
+    await using proxy = startProxy(remote.url);
+    const url = await urlOf(proxy);
+
+    const answer = await post(url, { authorization: 'Bearer of-the-client', cookie: 'a=b' });
+
+    expect(answer.status).toBe(200);
+    expect(remote.seen.length).toBeGreaterThan(0);
+    expect(remote.seen.filter(({ authorization, cookie }) => authorization ?? cookie)).toEqual([]);
+  });
+
+  test('signs in where the server wants that, and keeps the tokens in memory', async () => {
+    proves('cli.proxy');
+    await using authority = await openAuthorizationServer();
+    await using remote = await openRemoteServer('legacy', authority);
+    await using proxy = startProxy(remote.url, '--remote-auth-skip-browser');
+
+    await agree(await proxy.printed(/To sign in, open (\S+)/));
+    await using client = await connectTo(await urlOf(proxy));
+    const { text } = await client.call('test_simple_text');
+
+    const token = remote.seen.at(-1)?.authorization?.replace('Bearer ', '') ?? '';
+    expect(text).toContain('simple text');
+    expect(token).toMatch(/^access-/);
+    expect(await filesWith(user.home, token)).toEqual([]);
+    expect(proxy.stdout() + proxy.stderr()).not.toContain(token);
+  });
+
+  test('signs in as the client that was registered by hand, with its secret from a file', async () => {
+    await using authority = await openAuthorizationServer({ clients: { byhand: 'itssecret' } });
+    await using remote = await openRemoteServer('modern', authority);
+    const file = join(user.home, 'client-secret');
+    await writeFile(file, 'itssecret\n');
+    const client = ['--remote-auth-client-id', 'byhand', '--remote-auth-client-secret-file', file];
+    await using proxy = startProxy(remote.url, '--remote-auth', '--remote-auth-skip-browser', ...client);
+
+    await agree(await proxy.printed(/To sign in, open (\S+)/));
+    await urlOf(proxy);
+
+    expect(authority.registrations).toEqual([]);
+    expect(authority.asked[0]?.get('client_id')).toBe('byhand');
+  });
+
+  test('gives up when nobody signs in', async () => {
+    await using authority = await openAuthorizationServer();
+    await using remote = await openRemoteServer('modern', authority);
+
+    const proxy = startProxy(remote.url, '--remote-auth-skip-browser', '--remote-auth-timeout', '1s');
+
+    expect(await proxy.ended).toBe(1);
+    expect(proxy.stderr()).toContain('Error: nobody has signed in: nobody has agreed within 0.02 minutes');
+    expect(proxy.stderr()).toContain('Hint: start this command again');
+    expect(proxy.stdout()).toBe('');
+  });
+
+  test('lets only those in whom a provider knows, and says where that is', async () => {
+    await using provider = await openIdProvider();
+    await using remote = await openRemoteServer('modern');
+    const oidc = ['--oidc-issuer', provider.issuer, '--oidc-audience', 'toolhive'];
+    await using proxy = startProxy(remote.url, ...oidc, '--resource-url', 'https://mcp.example/mcp');
+    const url = await urlOf(proxy);
+    const token = await provider.sign({ iss: provider.issuer, aud: 'toolhive' }, '5m');
+
+    const without = await post(url);
+    const right = await post(url, { authorization: `Bearer ${token}` });
+    const metadata = await fetch(new URL('/.well-known/oauth-protected-resource/mcp', url));
+
+    expect([without.status, right.status]).toEqual([401, 200]);
+    expect(without.headers.get('www-authenticate')).toContain(
+      'resource_metadata="https://mcp.example/.well-known/oauth-protected-resource/mcp"',
+    );
+    expect(await metadata.json()).toMatchObject({
+      resource: 'https://mcp.example/mcp',
+      authorization_servers: [provider.issuer],
+    });
+    expect(remote.seen.filter(({ authorization }) => authorization !== undefined)).toEqual([]);
+  });
+
+  test.each([
+    ['http://user:secret@127.0.0.1:1', [], 2, '--target-uri is no http or https URL'],
+    ['ftp://127.0.0.1', [], 2, '--target-uri is no http or https URL'],
+    ['http://127.0.0.1:1/mcp', [], 5, 'cannot be reached'],
+    ['http://127.0.0.1:1/mcp', ['--port', '99999'], 2, '--port takes a port'],
+    ['http://127.0.0.1:1/mcp', ['--token-exchange-url', 'https://x.example'], 1, '--token-exchange-url'],
+    ['http://127.0.0.1:1/mcp', ['--oidc-issuer', 'https://x.example'], 2, 'need an audience'],
+    ['http://127.0.0.1:1/mcp', ['--resource-url', 'https://x.example'], 2, 'no tokens are asked for'],
+    ['http://127.0.0.1:1/mcp', ['--remote-auth-token-url', 'https://x.example'], 2, 'authorize_url'],
+  ])('says what is wrong with %s %j', async (target, words, code, message) => {
+    const outcome = await user.thv('proxy', 'somewhere', '--target-uri', target, ...words);
+
+    expect(outcome.code).toBe(code);
+    expect(outcome.stderr).toContain(message);
+    expect(outcome.stderr).not.toContain('secret');
+  });
+});
+
+describe('thv proxy stdio', () => {
+  const adapter = (name: string) => ({
+    command: process.execPath,
+    args: ['--', thvScript, 'proxy', 'stdio', name],
+    env: user.env as Record<string, string>, // nothing in it is undefined
+    stderr: 'ignore' as const,
+  });
+  const identity = { name: 'toolhive-e2e', version: '1.0.0' };
+
+  test('lets official clients of both majors use a workload, as if they had started it', async () => {
+    proves('cli.proxy.stdio');
+    await user.mustThv('run', testServer, '--name', 'behind-stdio', '--proxy-mode', 'sse');
+    const current = new Client(identity);
+    const modern = new Client(identity, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+    const previous = new PreviousClient(identity);
+
+    await current.connect(new StdioClientTransport(adapter('behind-stdio')));
+    await modern.connect(new StdioClientTransport(adapter('behind-stdio')));
+    await previous.connect(new PreviousStdio(adapter('behind-stdio')));
+    const answers = await Promise.all(
+      [current, modern, previous].map((client) =>
+        client.callTool({ name: 'echo', arguments: { message: 'hello' } }),
+      ),
+    );
+    await Promise.all([current, modern, previous].map((client) => client.close()));
+
+    expect(answers.map(({ content }) => content)).toEqual(
+      [1, 2, 3].map(() => [{ type: 'text', text: 'hello' }]),
+    );
+  });
+
+  test('goes on when the workload is started again', async () => {
+    await user.mustThv('run', testServer, '--name', 'comes-and-goes');
+    const client = new PreviousClient(identity);
+    await client.connect(new PreviousStdio(adapter('comes-and-goes')));
+    await client.callTool({ name: 'echo', arguments: { message: 'before' } });
+
+    await user.mustThv('stop', 'comes-and-goes');
+    await user.mustThv('restart', 'comes-and-goes');
+    const answer = await until(() =>
+      client.callTool({ name: 'echo', arguments: { message: 'after' } }).catch(() => undefined),
+    );
+    await client.close();
+
+    expect(answer.content).toEqual([{ type: 'text', text: 'after' }]);
+  });
+
+  test('writes nothing but messages to standard output, and ends with its input', async () => {
+    await user.mustThv('run', testServer, '--name', 'pure');
+    await using command = startCommand(user, ['proxy', 'stdio', 'pure']);
+
+    command.child.stdin.write('this is no message\n');
+    command.child.stdin.end(`${JSON.stringify(initialize)}\n`);
+    const code = await command.ended;
+
+    const lines = command.stdout().trimEnd().split('\n');
+    expect(code).toBe(0);
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      expect.objectContaining({ jsonrpc: '2.0', id: 1, result: expect.any(Object) }),
+    ]);
+    expect(command.stderr()).toContain('not a message: this is no message');
+  });
+
+  test('ends when it is told to, though its input is open', async () => {
+    await user.mustThv('run', testServer, '--name', 'told');
+    await using command = startCommand(user, ['proxy', 'stdio', 'told']);
+    command.child.stdin.write(`${JSON.stringify(initialize)}\n`);
+    await until(() => command.stdout().includes('"result"'));
+
+    expect(await command.end()).toBe(0);
+  });
+
+  test('says on standard error when there is nothing to talk to', async () => {
+    await user.mustThv('run', testServer, '--name', 'resting');
+    await user.mustThv('stop', 'resting');
+
+    const resting = await user.thv('proxy', 'stdio', 'resting');
+    const unknown = await user.thv('proxy', 'stdio', 'nobody');
+
+    expect(resting).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('does not run') });
+    expect(unknown).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('not found') });
+  });
+});
+
+describe('thv proxy tunnel', () => {
+  const provider = ['--tunnel-provider', 'ngrok'];
+  const tunnel = (target: string, ...words: string[]): string[] =>
+    ['proxy', 'tunnel', target, 'shown'].concat(provider, words);
+
+  test('gives a workload a public URL, warns of it, and takes it away in the end', async () => {
+    proves('cli.proxy.tunnel');
+    await using ngrok = await installNgrok();
+    await user.mustThv('run', testServer, '--name', 'tunnelled');
+    const env = { ...ngrok.env, NGROK_AUTHTOKEN: goodToken };
+    await using command = startCommand(user, tunnel('tunnelled'), env);
+
+    const publicUrl = await command.printed(/shown is at (http\S+)/);
+    await using client = await connectTo(publicUrl);
+    const { text } = await client.call('echo', { message: 'from far away' });
+    const started = await ngrok.started();
+    const code = await command.end('SIGINT');
+
+    expect(text).toBe('from far away');
+    expect(new URL(publicUrl).pathname).toBe('/mcp');
+    expect(command.stderr()).toContain('WARNING: whoever knows this URL can use shown');
+    expect(started.arguments.join(' ')).not.toContain(goodToken);
+    expect(code).toBe(0);
+    expect(() => process.kill(started.pid, 0)).toThrow('ESRCH');
+  });
+
+  test('leaves no tunnel when it is killed', async () => {
+    await using ngrok = await installNgrok();
+    const env = { ...ngrok.env, NGROK_AUTHTOKEN: goodToken };
+    await using command = startCommand(user, tunnel('http://127.0.0.1:1/mcp'), env);
+    await command.printed(/shown is at (http\S+)/);
+    const { pid } = await ngrok.started();
+
+    await command.end('SIGKILL');
+
+    await until(() => !existsSync(`/proc/${pid}`));
+    expect(command.child.signalCode).toBe('SIGKILL');
+  });
+
+  test('passes the settings of the provider on, and the token where nobody sees it', async () => {
+    await using ngrok = await installNgrok();
+    const settings = {
+      'auth-token': goodToken,
+      url: 'https://files.example.com',
+      'traffic-policy-file': 'policy.yml',
+      pooling: true,
+    };
+    const words = tunnel('http://127.0.0.1:1/mcp', '--provider-args', JSON.stringify(settings));
+    await using command = startCommand(user, words, ngrok.env);
+
+    await command.printed(/shown is at (http\S+)/);
+    const started = await ngrok.started();
+
+    expect(started.token).toBe(goodToken);
+    expect(started.arguments).toEqual(
+      expect.arrayContaining([
+        '--url=https://files.example.com',
+        '--pooling-enabled',
+        '--host-header=rewrite',
+      ]),
+    );
+    expect(started.arguments.find((word) => word.startsWith('--traffic-policy-file='))).toMatch(
+      /=\/.*policy\.yml$/,
+    );
+    expect(started.arguments.join(' ')).not.toContain(goodToken);
+  });
+
+  test('says what the provider says when it does not work', async () => {
+    await using ngrok = await installNgrok();
+    const command = startCommand(user, tunnel('http://127.0.0.1:1/mcp'), {
+      ...ngrok.env,
+      NGROK_AUTHTOKEN: 'bad',
+    });
+
+    expect(await command.ended).toBe(5);
+    expect(command.stderr()).toContain('ngrok: authentication failed: the authtoken is not valid');
+    expect(command.stderr()).toContain('Error: ngrok has ended (exit code 1): ERR_NGROK_105');
+    expect(command.stdout()).toBe('');
+  });
+
+  test('says how to get the program when it is not there', async () => {
+    const { code, stderr } = await user.thv(...tunnel('http://127.0.0.1:1/mcp'));
+
+    expect(code).toBe(5);
+    expect(stderr).toContain('there is no program ngrok here');
+    expect(stderr).toContain('https://ngrok.com/download');
+  });
+
+  test.each([
+    ['{"auth-token": "a secret"', '--provider-args is no JSON'],
+    ['["a secret"]', '--provider-args is no JSON object'],
+    ['{"token": "a secret"}', 'Unrecognized key: "token"'],
+    ['{"url": "files.example.com"}', 'url: '],
+    ['{"traffic-policy-file": "policy.txt"}', 'is no .yml or .yaml file'],
+    ['{"pooling": "yes"}', 'pooling: '],
+  ])('refuses %s', async (settings, message) => {
+    const { code, stderr } = await user.thv(...tunnel('http://127.0.0.1:1/mcp', '--provider-args', settings));
+
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain('a secret');
+  });
+
+  test('only tells what it would do when that is wished', async () => {
+    const words = ['--provider-args', '{"dry-run": true, "auth-token": "a secret"}'];
+
+    const stdout = await user.mustThv(...tunnel('http://127.0.0.1:1/mcp', ...words));
+
+    expect(stdout).toMatch(/^ngrok http http:\/\/127\.0\.0\.1:1 /);
+    expect(stdout).not.toContain('a secret');
+  });
+});
+
+const initialize = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+};
+
+/** Asks for the tools, as a simple client does it. */
+function post(url: string, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }),
+  });
+}
+
+/** Does what a browser does whose user agrees. */
+async function agree(page: string): Promise<void> {
+  const agreed = await fetch(page, { redirect: 'manual' });
+  await fetch(agreed.headers.get('location') ?? '');
+}
+
+async function filesWith(folder: string, text: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const found = await Promise.all(
+    paths.map(async (path) => ((await readFile(path)).includes(text) ? [path] : [])),
+  );
+  return found.flat();
+}

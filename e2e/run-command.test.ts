@@ -1,0 +1,396 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runFlags } from '../apps/cli/src/commands/workloads/run-flags.ts';
+import { apiClient } from './testing/api.ts';
+import { proves } from './promises.ts';
+import { connectTo } from './testing/mcp.ts';
+import { openTerminal } from './testing/terminal.ts';
+import { makeUser, processesWith, testServer, until } from './testing/thv.ts';
+import type { User } from './testing/thv.ts';
+
+let user: User;
+
+beforeAll(async () => {
+  user = await makeUser();
+  await mkdir(join(user.home, '.config/toolhive'), { recursive: true });
+  await writeFile(
+    join(user.home, '.config/toolhive/config.yaml'),
+    `local_registry_path: ${await writeRegistry()}\n`,
+  );
+  const hive = await hiveOf(user);
+  await hive.setupSecrets({ body: { provider_type: 'encrypted', password: 'a password of a test' } });
+});
+afterAll(() => user?.[Symbol.asyncDispose]());
+
+describe('the flags of thv run', () => {
+  test('end in the run config', async () => {
+    proves('cli.flags');
+    const [folder, file, shared] = [
+      join(user.home, 'env.d'),
+      join(user.home, 'one.env'),
+      join(user.home, 'shared'),
+    ];
+    await mkdir(folder);
+    await mkdir(shared);
+    await writeFile(join(folder, 'a'), 'FROM=folder\nFOLDER=yes\n');
+    await writeFile(file, '# a remark\nexport FROM=file\nFILE=a=b\nnothing\n');
+    const overrides = join(user.home, 'tools.json');
+    await writeFile(overrides, JSON.stringify({ toolsOverride: { echo: { name: 'say' } } }));
+
+    const words = [
+      ['run', testServer, '--name', 'flags', '-l', 'team=red', '--label=tier=one', '--host', '127.0.0.1'],
+      ['-e', 'FROM=flag', '--env-file', file, '--env-file-dir', folder, '-v', `${shared}:/shared:ro`],
+      ['--network', 'none', '--proxy-mode', 'streamable-http', '--sessions', 'shared', '--tools', 'say,slow'],
+      ['--tools-override', overrides, '--ignore-globally=false', '--image-verification=disabled'],
+      ['--', 'echo', '--flag'],
+    ];
+    await user.mustThv(...words.flat());
+    const runConfig = await exported('flags');
+    await user.mustThv('rm', 'flags');
+
+    expect(runConfig).toMatchObject({
+      name: 'flags',
+      group: 'default',
+      container_labels: { team: 'red', tier: 'one' },
+      env_vars: { FROM: 'flag', FOLDER: 'yes', FILE: 'a=b' },
+      volumes: [`${shared}:/shared:ro`],
+      permission_profile: { name: 'network', network: { mode: 'none' } },
+      proxy_mode: 'streamable-http',
+      sessions: 'shared',
+      tools_filter: ['say', 'slow'],
+      tools_override: { echo: { name: 'say' } },
+      ignore_config: { loadGlobal: false },
+      cmd_args: ['echo', '--flag'],
+    });
+  });
+
+  test.each([
+    ['--isolate-network'],
+    ['--trust-proxy-headers'],
+    ['--authz-config', 'policies.json'],
+    ['--enable-audit'],
+    ['--oidc-issuer', 'https://id.example.com'],
+    ['--resource-url', 'https://mcp.example.com'],
+    ['--jwks-allow-private-ip'],
+    ['--oidc-insecure-allow-http'],
+    ['--jwks-auth-token-file', 'token'],
+    ['--thv-ca-bundle', 'bundle.pem'],
+    ['--otel-endpoint', 'localhost:4318'],
+    ['--otel-custom-attributes', 'a=b'],
+    ['--token-exchange-url', 'https://id.example.com/token'],
+    ['--token-exchange-scopes', 'one,two'],
+    ['--token-exchange-client-secret', 'not to be seen'],
+    ['--image-verification', 'enabled'],
+    ['--target-host', '192.0.2.1'],
+    ['--print-resolved-overlays'],
+    ['--k8s-pod-patch', '{}'],
+  ])('are refused as long as nothing enforces them: %s', async (...words) => {
+    const { code, stderr, stdout } = await user.thv('run', testServer, '--name', 'refused', ...words);
+
+    expect(stderr).toMatch(/Error: .*not available yet/);
+    expect(stderr).toContain(`Hint: leave out ${words[0]}`);
+    const flag = runFlags.find(({ name }) => `--${name}` === words[0]);
+    // Help says so of each whose every value is refused.
+    expect(flag?.isComing ?? (flag?.hidden === true || flag?.default !== undefined)).toBe(true);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).not.toContain('not to be seen');
+    expect((await user.thv('list', '--all', '--format', 'json')).stdout).toBe('[]\n');
+    expect((await (await hiveOf(user)).listSecrets({})).keys).toEqual([]);
+  });
+
+  test.each([
+    ['--volume', '/tmp:/tmp'],
+    ['--env', 'A=B'],
+    ['--secret', 'a,target=B'],
+    ['--permission-profile', 'none'],
+    ['--network', 'none'],
+  ])('are refused where they would do nothing: %s', async (...words) => {
+    const { code, stderr } = await user.thv('run', 'https://mcp.example.com/mcp', ...words);
+
+    expect([code, stderr]).toEqual([
+      2,
+      `Error: ${words[0]} makes no sense for a server that somebody else runs\nHint: leave it out\n`,
+    ]);
+  });
+
+  test('have their mistakes named', async () => {
+    const mistakes = [
+      ['run'],
+      ['run', 'unheard-of'],
+      ['run', testServer, '--env', 'secret'],
+      ['run', testServer, '--secret', 'secret'],
+      ['run', testServer, '--label', 'team'],
+      ['run', testServer, '--volume', 'here'],
+      ['run', testServer, '--permission-profile', '/nowhere.json'],
+      ['run', testServer, '--env-file', '/nowhere.env'],
+      ['run', testServer, '--tools-override', '/etc/hostname'],
+      ['run', testServer, '--remote-auth'],
+      ['run', testServer, '--ca-cert', '/etc/hostname'],
+      ['run', testServer, '--group', 'unheard-of'],
+      ['run', 'weather', '--tools', 'guess', '-e', 'WEATHER_KEY=x', '-e', 'WEATHER_CITY=x'],
+      ['run', 'https://user:secret@mcp.example.com/mcp'],
+    ];
+
+    const outcomes = await Promise.all(mistakes.map((words) => user.thv(...words)));
+
+    expect(outcomes.every(({ code }) => code !== 0)).toBe(true);
+    expect(outcomes.map(({ stderr }) => stderr).join('\n')).toMatchInlineSnapshot(`
+      "Error: SOURCE is missing
+      Hint: name a registry entry, a package, an image or a URL
+
+      Error: the registry has no server unheard-of
+      Hint: name a package as npx://unheard-of if that is what it is
+
+      Error: --env takes NAME=VALUE
+      Hint: put the name first, then =
+
+      Error: --secret takes NAME,target=VARIABLE
+      Hint: name a stored secret, not its value
+
+      Error: --label takes NAME=VALUE
+      Hint: put the name first, then =
+
+      Error: "here" is not a volume
+      Hint: write it as HOST:CONTAINER or HOST:CONTAINER:ro
+
+      Error: the permission profile /nowhere.json cannot be read: ENOENT: no such file or directory, open '/nowhere.json'
+
+      Error: the file of variables /nowhere.env cannot be read: ENOENT: no such file or directory, open '/nowhere.env'
+
+      Error: the file of tools /etc/hostname is not JSON
+
+      Error: --remote-auth makes no sense for a server that runs here
+      Hint: leave it out
+
+      Error: ca_certificate has no PEM certificate
+      Hint: a PEM certificate begins with -----BEGIN CERTIFICATE-----
+
+      Error: group unheard-of not found
+      Hint: \`thv group list\` shows every group
+
+      Error: weather has no tool guess
+      Hint: it has echo, environment
+
+      Error: this is not the URL of a remote server
+      Hint: use an http or https URL without user name and password; those go into headers
+      "
+    `);
+  });
+});
+
+describe('a run config that was exported', () => {
+  test('is run again, and nothing else can be said with it', async () => {
+    proves('cli.run.from-config');
+    const file = join(user.home, 'again.json');
+    await user.mustThv('run', testServer, '--name', 'again', '-l', 'team=blue');
+    const before = await exported('again');
+    await writeFile(file, JSON.stringify(before));
+    await user.mustThv('rm', 'again');
+
+    const refused = await user.thv(
+      'run',
+      testServer,
+      '--from-config',
+      file,
+      '--name',
+      'x',
+      '-f',
+      '--',
+      'echo',
+    );
+    const stdout = await user.mustThv('run', '--from-config', file);
+    const after = await exported('again');
+    await user.mustThv('rm', 'again');
+
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr:
+        'Error: --from-config cannot be given together with --name, --foreground, SOURCE, arguments\nHint: change the file instead\n',
+    });
+    expect(stdout).toContain(`again runs at http://127.0.0.1:${String(before['port'])}/`);
+    expect(after).toEqual(before);
+  });
+});
+
+describe('what a server needs', () => {
+  test('is named where nobody can be asked', async () => {
+    proves('cli.run.needs');
+    const { code, stderr } = await user.thv('run', 'weather');
+
+    expect(code).toBe(2);
+    expect(stderr).toMatchInlineSnapshot(`
+      "Error: weather needs WEATHER_KEY, WEATHER_CITY
+      Hint: store it with \`thv secret set WEATHER_KEY\`; give --env WEATHER_CITY=VALUE; WEATHER_KEY: A key for the service; WEATHER_CITY: The city to begin with
+      "
+    `);
+  });
+
+  test('is a stored secret of the same name', async () => {
+    const hive = await hiveOf(user);
+    await hive.createSecret({ body: { key: 'WEATHER_KEY', value: 'the stored value' } });
+
+    const { stdout, stderr } = await user.thv('run', 'weather', '-e', 'WEATHER_CITY=Ghent');
+    await using client = await connectTo(/http:\S+/.exec(stdout)?.[0] ?? '');
+    const { text } = await client.call('environment');
+    await user.mustThv('rm', 'weather');
+    await hive.deleteSecret({ params: { key: 'WEATHER_KEY' } });
+
+    expect(stderr).toContain('WEATHER_KEY: the stored secret WEATHER_KEY\n');
+    expect(JSON.parse(text)).toMatchObject({
+      WEATHER_KEY: 'the stored value',
+      WEATHER_CITY: 'Ghent',
+      WEATHER_UNIT: 'metric',
+    });
+  });
+
+  test('is asked for at a terminal, without showing secrets, which are stored', async () => {
+    proves('cli.run.needs');
+    const hive = await hiveOf(user);
+    const terminal = openTerminal(user, ['run', 'weather', '--proxy-mode', 'streamable-http']);
+
+    await terminal.shows('WEATHER_KEY: ');
+    terminal.type('what nobody sees\r');
+    await terminal.shows('WEATHER_CITY: ');
+    terminal.type('Ghent\r');
+    const code = await terminal.ended;
+    await using client = await connectTo(/http:\S+\/mcp/.exec(terminal.screen())?.[0] ?? '');
+    const { text } = await client.call('environment');
+    const { keys } = await hive.listSecrets({});
+    await user.mustThv('rm', 'weather');
+    await hive.deleteSecret({ params: { key: 'weather-WEATHER_KEY' } });
+
+    expect(code).toBe(0);
+    expect(JSON.parse(text)).toMatchObject({ WEATHER_KEY: 'what nobody sees', WEATHER_CITY: 'Ghent' });
+    expect(keys).toEqual([{ key: 'weather-WEATHER_KEY' }]);
+    expect(terminal.screen()).not.toContain('what nobody sees');
+  });
+
+  test('is given up with Ctrl-C', async () => {
+    const terminal = openTerminal(user, ['run', 'weather']);
+
+    await terminal.shows('WEATHER_KEY: ');
+    terminal.type('\x03');
+    const code = await terminal.ended;
+
+    expect(code).toBe(130);
+    expect(await user.mustThv('list', '--all', '--format', 'json')).toBe('[]\n');
+  });
+});
+
+describe('in the foreground', () => {
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    'it shows what the server writes until %s, and leaves nothing behind',
+    async (signal) => {
+      proves('cli.run.foreground');
+      const marker = randomUUID();
+      const { child, stdout, ended } = user.start(
+        'run',
+        testServer,
+        '--name',
+        'front',
+        '-f',
+        '--',
+        'echo',
+        marker,
+      );
+      await until(() => stdout().includes('front runs at'));
+      await using client = await connectTo(/http:\S+/.exec(stdout())?.[0] ?? '');
+
+      await client.call('complain', { message: 'a line of the server' });
+      await until(() => stdout().includes('a line of the server'));
+      child.kill(signal);
+      const code = await ended;
+
+      expect(code).toBe(0);
+      expect(await user.mustThv('list', '--all', '--format', 'json')).toBe('[]\n');
+      expect(await processesWith(marker)).toEqual([]);
+    },
+  );
+});
+
+test('in the foreground it tells when the hive has ended', async () => {
+  await using other = await makeUser();
+  const { stdout, stderr, ended } = other.start('run', testServer, '--name', 'front', '-f');
+  await until(() => stdout().includes('front runs at'));
+
+  await other.api('POST', '/api/v1beta/hive/stop');
+  const code = await ended;
+
+  expect([code, stderr()]).toEqual([
+    5,
+    expect.stringContaining('Error: the hive ended while it was asked\nHint: '),
+  ]);
+});
+
+test('interrupting a start that takes its time leaves nothing behind', async () => {
+  proves('cli.run.foreground');
+  const { child, stderr, ended } = user.start('run', testServer, '--name', 'slow', '--', 'silent');
+  await until(() => stderr().includes('waiting for its first answer'));
+
+  child.kill('SIGINT');
+  const code = await ended;
+
+  expect(code).toBe(130);
+  expect(await user.mustThv('list', '--all', '--format', 'json')).toBe('[]\n');
+});
+
+describe('the secret of an OAuth client', () => {
+  test('is stored as long as there is a workload, and stands nowhere else', async () => {
+    const hive = await hiveOf(user);
+    const file = join(user.home, 'client-secret');
+    await writeFile(file, 'a secret in a file\n');
+    const words = ['run', 'http://127.0.0.1:1/mcp', '--name', 'far', '--remote-auth-client-id', 'me'];
+
+    const refused = await user.thv(
+      ...words,
+      '--group',
+      'unheard-of',
+      '--remote-auth-client-secret-file',
+      file,
+    );
+    const afterRefusal = await hive.listSecrets({});
+    const unreachable = await user.thv(...words, '--remote-auth-client-secret-file', file);
+    const stored = await hive.listSecrets({});
+    const { remote_auth_config: auth } = await hive.exportWorkload({ params: { name: 'far' } });
+    await user.mustThv('rm', 'far');
+    for (const { key } of stored.keys) await hive.deleteSecret({ params: { key } });
+
+    expect([refused.code, afterRefusal.keys]).toEqual([4, []]);
+    expect(unreachable.code).not.toBe(0);
+    expect(stored.keys).toEqual([{ key: 'OAUTH_CLIENT_SECRET_far' }]);
+    expect(auth).toMatchObject({ client_secret: 'OAUTH_CLIENT_SECRET_far,target=oauth_secret' });
+    expect(JSON.stringify([refused, unreachable, auth])).not.toContain('a secret in a file');
+  });
+});
+
+async function exported(name: string): Promise<Record<string, unknown>> {
+  return (await hiveOf(user)).exportWorkload({ params: { name } });
+}
+
+async function hiveOf(owner: User) {
+  await owner.mustThv('list'); // starts it
+  return apiClient({ socketPath: join(owner.home, '.local/state/toolhive/hive.sock') });
+}
+
+async function writeRegistry(): Promise<string> {
+  const path = join(user.home, 'registry.json');
+  const weather = {
+    description: 'Tells the weather of the next days.',
+    image: 'example.com/weather:1.0.0',
+    package: { source: testServer },
+    transport: 'stdio',
+    status: 'Active',
+    tier: 'Community',
+    tools: ['echo', 'environment'],
+    env_vars: [
+      { name: 'WEATHER_KEY', description: 'A key for the service.', required: true, secret: true },
+      { name: 'WEATHER_CITY', description: 'The city to begin with.', required: true },
+      { name: 'WEATHER_UNIT', description: 'How it is measured.', required: false, default: 'metric' },
+    ],
+  };
+  const registry = { version: '1.0.0', last_updated: '2026-01-15T10:30:00Z', servers: { weather } };
+  await writeFile(path, JSON.stringify(registry));
+  return path;
+}

@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { proves } from './promises.ts';
+import { feed } from './testing/feed.ts';
+import { openTerminal } from './testing/terminal.ts';
+import { isListening, makeUser, processesWith, serve, until } from './testing/thv.ts';
+import type { User } from './testing/thv.ts';
+
+const password = 'correct horse battery staple';
+const value = 'canary-4711';
+
+let user: User;
+beforeAll(async () => {
+  user = await makeUser();
+});
+afterAll(() => user?.[Symbol.asyncDispose]());
+
+test.each([
+  [['list'], 4, /secrets are not set up\nHint: run thv secret setup/],
+  [['set', 'token'], 4, /secrets are not set up/],
+  [['provider', 'vault'], 2, /"vault" is no provider of secrets\nHint: there are encrypted, 1password, none/],
+  [['provider', 'encrypted'], 2, /no keyring.*\nHint: give a password, as `thv secret setup` does/],
+  [['setup'], 2, /there is no terminal to ask on\nHint: name the provider with --provider/],
+])('before the first setup: secret %j is refused', async (words, exitCode, message) => {
+  const { code, stdout, stderr } = await user.thv('secret', ...words);
+
+  expect([code, stdout]).toEqual([exitCode, '']);
+  expect(stderr).toMatch(message);
+});
+
+describe('without a terminal', () => {
+  test('the password comes from standard input, and so do values', async () => {
+    proves('cli.secrets');
+    const setup = await feed(user, `${password}\n`, 'secret', 'setup', '--provider', 'encrypted');
+    const set = await feed(user, `${value}\n\n`, 'secret', 'set', 'token');
+
+    expect(setup).toMatchObject({ code: 0, stdout: 'secrets are kept in an encrypted file\n' });
+    expect(set).toMatchObject({ code: 0, stdout: 'stored the secret token\n' });
+    expect(await user.mustThv('secret', 'get', 'token')).toBe(`${value}\n\n`);
+    expect(await user.mustThv('secret', 'list')).toBe('- token\n');
+    expect(JSON.parse(await user.mustThv('secret', 'list', '--format', 'json'))).toEqual([{ key: 'token' }]);
+  });
+
+  test('a secret that is there gets the new value', async () => {
+    await feed(user, 'another', 'secret', 'set', 'token');
+
+    expect(await user.mustThv('secret', 'get', 'token')).toBe('another\n');
+  });
+
+  test.each([
+    [['set', 'other'], '\n', 2, /a secret needs a value/],
+    [['get', 'tokn'], '', 4, /secret tokn not found\nHint: did you mean token\?/],
+    [['delete', 'toke'], '', 4, /secret toke not found\nHint: did you mean token\?/],
+    [['setup', '--provider', 'encrypted'], 'x'.repeat(2000), 2, /at most 1024 characters/],
+    [
+      ['setup', '--provider', 'encrypted'],
+      '\n',
+      2,
+      /the secrets have a password, and none was given\nHint: /,
+    ],
+    [['setup', '--provider', 'encrypted'], 'another password', 2, /the password does not open .*\nHint: /],
+    [['setup', '--change-password'], '\n', 2, /a password is missing\nHint: `thv secret provider encrypted`/],
+    [['setup', '--change-password'], 'seven 7', 2, /at least 8 characters/],
+    [['setup', '--change-password', '--provider', 'none'], '', 2, /none has no password/],
+  ])('is refused: secret %j', async (words, input, exitCode, message) => {
+    const { code, stdout, stderr } = await feed(user, input, 'secret', ...words);
+
+    expect([code, stdout]).toEqual([exitCode, '']);
+    expect(stderr).toMatch(message);
+  });
+
+  test('a secret is deleted', async () => {
+    expect(await user.mustThv('secret', 'delete', 'token')).toBe('deleted the secret token\n');
+    expect(await user.mustThv('secret', 'list')).toBe('There are no secrets.\n');
+  });
+});
+
+test('a provider is tried before it is used', async () => {
+  const { code, stderr } = await user.thv('secret', 'provider', '1password');
+
+  expect([code, stderr]).toEqual([5, expect.stringContaining('OP_SERVICE_ACCOUNT_TOKEN')]);
+  const { stdout } = await feed(user, value, 'secret', 'set', 'after');
+  expect(stdout).toBe('stored the secret after\n');
+  await user.mustThv('secret', 'delete', 'after');
+});
+
+describe('on a terminal', () => {
+  test('a value is asked for, and never shown', async () => {
+    const terminal = openTerminal(user, ['secret', 'set', 'typed']);
+    await terminal.shows('The value of typed:');
+    terminal.type(`${value}\r`);
+
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.screen()).not.toContain(value);
+    expect(await user.mustThv('secret', 'get', 'typed')).toBe(`${value}\n`);
+  });
+
+  test('a secret is deleted after a yes only', async () => {
+    const unsure = openTerminal(user, ['secret', 'delete', 'typed']);
+    await unsure.shows('Delete the secret typed? [y/N]');
+    unsure.type('\r');
+    const refused = await unsure.ended;
+    const sure = openTerminal(user, ['secret', 'delete', 'typed']);
+    await sure.shows('[y/N]');
+    sure.type('y\r');
+
+    expect([refused, await sure.ended]).toEqual([130, 0]);
+    expect(await user.mustThv('secret', 'list')).toBe('There are no secrets.\n');
+  });
+
+  test('setup asks for the provider and twice for a new password', async () => {
+    await using user = await makeUser();
+    const terminal = openTerminal(user, ['secret', 'setup']);
+    await terminal.shows('Where are secrets kept? [encrypted]');
+    terminal.type('\r');
+    await terminal.shows('A new password for the secrets (at least 8 characters):');
+    terminal.type(`${password}\r`);
+    await terminal.shows('The same again:');
+    terminal.type(`${password}\r`);
+
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.screen()).toContain('secrets are kept in an encrypted file');
+    expect(terminal.screen()).not.toContain(password);
+  });
+
+  test('setup takes no other password for that of the secrets, though they are open', async () => {
+    const wrong = openTerminal(user, ['secret', 'setup', '--provider', 'encrypted']);
+    await wrong.shows('The password of the secrets:');
+    wrong.type('another password\r');
+    const code = await wrong.ended;
+    const right = await feed(user, password, 'secret', 'setup', '--provider', 'encrypted');
+
+    expect([code, wrong.screen()]).toEqual([2, expect.stringContaining('the password does not open')]);
+    expect(right.stdout).toBe('the encrypted file is open, with everything that was stored in it\n');
+  });
+
+  test('setup changes the password when it is told to', async () => {
+    const terminal = openTerminal(user, ['secret', 'setup', '--change-password']);
+    await terminal.shows('A new password for the secrets (at least 8 characters):');
+    terminal.type(`new ${password}\r`);
+    await terminal.shows('The same again:');
+    terminal.type(`new ${password}\r`);
+
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.screen()).toContain('the encrypted file has a new password');
+  });
+
+  test('setup changes nothing when the passwords differ', async () => {
+    const terminal = openTerminal(user, ['secret', 'setup', '--change-password']);
+    await terminal.shows('A new password for the secrets');
+    terminal.type('one\r');
+    await terminal.shows('The same again:');
+    terminal.type('other\r');
+
+    expect(await terminal.ended).toBe(2);
+    expect(terminal.screen()).toContain('these were two different passwords');
+  });
+
+  test('setup asks once for the password of secrets that are locked', async () => {
+    await feed(user, value, 'secret', 'set', 'kept');
+    await user.api('POST', '/api/v1beta/hive/stop');
+    await until(async () => !(await isListening(`${user.home}/.local/state/toolhive/hive.sock`)));
+    const locked = await user.thv('secret', 'get', 'kept');
+    const terminal = openTerminal(user, ['secret', 'setup', '--provider', 'encrypted']);
+    await terminal.shows('The password of the secrets:');
+    terminal.type(`new ${password}\r`);
+
+    expect([locked.code, locked.stderr]).toEqual([5, expect.stringContaining('the secrets are locked')]);
+    expect(await terminal.ended).toBe(0);
+    expect(await user.mustThv('secret', 'get', 'kept')).toBe(`${value}\n`);
+  });
+});
+
+test('a value is told over the socket of the hive, and not over TCP', async () => {
+  proves('cli.secrets.value');
+  await using hive = await serve(user);
+  await feed(user, `new ${password}`, 'secret', 'setup', '--provider', 'encrypted');
+  const path = '/api/v1beta/secrets/default/keys/kept/value';
+
+  const overTcp = await fetch(`${hive.base}${path}`);
+  const overSocket = await user.api('GET', path);
+
+  expect([overTcp.status, await overTcp.text()]).toEqual([404, expect.not.stringContaining(value)]);
+  expect(JSON.parse(overSocket.text)).toEqual({ key: 'kept', value });
+  expect(hive.output()).not.toContain(value);
+  const commands = (await processesWith(user.home)).map(({ command }) => command).join('\n');
+  expect(commands).not.toMatch(new RegExp(`${value}|${password}`));
+});
+
+test('the keyring has nothing to forget where there is none', async () => {
+  expect(await user.mustThv('secret', 'reset-keyring')).toMatch(/^the keyring has nothing more/);
+});
+
+test('a provider that cannot be written refuses values, before anybody types one', async () => {
+  const chosen = await user.mustThv('secret', 'provider', 'none');
+  const { code, stderr } = await user.thv('secret', 'set', 'token');
+  const reset = await user.thv('secret', 'reset-keyring');
+
+  expect(chosen).toBe('no secrets are kept\n');
+  expect([code, stderr]).toEqual([1, 'Error: secrets cannot be stored with the provider none\n']);
+  expect(reset.code).toBe(1);
+});

@@ -1,0 +1,79 @@
+import { glob, readFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { root } from './thv.ts';
+
+/** A fenced block of a page, or a command that stands in a comment which readers do not see. */
+export interface Block {
+  /** Where it stands: the page, and the line. */
+  where: string;
+  language: string;
+  /** What stands behind the language, but for the title. */
+  marks: readonly string[];
+  title: string | undefined;
+  text: string;
+}
+
+export interface Page {
+  path: string;
+  blocks: readonly Block[];
+}
+
+const folder = join(root, 'apps/docs/docs');
+
+/** Every page of the documentation with its blocks, in their order. */
+export async function readPages(): Promise<Page[]> {
+  const paths = await Array.fromAsync(glob(join(folder, '**/*.{md,mdx}')));
+  return Promise.all(paths.toSorted().map(readPage));
+}
+
+async function readPage(file: string): Promise<Page> {
+  const path = relative(folder, file);
+  return { path, blocks: blocksOf(path, (await readFile(file, 'utf8')).split('\n')) };
+}
+
+function blocksOf(path: string, lines: readonly string[]): Block[] {
+  const blocks: Block[] = [];
+  let open: (Block & { fence: string; indent: string }) | undefined;
+  for (const [index, line] of lines.entries()) {
+    const where = `${path}:${index + 1}`;
+    const [, indent = '', fence, language = '', meta = ''] = /^(\s*)(`{3,})(\w*)(.*)$/.exec(line) ?? [];
+    const hidden = /^\{\/\* run: (.*) \*\/\}$/.exec(line)?.[1];
+    if (open !== undefined && fence === open.fence && language === '') {
+      blocks.push(open);
+      open = undefined;
+    } else if (open !== undefined) {
+      open.text += `${line.startsWith(open.indent) ? line.slice(open.indent.length) : line}\n`;
+    } else if (fence !== undefined) {
+      const title = /title="([^"]*)"/.exec(meta)?.[1];
+      const marks = meta
+        .replace(/title="[^"]*"/, '')
+        .split(/\s+/)
+        .filter(Boolean);
+      open = { where, language, marks, title, text: '', fence, indent };
+    } else if (hidden !== undefined) {
+      blocks.push({ where, language: 'bash', marks: ['run'], title: undefined, text: hidden });
+    }
+  }
+  if (open !== undefined) throw new Error(`${open.where} has no end`);
+  return blocks;
+}
+
+/** The calls of `thv` in a block for a shell, each as its words. */
+export function callsOf(text: string): string[][] {
+  return text
+    .replaceAll(/\\\n\s*/g, ' ')
+    .split(/\n|\s\|\s|\s&&\s|<\(/)
+    .map((line) => line.match(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g) ?? [])
+    .map(([...words]) => words.slice(words.findIndex((word) => !/^[A-Z_]+=/.test(word))))
+    .filter(([first]) => first === 'thv' || first === 'npx')
+    .map((words) => (words[0] === 'npx' ? words.slice(1) : words))
+    .filter(([first]) => first === 'thv')
+    .map((words) => beforeShellSyntax(words.slice(1)).map((word) => word.replaceAll(/['"]/g, '')));
+}
+
+/** Redirections, comments and the like are the shell's. */
+function beforeShellSyntax(words: readonly string[]): readonly string[] {
+  const end = words.findIndex((word) => /^(?:#|[<>]|2>|\||&)/.test(word));
+  const own = end === -1 ? words : words.slice(0, end);
+  return own.map((word) => word.replace(/\)$/, ''));
+}

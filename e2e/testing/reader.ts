@@ -1,0 +1,138 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { freePort } from '@toolhive/runtime/free-port';
+import type { Block, Page } from './pages.ts';
+import { thvStart, until } from './thv.ts';
+import type { User } from './thv.ts';
+
+/** Somebody who does what a page says, in a home of their own. */
+interface Reader extends AsyncDisposable {
+  /** Writes a block to the file that its title names. */
+  write(block: Block): Promise<void>;
+  /** Runs a block. What it printed is told as the page tells it, where the page tells no more than is true. */
+  run(block: Block, expected: Block | undefined): Promise<{ printed: string[]; wanted: string[] }>;
+}
+
+/** What is left running ends with the reader. */
+export async function openReader(user: User, page: Page): Promise<Reader> {
+  const env = { ...user.env, PATH: `${await installThv(user)}:${user.env['PATH']}` };
+  const onFreePorts = await freePortsFor(page);
+  const background: Shell[] = [];
+  return {
+    write: ({ title = '', text }) => writeFile(join(user.home, title), text),
+
+    async run({ text, marks, where }, expected) {
+      const shell = openShell(onFreePorts(text), user.home, env);
+      const compare = (): { printed: string[]; wanted: string[] } => {
+        if (expected === undefined) return { printed: [], wanted: [] };
+        const wanted = linesOf(expected.text, expected, user);
+        const printed = linesOf(shell.output(), expected, user);
+        return { wanted, printed: shapeOf(wanted).test(printed.join('')) ? wanted : printed };
+      };
+      if (marks.includes('background')) {
+        background.push(shell);
+        return until(() => {
+          if (shell.child.exitCode !== null) throw new Error(`${where} has ended: ${shell.output()}`);
+          const { printed, wanted } = compare();
+          return printed === wanted || expected === undefined ? { printed, wanted } : undefined;
+        });
+      }
+      const code = await shell.ended;
+      if ((code !== 0) !== marks.includes('fails'))
+        throw new Error(`${where} ended with ${code}: ${shell.output()}`);
+      return compare();
+    },
+
+    async [Symbol.asyncDispose]() {
+      for (const { child, ended } of background) {
+        if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+        await ended;
+      }
+    },
+  };
+}
+
+/** Puts `thv` where a shell finds it, and returns the folder. */
+async function installThv({ home }: User): Promise<string> {
+  const folder = join(home, '.programs');
+  await mkdir(folder);
+  const start = [process.execPath, ...thvStart].map((word) => `'${word}'`).join(' ');
+  await writeFile(join(folder, 'thv'), `#!/bin/sh\nexec ${start} "$@"\n`, { mode: 0o755 });
+  return folder;
+}
+
+interface Shell {
+  child: ChildProcess;
+  output: () => string;
+  ended: Promise<number>;
+}
+
+function openShell(text: string, cwd: string, env: NodeJS.ProcessEnv): Shell {
+  // Both streams go one way, as in a terminal, so that their order is kept.
+  const child = spawn('bash', ['-euo', 'pipefail', '-c', `exec 2>&1\n${text}`], {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true, // a group of its own, which is ended as one
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
+  return { child, output: () => output, ended };
+}
+
+/** Where the API listens unless it is told otherwise. */
+const usualPort = '8080';
+
+/** Pages name ports, which may be taken here: for each a free one, wherever commands name it. */
+async function freePortsFor({ blocks }: Page): Promise<(command: string) => string> {
+  const text = blocks.map((block) => block.text).join('\n');
+  const named = [...text.matchAll(/--(?:proxy-)?port (\d+)/g)].map(([, port = '']) => port);
+  const free = new Map<string, number>();
+  for (const port of [usualPort, ...named]) free.set(port, await freePort());
+  return (command) =>
+    command
+      .replaceAll(/^thv serve(?!.*--port)/gm, `$& --port ${usualPort}`)
+      .replaceAll(
+        /(?<=--(?:proxy-)?port |127\.0\.0\.1:|localhost:)\d+/g,
+        (port) => `${free.get(port) ?? port}`,
+      );
+}
+
+/** Said only of machines where the tests run as root, or when a package is new, or a hive. */
+const sometimes =
+  /runs as root, and what a server is granted|^started a hive in|^- (?:resolving|installing|installed|downloading|downloaded) /;
+
+/** What is another value on every machine, and what stands for it. */
+const values: readonly [RegExp, string][] = [
+  [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME'],
+  [/\b\d{4,5}\b/g, 'PORT'],
+  [/\bbubblewrap [\d.]+ at \S+/g, 'BUBBLEWRAP'],
+  [/\s+/g, ' '],
+];
+
+/** The lines that count, each with its end. */
+function linesOf(text: string, { language }: Block, { home }: User): string[] {
+  return (language === 'json' ? spread(text) : stripVTControlCharacters(text))
+    .replaceAll(home, '/home/you')
+    .split('\n')
+    .filter((line) => !sometimes.test(line))
+    .map((line) => values.reduce((rest, [value, word]) => rest.replaceAll(value, word), line).trim())
+    .filter((line) => line !== '')
+    .map((line) => `${line}\n`);
+}
+
+/** Pages show JSON in more lines than it was sent in. */
+function spread(json: string): string {
+  return JSON.stringify(JSON.parse(json), undefined, 2);
+}
+
+function shapeOf(wanted: readonly string[]): RegExp {
+  const lines = wanted.map((line) =>
+    line === '…\n' ? '(?:.*\\n)*?' : RegExp.escape(line).replaceAll('…', '.*'),
+  );
+  return new RegExp(`^${lines.join('')}$`);
+}

@@ -1,0 +1,59 @@
+import { clientApplications } from '@toolhive/contract/client-application';
+import type { ClientName } from '@toolhive/contract/client-application';
+import { defaultGroup } from '@toolhive/contract/names';
+import type { Core } from '../core.ts';
+import { failed, ok, warning } from './check.ts';
+import type { Check, Found } from './check.ts';
+
+interface Subject {
+  core: Core;
+  name: ClientName;
+}
+
+/** The layers of a client application, from the application itself to the workloads that it sees. */
+export const clientChecks: readonly Check<Subject>[] = [
+  { layer: 'application', look: applicationOf },
+  { layer: 'clients', look: registrationOf },
+  { layer: 'file', needs: ['clients'], look: fileOf },
+  { layer: 'process', needs: ['clients'], look: workloadsOf },
+];
+
+async function applicationOf({ core, name }: Subject): Promise<Found[]> {
+  const product = clientApplications.find(({ id }) => id === name)?.product ?? name;
+  const isInstalled = (await core.clients.discover()).some(
+    (one) => one.client_type === name && one.installed,
+  );
+  return [
+    isInstalled
+      ? ok(`${product} is installed`)
+      : failed(`${product} is not installed for this user`, 'install and open it once'),
+  ];
+}
+
+function registrationOf({ core, name }: Subject): Found[] {
+  const registered = core.clients.list().find((client) => client.name === name);
+  if (registered === undefined) return [failed('it is not registered', `\`thv client register ${name}\``)];
+  const { groups } = registered;
+  return [ok(groups.length === 0 ? 'it sees every group' : `it sees ${groups.join(', ')}`)];
+}
+
+/** Written anew first, so that what is told is about now. */
+async function fileOf({ core, name }: Subject): Promise<Found[]> {
+  await core.clients.reconcile();
+  const problem = core.clients.list().find((client) => client.name === name)?.problem;
+  const path = core.clients.pathOf(name);
+  return [problem === undefined ? ok(`${path} says what it should`) : failed(problem)];
+}
+
+function workloadsOf({ core, name }: Subject): Found[] {
+  const groups = core.clients.list().find((client) => client.name === name)?.groups ?? [];
+  const seen = core.workloads
+    .all()
+    .filter(({ runConfig }) => groups.length === 0 || groups.includes(runConfig.group ?? defaultGroup));
+  if (seen.length === 0) return [warning('there is no workload for it', '`thv run` starts one')];
+  return seen.map(({ runConfig, condition }) =>
+    condition.status === 'running'
+      ? ok(`${runConfig.name} runs`)
+      : warning(`${runConfig.name} is ${condition.status}`, `\`thv doctor ${runConfig.name}\` looks closer`),
+  );
+}

@@ -1,0 +1,90 @@
+import { ThvError } from '@toolhive/contract/failure';
+import type { Core } from '../core.ts';
+import { failed, ok, warning } from './check.ts';
+import type { Check, Found } from './check.ts';
+
+/** The layers of the machine, from what servers run in to who uses them. */
+export const machineChecks: readonly Check<Core>[] = [
+  { layer: 'hive', look: ({ version, paths }) => [ok(`${version}, with its state in ${paths.state}`)] },
+  { layer: 'runtime', look: runtimesOf },
+  { layer: 'secrets', look: secretsOf },
+  { layer: 'registry', look: registryOf },
+  { layer: 'process', look: workloadsOf },
+  { layer: 'clients', look: clientsOf },
+];
+
+/** One is enough; what is wrong with the others is worth knowing only where there is none. */
+async function runtimesOf({ runtimes }: Core, signal: AbortSignal): Promise<Found[]> {
+  const { chosen, runtimes: all } = await runtimes.check(signal);
+  return all.map(({ runtime, available, detail, hint }) => {
+    if (available) return ok(`${detail}${runtime === chosen ? ', where new workloads run' : ''}`);
+    return chosen === null
+      ? failed(detail, hint)
+      : { ...ok(`${detail}; ${chosen} is used`), state: 'skipped' };
+  });
+}
+
+/** Many people need none. */
+async function secretsOf({ secrets }: Core): Promise<Found[]> {
+  try {
+    const { provider_type: type, locked } = await secrets.describe();
+    if (!locked) return [ok(`they are kept by the provider ${type}`)];
+    return [warning(`the provider ${type} is locked`, '`thv secret setup` takes its password')];
+  } catch (error) {
+    if (error instanceof ThvError && error.kind === 'not-found')
+      return [warning('no place for secrets is set up', '`thv secret setup`, if servers are to get any')];
+    throw error;
+  }
+}
+
+async function registryOf({ registry }: Core): Promise<Found[]> {
+  const {
+    type,
+    source,
+    server_count: count,
+    problem,
+    stale,
+    skipped_count: lost = 0,
+  } = await registry.info();
+  const where = type === 'default' ? 'the one that comes with ToolHive' : source;
+  if (problem !== undefined)
+    return [
+      (stale === true ? warning : failed)(
+        `${where}: ${problem}`,
+        '`thv config get-registry` tells where it comes from',
+      ),
+    ];
+  if (lost > 0)
+    return [
+      warning(`${where}, with ${count} servers; ${lost} more could not be read`, '`GET /registry` tells why'),
+    ];
+  return [ok(`${where}, with ${count} servers`)];
+}
+
+function workloadsOf({ workloads }: Core): Found[] {
+  const lost = workloads.setAside.map(({ name, why }) =>
+    failed(`the run config of ${name} could not be read: ${why}`, `\`thv doctor ${name}\` looks closer`),
+  );
+  const all = workloads.all();
+  const found = all.map(({ runConfig: { name }, condition: { status, context }, lastFailure }) => {
+    const why = context === undefined ? '' : `: ${context}`;
+    if (status === 'running') return ok(`${name} runs`);
+    if (status === 'stopped') return { ...ok(`${name} was stopped`), state: 'skipped' as const };
+    const isBroken = status === 'error' || status === 'unhealthy' || lastFailure !== undefined;
+    return (isBroken ? failed : warning)(`${name} is ${status}${why}`, `\`thv doctor ${name}\` looks closer`);
+  });
+  return lost.length + found.length === 0 ? [ok('there are no workloads')] : [...lost, ...found];
+}
+
+function clientsOf({ clients }: Core): Found[] {
+  const registered = clients.list();
+  if (registered.length === 0)
+    return [
+      warning('no client application is registered', '`thv client setup` registers those of this machine'),
+    ];
+  return registered.map(({ name, problem }) =>
+    problem === undefined
+      ? ok(`${name} is configured`)
+      : failed(`${name}: ${problem}`, `\`thv doctor ${name}\` looks closer`),
+  );
+}

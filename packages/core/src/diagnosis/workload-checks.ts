@@ -1,0 +1,254 @@
+import { stat } from 'node:fs/promises';
+import { defaultGroup } from '@toolhive/contract/names';
+import type { WorkloadStatus } from '@toolhive/contract/workload';
+import { McpClient } from '@toolhive/proxy/client';
+import { Pool } from 'undici';
+import type { Core } from '../core.ts';
+import { mountsOf } from '../workloads/mounts.ts';
+import { isRemote, urlOf } from '../workloads/describe.ts';
+import { launchOf, networkOf, warningsOf } from '../workloads/launch.ts';
+import type { Supervisor } from '../workloads/supervisor.ts';
+import { failed, ok, skipped, warning } from './check.ts';
+import type { Check, Found } from './check.ts';
+
+interface Subject {
+  core: Core;
+  supervisor: Supervisor;
+}
+
+/** How much of its log is shown with a server that does not run. */
+const shownLines = 5;
+
+/** The layers of a workload, from what it runs in up to who uses it. */
+export const workloadChecks: readonly Check<Subject>[] = [
+  { layer: 'runtime', look: runtimeOf },
+  { layer: 'sandbox', needs: ['runtime'], look: sandboxOf },
+  { layer: 'permissions', look: permissionsOf },
+  { layer: 'network', look: networkRulesOf },
+  { layer: 'secrets', look: secretsOf },
+  { layer: 'install', needs: ['runtime', 'permissions', 'secrets'], look: installationOf },
+  { layer: 'process', look: processOf },
+  { layer: 'port', look: portOf },
+  { layer: 'tokens', look: tokensOf },
+  { layer: 'protocol', needs: ['process', 'port'], look: protocolOf },
+  { layer: 'listing', needs: ['process', 'port', 'tokens'], look: listingOf },
+  { layer: 'clients', look: clientsOf },
+];
+
+async function runtimeOf(
+  { core, supervisor: { runConfig } }: Subject,
+  signal: AbortSignal,
+): Promise<Found[]> {
+  if (isRemote(runConfig)) return [ok(`somebody else runs it, at ${addressOf(runConfig.remote_url)}`)];
+  const report = await core.runtimes.of(runConfig).check(signal);
+  return [report.available ? ok(report.detail) : failed(report.detail, report.hint)];
+}
+
+/** What cannot be enforced for it. A remote server is in nobody's sandbox here. */
+async function sandboxOf({ core, supervisor }: Subject, signal: AbortSignal): Promise<Found[]> {
+  const { runConfig, limits } = supervisor;
+  if (isRemote(runConfig)) return [];
+  const known = limits.length > 0 ? limits : (await core.runtimes.of(runConfig).check(signal)).limits;
+  const warnings = warningsOf(runConfig, known);
+  return warnings.length === 0
+    ? [ok('everything that its profile asks for is enforced')]
+    : warnings.map((text) => warning(text));
+}
+
+/** Everything that is shared with it must be there. */
+async function permissionsOf({ supervisor: { runConfig } }: Subject): Promise<Found[]> {
+  if (isRemote(runConfig)) return [];
+  const mounts = mountsOf(runConfig.permission_profile ?? {}, runConfig.volumes ?? []);
+  const found = await Promise.all(
+    mounts.map(async ({ source, target, readOnly }): Promise<Found> => {
+      const isThere = await stat(source).then(
+        () => true,
+        () => false,
+      );
+      const how = readOnly ? 'read' : 'read and write';
+      return isThere
+        ? ok(`it may ${how} ${source}, as ${target}`)
+        : failed(`${source} is shared with it and is not there`, 'create it, or run the workload without it');
+    }),
+  );
+  return found.length === 0 ? [ok('no file of this machine is shared with it')] : found;
+}
+
+/** What it may reach, and what its log tells of having been refused. */
+async function networkRulesOf({ core, supervisor: { runConfig } }: Subject): Promise<Found[]> {
+  if (isRemote(runConfig)) return [];
+  const network = networkOf(runConfig.permission_profile ?? {});
+  if (network.kind === 'mode') return [ok(`its network is ${network.mode}`)];
+  const { rule, refusal, hint } = egress[network.kind];
+  const log = await core.logs.read(runConfig.name, 'server', { lines: searchedLines });
+  const refused = log.split('\n').findLast((line) => refusal.test(line));
+  if (refused === undefined) return [ok(rule)];
+  return [warning(`${rule}, and its log tells that it wanted more: ${shorten(refused.trim())}`, hint)];
+}
+
+/** How much of its log is searched for what it was refused, and how much of a line is shown. */
+const searchedLines = 500;
+const shorten = (line: string): string => (line.length > 200 ? `${line.slice(0, 200)}…` : line);
+
+/** Of each kind of network, what it comes to, and what servers write when they want to reach more. */
+const egress = {
+  none: {
+    rule: 'it has no network',
+    refusal:
+      /\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH|EHOSTUNREACH|ECONNREFUSED)\b|network is unreachable|no route to host|name resolution|name or service not known|no such host|connection refused/i,
+    hint: 'if you trust it with a network, run it again with --permission-profile network',
+  },
+  open: {
+    rule: 'it reaches the network, but nothing that listens on the loopback of this machine',
+    refusal:
+      /(?:ECONNREFUSED|connection refused).*(?:\b127\.|localhost|::1)|(?:\b127\.|localhost|::1).*(?:ECONNREFUSED|connection refused)/i,
+    hint: 'let the other program listen on an address that is not loopback, and give the server that one',
+  },
+} satisfies Record<'none' | 'open', { rule: string; refusal: RegExp; hint: string }>;
+
+async function secretsOf({ core, supervisor: { runConfig } }: Subject): Promise<Found[]> {
+  const count = (runConfig.secrets ?? []).length;
+  if (count === 0) return [ok('it needs none')];
+  await core.secretsOf(runConfig); // throws what is missing
+  return [ok(count === 1 ? 'the one that it needs is there' : `all ${count} that it needs are there`)];
+}
+
+/** A server that runs is installed; any other one is made ready, which is how it will be when it starts. */
+async function installationOf({ core, supervisor }: Subject, signal: AbortSignal): Promise<Found[]> {
+  const { runConfig, condition } = supervisor;
+  if (isRemote(runConfig)) return [];
+  if (condition.status === 'running') return [ok(`${runConfig.image ?? 'it'} is installed`)];
+  if (condition.status === 'starting') return [skipped(condition.context ?? 'it is starting')];
+  const { source } = launchOf(runConfig, {}, () => {});
+  await core.runtimes.of(runConfig).prepare(source, { report: () => {}, signal });
+  return [ok(`${runConfig.image ?? 'it'} is installed`)];
+}
+
+async function processOf({ core, supervisor }: Subject): Promise<Found[]> {
+  const { runConfig, condition, lastFailure } = supervisor;
+  const { name } = runConfig;
+  const why = condition.context === undefined ? '' : `: ${condition.context}`;
+  const found: Record<WorkloadStatus, () => Found | Promise<Found>> = {
+    running: () => ok(isRemote(runConfig) ? 'it is reached' : 'it runs'),
+    starting: () =>
+      lastFailure === undefined
+        ? warning(`it is starting${why}`, `wait, or follow its log: \`thv logs --follow ${name}\``)
+        : failureOf(core, name, `: it is started again, after ${lastFailure}`),
+    stopped: () => failed('it was stopped', `start it again: \`thv restart ${name}\``),
+    unhealthy: () => failed(`it does not answer${why}`, `\`thv restart ${name}\``),
+    error: () => failureOf(core, name, why),
+    stopping: () => warning('it is being stopped'),
+    removing: () => warning('it is being removed'),
+    unknown: () => warning(`nobody knows what it does${why}`),
+  };
+  return [await found[condition.status]()];
+}
+
+/** What went wrong, with the last that the server had to say. */
+async function failureOf(core: Core, name: string, why: string): Promise<Found> {
+  const said = (await core.logs.read(name, 'server', { lines: shownLines })).trim();
+  const last = said === '' ? 'it wrote nothing' : `the last that it wrote:\n${said}`;
+  return failed(
+    `it does not run${why}; ${last}`,
+    `\`thv logs ${name}\` shows more, \`thv restart ${name}\` tries again`,
+  );
+}
+
+/** The proxy stays while servers come and go, so that its port is open whenever the workload should run. */
+async function portOf(
+  { supervisor: { runConfig, condition } }: Subject,
+  signal: AbortSignal,
+): Promise<Found[]> {
+  const { port } = runConfig;
+  if (condition.status === 'stopped') return [skipped(`port ${port} is opened when it is started`)];
+  const origin = new URL(urlOf(runConfig)).origin;
+  const proxy = new Pool(origin);
+  try {
+    const { body, headers } = await proxy.request({ method: 'GET', path: '/health', signal });
+    const text = await body.text();
+    if (String(headers['content-type']).startsWith('application/json') && text.includes('"transport"'))
+      return [ok(`its proxy listens on ${origin}`)];
+    return [
+      failed(
+        `another program listens on port ${port}`,
+        'end it, or run the workload with another --proxy-port',
+      ),
+    ];
+  } catch {
+    signal.throwIfAborted();
+    return [failed(`nothing listens on port ${port}`, `\`thv logs --proxy ${runConfig.name}\` tells why`)];
+  } finally {
+    await proxy.destroy();
+  }
+}
+
+/** Signing in is told in the status, with the address to do it at. */
+function tokensOf({ supervisor: { runConfig, condition } }: Subject): Found[] {
+  if (!isRemote(runConfig)) return [];
+  const { status, context = '' } = condition;
+  if (status === 'running') return [ok('it lets ToolHive in')];
+  return context.includes('authorization') || status === 'unhealthy'
+    ? [failed(context, `\`thv restart ${runConfig.name}\` opens the sign-in again`)]
+    : [skipped('it was not reached')];
+}
+
+function protocolOf({ supervisor: { protocol } }: Subject): Found[] {
+  if (protocol === undefined) return [skipped('it has not been greeted yet')];
+  return [
+    ok(
+      protocol === 'modern'
+        ? 'it speaks 2026-07-28'
+        : 'it speaks a revision with sessions; ToolHive translates for newer clients',
+    ),
+  ];
+}
+
+/** Asks it through its proxy, as a client does. */
+async function listingOf(
+  { core, supervisor: { runConfig } }: Subject,
+  signal: AbortSignal,
+): Promise<Found[]> {
+  const transport = new URL(urlOf(runConfig)).pathname === '/sse' ? 'sse' : 'streamable-http';
+  await using client = await McpClient.connect({
+    url: urlOf(runConfig),
+    transport,
+    version: core.version,
+    signal,
+  });
+  const tools = await client.list('tools', signal);
+  const names = new Set(tools.map(({ name }) => name));
+  const unknown = (runConfig.tools_filter ?? []).filter((name) => !names.has(name));
+  const count = tools.length === 1 ? 'one tool' : `${tools.length} tools`;
+  if (unknown.length > 0) {
+    return [
+      warning(
+        `it offers ${count}, and none that is called ${unknown.join(' or ')}`,
+        'those names are in its --tools; `thv mcp list tools` shows what it has',
+      ),
+    ];
+  }
+  return [tools.length === 0 ? warning('it offers no tools') : ok(`it offers ${count}`)];
+}
+
+function clientsOf({ core, supervisor: { runConfig } }: Subject): Found[] {
+  const { group = defaultGroup } = runConfig;
+  const users = core.clients.list().filter(({ groups }) => groups.length === 0 || groups.includes(group));
+  if (users.length === 0)
+    return [
+      warning(
+        `no client application sees the group ${group}`,
+        '`thv client setup` registers those of this machine',
+      ),
+    ];
+  return users.map(({ name, problem }) =>
+    problem === undefined
+      ? ok(`${name} is configured for it`)
+      : failed(`${name}: ${problem}`, `\`thv doctor ${name}\` looks closer`),
+  );
+}
+
+/** An address without what may stand in its query. */
+function addressOf(url = ''): string {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname;
+}

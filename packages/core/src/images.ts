@@ -1,0 +1,30 @@
+import { invalid } from '@toolhive/contract/failure';
+import type { Progress } from '@toolhive/runtime/runtime';
+import { packageSchemes, parseSource } from '@toolhive/runtime/source';
+import type { PackageSource } from '@toolhive/runtime/source';
+import type { Core } from './core.ts';
+import { configuredCertificates } from './settings/settings.ts';
+
+/** How a package becomes a container image. */
+export function writeRecipe({ runtimes }: Core, { source }: { source: string }): { dockerfile: string } {
+  return { dockerfile: runtimes.images().recipe(packageOf(source)) };
+}
+
+/** Makes a container image of a package. */
+export async function buildImage(
+  { runtimes, settings }: Core,
+  { source, tag }: { source: string; tag?: string | undefined },
+  { report, signal }: { report: Progress; signal: AbortSignal },
+): Promise<{ image: string }> {
+  const parsed = packageOf(source);
+  const trusted = (): Promise<string | undefined> => configuredCertificates(settings.current);
+  return { image: await runtimes.images().build(parsed, { tag, report, signal, trusted }) };
+}
+
+function packageOf(text: string): PackageSource {
+  const source = parseSource(text);
+  if (source.kind === 'package') return source;
+  throw invalid(`${text} is no package`, {
+    hint: `name one as ${packageSchemes.map((scheme) => `${scheme}://NAME`).join(', ')}`,
+  });
+}

@@ -1,0 +1,39 @@
+import { messageOf, unauthorized } from '@toolhive/contract/failure';
+import type { RemoteServer } from '@toolhive/proxy/proxy';
+import type { RemoteAuth } from './remote-auth.ts';
+
+export interface RemoteServerOptions {
+  url: string;
+  auth: RemoteAuth;
+  /** Does whoever asks now wait for the user to sign in? A call of a client does not: it can be made again. */
+  isPatient: () => boolean;
+  /** Told that nobody has signed in, when nobody waits for that. */
+  onNotSignedIn: (error: unknown) => void;
+  /** What the user can do when nobody has signed in. */
+  hint: string;
+  /** Ends a sign-in. */
+  signal: AbortSignal;
+}
+
+/** A remote server as a proxy talks to it, with what lets us in there. */
+export function remoteServer(options: RemoteServerOptions): RemoteServer {
+  const { url, auth, isPatient, onNotSignedIn, hint, signal } = options;
+  return {
+    kind: 'remote',
+    url,
+    headers: () => auth.headers(),
+    async refused(refusal) {
+      const answer = await auth.challenged(refusal);
+      if (answer !== 'needs authorization') return answer === 'retry';
+      const agreed = auth.authorize(signal).catch((cause: unknown) => {
+        throw unauthorized(`nobody has signed in: ${messageOf(cause)}`, { hint, cause });
+      });
+      if (!isPatient()) {
+        agreed.catch(onNotSignedIn);
+        return false;
+      }
+      await agreed;
+      return true;
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { getAssetKeys, getRawAsset, isSea } from 'node:sea';
+import { statePaths } from '../state/paths.ts';
+import { keyringAsset, keyringHelper, keyringHelperWord } from './keyring-helper.ts';
+
+/** How the helper is started here, and the library that it is to load; undefined where that is not installed. */
+export async function findKeyringHelper(
+  env: NodeJS.ProcessEnv,
+): Promise<{ args: string[]; library: string } | undefined> {
+  if (isSea()) {
+    if (!getAssetKeys().includes(keyringAsset)) return undefined;
+    const bytes = Buffer.from(getRawAsset(keyringAsset));
+    return { args: [keyringHelperWord], library: await unpack(bytes, statePaths(env).cache) };
+  }
+  try {
+    const require = createRequire(import.meta.url);
+    const library = require.resolve('@napi-rs/keyring');
+    return { args: ['-e', `(${keyringHelper.toString()})(require)`], library };
+  } catch {
+    return undefined; // installed without it, which is allowed: it is made for some systems only
+  }
+}
+
+/** Only a file can be loaded. One that lies there already is used when it is, byte for byte, what would be written. */
+async function unpack(bytes: Buffer, folder: string): Promise<string> {
+  const own = join(folder, 'native');
+  await mkdir(own, { recursive: true, mode: 0o700 });
+  await chmod(own, 0o700); // nobody else changes the file between this look at it and its use
+  const path = join(own, `keyring-${hashOf(bytes).slice(0, 16)}.node`);
+  const present = await readFile(path).catch(() => undefined); // the first time
+  if (present !== undefined && hashOf(present) === hashOf(bytes)) return path;
+  const fresh = `${path}.${process.pid}`;
+  await writeFile(fresh, bytes, { mode: 0o700 });
+  await rename(fresh, path);
+  return path;
+}
+
+function hashOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

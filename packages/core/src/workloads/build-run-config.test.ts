@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import type { Resolved } from '../registry/registry.ts';
+import { buildRunConfig } from './build-run-config.ts';
+import { refuseUnenforced, refuseUnenforcedRequest } from './enforcement.ts';
+
+describe('variables that a server needs', () => {
+  test('are named when they are missing', () => {
+    expect(() => build({})).toThrow('weather needs WEATHER_KEY');
+  });
+
+  test.each([
+    ['as values', { env_vars: { WEATHER_KEY: 'x' } }],
+    ['as secrets', { secrets: [{ name: 'mine', target: 'WEATHER_KEY' }] }],
+  ])('can be given %s', (_way, request) => {
+    expect(build(request).secrets?.length ?? 0).toBe('secrets' in request ? 1 : 0);
+  });
+
+  test('lose their default when a secret takes its place', () => {
+    const { env_vars } = build({ ...needed, secrets: [{ name: 'mine', target: 'WEATHER_UNIT' }] });
+
+    expect(env_vars).toEqual({ WEATHER_KEY: 'x' });
+  });
+});
+
+test('rules about tools that the server does not have are refused', () => {
+  const overrides = { forecast: { name: 'weather' } };
+
+  expect(() => build({ ...needed, tools: ['guess'] })).toThrow('weather has no tool guess');
+  expect(() => build({ ...needed, tools_override: { guess: { name: 'x' } } })).toThrow(
+    'weather has no tool guess',
+  );
+  expect(build({ ...needed, tools: ['weather'], tools_override: overrides }).tools_filter).toEqual([
+    'weather',
+  ]);
+});
+
+test('the network mode is that of the profile, wherever the profile comes from', () => {
+  const { permission_profile: profile } = build({ ...needed, network_mode: 'none' });
+
+  expect(profile).toEqual({ read: ['/srv'], network: { mode: 'none', outbound: { allow_port: [443] } } });
+});
+
+test('labels, and what is to be observed, stand in the run config', () => {
+  const runConfig = build({
+    ...needed,
+    labels: { team: 'red' },
+    audit_config: { max_data_size: 1024 },
+    telemetry_config: { endpoint: 'localhost:4318' },
+    ignore_config: { loadGlobal: false },
+  });
+
+  expect(runConfig).toMatchObject({
+    container_labels: { team: 'red' },
+    audit_config: { max_data_size: 1024 },
+    telemetry_config: { endpoint: 'localhost:4318' },
+    ignore_config: { loadGlobal: false },
+  });
+});
+
+test.each<[string, CreateWorkload]>([
+  ['token_exchange', { token_exchange: { token_url: 'https://id.example' } }],
+  ['target_host', { target_host: 'elsewhere' }],
+  ['image_verification', { image_verification: 'enabled' }],
+  ['k8s_pod_template_patch', { k8s_pod_template_patch: '{}' }],
+  ['ignore_config.printOverlays', { ignore_config: { printOverlays: true } }],
+])('%s is refused as long as nothing enforces it', (field, request) => {
+  const refuse = (): void => {
+    refuseUnenforcedRequest(request);
+    refuseUnenforced(build({ ...needed, ...request }));
+  };
+
+  expect(refuse).toThrow(new RegExp(`not available yet, so ${field} cannot be honoured`));
+});
+
+const needed: CreateWorkload = { env_vars: { WEATHER_KEY: 'x' } };
+
+function build(request: CreateWorkload) {
+  return buildRunConfig({ request, resolved, name: 'weather', port: 4000, runtime: 'docker' });
+}
+
+const resolved: Resolved = {
+  source: { kind: 'image', image: 'example/weather:1' },
+  sourceArgs: [],
+  entry: {
+    name: 'weather',
+    description: '',
+    image: 'example/weather:1',
+    status: 'Active',
+    tier: 'Community',
+    transport: 'stdio',
+    tools: ['forecast'],
+    env_vars: [
+      { name: 'WEATHER_KEY', description: 'A key', required: true, secret: true },
+      { name: 'WEATHER_UNIT', description: 'A unit', required: false, secret: false, default: 'metric' },
+    ],
+    permissions: { read: ['/srv'], network: { outbound: { allow_port: [443] } } },
+  },
+};

@@ -1,0 +1,27 @@
+import * as z from 'zod';
+import { resource } from './resource.ts';
+import { Conditions, say } from './values.ts';
+
+/** Servers that belong together. */
+export const mcpGroup = resource({
+  kind: 'MCPGroup',
+  singular: 'mcpgroup',
+  plural: 'mcpgroups',
+  shortNames: ['mcpg', 'mcpgroup'],
+  summary: 'MCPServers of a namespace that belong together. Each says itself which group it is in.',
+  spec: z.object({ description: say(z.string(), 'What the servers have in common.').optional() }),
+  status: z.object({
+    phase: say(z.enum(['Ready', 'Pending', 'Failed']).default('Pending'), 'Whether its members are known.'),
+    conditions: say(Conditions, 'What holds of it.').optional(),
+    serverCount: say(z.int(), 'How many members it has.').optional(),
+    servers: say(z.array(z.string()), 'The names of its members, sorted.').optional(),
+  }),
+  columns: [
+    {
+      name: 'Ready',
+      type: 'string',
+      jsonPath: ".status.conditions[?(@.type=='MCPServersChecked')].status",
+    },
+  ],
+  example: { name: 'research', spec: { description: 'What the research team works with' } },
+});

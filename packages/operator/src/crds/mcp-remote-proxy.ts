@@ -1,0 +1,45 @@
+import { Transport } from '@toolhive/contract/workload';
+import * as z from 'zod';
+import { OidcConfig, proxySpec, proxyStatus } from './proxy.ts';
+import { age, resource } from './resource.ts';
+import { Conditions, Generation, say } from './values.ts';
+
+/** A proxy in front of a server that somebody else runs. */
+export const mcpRemoteProxy = resource({
+  kind: 'MCPRemoteProxy',
+  singular: 'mcpremoteproxy',
+  plural: 'mcpremoteproxies',
+  summary: 'A proxy in the cluster, in front of an MCP server that somebody else runs.',
+  spec: z.object({
+    remoteURL: say(z.string().regex(/^https?:\/\//), 'The address of the remote server.'),
+    transport: say(
+      z.enum(Transport.extract(['sse', 'streamable-http']).options).default('streamable-http'),
+      'How the remote server talks.',
+    ),
+    oidcConfig: OidcConfig,
+    ...proxySpec,
+  }),
+  status: z.object({
+    phase: say(z.enum(['Pending', 'Ready', 'Failed', 'Terminating']), 'What it is doing.').optional(),
+    conditions: say(Conditions, 'What holds of it.').optional(),
+    externalURL: say(z.string(), 'Where clients outside the cluster reach the proxy.').optional(),
+    observedGeneration: say(Generation, 'The generation that the operator has seen last.').optional(),
+    ...proxyStatus,
+  }),
+  columns: [
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
+    { name: 'Remote URL', type: 'string', jsonPath: '.spec.remoteURL' },
+    { name: 'URL', type: 'string', jsonPath: '.status.url' },
+    age,
+  ],
+  example: {
+    name: 'weather',
+    spec: {
+      remoteURL: 'https://mcp.weather.example/mcp',
+      oidcConfig: {
+        type: 'inline',
+        inline: { issuer: 'https://id.example.com', audience: 'weather' },
+      },
+    },
+  },
+});

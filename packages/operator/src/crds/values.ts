@@ -1,0 +1,74 @@
+import { Port } from '@toolhive/contract/names';
+import * as z from 'zod';
+
+/** A field with what it says. */
+export function say<T extends z.ZodType>(schema: T, description: string): T {
+  return schema.meta({ ...schema.meta(), description });
+}
+
+/** A flag that is off unless it is set. */
+export const off = z.boolean().default(false);
+
+/** Texts by a name. */
+export const Texts = z.record(z.string(), z.string());
+
+/** A TCP port as Kubernetes counts them. */
+export const PortNumber = Port.meta({ format: 'int32' });
+
+/** Which generation of a resource something is about. */
+export const Generation = z.int().meta({ format: 'int64' });
+
+/** A moment. Not checked further: only the operator writes them. */
+export const Time = z.string().meta({ format: 'date-time' });
+
+/** Another resource of the same namespace. */
+export const Reference = z.object({ name: say(z.string(), 'Its name.') });
+
+/** A variable with its value. */
+export const Variable = z.object({
+  name: say(z.string(), 'The name of the variable.'),
+  value: say(z.string(), 'Its value.'),
+});
+
+/** A condition, as all of Kubernetes writes them. */
+const Condition = z.object({
+  type: say(
+    z
+      .string()
+      .max(316)
+      .regex(
+        /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$/,
+      ),
+    'What it is about.',
+  ),
+  status: say(z.enum(['True', 'False', 'Unknown']), 'Whether it holds.'),
+  reason: say(
+    z
+      .string()
+      .min(1)
+      .max(1024)
+      .regex(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/),
+    'Why, as one word for programs.',
+  ),
+  message: say(z.string().max(32768), 'Why, for a person.'),
+  lastTransitionTime: say(Time, 'Since when it is so.'),
+  observedGeneration: say(
+    Generation.min(0).meta({ format: 'int64' }),
+    'The generation of the resource that it is about.',
+  ).optional(),
+});
+
+/** What holds of a resource; one of each type. */
+export const Conditions = z
+  .array(Condition)
+  .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] });
+
+/** What a resource that others refer to tells about itself. */
+export const ReferencedStatus = z.object({
+  observedGeneration: say(Generation, 'The generation that the operator has seen last.').optional(),
+  configHash: say(z.string(), 'Changes when the spec does.').optional(),
+  referencingServers: say(
+    z.array(z.string()),
+    'The MCPServers that refer to it. It cannot be deleted while there are any.',
+  ).optional(),
+});

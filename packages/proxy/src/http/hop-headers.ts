@@ -1,0 +1,14 @@
+/** Headers that concern one connection only (RFC 9110, section 7.6.1), or name who is spoken to. */
+export const hopHeaders: ReadonlySet<string> = new Set([
+  'connection',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);

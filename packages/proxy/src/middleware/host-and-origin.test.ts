@@ -1,0 +1,38 @@
+import { request } from 'node:http';
+import { expect, test } from 'vitest';
+import { openTestProxy } from '../testing/test-proxy.ts';
+
+test.each([
+  [undefined, 'http://localhost:3000', 200],
+  [true, 'http://localhost:3000', 403],
+  [true, 'own', 200],
+])('with ownOriginOnly %j, a page of %s is answered with %i', async (ownOriginOnly, from, status) => {
+  await using proxy = await openTestProxy(ownOriginOnly === undefined ? {} : { ownOriginOnly });
+  await proxy.connect();
+  const origin = from === 'own' ? proxy.url : from;
+
+  const answer = await fetch(`${proxy.url}/health`, { headers: { origin } });
+
+  expect(answer.status).toBe(status);
+});
+
+test.each([
+  ['the address that was dialled', '127.0.0.2', '127.0.0.2', 200],
+  ['another address', '127.0.0.2', '127.0.0.3', 403],
+  ['a name that leads there', '127.0.0.2', 'evil.example', 403],
+])('a proxy on every address answers a request for %s', async (_title, dialled, named, status) => {
+  await using proxy = await openTestProxy({ host: '0.0.0.0' });
+  await proxy.connect();
+  const { port } = new URL(proxy.url);
+
+  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+  const headers = { host: `${named}:${port}` };
+  request({ host: dialled, port, path: '/health', headers, agent: false }, (response) => {
+    response.resume();
+    resolve(response.statusCode);
+  })
+    .on('error', reject)
+    .end();
+
+  expect(await promise).toBe(status);
+});

@@ -1,0 +1,116 @@
+import { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+
+/** The largest message that is taken from a server. */
+export const maxMessageBytes = 64 * 1024 * 1024;
+
+/** A header that stands there several times has several values, whichever it is. */
+export type AnswerHeaders = Dispatcher.ResponseData['headers'];
+
+/** What a server answered. */
+export interface Answer {
+  statusCode: number;
+  headers: AnswerHeaders;
+  /** All of it; or a stream of events, which has begun. One that is not read has to be destroyed. */
+  body: string | Readable;
+}
+
+/** Dispatches a request and reads the answer: in one go where it is no stream, which is much less work. */
+export function answerTo(
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  dispatcher.dispatch(request, new AnswerReader(request.method, signal, resolve, reject));
+  return promise;
+}
+
+class AnswerReader implements Dispatcher.DispatchHandler {
+  readonly #method: string;
+  readonly #signal: AbortSignal;
+  readonly #resolve: (answer: Answer) => void;
+  readonly #reject: (error: Error) => void;
+  #abort: (() => void) | undefined;
+  #statusCode = 0;
+  #headers: AnswerHeaders = {};
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #stream: Readable | undefined;
+  #isOver = false;
+
+  constructor(
+    method: string,
+    signal: AbortSignal,
+    resolve: (answer: Answer) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.#method = method;
+    this.#signal = signal;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#abort = () => controller.abort(this.#signal.reason as Error); // all reasons here are errors
+    if (this.#signal.aborted) this.#abort();
+    else this.#signal.addEventListener('abort', this.#abort);
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: AnswerHeaders,
+  ): void {
+    this.#statusCode = statusCode;
+    this.#headers = headers;
+    const isEvents = statusCode < 300 && String(headers['content-type']).startsWith('text/event-stream');
+    // Nothing is asked for by GET but streams, whatever they are called.
+    if (!isEvents && !(statusCode === 200 && this.#method === 'GET')) return;
+    const body = new Readable({
+      read: () => controller.resume(),
+      destroy: (error, done) => {
+        if (!this.#isOver) controller.abort(error ?? new Error('nobody reads the answer'));
+        done(error);
+      },
+    });
+    this.#stream = body;
+    this.#resolve({ statusCode, headers, body });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#stream !== undefined) {
+      if (!this.#stream.destroyed && !this.#stream.push(chunk)) controller.pause();
+      return;
+    }
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes > maxMessageBytes)
+      controller.abort(new Error('the server sends a message that is too large'));
+  }
+
+  onResponseEnd(): void {
+    this.#isOver = true;
+    this.#forget();
+    if (this.#stream !== undefined) {
+      if (!this.#stream.destroyed) this.#stream.push(null);
+      return;
+    }
+    const [first] = this.#chunks;
+    const bytes = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
+    this.#resolve({ statusCode: this.#statusCode, headers: this.#headers, body: decoder.decode(bytes) });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#forget();
+    if (this.#stream === undefined) this.#reject(error);
+    else this.#stream.destroy(error);
+  }
+
+  /** A signal may outlive many requests. */
+  #forget(): void {
+    if (this.#abort !== undefined) this.#signal.removeEventListener('abort', this.#abort);
+  }
+}
+
+const decoder = new TextDecoder();

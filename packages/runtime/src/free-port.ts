@@ -1,0 +1,41 @@
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
+import { invalid } from '@toolhive/contract/failure';
+
+/**
+ * The ports to choose from, and how often to try before they count as full. They end where the first of the systems
+ * begins to give its own to connections that go out (Linux at 32768): one of those would sooner or later be in use when
+ * a server comes back after a stop.
+ */
+const firstPort = 10_000;
+const lastPort = 32_767;
+const attempts = 100;
+
+/** A port that nothing listens on, of those for which `claim` says yes: it is asked first, as two may look at once. */
+export async function freePort(
+  host = '127.0.0.1',
+  claim: (port: number) => boolean = () => true,
+): Promise<number> {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const port = randomInt(firstPort, lastPort + 1);
+    if (claim(port) && (await isFreePort(host, port))) return port;
+  }
+  throw invalid(`no free port was found on ${host}`);
+}
+
+/** Whether a port can be listened on now; throws when nothing can listen on `host` here. */
+export async function isFreePort(host: string, port: number): Promise<boolean> {
+  const probe = createServer();
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  probe.once('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code === 'EADDRINUSE' || code === 'EACCES') resolve(false);
+    else
+      reject(
+        invalid(`${JSON.stringify(host)} is not an address of this machine`, {
+          hint: 'leave the host out to listen on loopback',
+        }),
+      );
+  });
+  probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(true)));
+  return promise;
+}

@@ -1,0 +1,114 @@
+// The single executable, for people without Node.js: `npm run build:binary`.
+import { execFile } from 'node:child_process';
+import { chmod, copyFile, mkdir, mkdtempDisposable, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire, isBuiltin } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { keyringAsset } from '@toolhive/core/keyring-helper';
+import { build } from 'esbuild';
+import type { Plugin } from 'esbuild';
+import { bundling, filesOf, licensesOf, root } from './build.ts';
+
+const run = promisify(execFile);
+const isMac = process.platform === 'darwin';
+
+const require = createRequire(import.meta.url);
+const postject = require.resolve('postject/dist/cli.js');
+// Where a Node.js looks for what is in it, as its documentation says.
+const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
+const injection = ['--sentinel-fuse', fuse, ...(isMac ? ['--macho-segment-name', 'NODE_SEA'] : [])];
+
+/** Makes `thv` as one file that needs no Node.js: the Node.js that runs this, with the whole program in it. */
+export async function buildBinary(target: string): Promise<void> {
+  await using work = await mkdtempDisposable(join(tmpdir(), 'thv-binary-'));
+  const script = join(work.path, 'thv.cjs');
+  const bundled = await bundleInOne(script);
+  const keyring = findKeyringLibrary();
+  const blob = await prepareBlob(work.path, {
+    main: script,
+    assets: { [wasmAsset]: wasmPath, ...(keyring === undefined ? {} : { [keyringAsset]: keyring }) },
+  });
+
+  await mkdir(dirname(target), { recursive: true });
+  const fresh = `${target}-${process.pid}`;
+  try {
+    await copyFile(process.execPath, fresh);
+    await chmod(fresh, 0o755);
+    // A signature is over the whole file, and macOS runs nothing that has none.
+    if (isMac) await run('codesign', ['--remove-signature', fresh]);
+    await run(process.execPath, [postject, fresh, 'NODE_SEA_BLOB', blob, ...injection]);
+    if (isMac) await run('codesign', ['--sign', '-', fresh]);
+    await rename(fresh, target);
+  } finally {
+    await rm(fresh, { force: true });
+  }
+  const licenses = await licensesOf([...bundled, wasmPath, ...(keyring === undefined ? [] : [keyring])]);
+  await writeFile(`${target}-licenses.txt`, `${nodeLicense}\n${licenses}`);
+}
+
+const nodeLicense = `This program contains Node.js ${process.version}; its license is at
+https://github.com/nodejs/node/blob/${process.version}/LICENSE
+`;
+
+/** Returns the files that the bundle consists of. It is one CommonJS file, as the code cache knows no `import()`. */
+async function bundleInOne(outfile: string): Promise<string[]> {
+  const { metafile } = await build({
+    ...bundling,
+    entryPoints: [join(root, 'apps/cli/src/executable.ts')],
+    outfile,
+    format: 'cjs',
+    minify: true,
+    plugins: [...bundling.plugins, wasmFromAsset],
+    // What looks for files beside itself looks beside the executable.
+    define: { 'import.meta.url': 'besideExecutable' },
+    banner: { js: "const besideExecutable = require('node:url').pathToFileURL(process.execPath).href;" },
+  });
+  const outside = Object.values(metafile.outputs)
+    .flatMap(({ imports }) => imports)
+    .filter(({ path, kind }) => kind === 'dynamic-import' || !isBuiltin(path));
+  if (outside.length > 0) throw new Error(`not in the bundle: ${outside.map(({ path }) => path).join(', ')}`);
+  return filesOf(metafile);
+}
+
+async function prepareBlob(
+  folder: string,
+  contents: { main: string; assets: Record<string, string> },
+): Promise<string> {
+  const [config, output] = [join(folder, 'sea.json'), join(folder, 'sea.blob')];
+  // Behind the dashes, Node.js leaves alone what looks like a flag of its own, such as `--env-file`.
+  const options = { output, useCodeCache: true, disableExperimentalSEAWarning: true, execArgv: ['--'] };
+  await writeFile(config, JSON.stringify({ ...contents, ...options }));
+  await run(process.execPath, ['--experimental-sea-config', config]);
+  return output;
+}
+
+const coreRequire = createRequire(join(root, 'packages/core/package.json'));
+
+/** The native library for this system, which its package finds by itself; undefined where it has none. */
+function findKeyringLibrary(): string | undefined {
+  coreRequire('@napi-rs/keyring');
+  return Object.keys(coreRequire.cache).find((path) => path.endsWith('.node'));
+}
+
+const wasmAsset = '1password.wasm';
+const wasmPath = createRequire(coreRequire.resolve('@1password/sdk')).resolve(
+  '@1password/sdk-core/nodejs/core_bg.wasm',
+);
+
+/** Gives the client of 1Password its WebAssembly module from the executable instead of from beside itself. */
+const wasmFromAsset: Plugin = {
+  name: 'wasm-from-asset',
+  setup(bundler) {
+    bundler.onLoad({ filter: /sdk-core[/\\]nodejs[/\\]core\.js$/ }, async ({ path }) => {
+      const source = await readFile(path, 'utf8');
+      const reading = /const path = require\('path'\).*\nconst bytes = .*;/;
+      if (!reading.test(source)) throw new Error(`${path} does not read its module as it did`);
+      return {
+        contents: source.replace(reading, `const bytes = require('node:sea').getRawAsset('${wasmAsset}');`),
+      };
+    });
+  },
+};
+
+if (import.meta.main) await buildBinary(join(root, 'dist', process.platform === 'win32' ? 'thv.exe' : 'thv'));
