@@ -2,6 +2,10 @@ import { defineConfig } from 'vitest/config';
 
 /** What is waited for comes at once, or late where others use the machine. */
 const expect = { poll: { timeout: 30_000 } };
+const limits = { testTimeout: 120_000, hookTimeout: 240_000 };
+
+/** Where nobody watches, one of thousands that the machine held up is tried again, and named at the end. */
+const retry = process.env['CI'] === 'true' ? 1 : 0;
 
 export default defineConfig({
   test: {
@@ -19,8 +23,8 @@ export default defineConfig({
           globalSetup: ['packages/runtime/src/testing/engine-setup.ts'],
           pool: 'forks',
           expect,
-          testTimeout: 60_000,
-          hookTimeout: 180_000,
+          retry,
+          ...limits,
         },
       },
       {
@@ -29,8 +33,8 @@ export default defineConfig({
           include: ['apps/docs/test/**/*.test.ts'],
           globalSetup: ['apps/docs/test/setup.ts'],
           expect,
-          testTimeout: 60_000,
-          hookTimeout: 180_000,
+          retry,
+          ...limits,
         },
       },
     ],

@@ -45,6 +45,7 @@ const code = await run('vitest', [
   'run',
   '--reporter=default',
   '--reporter=json',
+  `--reporter=${new URL('second-tries.ts', import.meta.url).pathname}`,
   `--outputFile.json=${report}`,
   ...onlyVitest,
 ]);

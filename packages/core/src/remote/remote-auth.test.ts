@@ -17,7 +17,7 @@ const wantsWho = { kind: 'needs authorization', why: 'the server wants to know w
 /** A world in which the user has agreed, long enough ago. */
 async function openSignedIn(...changes: Parameters<typeof openWorld>) {
   const world = await openWorld(...changes);
-  await world.auth.authorize();
+  await world.signIn();
   world.clock.ms += 60_000;
   return world;
 }

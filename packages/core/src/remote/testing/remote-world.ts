@@ -27,11 +27,13 @@ export async function openWorld({ authority, server, config, options, vault }: W
   const states: RemoteAuthState[] = [];
   const pages: { status: number; headers: Headers; body: string }[] = [];
   const visits: Promise<unknown>[] = [];
+  const lost = Promise.withResolvers<never>();
+  lost.promise.catch(() => {}); // whoever waits is told; nobody may
   const browser = {
     /** Goes where the page of the authorization server sends it, and reads what stands there. */
     open(url: string): Promise<void> {
       const visit = browser.visit(url);
-      visits.push(visit.catch(() => {}));
+      visits.push(visit.catch(lost.reject));
       return visit;
     },
     async visit(url: string): Promise<void> {
@@ -75,6 +77,8 @@ export async function openWorld({ authority, server, config, options, vault }: W
       return pages;
     },
     browser,
+    /** Signs in, or fails when the browser does not come back: then nobody would agree. */
+    signIn: () => Promise.race([auth.authorize(), lost.promise]),
     secrets,
     /** Asks the remote server something, as the proxy does; tells its status. */
     async ask(headers?: Record<string, string>): Promise<number> {
