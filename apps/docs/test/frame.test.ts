@@ -168,6 +168,58 @@ describe('the navigation', () => {
     await expect.poll(() => page.locator('.navbar-sidebar--show').count()).toBe(0);
   });
 
+  test('on a small screen keeps the keyboard in the open menu, which Escape closes', async () => {
+    await using visited = await visit('/toolhive/faq', { viewport: { width: 600, height: 800 } });
+    const { page } = visited;
+    const nameOfFocus = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+    await page.getByRole('button', { name: 'Toggle navigation bar' }).press('Enter');
+    await expect.poll(nameOfFocus).toBe('Close navigation bar');
+
+    const reached = new Set<string | undefined>();
+    for (let step = 0; step < 40; step++) {
+      await page.keyboard.press('Tab');
+      reached.add(
+        await page.evaluate(
+          () => document.activeElement?.closest('.navbar-sidebar, main, footer')?.className,
+        ),
+      );
+    }
+    await page.keyboard.press('Escape');
+
+    expect([...reached].filter((name) => name !== undefined)).toEqual([
+      expect.stringContaining('navbar-sidebar'),
+    ]);
+    await expect.poll(nameOfFocus).toBe('Toggle navigation bar');
+    expect(await page.locator('.navbar-sidebar--show').count()).toBe(0);
+    expect(await page.locator('[inert]:not(.navbar-sidebar__item)').count()).toBe(0);
+  });
+
+  test('on a small screen gives the keyboard to the page that its menu has opened', async () => {
+    await using visited = await visit('/toolhive/faq', { viewport: { width: 600, height: 800 } });
+    const { page } = visited;
+    await page.getByRole('button', { name: 'Toggle navigation bar' }).press('Enter');
+
+    await page.locator('.navbar-sidebar').getByRole('link', { name: 'Introduction' }).press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Introduction' }).waitFor();
+    await page.keyboard.press('Tab');
+
+    const focused = () => page.evaluate(() => document.activeElement?.textContent);
+    await expect.poll(focused).toBe('Skip to main content');
+  });
+
+  test('on a small screen leaves its menu open when Escape closes the search', async () => {
+    await using visited = await visit('/toolhive/faq', { viewport: { width: 600, height: 800 } });
+    const { page } = visited;
+    await page.getByRole('button', { name: 'Toggle navigation bar' }).click();
+    await page.keyboard.press('Control+k');
+    await page.locator('.DocSearch-Input').waitFor();
+
+    await page.keyboard.press('Escape');
+    await page.locator('.DocSearch-Modal').waitFor({ state: 'detached' });
+
+    expect(await page.locator('.navbar-sidebar--show').count()).toBe(1);
+  });
+
   test('on a small screen slides in, unless the reader wants nothing to move', async () => {
     const small = { viewport: { width: 600, height: 800 } };
     const duration = async ({ page }: { page: Page }): Promise<string> => {
