@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 /** What is waited for comes at once, or late where others use the machine. */
 const expect = { poll: { timeout: 30_000 } };
-const limits = { testTimeout: 120_000, hookTimeout: 240_000 };
+const limits = { testTimeout: 180_000, hookTimeout: 300_000 };
 
 /** Where nobody watches, one of thousands that the machine held up is tried again, and named at the end. */
 const retry = process.env['CI'] === 'true' ? 1 : 0;

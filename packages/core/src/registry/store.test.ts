@@ -18,10 +18,8 @@ import { unread } from './source.ts';
 import { RegistryStore } from './store.ts';
 import { UrlSource } from './url-source.ts';
 
-vi.setConfig({ testTimeout: 20_000 });
-
 /** Waits for what takes as long as the machine is busy. */
-const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 15_000 });
+const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 60_000 });
 
 let folder: string;
 let settingsPath: string;

@@ -41,7 +41,7 @@ beforeAll(async () => {
     () => join(target, 'bin'),
     () => undefined,
   );
-}, 120_000);
+});
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function aRuntime(path = process.env['PATH'], env: NodeJS.ProcessEnv = {}) {
