@@ -474,10 +474,18 @@ describe('a server over HTTP', () => {
     expect(await (await RawSession.open(test.url)).call('any')).toBe('fine');
   });
 
-  test('that has ended the session gets a new one with the next request', async () => {
+  test.each([
+    ['in plain text', {}, 'unknown session'],
+    // As the servers of the official TypeScript SDK do.
+    [
+      'in an error without an id',
+      json,
+      '{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}',
+    ],
+  ])('that says %s that the session is over gets a new one', async (_title, type, gone) => {
     await using server = await openHttpServer(({ id }, response, { headers }) => {
       // The first session is the one that all share, the second the client's own.
-      if (headers['mcp-session-id'] === 'session2') response.writeHead(404).end('unknown session');
+      if (headers['mcp-session-id'] === 'session2') response.writeHead(404, type).end(gone);
       else response.writeHead(200, json).end(fine(id));
     });
     await using test = await openRemote(server.url);
@@ -486,6 +494,22 @@ describe('a server over HTTP', () => {
     await expect(session.call('any')).rejects.toThrow('it has ended the session');
     expect(await session.call('any')).toBe('fine');
     expect(server.seen.findLast(({ said }) => said.method === 'tools/call')?.session).toBe('session3');
+  });
+
+  test('that answers a request with status 404 and its id has not ended the session', async () => {
+    await using server = await openHttpServer(({ id }, response) => {
+      response
+        .writeHead(404, json)
+        .end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32001, message: 'no such thing' } }));
+    });
+    await using test = await openRemote(server.url);
+    const session = await RawSession.open(test.url);
+
+    await expect(session.call('any')).rejects.toThrow('no such thing');
+    await expect(session.call('any')).rejects.toThrow('no such thing');
+
+    const sessions = server.seen.filter(({ said }) => said.method === 'tools/call').map((one) => one.session);
+    expect(new Set(sessions).size).toBe(1);
   });
 
   test('that has ended the session which all share hears nothing more in it', async () => {

@@ -692,6 +692,23 @@ describe('a modern client', () => {
     expect(test.servers).toHaveLength(1);
   });
 
+  test('gets its other lists from a server that never answers one of them', async () => {
+    await using test = await openScriptedProxy(
+      { limits: { listTurnMs: 20 } },
+      { 'resources/list': undefined },
+    );
+    const over = new AbortController();
+    const given = { ...able, signal: over.signal };
+    const silent = postModern(test.url, 'resources/list', {}, given).catch(() => 'given up');
+    await expect.poll(() => test.servers[1]?.methods, quick).toContain('resources/list');
+
+    const answer = await answerOf(await postModern(test.url, 'tools/list', {}, able));
+
+    expect(answer.result).toMatchObject({ tools: expect.any(Array) });
+    over.abort();
+    expect(await silent).toBe('given up');
+  });
+
   test('finds the process of its last call, which is ended when nobody calls any more', async () => {
     await using test = await openScriptedProxy({ limits: { keepMs: 300, maxOwn: 1 } });
     const call = (): Promise<string | undefined> =>

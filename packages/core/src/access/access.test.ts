@@ -55,6 +55,15 @@ describe('an OpenID provider', () => {
     }
   });
 
+  test('that wants to look up tokens in the clear is not sent any', async () => {
+    await using provider = await openIdProvider();
+    provider.introspectionUrl = 'http://id.invalid/introspect';
+    // Hosts that the owner has named may be inside, and plain http is fetched from those.
+    const access = accessOf(provider, { jwksUrl: 'https://id.invalid/keys' });
+
+    await expect(access('Bearer opaque-good')).rejects.toThrow(/is not https/);
+  });
+
   test('that is down is no fault of the caller, and is asked again', async () => {
     await using provider = await openIdProvider();
     const access = accessOf(provider);
@@ -82,8 +91,8 @@ function unsigned(claims: JWTPayload): string {
   return `${part({ alg: 'none' })}.${part({ ...claims, exp: 9_999_999_999 })}.`;
 }
 
-function accessOf({ issuer }: OpenIdProvider): Access {
-  const access = openAccess({ oidc: { issuer, audience: 'toolhive' } });
+function accessOf({ issuer }: OpenIdProvider, more: Partial<OidcOptions> = {}): Access {
+  const access = openAccess({ oidc: { issuer, audience: 'toolhive', ...more } });
   if (access === undefined) throw new Error('there is a provider, so there is a rule');
   return access;
 }

@@ -136,7 +136,7 @@ async function checkOpaque(token: string, provider: Provider, options: OidcOptio
   const { introspectionUrl, clientId = 'toolhive', clientSecret, audience, issuer } = options;
   const server: AuthorizationServer =
     introspectionUrl === undefined
-      ? await provider.server()
+      ? await provider.lookingUp()
       : { issuer: issuer ?? introspectionUrl, introspection_endpoint: introspectionUrl };
   if (server.introspection_endpoint === undefined) {
     throw unauthorized('the token is no JWT, and the issuer does not look up others');
@@ -176,6 +176,13 @@ class Provider {
     const fetchKeys = (address: string): Promise<Response> => this.#fetch(address, { method: 'GET' });
     this.#keys = createRemoteJWKSet(new URL(url), { [joseFetch]: fetchKeys });
     return this.#keys;
+  }
+
+  /** Where tokens can be looked up, if it says so. It is sent them, and so must not hear them in the clear. */
+  async lookingUp(): Promise<AuthorizationServer> {
+    const server = await this.server();
+    if (server.introspection_endpoint !== undefined) requireSecure(server.introspection_endpoint);
+    return server;
   }
 
   server(): Promise<AuthorizationServer> {

@@ -3,6 +3,9 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import type { Diagnosis } from '@toolhive/contract/diagnosis';
+import { openMemoryRuntime } from '@toolhive/runtime/memory';
+import type { Runtime } from '@toolhive/runtime/runtime';
+import { memoryTestServers } from '@toolhive/runtime/testing/memory-servers';
 import { expect, test } from 'vitest';
 import { createWorkload } from '../workloads/create.ts';
 import { deleteWorkload, restartWorkload, stopWorkload } from '../workloads/operate.ts';
@@ -105,6 +108,32 @@ test('a workload that was stopped says how to start it', async () => {
   expect(statesOf(diagnosis)).toMatchObject({ process: 'failed', port: 'skipped', listing: 'skipped' });
   expect(told(diagnosis, 'process')).toContain(`thv restart ${name}`);
 });
+
+test('a certificate that cannot be used is told where packages are made ready', async () => {
+  await using home = await makeHome();
+  await using core = await openTestCore(home, {
+    runtimes: () => [trusting(openMemoryRuntime(memoryTestServers))],
+  });
+  const name = await run(core);
+  await (await stopWorkload(core, name)).follow(quiet.report, signal);
+  await core.settings.change([['ca_certificate_path'], join(home.path, 'missing.pem')]);
+
+  const diagnosis = await diagnoseWorkload(core, name, signal);
+
+  expect(statesOf(diagnosis)).toMatchObject({ install: 'failed' });
+  expect(told(diagnosis, 'install')).toContain('the setting ca-cert');
+});
+
+/** Asks whom to trust, as runtimes do that fetch packages. */
+function trusting(runtime: Runtime): Runtime {
+  return {
+    ...runtime,
+    async prepare(source, options) {
+      await options.trusted?.();
+      return runtime.prepare(source, options);
+    },
+  };
+}
 
 test.each([
   [{ network: {} }, 'it has no network', '--permission-profile network'],

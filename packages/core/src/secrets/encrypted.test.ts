@@ -285,6 +285,15 @@ describe('encrypted secrets', () => {
     await expect(place.open().forgetKey()).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
+  test('tell when the keyring is locked, and so does not forget', async () => {
+    const keyring = memoryKeyring();
+    await using place = await makePlace({ keyring });
+    await place.open().setup('open sesame');
+    const silent = { ...keyring, get: async () => undefined, delete: async () => false };
+
+    await expect(place.open({ keyring: silent }).forgetKey()).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+
   test('all land when a hundred are stored at once', async () => {
     await using place = await makePlace();
     const secrets = place.open();

@@ -325,18 +325,23 @@ export class EncryptedSecrets implements SecretsProvider {
     return isKept ? lockByKeyring({ user, key }, id, dataKey) : existing;
   }
 
-  /** What the keyring has that opens this file: our key, and the password of the original if it is this file's. */
+  /**
+   * What the keyring may have that opens this file: our key, and the password of the original if it is this file's.
+   * Our key is named unseen: a keyring that is locked gives nothing, and still has it.
+   */
   async #entriesFor(found: Found): Promise<string[]> {
     const { keyring } = this.#options;
     if (found.kind !== 'ours') return [];
     const { locks, id } = found.file;
     const users: string[] = [];
     for (const lock of locks) {
-      const user = lock.by === 'keyring' ? lock.user : originalKeyringUser;
-      const kept = await keyring.get(user);
-      const isOurs = lock.by === 'keyring';
-      if (kept !== undefined && (isOurs || (await unlock(lock, originalPassword(kept), id))))
-        users.push(user);
+      if (lock.by === 'keyring') {
+        users.push(lock.user);
+        continue;
+      }
+      const kept = await keyring.get(originalKeyringUser);
+      if (kept !== undefined && (await unlock(lock, originalPassword(kept), id)))
+        users.push(originalKeyringUser);
     }
     return users;
   }

@@ -1,4 +1,5 @@
-import { messageOf, unavailable } from '@toolhive/contract/failure';
+import { conflict, messageOf, unavailable } from '@toolhive/contract/failure';
+import type { ThvError } from '@toolhive/contract/failure';
 import { SettingValue } from '@toolhive/contract/setting';
 import type { Setting, SettingName } from '@toolhive/contract/setting';
 import { settings } from '@toolhive/contract/settings';
@@ -54,10 +55,25 @@ export async function unsetSetting(core: Core, name: SettingName, signal: AbortS
   core.events.emit({ type: 'setting.changed', name });
 }
 
-/** What a setting is; undefined when it is not set. Throws `invalid` for what a person wrote and nobody can use. */
+/** What a setting is; undefined when it is not set. Throws `conflict` for what a person wrote and nobody can use. */
 export function valueOf(file: Settings, name: SettingName): SettingValue | undefined {
   const raw = rawValue(file, name);
-  return raw === undefined ? undefined : readers[definitionOf(name).kind](SettingValue.parse(raw));
+  if (raw === undefined) return undefined;
+  const { success, data } = SettingValue.safeParse(raw);
+  if (!success) throw unusable(name, `${JSON.stringify(raw).slice(0, 200)} is no value for it`);
+  try {
+    return readers[definitionOf(name).kind](data);
+  } catch (cause) {
+    throw unusable(name, messageOf(cause), cause);
+  }
+}
+
+/** Names the setting: whoever reads this may have asked for something else. */
+function unusable(name: SettingName, why: string, cause?: unknown): ThvError {
+  return conflict(`the setting ${name} in config.yaml cannot be used: ${why}`, {
+    hint: `mend it there, or take it back with \`thv config unset-${name}\``,
+    cause,
+  });
 }
 
 /**

@@ -10,7 +10,7 @@ export type OpenIdProvider = Awaited<ReturnType<typeof openIdProvider>>;
 export async function openIdProvider() {
   const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256' };
-  const state = { isDown: false };
+  const state: { isDown: boolean; introspectionUrl?: string } = { isDown: false };
   const server = createServer((request, response) => {
     void respond(request, response);
   });
@@ -23,7 +23,8 @@ export async function openIdProvider() {
   const issuer = `http://127.0.0.1:${await listen(server)}`;
   const answerTo = (path: string, form: URLSearchParams): object | undefined => {
     if (path === '/.well-known/openid-configuration') {
-      return { issuer, jwks_uri: `${issuer}/keys`, introspection_endpoint: `${issuer}/introspect` };
+      const introspection_endpoint = state.introspectionUrl ?? `${issuer}/introspect`;
+      return { issuer, jwks_uri: `${issuer}/keys`, introspection_endpoint };
     }
     if (path === '/keys') return { keys: [jwk] };
     const now = Math.floor(Date.now() / 1000);

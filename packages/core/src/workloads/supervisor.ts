@@ -476,9 +476,8 @@ export class Supervisor implements AsyncDisposable {
   }
 
   #reasonOf(error: unknown): string {
-    if (error instanceof ServerEnded) return `it ${error.message}`;
-    // Anything else than an expected failure is described in the log, where it can do no harm.
-    return error instanceof ThvError ? error.message : messageOf(error);
+    // Its message goes on from whoever ended; all others stand by themselves, also those of mistakes in the product.
+    return error instanceof ServerEnded ? `it ${error.message}` : messageOf(error);
   }
 
   async #failed(error: unknown, retryInMs: number | undefined, signal: AbortSignal): Promise<void> {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '@toolhive/contract/failure';
 import { errorCodes, isObject, readMessage } from '../jsonrpc/message.ts';
 import type { Message, MessageValue } from '../jsonrpc/message.ts';
@@ -36,9 +37,19 @@ export interface ModernCallsOptions {
   seal: Seal;
   /** How long a client has to answer what it was asked. */
   patienceMs: number;
+  /** How long a list waits for the one before it. */
+  listTurnMs: number;
   /** Told what a server says that concerns more than the call in the course of which it says it. */
   onNews: (message: Message) => void;
   onFault: (error: unknown) => void;
+}
+
+/** A list that others wait for. */
+interface Turn {
+  /** Settles when it was handed to the server. */
+  asked: Promise<void>;
+  /** Settles when nothing more of it is to come. */
+  over: Promise<void>;
 }
 
 /**
@@ -50,8 +61,8 @@ export interface ModernCallsOptions {
 export class ModernCalls {
   readonly #options: ModernCallsOptions;
   readonly #parked = new Map<string, ModernCall>();
-  /** By what a client can do: the end of the last list that one of them asked for. */
-  readonly #turns = new Map<string, Promise<void>>();
+  /** By what a client can do: the last list that one of them asked for. */
+  readonly #turns = new Map<string, Turn>();
   #lastId = 0;
 
   constructor(options: ModernCallsOptions) {
@@ -74,13 +85,27 @@ export class ModernCalls {
     const { links, patienceMs, onNews, onFault } = this.#options;
     const key = `lists ${canonical(request.client.capabilities)}`;
     const call = new ModernCall({ request, reply, key, patienceMs, onNews });
-    const before = this.#turns.get(key) ?? Promise.resolve();
-    const turn = before.then(() => call.start(links)).then(() => call.over);
+    const asked = this.#turnAfter(this.#turns.get(key)).then(() => call.start(links));
+    const turn: Turn = { asked, over: asked.then(() => call.over).catch(onFault) };
     this.#turns.set(key, turn);
-    turn.catch(onFault).finally(() => {
+    void turn.over.finally(() => {
       if (this.#turns.get(key) === turn) this.#turns.delete(key);
     });
     return call;
+  }
+
+  /**
+   * Returns when it is the turn of the list after this one. A server that never answers a list must not keep all
+   * others waiting: after a while the next one goes on with a process of its own. The start of a process takes its
+   * time, and is waited for as long as that takes.
+   */
+  async #turnAfter(before: Turn | undefined): Promise<void> {
+    if (before === undefined) return;
+    const settled = new AbortController();
+    const { signal } = settled;
+    const late = delay(this.#options.listTurnMs, undefined, { signal, ref: false }).catch(() => {});
+    await Promise.race([before.over, Promise.allSettled([before.asked, late])]);
+    settled.abort();
   }
 
   close(reason: string): void {

@@ -74,12 +74,7 @@ test.each(['/sse', ''])('%j of a server that knows only HTTP+SSE is found out to
 test('a list that does not end is given up', async () => {
   await using server = openEndlessServer();
   const signal = AbortSignal.timeout(20_000);
-  await using client = await McpClient.connect({
-    url: await server.url,
-    transport: 'streamable-http',
-    version,
-    signal,
-  });
+  await using client = await connectTo(await server.url, signal);
 
   const listed = client.list('tools', signal);
 
@@ -100,12 +95,7 @@ test('a server that answers nothing but what begins a session is no missing one'
     return answer(response, { id, result }, { 'mcp-session-id': 'one' });
   });
   const signal = AbortSignal.timeout(20_000);
-  await using client = await McpClient.connect({
-    url: await server.url,
-    transport: 'streamable-http',
-    version,
-    signal,
-  });
+  await using client = await connectTo(await server.url, signal);
 
   const tools = await client.list('tools', signal);
 
@@ -119,12 +109,7 @@ test('a server that does not know how to list something has none of it', async (
     return answer(response, { id, result });
   });
   const signal = AbortSignal.timeout(20_000);
-  await using client = await McpClient.connect({
-    url: await server.url,
-    transport: 'streamable-http',
-    version,
-    signal,
-  });
+  await using client = await connectTo(await server.url, signal);
 
   expect(await client.list('resourceTemplates', signal)).toEqual([]);
 });
@@ -272,3 +257,7 @@ test('a client that does not read what it is sent is given up', async () => {
 
   await expect(adapted).rejects.toMatchObject({ message: 'the client does not read what it is sent' });
 });
+
+function connectTo(url: string, signal: AbortSignal): Promise<McpClient> {
+  return McpClient.connect({ url, transport: 'streamable-http', version, signal });
+}

@@ -114,10 +114,14 @@ export class HttpWire implements Wire {
     const type = String(headers['content-type'] ?? '');
     if (typeof body !== 'string') return this.#hearStream(message, id, body, signal);
     if (id === undefined) return;
-    const answer = type.startsWith('application/json') ? answerIn(body, id) : undefined;
-    if (answer !== undefined) return this.#hear(answer, id);
-    if (statusCode === 404 && this.#sessionId !== undefined)
+    const isJson = type.startsWith('application/json');
+    // That a session is over may be said in an error without an id, which answers nothing (MCP 2025-03-26, Streamable
+    // HTTP, Session Management).
+    const isAnswered = isJson && statusCode === 404 && isAnswer(read(body), id);
+    if (statusCode === 404 && this.#sessionId !== undefined && !isAnswered)
       return this.#hearing?.closed('it has ended the session');
+    const answer = isJson ? answerIn(body, id) : undefined;
+    if (answer !== undefined) return this.#hear(answer, id);
     const said = body.trim().slice(0, 200);
     this.#failed(message, `it answered with status ${statusCode}${said === '' ? '' : `: ${said}`}`);
   }
