@@ -1,9 +1,9 @@
 import { listenOnTcp } from '@toolhive/api/listen';
-import { openSite } from '@toolhive/api/site';
 import { Hono } from 'hono';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { chromiumOptions } from '../../../scripts/machine.ts';
+import { serve } from '../test/serve.ts';
 
 /** The built site as the hive serves it, and a browser to look at it. */
 export interface ServedSite extends AsyncDisposable {
@@ -17,11 +17,7 @@ export interface ServedSite extends AsyncDisposable {
 
 export async function serveSite(folder: string): Promise<ServedSite> {
   await using opened = new AsyncDisposableStack();
-  const site = openSite(folder);
-  const app = new Hono();
-  app.get('*', async ({ req }) => (await site.answer(req.raw)) ?? new Response(null, { status: 404 }));
-  const { port } = opened.use(await listenOnTcp(app, { host: '127.0.0.1', port: 0 }));
-  const address = `http://127.0.0.1:${port}`;
+  const { address } = opened.use(await serve(folder));
   const debuggingPort = await freePort();
   const browser = opened.adopt(
     await chromium.launch({

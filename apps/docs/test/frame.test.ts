@@ -4,6 +4,7 @@ import { proves } from '../../../e2e/promises.ts';
 import { hydrated } from '../bench/hydrated.ts';
 import { useBrowser } from './browse.ts';
 import { faults } from './faults.ts';
+import { keepFeedback } from './feedback.ts';
 
 const visit = useBrowser();
 
@@ -409,12 +410,7 @@ test('the feedback button, where it is wanted, is dark, at the bottom right, and
   proves('site.feedback');
   await using visited = await visit('/toolhive/faq', { site: 'fullSite' });
   const { page } = visited;
-  const sent: unknown[] = [];
-  await page.route('https://feedback.example/messages', async (route) => {
-    const headers = { 'access-control-allow-origin': '*', 'access-control-allow-headers': 'content-type' };
-    if (route.request().method() === 'POST') sent.push(route.request().postDataJSON());
-    await route.fulfill({ status: 204, headers });
-  });
+  const sent = await keepFeedback(page);
 
   const button = page.getByRole('button', { name: 'Feedback' });
   const { right, bottom, background } = await button.evaluate((element) => {

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { useBrowser } from './browse.ts';
 import { faults } from './faults.ts';
+import { keepFeedback } from './feedback.ts';
 
 const visit = useBrowser();
 
@@ -113,12 +114,7 @@ describe('at the end of a page, where readers are heard', () => {
   ] as const)('they are asked whether it helped, and %s is sent once', async ([name, helpful]) => {
     await using visited = await visit('/toolhive/faq', { site: 'fullSite' });
     const { page } = visited;
-    const sent: unknown[] = [];
-    await page.route('https://feedback.example/messages', async (route) => {
-      const headers = { 'access-control-allow-origin': '*', 'access-control-allow-headers': 'content-type' };
-      if (route.request().method() === 'POST') sent.push(route.request().postDataJSON());
-      await route.fulfill({ status: 204, headers });
-    });
+    const sent = await keepFeedback(page);
 
     await answer(page, name).click();
     await page.getByText('Thank you. It has been sent.').waitFor();

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { openSite } from '@toolhive/api/site';
 import { openTestApi } from '@toolhive/api/testing';
 import { operations } from '@toolhive/contract/operations';
+import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { siteFolder } from '../../../scripts/build-docs.ts';
@@ -16,6 +17,20 @@ const source = await readFile(new URL('../static/api-specs/toolhive-api.yaml', i
 const specification = parse(source) as OpenApi;
 const calls = callsOf(specification);
 const schemas = Object.keys(specification.components.schemas);
+
+const isShown = (reader: Page, id: string): Promise<boolean> =>
+  reader.evaluate((name) => {
+    const top = document.getElementById(name)?.getBoundingClientRect().top ?? Number.NaN;
+    return top >= 0 && top < 200;
+  }, id);
+
+/** Opens what asks for the version, with the address that the page itself has. */
+async function openTryIt(reader: Page): Promise<Locator> {
+  await reader.locator('[data-try="getVersion"]').click();
+  const dialog = reader.getByRole('dialog', { name: 'Tell the version' });
+  await dialog.getByLabel('Address of your hive').fill(new URL(reader.url()).origin);
+  return dialog;
+}
 
 /** Where a part is, with all others drawn: what is drawn only as it comes near moves what a pointer is about to press. */
 const at = (id: string): string => `${page}#${id}`;
@@ -45,6 +60,33 @@ test('every operation and every schema has an anchor, which its page in the brow
   expect(await visited.page.locator('.api-contents [aria-current]').innerText()).toContain('GET');
 });
 
+test('an address that means nothing leaves the page as it is', async () => {
+  await using visited = await visit(at('100%'));
+
+  expect(await visited.page.locator('.api-contents').isVisible()).toBe(true);
+  expect(await visited.page.locator('.api-contents [aria-current]').count()).toBe(0);
+  expect(visited.errors).toEqual([]);
+});
+
+test('who follows a link of another page to an operation gets there, and sees it marked', async () => {
+  const { summary } = calls.find(({ operation }) => operation.operationId === 'watchEvents')!.operation;
+  await using visited = await visit(`/search?q=${encodeURIComponent(summary)}`);
+  const current = visited.page.locator('.api-contents [aria-current]');
+
+  await visited.page
+    .locator(`main a[href="${at('watchEvents')}"]`)
+    .first()
+    .click();
+
+  await expect.poll(() => isShown(visited.page, 'watchEvents')).toBe(true);
+  expect(await current.innerText()).toContain(summary);
+
+  await visited.page.locator('.api-contents a[href="#failures"]').click();
+
+  await expect.poll(() => current.allInnerTexts()).toEqual(['Failures']);
+  expect(await isShown(visited.page, 'failures')).toBe(true);
+});
+
 test('what is far away is not drawn, and is where the reader is sent to all the same', async () => {
   await using visited = await visit(page);
   const undrawn = (): Promise<boolean> =>
@@ -52,22 +94,17 @@ test('what is far away is not drawn, and is where the reader is sent to all the 
       const headings = [...document.querySelectorAll('.api-part > h3')];
       return !headings.at(-1)!.checkVisibility({ contentVisibilityAuto: true }); // there is one
     });
-  const isShown = (id: string): Promise<boolean> =>
-    visited.page.evaluate((name) => {
-      const top = document.getElementById(name)?.getBoundingClientRect().top ?? Number.NaN;
-      return top >= 0 && top < 200;
-    }, id);
 
   expect(await undrawn()).toBe(true);
   const schema = `schema-${schemas.at(-1)}`;
   await visited.page
     .locator(`.api-contents a[href="#${schema}"]`)
     .evaluate((link) => (link as HTMLElement).click()); // it stands in a list that is folded
-  await expect.poll(() => isShown(schema)).toBe(true);
+  await expect.poll(() => isShown(visited.page, schema)).toBe(true);
   await visited.page.goto('about:blank');
   await visited.page.goto(`${page}#failures`);
 
-  await expect.poll(() => isShown('failures')).toBe(true);
+  await expect.poll(() => isShown(visited.page, 'failures')).toBe(true);
   expect(await undrawn()).toBe(false);
 });
 
@@ -122,6 +159,18 @@ test('an example can be copied', async () => {
   expect(copied).toBe('curl http://localhost:8080/api/v1beta/health');
 });
 
+test('where the browser has no clipboard, the button says that nothing was copied', async () => {
+  await using visited = await visit(at('getHealth'), {
+    before: (reader) =>
+      reader.addInitScript(() => Object.defineProperty(navigator, 'clipboard', { value: undefined })),
+  });
+
+  await visited.page.locator('.api-part:has(#getHealth) [data-copy]').click();
+
+  await visited.page.getByRole('button', { name: 'Not copied' }).waitFor();
+  expect(visited.errors).toEqual([]);
+});
+
 test('an operation can be tried on the hive that serves the page, once the reader has named it', async () => {
   await using api = await openTestApi({}, { site: openSite(siteFolder) });
   const own = `http://127.0.0.1:${api.port}`;
@@ -158,6 +207,66 @@ test('whoever names another server is told why the browser does not ask it', asy
   await expect
     .poll(() => dialog.getByRole('status').innerText())
     .toContain('No answer from http://127.0.0.1:1.');
+});
+
+test('an operation is asked for once, however often Send is pressed meanwhile', async () => {
+  const held = Promise.withResolvers<void>();
+  const asked: string[] = [];
+  await using visited = await visit(at('getVersion'));
+  await visited.page.route('**/api/v1beta/version', async (route) => {
+    asked.push(route.request().url());
+    await held.promise;
+    await route.fulfill({ json: { version: 'tried' } });
+  });
+  const dialog = await openTryIt(visited.page);
+  const send = dialog.getByRole('button', { name: 'Send' });
+
+  await send.dblclick();
+  expect(await send.isDisabled()).toBe(true);
+  held.resolve();
+
+  await expect.poll(() => dialog.getByRole('status').innerText()).toContain('tried');
+  expect(await send.isEnabled()).toBe(true);
+  expect(asked).toHaveLength(1);
+});
+
+test('an answer that breaks off is told as that, and not as one that took too long', async () => {
+  await using visited = await visit(at('getVersion'));
+  await visited.page.evaluate(() => {
+    const pieces = ['half of it'];
+    const pull = async (stream: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+      const piece = pieces.shift();
+      if (piece !== undefined) return stream.enqueue(new TextEncoder().encode(piece));
+      await new Promise((resolve) => setTimeout(resolve, 100)); // until the piece has been shown
+      stream.error(new TypeError('network error'));
+    };
+    window.fetch = () => Promise.resolve(new Response(new ReadableStream({ pull })));
+  });
+  const dialog = await openTryIt(visited.page);
+
+  await dialog.getByRole('button', { name: 'Send' }).click();
+
+  const answer = dialog.getByRole('status');
+  await expect.poll(() => answer.innerText()).toMatch(/half of it\s+… and then the connection broke off/);
+});
+
+test('a stream is listened to until enough of it is shown, and then closed', async () => {
+  await using visited = await visit(at('getVersion'));
+  await visited.page.evaluate(() => {
+    window.fetch = () => {
+      const piece = new TextEncoder().encode('and so on '.repeat(500));
+      const cancel = (): void => void (document.title = 'closed');
+      return Promise.resolve(
+        new Response(new ReadableStream({ pull: (stream) => stream.enqueue(piece), cancel })),
+      );
+    };
+  });
+  const dialog = await openTryIt(visited.page);
+
+  await dialog.getByRole('button', { name: 'Send' }).click();
+
+  await expect.poll(() => dialog.getByRole('status').innerText()).toMatch(/… and more$/);
+  await expect.poll(() => visited.page.title()).toBe('closed');
 });
 
 test.each([

@@ -406,6 +406,21 @@ test('the search page shows more on demand, each result once', async () => {
   expect(new Set(links).size).toBe(30);
 });
 
+test('the search page shows all that was asked for, however quickly', async () => {
+  await using visited = await visit('/search?q=server');
+  const { page } = visited;
+  const results = page.getByRole('main').getByRole('article');
+  await results.nth(14).waitFor();
+
+  await page.getByRole('button', { name: 'Show more results' }).dblclick();
+
+  await results.nth(44).waitFor();
+  const links = await results
+    .getByRole('link')
+    .evaluateAll((all) => all.map((one) => one.getAttribute('href')));
+  expect(new Set(links).size).toBe(45);
+});
+
 test('the search page asks for all that it needs before any of it runs', async () => {
   const held = Promise.withResolvers<void>();
   await using visited = await visit('/toolhive/');
@@ -552,6 +567,38 @@ test('a site with a service says when that cannot be reached, in the modal and o
   await page.getByRole('alert').filter({ hasText: 'Unable to fetch results' }).waitFor();
   expect(await page.getByText('No results were found').count()).toBe(0);
 });
+
+test('what the search page has found stays when more of it cannot be had', async () => {
+  await using visited = await visit('/search?q=service', {
+    site: 'fullSite',
+    before: (page) => page.route(service, serviceAnswersOnce()),
+  });
+  const { page } = visited;
+  const results = page.getByRole('main').getByRole('article');
+  await results.nth(14).waitFor();
+
+  await page.getByRole('button', { name: 'Show more results' }).click();
+
+  await page.getByRole('alert').filter({ hasText: 'Unable to fetch results' }).waitFor();
+  expect(await results.count()).toBe(15);
+});
+
+/** Answers the first question as a service does that knows more than is asked for, and no other. */
+function serviceAnswersOnce(): (route: Route) => Promise<void> {
+  let isAnswered = false;
+  return async (route) => {
+    if (isAnswered) return route.abort();
+    isAnswered = true;
+    const { requests } = route.request().postDataJSON() as { requests: { hitsPerPage: number }[] };
+    const results = requests.map(({ hitsPerPage }) => ({
+      hits: Array.from({ length: hitsPerPage }, (_, index) => ({
+        url: `https://docs.toolhive.example/toolhive/faq#${index}`,
+      })),
+      nbHits: 40,
+    }));
+    await route.fulfill({ json: { results }, headers: { 'access-control-allow-origin': '*' } });
+  };
+}
 
 test('Escape leaves the assistant of a service for keywords first, then closes', async () => {
   proves('site.search.escape');

@@ -1,7 +1,8 @@
 import { rename, writeFile } from 'node:fs/promises';
 
-/** Changes a built page. Other plugins read pages at the same time, and must not find one half-written. */
-export async function replacePage(file: string, html: string): Promise<void> {
-  await writeFile(`${file}.new`, html);
-  await rename(`${file}.new`, file);
+/** Changes a file. Others read such files at the same time, or write them too, and must not find one half-written. */
+export async function replaceFile(file: string, content: string | Buffer): Promise<void> {
+  const unfinished = `${file}.${process.pid}.new`;
+  await writeFile(unfinished, content);
+  await rename(unfinished, file);
 }

@@ -25,6 +25,7 @@ export function WholeApi(): ReactNode {
   useLayoutEffect(() => {
     if (hash !== '') kept.current?.setAttribute('data-whole', '');
   }, [hash]);
+  useEffect(() => markPlace(hash), [hash]);
 
   if (!isMissing) {
     return <div key="kept" ref={kept} suppressHydrationWarning dangerouslySetInnerHTML={asItIs} />;
@@ -33,7 +34,28 @@ export function WholeApi(): ReactNode {
     <div key="drawn">
       <Suspense fallback={<p>Loading…</p>}>
         <Drawn />
+        <Arrival hash={hash} />
       </Suspense>
     </div>
   );
+}
+
+/** Goes where the reader wanted to go. The framework did so when nothing was drawn yet. */
+function Arrival({ hash }: { hash: string }): ReactNode {
+  useEffect(() => {
+    markPlace(hash);
+    document.getElementById(hash.slice(1))?.scrollIntoView();
+  }, [hash]);
+  return null;
+}
+
+/** Unfolds the part of the contents that the address is about, and marks the place there. */
+function markPlace(hash: string): void {
+  for (const link of document.querySelectorAll<HTMLAnchorElement>('.api-contents a')) {
+    const isHere = link.hash === hash && hash !== '';
+    if (isHere) link.setAttribute('aria-current', 'location');
+    else link.removeAttribute('aria-current');
+    const group = isHere ? link.closest('details') : null;
+    if (group !== null) group.open = true;
+  }
 }

@@ -6,6 +6,8 @@ import type { Call } from '../plugins/references/open-api.ts';
 import { Prose } from './prose.tsx';
 import { requestOf } from './request.ts';
 
+const asking = 'Asking…';
+
 /** Asks a hive that the reader names, and shows what it answers. Nothing is asked before. */
 export function TryIt({ operationId, onClose }: { operationId: string; onClose: () => void }): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -18,7 +20,8 @@ export function TryIt({ operationId, onClose }: { operationId: string; onClose: 
 
   const send = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
-    setAnswer('Asking…');
+    if (answer === asking) return;
+    setAnswer(asking);
     setAnswer(await ask(call, new FormData(event.currentTarget)));
   };
   return (
@@ -32,7 +35,8 @@ export function TryIt({ operationId, onClose }: { operationId: string; onClose: 
         <Inputs call={call} />
         {call.method !== 'GET' && <p>This changes something there, for real.</p>}
         <div className="api-buttons">
-          <button type="submit" className="api-button">
+          {/* Were it disabled, it would lose the focus of who presses it. */}
+          <button type="submit" className="api-button" aria-disabled={answer === asking}>
             Send
           </button>
           <button type="button" className="api-button" onClick={() => dialog.current?.close()}>
@@ -106,9 +110,10 @@ async function ask(call: Call, form: FormData): Promise<string> {
   const request = requestOf(call, form);
   if (typeof request === 'string') return request;
   const { url, ...options } = request;
+  const signal = AbortSignal.timeout(longestWaitMs);
   let text = '';
   try {
-    const response = await fetch(url, { ...options, signal: AbortSignal.timeout(longestWaitMs) });
+    const response = await fetch(url, { ...options, signal });
     text = `${response.status} ${response.statusText}\n\n`;
     for await (const piece of textOf(response)) {
       text += piece;
@@ -116,18 +121,24 @@ async function ask(call: Call, form: FormData): Promise<string> {
     }
     return text;
   } catch {
+    if (signal.aborted) return `${text}\n… and nothing more after ${longestWaitMs / 1000} seconds`;
     // A browser does not tell a page why.
     return text === ''
       ? `No answer from ${url.origin}. Either nothing answers there, or your browser does not let this page ask it: a hive that serves these pages itself can be asked.`
-      : `${text}\n… and nothing more after ${longestWaitMs / 1000} seconds`;
+      : `${text}\n… and then the connection broke off`;
   }
 }
 
+/** The text of an answer as it comes. Who has enough of it ends the connection. */
 async function* textOf({ body }: Response): AsyncGenerator<string> {
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
-  for (;;) {
-    const { done = true, value = '' } = (await reader?.read()) ?? {};
-    if (done) return;
-    yield value;
+  try {
+    for (;;) {
+      const { done = true, value = '' } = (await reader?.read()) ?? {};
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader?.cancel();
   }
 }

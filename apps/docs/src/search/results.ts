@@ -10,14 +10,26 @@ export interface Found {
 
 /** What a search has come to so far. */
 export type Results =
-  { state: 'idle' | 'loading' | 'failed' } | { state: 'found'; found: readonly Found[]; total: number };
+  | { state: 'idle' | 'loading' | 'failed' }
+  | {
+      state: 'found';
+      query: string;
+      found: readonly Found[];
+      total: number;
+      /** Whether more was asked for, and nothing answered. */
+      isMoreMissing?: boolean;
+    };
+
+/** More is not given at once by a service. */
+export const mostFound = 1000;
 
 interface Query {
   appId: string;
   apiKey: string;
   indexName: string;
   query: string;
-  page: number;
+  /** How many of what fits best are wanted. */
+  count: number;
   filters: (string | string[])[];
   /** Makes an address of the answer one of this site. */
   toLocal: (url: string) => string;
@@ -30,21 +42,21 @@ interface Hit {
   _snippetResult?: { content?: { value: string } };
 }
 
-/** Asks for some of what fits. Failing is an answer too: nobody waits for another. */
+/** Asks for the first of what fits. Failing is an answer too: nobody waits for another. */
 export async function searchPage({
   appId,
   apiKey,
   indexName,
   query,
-  page,
+  count,
   filters,
   toLocal,
 }: Query): Promise<Results> {
   const request = {
     indexName,
     query,
-    page,
-    hitsPerPage: 15,
+    page: 0,
+    hitsPerPage: Math.min(count, mostFound),
     facetFilters: filters,
     attributesToSnippet: ['content:30'],
     snippetEllipsisText: '…',
@@ -56,6 +68,7 @@ export async function searchPage({
     const [answer] = results as { hits: Hit[]; nbHits?: number }[]; // one for each request
     return {
       state: 'found',
+      query,
       total: answer?.nbHits ?? 0,
       found: (answer?.hits ?? []).map((hit) => toFound(hit, toLocal)),
     };

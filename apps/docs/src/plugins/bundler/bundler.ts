@@ -13,6 +13,8 @@ const inputs = [
   '../../packages/core/src/registry/*.json',
 ];
 
+const replacements = 'src/{theme,search/theme}/**/*.{ts,tsx}';
+
 const docs = new URL('../../..', import.meta.url).pathname;
 
 /** A highlighter without the languages that nobody asked for, which are a sixth of the script of every page. */
@@ -44,7 +46,7 @@ export function bundler(): Plugin {
   const settings = Object.entries(process.env).filter(([name]) => /^(DOCS|DOCUSAURUS)_/.test(name));
   hash.update(JSON.stringify(Object.fromEntries(settings)));
   // Which file takes the place of which of the framework's: the bundler takes up what they say, but not that they came.
-  hash.update(JSON.stringify(globSync('src/theme/**/*.tsx', { cwd: docs }).toSorted()));
+  hash.update(JSON.stringify(globSync(replacements, { cwd: docs }).toSorted()));
   for (const path of globSync(inputs, { cwd: docs }).toSorted()) hash.update(readFileSync(join(docs, path)));
   const version = hash.digest('hex');
   return {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Plugin } from '@docusaurus/types';
 import { markdownPath } from '../../markdown-path.ts';
-import { replacePage } from '../replace.ts';
+import { replaceFile } from '../replace.ts';
 import { markdownOf } from './markdown-page.ts';
 import { openPainter } from './social-image.ts';
 
@@ -32,13 +32,14 @@ export function machines(): Plugin {
       const pages = await Promise.all(paths.map((path) => readPage(outDir, path)));
       const texts = new Map<Page, string>();
       const paint = await openPainter();
+      const painter = await readFile(new URL('social-image.ts', import.meta.url), 'utf8');
       for (const page of pages) {
         const text = await markdownOf(page.html);
         texts.set(page, text);
         await writeInto(outDir, markdownPath(page.path), `${text}\n`);
-        const image = `/social/${hashOf(`${page.title}\n${page.description}`)}.png`;
+        const image = `/social/${hashOf(JSON.stringify([painter, page.title, page.description]))}.png`;
         await writeInto(outDir, image, await cached(image, () => paint(page.title, page.description)));
-        await replacePage(page.file, withHead(page, headOf(page, siteConfig, image)));
+        await replaceFile(page.file, withHead(page, headOf(page, siteConfig, image)));
       }
       const { title, tagline } = siteConfig;
       const list = pages.map((page) => `- [${page.title}](${markdownPath(page.path)}): ${page.description}`);
@@ -109,7 +110,7 @@ async function cached(name: string, make: () => Promise<Buffer>): Promise<Buffer
 async function writeInto(folder: string, name: string, content: string | Buffer): Promise<void> {
   const path = join(folder, name);
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, content);
+  await replaceFile(path, content);
 }
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);

@@ -6,7 +6,7 @@ import type { PluginConfig } from '@docusaurus/types';
 import { indexPages } from '../../search/library.ts';
 import { indexFile, pluginName, type IndexedPage, type IndexedSection } from '../../search/records.ts';
 import type { SearchData } from '../../search/settings.ts';
-import { replacePage } from '../replace.ts';
+import { replaceFile } from '../replace.ts';
 import { readPage } from './pages.ts';
 
 /** A search service and, if one is named, its assistant. */
@@ -134,7 +134,7 @@ async function preloadScripts(folder: string, baseUrl: string, chunkNames: strin
   const page = join(folder, 'search', 'index.html');
   const html = await readFile(page, 'utf8');
   // Behind the scripts of every page, which run first.
-  await replacePage(
+  await replaceFile(
     page,
     html.replace('</body>', () => `${links.join('')}</body>`),
   );

@@ -8,13 +8,16 @@ import useBaseUrl from '@docusaurus/useBaseUrl';
 import useDocusaurusContext from '@docusaurus/useDocusaurusContext';
 import Layout from '@theme/Layout';
 import { indexFile } from '../../records.ts';
-import { searchPage, type Found, type Results } from '../../results.ts';
+import { mostFound, searchPage, type Found, type Results } from '../../results.ts';
 import { Failure } from '../../screens.tsx';
 import { useSearchData } from '../../settings.ts';
 import styles from './styles.module.css';
 
 /** Waits for the reader to stop typing. */
 const pauseMs = 200;
+
+/** How many are shown at first, and how many more each time that more are wanted. */
+const pageSize = 15;
 
 /**
  * All that is found for the query in the address. The theme's own page spins for ever when nothing can be asked, has no
@@ -62,7 +65,6 @@ function Search(): JSX.Element {
         <p role="status" className={styles['count']}>
           {told(results)}
         </p>
-        {results.state === 'failed' && <Failure />}
         {results.state === 'found' && results.found.length > 0 && (
           <ol className={styles['list']}>
             {results.found.map((one) => (
@@ -72,7 +74,8 @@ function Search(): JSX.Element {
             ))}
           </ol>
         )}
-        {results.state === 'found' && results.found.length < results.total && (
+        {isLacking(results) && <Failure />}
+        {results.state === 'found' && results.found.length < Math.min(results.total, mostFound) && (
           <button type="button" className="button button--outline button--primary" onClick={showMore}>
             Show more results
           </button>
@@ -95,6 +98,9 @@ function Result({ found: { url, title, trail, summary } }: { found: Found }): JS
   );
 }
 
+const isLacking = (results: Results): boolean =>
+  results.state === 'failed' || (results.state === 'found' && results.isMoreMissing === true);
+
 function told(results: Results): string {
   if (results.state === 'loading') return 'Searching…';
   if (results.state !== 'found') return '';
@@ -102,14 +108,18 @@ function told(results: Results): string {
   return results.total === 1 ? 'One document found' : `${results.total} documents found`;
 }
 
-/** What is found for a query, page by page. A late answer to an earlier query is dropped. */
+/**
+ * What is found for a query: with each page that the reader wants, all from the first on is asked for again, so that none
+ * is missing, however quickly they want more. A late answer to an earlier question is dropped.
+ */
 function useResults(query: string): { results: Results; showMore: () => void } {
   const { algolia } = useAlgoliaThemeConfig();
   const { currentLocale } = useDocusaurusContext().i18n;
   const tags = useDocsContextualSearchTags();
   const toLocal = useSearchResultUrlProcessor();
   const [results, setResults] = useState<Results>({ state: 'idle' });
-  const [page, setPage] = useState(0);
+  const [wanted, setWanted] = useState({ query, pages: 1 });
+  const pages = wanted.query === query ? wanted.pages : 1;
   const isTyped = useRef(false);
   const filters = JSON.stringify(
     algolia.contextualSearch
@@ -117,7 +127,6 @@ function useResults(query: string): { results: Results; showMore: () => void } {
       : [],
   );
 
-  useEffect(() => setPage(0), [query]);
   useEffect(() => {
     if (query === '') {
       setResults({ state: 'idle' });
@@ -126,22 +135,24 @@ function useResults(query: string): { results: Results; showMore: () => void } {
     let isWanted = true;
     const search = async (): Promise<void> => {
       setResults((now) => (now.state === 'found' ? now : { state: 'loading' }));
-      const next = await searchPage({ ...algolia, query, page, filters: JSON.parse(filters), toLocal });
-      if (!isWanted) return;
-      setResults((now) =>
-        page > 0 && now.state === 'found' && next.state === 'found'
-          ? { ...next, found: [...now.found, ...next.found] }
-          : next,
-      );
+      const count = pages * pageSize;
+      const next = await searchPage({ ...algolia, query, count, filters: JSON.parse(filters), toLocal });
+      if (isWanted) setResults((now) => afterwards(now, next, query));
     };
     // The query that the address came with is nobody typing.
-    const timer = setTimeout(() => void search(), isTyped.current && page === 0 ? pauseMs : 0);
+    const timer = setTimeout(() => void search(), isTyped.current && pages === 1 ? pauseMs : 0);
     isTyped.current = true;
     return () => {
       isWanted = false;
       clearTimeout(timer);
     };
-  }, [query, page, filters, algolia, toLocal]);
+  }, [query, pages, filters, algolia, toLocal]);
 
-  return { results, showMore: () => setPage((now) => now + 1) };
+  return { results, showMore: () => setWanted({ query, pages: pages + 1 }) };
+}
+
+/** What was found for the query stays when more of it cannot be had. */
+function afterwards(now: Results, next: Results, query: string): Results {
+  const isKept = next.state === 'failed' && now.state === 'found' && now.query === query;
+  return isKept ? { ...now, isMoreMissing: true } : next;
 }
