@@ -34,24 +34,23 @@ async function makeInspectorUser(): Promise<Pick<User, 'start' | 'thv'> & AsyncD
   return other;
 }
 
+/** Opens the inspector on ports of its own, and waits until it says where it is. */
+async function openInspector(user: Awaited<ReturnType<typeof makeInspectorUser>>) {
+  const [ui, second] = [await freePort(), await freePort()];
+  const ports = ['-u', `${ui}`, '-p', `${second}`];
+  const { child, stdout, ended } = user.start('inspector', 'inspected', ...ports, '--format', 'json');
+  const printed = await until(() => {
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}`);
+    return stdout().endsWith('\n') ? stdout() : undefined;
+  });
+  return { ui, second, child, ended, printed };
+}
+
 test('opens the inspector, connected to the workload, on loopback and for those with its token', async () => {
   proves('cli.inspector');
   await using inspector = await makeInspectorUser();
-  const [ui, second] = [await freePort(), await freePort()];
-  const { child, stdout, ended } = inspector.start(
-    'inspector',
-    'inspected',
-    '-u',
-    `${ui}`,
-    '-p',
-    `${second}`,
-    '--format',
-    'json',
-  );
-  const url = await until(() => {
-    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}`);
-    return stdout().endsWith('\n') ? (JSON.parse(stdout()) as { url: string }).url : undefined;
-  });
+  const { ui, second, child, ended, printed } = await openInspector(inspector);
+  const { url } = JSON.parse(printed) as { url: string };
 
   const page = await fetch(url);
   const token = new URL(url).searchParams.get('MCP_INSPECTOR_API_TOKEN') ?? '';
@@ -81,19 +80,7 @@ test('opens the inspector, connected to the workload, on loopback and for those 
 
 test('leaves nothing of the inspector when it is killed', async () => {
   await using inspector = await makeInspectorUser();
-  const [ui, second] = [await freePort(), await freePort()];
-  const { child, stdout, ended } = inspector.start(
-    'inspector',
-    'inspected',
-    '-u',
-    `${ui}`,
-    '-p',
-    `${second}`,
-  );
-  await until(() => {
-    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}`);
-    return stdout() !== '';
-  });
+  const { ui, second, child, ended } = await openInspector(inspector);
 
   child.kill('SIGKILL');
   await ended;

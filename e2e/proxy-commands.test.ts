@@ -278,6 +278,20 @@ describe('thv proxy tunnel', () => {
     expect(() => process.kill(started.pid, 0)).toThrow('ESRCH');
   });
 
+  test('takes the tunnel away that a script of the same name has started', async () => {
+    await using ngrok = await installNgrok({ isWrapped: true });
+    const env = { ...ngrok.env, NGROK_AUTHTOKEN: goodToken };
+    await using command = startCommand(user, tunnel('http://127.0.0.1:1/mcp'), env);
+    await command.printed(/shown is at (http\S+)/);
+    const { pid } = await ngrok.started();
+
+    // To it alone: at a terminal the script and the agent are in no group that hears Ctrl-C.
+    const code = await command.end('SIGINT');
+
+    expect(code).toBe(0);
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
+
   test('leaves no tunnel when it is killed', async () => {
     await using ngrok = await installNgrok();
     const env = { ...ngrok.env, NGROK_AUTHTOKEN: goodToken };

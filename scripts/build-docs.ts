@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { glob, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { glob, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { compressSite, type Effort } from './compress.ts';
@@ -85,15 +85,18 @@ async function fingerprintOf(env: NodeJS.ProcessEnv): Promise<string> {
 
 /** Waits until no other build runs: they would write the same generated files. */
 async function ownTurn(): Promise<AsyncDisposable> {
-  const lock = `${docs}.build-lock`;
+  const lock = `${docs}.build-owner`;
   for (;;) {
-    const file = await open(lock, 'wx').catch(() => undefined); // somebody has it
-    if (file !== undefined) {
-      await file.writeFile(String(process.pid));
-      await file.close();
-      return { [Symbol.asyncDispose]: () => rm(lock, { force: true }) };
-    }
-    const owner = Number(await readFile(lock, 'utf8').catch(() => '0')); // given back meanwhile
+    // A link to nothing has the owner's number from the first moment on; a file would be empty for one.
+    const isOurs = await symlink(String(process.pid), lock).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error;
+        return false; // somebody has it
+      },
+    );
+    if (isOurs) return { [Symbol.asyncDispose]: () => rm(lock, { force: true }) };
+    const owner = Number(await readlink(lock).catch(() => '0')); // given back meanwhile
     if (owner > 0 && !isAlive(owner)) await rm(lock, { force: true });
     await setTimeout(200);
   }
@@ -102,8 +105,8 @@ async function ownTurn(): Promise<AsyncDisposable> {
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
-  } catch {
-    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'; // somebody else's
   }
 }
 

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
@@ -13,12 +13,14 @@ interface Started {
  * A stand-in for the agent of ngrok, which needs an account: it takes the same arguments, writes the same log, and
  * really forwards what comes to its public URL, which is on this machine. It knows one token.
  */
-export async function installNgrok() {
+export async function installNgrok({ isWrapped = false } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'thv-ngrok-'));
-  const program = join(folder, 'ngrok');
+  const program = join(folder, isWrapped ? 'agent' : 'ngrok');
   const seen = join(folder, 'started.json');
-  await writeFile(program, `#!${process.execPath}\n${source(seen)}`);
-  await chmod(program, 0o755);
+  await writeFile(program, `#!${process.execPath}\n${source(seen)}`, { mode: 0o755 });
+  // As package managers install programs: a script starts it, waits, and passes no signal on.
+  if (isWrapped)
+    await writeFile(join(folder, 'ngrok'), `#!/bin/sh\n${program} "$@"\ntrue\n`, { mode: 0o755 });
   return {
     /** The variable that lets a command find it. */
     env: { PATH: `${folder}${delimiter}${process.env['PATH']}` },

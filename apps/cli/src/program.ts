@@ -47,7 +47,7 @@ function find({ commands, groups }: Program, words: readonly string[]): Found {
   let path = '';
   const others: string[] = [];
   for (const [index, word] of words.entries()) {
-    const isGlobal = globalFlags.some(({ name }) => new RegExp(`^--${name}(=|$)`).test(word));
+    const isGlobal = isGlobalFlag(word);
     const next = isGlobal ? undefined : stepFrom(path, word, { commands, groups });
     if (next !== undefined) path = next;
     else if (isGlobal) others.push(word);
@@ -154,8 +154,12 @@ async function split(command: Command, words: readonly string[]): Promise<Words>
 }
 
 function requireGlobal(word: string): void {
-  const isKnown = globalFlags.some(({ name }) => new RegExp(`^--${name}(=|$)`).test(word));
-  if (!isKnown) throw invalid(`unknown flag ${word}`, { hint: '`thv --help` lists the commands' });
+  if (!isGlobalFlag(word)) throw invalid(`unknown flag ${word}`, { hint: '`thv --help` lists the commands' });
+}
+
+function isGlobalFlag(word: string): boolean {
+  const [flag] = word.split('=', 1);
+  return globalFlags.some(({ name }) => flag === `--${name}`);
 }
 
 async function unknownFlag(command: Command, typed: string): Promise<Error> {

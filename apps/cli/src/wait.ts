@@ -17,6 +17,29 @@ export async function waitUntil<Answer>(
   }
 }
 
+/** Timers take no longer one: they would go off at once. */
+const longestMs = 2 ** 31 - 1;
+
+/** Goes off after a time. */
+export function limitOf(ms: number): AbortSignal {
+  return AbortSignal.timeout(Math.min(Math.round(ms), longestMs));
+}
+
+/** Has work end with `signal`, or after a time; then it throws what `late` makes of what the work threw. */
+export async function withinLimit<Result>(
+  limitMs: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<Result>,
+  late: (cause: unknown) => Error,
+): Promise<Result> {
+  const limit = limitOf(limitMs);
+  try {
+    return await work(AbortSignal.any([signal, limit]));
+  } catch (thrown) {
+    throw limit.aborted && !signal.aborted ? late(thrown) : thrown;
+  }
+}
+
 /** Returns when it is over. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { openAccess } from '@toolhive/core/access';
 import type { Access, OidcOptions } from '@toolhive/core/access';
-import { invalid, messageOf } from '@toolhive/contract/failure';
+import { invalid } from '@toolhive/contract/failure';
 import type { FlagValues } from '../command.ts';
+import { readText } from '../read-text.ts';
 
 /**
  * Who may use what listens on `host`, as the flags of `listenerFlags` say it. Beyond this machine that is everybody
@@ -45,9 +45,5 @@ export function oidcFrom(flags: FlagValues): OidcOptions | undefined {
 
 async function readToken(path: string | undefined): Promise<string | undefined> {
   if (path === undefined) return process.env['TOOLHIVE_API_TOKEN'];
-  try {
-    return (await readFile(path, 'utf8')).trim();
-  } catch (cause) {
-    throw invalid(`the token file ${path} cannot be read: ${messageOf(cause)}`, { cause });
-  }
+  return (await readText(path, 'the token file')).trim();
 }

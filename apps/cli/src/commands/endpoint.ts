@@ -1,8 +1,10 @@
+import type { Client } from '@toolhive/contract/client';
 import { conflict } from '@toolhive/contract/failure';
 import type { CommandCall } from '../command.ts';
 
 type Asking = Pick<CommandCall, 'client' | 'signal'>;
 type Path = '/mcp' | '/sse';
+type Found = Awaited<ReturnType<Client['getWorkload']>>;
 
 /** The URL of a server: as it was given, or the endpoint of the workload of that name. */
 export async function endpointOf(server: string, call: Asking, path?: Path): Promise<string> {
@@ -10,17 +12,17 @@ export async function endpointOf(server: string, call: Asking, path?: Path): Pro
 }
 
 /** The endpoint of a workload, which must run. Its proxy serves both, whichever of them its URL names. */
-export async function workloadEndpoint(
-  workload: string,
-  { client, signal }: Asking,
-  path: Path = '/mcp',
-): Promise<string> {
-  const hive = await client();
-  const { name, status, url } = await hive.getWorkload({ params: { name: workload } }, { signal });
-  if (status !== 'running') {
-    throw conflict(`workload ${name} does not run, it is ${status}`, {
-      hint: `\`thv restart ${name}\` starts it`,
-    });
-  }
+export async function workloadEndpoint(workload: string, call: Asking, path: Path = '/mcp'): Promise<string> {
+  const { url } = await runningWorkload(workload, call);
   return new URL(path, url).href;
+}
+
+/** Throws `conflict` unless the workload runs. */
+export async function runningWorkload(workload: string, { client, signal }: Asking): Promise<Found> {
+  const hive = await client();
+  const found = await hive.getWorkload({ params: { name: workload } }, { signal });
+  if (found.status === 'running') return found;
+  throw conflict(`${found.name} does not run: it is ${found.status}`, {
+    hint: `\`thv restart ${found.name}\` starts it`,
+  });
 }

@@ -5,6 +5,7 @@ import type { CommandCall } from '../../command.ts';
 import { oneLine } from '../../out.ts';
 import type { Page } from '../../out.ts';
 import { version } from '../../version.ts';
+import { withinLimit } from '../../wait.ts';
 import { endpointOf } from '../endpoint.ts';
 import { offers } from './mcp.ts';
 import type { Offer } from './mcp.ts';
@@ -24,17 +25,16 @@ export function run(call: CommandCall): Promise<void> {
 export async function listOffers(call: CommandCall, wanted: readonly Offer[]): Promise<void> {
   const { flags, out } = call;
   const timeoutMs = flags.milliseconds('timeout') ?? 0;
-  const limit = AbortSignal.timeout(timeoutMs);
-  let lists: Map<ListName, Listed[]>;
-  try {
-    lists = await ask({ ...call, signal: AbortSignal.any([call.signal, limit]) }, wanted);
-  } catch (error) {
-    if (!limit.aborted || call.signal.aborted) throw error;
-    throw timedOut(`${flags.text('server')} did not answer within ${timeoutMs / 1000} seconds`, {
-      hint: 'give it longer with --timeout, or try another --transport',
-      cause: error,
-    });
-  }
+  const lists = await withinLimit(
+    timeoutMs,
+    call.signal,
+    (signal) => ask({ ...call, signal }, wanted),
+    (cause) =>
+      timedOut(`${flags.text('server')} did not answer within ${timeoutMs / 1000} seconds`, {
+        hint: 'give it longer with --timeout, or try another --transport',
+        cause,
+      }),
+  );
   out.result(Object.fromEntries(lists), (page) => {
     for (const [index, offer] of wanted.entries()) {
       if (index > 0) page.line('');

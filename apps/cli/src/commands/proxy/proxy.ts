@@ -7,7 +7,7 @@ export const proxyCommands: readonly Command[] = [
     path: 'proxy',
     summary: 'Put a proxy in front of an MCP server, without a workload',
     description:
-      'Listens for clients of every revision of MCP, and passes what they ask on to a server. Signs in there for them, if the server wants that: what clients send to show who they are never goes further. Nothing is kept. Ends with Ctrl-C.',
+      'Listens for clients of every revision of MCP, and passes what they ask on to a server. Signs in there for them, if the server wants that: what clients send to show who they are never goes further. Nothing is kept. The secret of an OAuth client can be in TOOLHIVE_REMOTE_OAUTH_CLIENT_SECRET, too. Ends with Ctrl-C.',
     arguments: [{ name: 'server_name', description: 'What the server is called here', required: true }],
     flags: [
       {

@@ -1,16 +1,16 @@
-import { readFile } from 'node:fs/promises';
 import { openAccess } from '@toolhive/core/access';
 import { openUnkeptRemote } from '@toolhive/core/remote';
 import type { UnkeptRemoteOptions } from '@toolhive/core/remote';
-import { invalid, messageOf, notImplemented } from '@toolhive/contract/failure';
+import { invalid, messageOf, notImplemented, timedOut } from '@toolhive/contract/failure';
 import { findEndpoint, withoutCredentials } from '@toolhive/proxy/endpoint';
 import { WorkloadProxy } from '@toolhive/proxy/proxy';
 import type { ProxyAccess } from '@toolhive/proxy/proxy';
 import type { CommandCall, FlagValues } from '../../command.ts';
 import { openLog } from '../../log.ts';
 import { version } from '../../version.ts';
-import { untilAborted } from '../../wait.ts';
+import { untilAborted, withinLimit } from '../../wait.ts';
 import { isLoopback, oidcFrom } from '../access.ts';
+import { clientSecretFrom } from '../client-secret.ts';
 import { tokenExchangeFlags } from '../flags.ts';
 import { portFrom } from '../port.ts';
 
@@ -25,11 +25,20 @@ export async function run({ arguments: [name = ''], flags, out, signal }: Comman
   const host = flags.text('host') ?? '127.0.0.1';
   const port = portFrom(flags);
   const config = remoteAuthFrom(flags);
-  const clientSecret = await clientSecretFrom(flags);
+  const clientSecret =
+    (await clientSecretFrom(flags, 'oauth_config')) ?? process.env['TOOLHIVE_REMOTE_OAUTH_CLIENT_SECRET'];
   const log = openLog({ debug: flags.has('debug'), json: false });
 
-  const looking = AbortSignal.any([signal, AbortSignal.timeout(findingMs)]);
-  const { url, transport } = await findEndpoint(withoutCredentials(target), looking);
+  const { url, transport } = await withinLimit(
+    findingMs,
+    signal,
+    (looking) => findEndpoint(withoutCredentials(target), looking),
+    (cause) =>
+      timedOut(`${new URL(target).origin} did not answer within ${findingMs / 1000} seconds`, {
+        hint: 'is it an MCP server, and does it run?',
+        cause,
+      }),
+  );
   await using proxy = await WorkloadProxy.open({
     host,
     port,
@@ -104,19 +113,6 @@ function remoteAuthFrom(flags: FlagValues): UnkeptRemoteOptions['config'] {
     callback_port: flags.number('remote-auth-callback-port'),
     timeout: `${flags.milliseconds('remote-auth-timeout')}ms`,
   };
-}
-
-async function clientSecretFrom(flags: FlagValues): Promise<string | undefined> {
-  const file = flags.text('remote-auth-client-secret-file');
-  if (file === undefined)
-    return flags.text('remote-auth-client-secret') ?? process.env['TOOLHIVE_REMOTE_OAUTH_CLIENT_SECRET'];
-  try {
-    return (await readFile(file, 'utf8')).trim();
-  } catch (cause) {
-    throw invalid(`the file ${file} with the secret of the client cannot be read: ${messageOf(cause)}`, {
-      cause,
-    });
-  }
 }
 
 /** All clients share conversations with the server, so that one cannot be had with the token of each. */

@@ -1,10 +1,7 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { setTimeout as delay } from 'node:timers/promises';
 import { unavailable } from '@toolhive/contract/failure';
-import { guard } from '../../guard.ts';
+import { startGroup } from '../../process-group.ts';
+import { untilAborted } from '../../wait.ts';
 
 /** A program that gives what listens on this machine a public URL. */
 export interface TunnelProvider {
@@ -32,9 +29,6 @@ export interface TunnelOptions {
   onOpen: (url: string) => void;
 }
 
-/** How long the program has to end by itself. */
-const endingMs = 5_000;
-
 /** Runs the program until it is told to end. Throws `unavailable` when it is not there, or ends by itself. */
 export async function runTunnel(
   { program, howToGet, read }: TunnelProvider,
@@ -42,15 +36,7 @@ export async function runTunnel(
   { signal, note, onOpen }: TunnelOptions,
 ): Promise<void> {
   signal.throwIfAborted();
-  const child = spawn(program, words, {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    // In a group of its own, so that everything it starts can be ended with it.
-    detached: true,
-  });
-  using guarded = new DisposableStack();
-  if (child.pid !== undefined) guarded.use(guard(child.pid));
-  const ended = exitOf(child);
+  await using group = startGroup(program, words, { ...process.env, ...env });
   const problems: string[] = [];
   const hear = (line: string): void => {
     const { url, problem } = read(line);
@@ -59,39 +45,13 @@ export async function runTunnel(
     problems.push(problem);
     note(`${program}: ${problem}`);
   };
-  createInterface({ input: child.stdout }).on('line', hear);
-  createInterface({ input: child.stderr }).on('line', hear);
-  const end = (): void => void endOf(child, ended);
-  signal.addEventListener('abort', end, { once: true });
-  try {
-    const failure = await ended;
-    if (signal.aborted) return;
-    if (failure === 'ENOENT') throw unavailable(`there is no program ${program} here`, { hint: howToGet });
-    const why = problems.at(-1);
-    throw unavailable(`${program} has ended (${failure})${why === undefined ? '' : `: ${why}`}`);
-  } finally {
-    signal.removeEventListener('abort', end);
-  }
-}
-
-/** How it has ended, or why it was never there. */
-async function exitOf(child: ChildProcess): Promise<string> {
-  try {
-    const [code, killedBy] = (await once(child, 'close')) as [number | null, string | null];
-    return killedBy === null ? `exit code ${code}` : `signal ${killedBy}`;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? String(error);
-  }
-}
-
-async function endOf(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
-  child.kill('SIGTERM');
-  const over = new AbortController();
-  const late = delay(endingMs, undefined, { signal: over.signal }).then(
-    () => child.kill('SIGKILL'),
-    () => false, // it has ended in time
-  );
-  await ended;
-  over.abort();
-  await late;
+  for (const input of group.output) createInterface({ input }).on('line', hear);
+  await Promise.race([group.ended, untilAborted(signal)]);
+  // Before anything is said of it: what it wrote last may say why.
+  await group[Symbol.asyncDispose]();
+  if (signal.aborted) return;
+  const failure = await group.ended;
+  if (failure === 'ENOENT') throw unavailable(`there is no program ${program} here`, { hint: howToGet });
+  const why = problems.at(-1);
+  throw unavailable(`${program} has ended (${failure})${why === undefined ? '' : `: ${why}`}`);
 }

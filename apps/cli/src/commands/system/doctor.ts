@@ -13,7 +13,8 @@ export async function run({ arguments: [name], out, client, signal }: CommandCal
     ? hive.diagnoseMachine({}, { signal })
     : diagnose(hive, name, signal));
   out.result(diagnosis, (page) => {
-    for (const finding of diagnosis.findings) describe(page, finding);
+    const widest = Math.max(...diagnosis.findings.map(({ layer }) => layer.length));
+    for (const finding of diagnosis.findings) describe(page, finding, widest + 2);
   });
   if (!diagnosis.healthy) {
     const layers = diagnosis.findings.filter(({ state }) => state === 'failed').map(({ layer }) => layer);
@@ -46,10 +47,9 @@ const marks: Record<Finding['state'], { mark: string; colour: Colour }> = {
   skipped: { mark: 'skipped', colour: 'dim' },
 };
 
-const layerWidth = 'permissions'.length + 2;
 const markWidth = 'warning'.length + 2;
 
-function describe(page: Page, { layer, state, says, hint }: Finding): void {
+function describe(page: Page, { layer, state, says, hint }: Finding, layerWidth: number): void {
   const { mark, colour } = marks[state];
   const [first = '', ...more] = printable(says).split('\n');
   const indent = ' '.repeat(layerWidth + markWidth);

@@ -1,19 +1,20 @@
 import { timedOut, unavailable } from '@toolhive/contract/failure';
 import type { RuntimeCheck } from '@toolhive/contract/system';
 import type { CommandCall } from '../../command.ts';
+import { withinLimit } from '../../wait.ts';
 import { printable } from '../../out.ts';
 import type { Page } from '../../out.ts';
 
 /** Tells what servers can run in here, and fails when it is nothing. */
 export async function run({ flags, out, client, signal }: CommandCall): Promise<void> {
   const hive = await client();
-  const limit = AbortSignal.timeout((flags.number('timeout') ?? 0) * 1000);
-  const checks = await hive
-    .getRuntime({}, { signal: AbortSignal.any([signal, limit]) })
-    .catch((thrown: unknown) => {
-      if (!limit.aborted || signal.aborted) throw thrown;
-      throw timedOut('the runtimes have not answered in time', { hint: 'give them more with --timeout' });
-    });
+  const checks = await withinLimit(
+    (flags.number('timeout') ?? 0) * 1000,
+    signal,
+    (either) => hive.getRuntime({}, { signal: either }),
+    (cause) =>
+      timedOut('the runtimes have not answered in time', { hint: 'give them more with --timeout', cause }),
+  );
   out.result(checks, (page) => {
     for (const check of checks.runtimes) describe(page, check, check.runtime === checks.chosen);
   });

@@ -1,6 +1,7 @@
-import { readFile, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { invalid, messageOf } from '@toolhive/contract/failure';
+import { readText } from '../../read-text.ts';
 
 /** Reads `NAME=VALUE` texts. The flag is named in the failure; what it was given may hold a secret, and is not. */
 export function readAssignments(flag: string, texts: readonly string[]): Record<string, string> {
@@ -43,16 +44,7 @@ export async function readEnvFolder(path: string): Promise<Record<string, string
   return Object.assign({}, ...files) as Record<string, string>;
 }
 
-/** Reads a file that a flag names; `what` says which one that is when it cannot be read. */
-export async function readText(path: string, what: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (cause) {
-    throw invalid(`${what} ${path} cannot be read: ${messageOf(cause)}`, { cause });
-  }
-}
-
-/** The same for a file that holds a JSON object. */
+/** Reads a file that holds a JSON object; `what` says which one that is when it does not. */
 export async function readJsonObject(path: string, what: string): Promise<Record<string, unknown>> {
   const text = await readText(path, what);
   let value: unknown;

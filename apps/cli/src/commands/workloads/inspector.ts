@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { conflict, unavailable } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
 import { waitUntil } from '../../wait.ts';
+import { runningWorkload } from '../endpoint.ts';
 import { portFrom } from '../port.ts';
 import { answersAt, isFree } from './loopback.ts';
 import { startInspector } from './inspector-program.ts';
@@ -19,11 +20,7 @@ export async function run({
   signal,
 }: CommandCall): Promise<void> {
   const ports = { page: portFrom(flags, 'ui-port'), second: portFrom(flags, 'mcp-proxy-port') };
-  const hive = await client();
-  const { status, url, proxy_mode: mode } = await hive.getWorkload({ params: { name } }, { signal });
-  if (status !== 'running') {
-    throw conflict(`${name} does not run: it is ${status}`, { hint: `\`thv restart ${name}\` starts it` });
-  }
+  const { url, proxy_mode: mode } = await runningWorkload(name, { client, signal });
   for (const [flag, port] of [
     ['ui-port', ports.page],
     ['mcp-proxy-port', ports.second],

@@ -3,7 +3,9 @@ import { ThvError, invalid } from '@toolhive/contract/failure';
 import { PermissionProfile, builtInProfiles } from '@toolhive/contract/permission-profile';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { FlagValue, FlagValues } from '../../command.ts';
-import { readAssignments, readEnvFile, readEnvFolder, readJsonObject, readText } from './assignments.ts';
+import { readText } from '../../read-text.ts';
+import { clientSecretFlags } from '../client-secret.ts';
+import { readAssignments, readEnvFile, readEnvFolder, readJsonObject } from './assignments.ts';
 
 /** A part of the request and the flags that it comes from. It is absent when none of them is given. */
 interface Wish {
@@ -16,12 +18,6 @@ interface Wish {
 
 /** Whether a server runs here, or somebody else runs it. */
 export type ServerKind = 'local' | 'remote';
-
-/** The flags for the secret of an OAuth client, by the part of the request that gets a reference to it. */
-export const clientSecretFlags = {
-  oauth_config: ['remote-auth-client-secret', 'remote-auth-client-secret-file'],
-  token_exchange: ['token-exchange-client-secret', 'token-exchange-client-secret-file'],
-} as const;
 
 const wishes: readonly Wish[] = [
   plain('name', 'name'),

@@ -21,18 +21,26 @@ export async function withNeeds(
 ): Promise<CreateWorkload> {
   const missing = needs.filter((need) => isMissing(need, request));
   if (missing.length === 0) return request;
-  const stored = missing.some(({ secret }) => secret) ? await storedNames(asking) : new Set<string>();
-  const answers = new Map<Need, string>();
+  const stored = missing.some(canBeStored) ? await storedNames(asking) : new Set<string>();
+  const answers = new Map<Need, Answer>();
   for (const need of missing) {
-    const known = need.secret ? storedFor(need, name, stored) : undefined;
+    const known = canBeStored(need) ? storedFor(need, name, stored) : undefined;
     if (known === undefined) continue;
     asking.out.note(`${need.name}: the stored secret ${known}`);
-    answers.set(need, known);
+    answers.set(need, { secret: known });
   }
   const unknown = missing.filter((need) => !answers.has(need));
   if (unknown.length > 0 && !canAsk()) throw needsMore(name, unknown);
   for (const need of unknown) answers.set(need, await answerTo(need, name, asking));
   return completed(request, needs, answers);
+}
+
+/** A value as it is, or the name of the secret that has it. */
+type Answer = { value: string } | { secret: string };
+
+/** No flag has the value of a header, so that it can be stored even if it is no secret. */
+function canBeStored({ kind, secret }: Need): boolean {
+  return secret || kind === 'header';
 }
 
 function isMissing({ kind, name, required, default: preset }: Need, request: CreateWorkload): boolean {
@@ -66,7 +74,7 @@ function ownSecret(server: string, name: string): string {
 function needsMore(server: string, needs: readonly Need[]): Error {
   const names = needs.map(({ name }) => name);
   const ways = needs.map((need) =>
-    need.secret
+    canBeStored(need)
       ? `store it with \`thv secret set ${need.kind === 'header' ? ownSecret(server, need.name) : need.name}\``
       : `give --env ${need.name}=VALUE`,
   );
@@ -76,35 +84,35 @@ function needsMore(server: string, needs: readonly Need[]): Error {
   return invalid(`${server} needs ${names.join(', ')}`, { hint: [...ways, ...meanings].join('; ') });
 }
 
-async function answerTo(need: Need, server: string, { hive, out, signal }: Asking): Promise<string> {
+async function answerTo(need: Need, server: string, { hive, out, signal }: Asking): Promise<Answer> {
   if (need.description !== '') out.note(`${need.name}: ${need.description}`);
   const value = (await ask(`${need.name}:`, { signal, hidden: need.secret })).trim();
   if (value === '') throw invalid(`${server} needs ${need.name}`);
-  if (!need.secret) return value;
+  if (!need.secret) return { value };
   const key = ownSecret(server, need.name);
   await hive.createSecret({ body: { key, value } }, { signal });
   out.note(`stored as the secret ${key}`);
-  return key;
+  return { secret: key };
 }
 
 function completed(
   request: CreateWorkload,
   needs: readonly Need[],
-  answers: ReadonlyMap<Need, string>,
+  answers: ReadonlyMap<Need, Answer>,
 ): CreateWorkload {
   const variables = [...answers].filter(([{ kind }]) => kind === 'variable');
-  const secrets = variables
-    .filter(([{ secret }]) => secret)
-    .map(([{ name: target }, name]) => ({ name, target }));
-  const plain = variables
-    .filter(([{ secret }]) => !secret)
-    .map(([{ name }, value]) => [name, value] as const);
+  const secrets = variables.flatMap(([{ name: target }, answer]) =>
+    'secret' in answer ? [{ name: answer.secret, target }] : [],
+  );
+  const plain = variables.flatMap(([{ name }, answer]) => ('value' in answer ? [[name, answer.value]] : []));
   const headers = needs.flatMap((need) => {
     const { kind, ...header } = need;
     const answer = answers.get(need);
     if (kind !== 'header') return [];
     if (answer === undefined) return [header];
-    return [{ ...header, default: header.secret ? `${answer},target=${header.name}` : answer }];
+    return 'value' in answer
+      ? [{ ...header, default: answer.value }]
+      : [{ ...header, secret: true, default: `${answer.secret},target=${header.name}` }];
   });
   return {
     ...request,

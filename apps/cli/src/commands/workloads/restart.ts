@@ -24,8 +24,8 @@ export async function run(call: CommandCall): Promise<void> {
   }
   const workload = await start(name);
   out.record(workload, `${name} runs at ${workload.url}`);
-  await stayWith(name, { hive, out, signal }, async (cleanUp) => {
-    await hive.stopWorkload({ params: { name } }, { signal: cleanUp, onProgress: () => {} });
+  await stayWith(name, { hive, out, signal }, async (limit) => {
+    await hive.stopWorkload({ params: { name } }, { signal: limit, onProgress: () => {} });
     out.note(`stopped ${name}`);
   });
 }

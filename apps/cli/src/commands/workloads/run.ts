@@ -8,7 +8,7 @@ import { storeClientSecrets } from './client-secrets.ts';
 import { namingFlags, requestFrom } from './request.ts';
 import { withNeeds } from './requirements.ts';
 import { sourceOf } from './source.ts';
-import { cleanUpMs, stayWith, unlessGone } from './stay.ts';
+import { cleanUp, stayWith } from './stay.ts';
 
 /** Runs a server and returns when clients can reach it, or, in the foreground, when somebody ends it. */
 export async function run(call: CommandCall): Promise<void> {
@@ -29,8 +29,8 @@ export async function run(call: CommandCall): Promise<void> {
   const isForeground = flags.has('foreground');
   (isForeground ? out.record : out.result)(workload, `${name} runs at ${workload.url}`);
   if (!isForeground) return;
-  await stayWith(name, { hive, out, signal }, async (cleanUp) => {
-    await remove(hive, name, cleanUp);
+  await stayWith(name, { hive, out, signal }, async (limit) => {
+    await remove(hive, name, limit);
     out.note(`removed ${name}`);
   });
 }
@@ -85,7 +85,8 @@ async function create(
     return name;
   } catch (thrown) {
     if (signal.aborted && begun !== undefined) {
-      await remove(hive, begun, AbortSignal.timeout(cleanUpMs));
+      const name = begun;
+      await cleanUp(name, out, (limit) => remove(hive, name, limit));
       isThere(false);
     }
     throw namingFlags(thrown, flags);
@@ -93,7 +94,7 @@ async function create(
 }
 
 async function remove(hive: Client, name: string, signal: AbortSignal): Promise<void> {
-  await hive.deleteWorkload({ params: { name } }, { signal, onProgress: () => {} }).catch(unlessGone);
+  await hive.deleteWorkload({ params: { name } }, { signal, onProgress: () => {} });
 }
 
 /** A run config says everything; these only say how to show what happens. */

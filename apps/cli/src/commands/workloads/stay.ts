@@ -1,10 +1,10 @@
 import type { Client } from '@toolhive/contract/client';
-import { ThvError, unavailable } from '@toolhive/contract/failure';
+import { ThvError, messageOf, unavailable } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
 import { followLog } from './log-text.ts';
 
 /** How long cleaning up may take after Ctrl-C. */
-export const cleanUpMs = 30_000;
+const cleanUpMs = 30_000;
 
 /** How much of what a server wrote before is shown to whoever stays. */
 const earlierLines = 100;
@@ -29,10 +29,25 @@ export async function stayWith(
     if (!signal.aborted) throw thrown;
   }
   if (!signal.aborted) throw unavailable(`${name} is not there any more`);
-  await leave(AbortSignal.timeout(cleanUpMs)).catch(unlessGone);
+  await cleanUp(name, out, leave);
 }
 
-/** What somebody else has removed meanwhile is as gone as it should be. */
-export function unlessGone(thrown: unknown): void {
-  if (!(thrown instanceof ThvError) || thrown.kind !== 'not-found') throw thrown;
+/**
+ * Does what is left to do after Ctrl-C, with a signal of its own. What somebody else has removed meanwhile is as gone as
+ * it should be; of any other failure people are told here, as the exit code only says that they wanted to stop.
+ */
+export async function cleanUp(
+  name: string,
+  out: CommandCall['out'],
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const limit = AbortSignal.timeout(cleanUpMs);
+  try {
+    await work(limit);
+  } catch (thrown) {
+    if (thrown instanceof ThvError && thrown.kind === 'not-found') return;
+    const why = limit.aborted ? `it took longer than ${cleanUpMs / 1000} seconds` : messageOf(thrown);
+    out.note(`${name} may still be there: ${why}; \`thv list --all\` tells`);
+    throw thrown;
+  }
 }

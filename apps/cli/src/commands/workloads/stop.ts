@@ -1,5 +1,6 @@
 import { timedOut } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
+import { limitOf } from '../../wait.ts';
 import { forEach, selectedNames } from './many.ts';
 
 /** Stops workloads and returns when they have stopped. */
@@ -8,7 +9,7 @@ export async function run(call: CommandCall): Promise<void> {
   const names = await selectedNames(call);
   if (names.length === 0) out.note('There is nothing to stop.');
   const hive = await client();
-  const limit = AbortSignal.timeout((flags.number('timeout') ?? 0) * 1000);
+  const limit = limitOf((flags.number('timeout') ?? 0) * 1000);
   await forEach(names, { what: 'stopped', out }, async (name) => {
     try {
       await hive.stopWorkload(

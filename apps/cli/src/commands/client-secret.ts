@@ -1,0 +1,23 @@
+import { invalid } from '@toolhive/contract/failure';
+import type { FlagValues } from '../command.ts';
+import { readText } from '../read-text.ts';
+
+/** The flags for the secret of an OAuth client, by the part of a request that gets a reference to it. */
+export const clientSecretFlags = {
+  oauth_config: ['remote-auth-client-secret', 'remote-auth-client-secret-file'],
+  token_exchange: ['token-exchange-client-secret', 'token-exchange-client-secret-file'],
+} as const;
+
+/** What one of the two flags says; that of the command line first. */
+export async function clientSecretFrom(
+  flags: FlagValues,
+  part: keyof typeof clientSecretFlags,
+): Promise<string | undefined> {
+  const [valueFlag, fileFlag] = clientSecretFlags[part];
+  const file = flags.text(fileFlag);
+  const value = flags.text(valueFlag);
+  if (value !== undefined || file === undefined) return value;
+  const text = (await readText(file, 'the secret of the client')).trim();
+  if (text === '') throw invalid(`--${fileFlag} names an empty file`);
+  return text;
+}

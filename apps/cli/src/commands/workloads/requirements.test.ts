@@ -1,0 +1,44 @@
+import type { Client } from '@toolhive/contract/client';
+import { describe, expect, test } from 'vitest';
+import { withNeeds } from './requirements.ts';
+
+/** The part of the API that is asked: which secrets there are. */
+function asking(...secrets: string[]) {
+  const notes: string[] = [];
+  const hive = { listSecrets: async () => ({ keys: secrets.map((key) => ({ key })) }) } as unknown as Client;
+  const out = { note: (text: string) => void notes.push(text) } as unknown as Parameters<
+    typeof withNeeds
+  >[2]['out'];
+  return { hive, out, notes, signal: new AbortController().signal };
+}
+
+const header = {
+  kind: 'header' as const,
+  name: 'X-Team',
+  description: 'Whose it is.',
+  required: true,
+  secret: false,
+};
+
+describe('a header that a remote server needs, where nobody can be asked', () => {
+  test('comes from a stored secret, even if it is none', async () => {
+    const request = await withNeeds(
+      {},
+      { name: 'wiki', isRemote: true, needs: [header] },
+      asking('wiki-X-Team'),
+    );
+
+    expect(request.headers).toEqual([
+      expect.objectContaining({ name: 'X-Team', secret: true, default: 'wiki-X-Team,target=X-Team' }),
+    ]);
+  });
+
+  test('is missed with a hint that works', async () => {
+    const completed = withNeeds({}, { name: 'wiki', isRemote: true, needs: [header] }, asking());
+
+    await expect(completed).rejects.toMatchObject({
+      message: 'wiki needs X-Team',
+      hint: 'store it with `thv secret set wiki-X-Team`; X-Team: Whose it is',
+    });
+  });
+});
