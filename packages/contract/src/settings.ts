@@ -86,3 +86,9 @@ export const settings = [
     example: 'true',
   },
 ] as const satisfies readonly SettingDefinition[];
+
+/** The command that does something with a setting. Those of telemetry stand below a word of their own. */
+export function settingCommand(verb: 'get' | 'set' | 'unset', name: string): string {
+  const [, own] = /^otel-(.+)$/.exec(name) ?? [];
+  return own === undefined ? `config ${verb}-${name}` : `config otel ${verb}-${own}`;
+}

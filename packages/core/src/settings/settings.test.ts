@@ -22,7 +22,7 @@ test.each([
     await expect(created).rejects.toMatchObject({
       kind: 'conflict',
       message: expect.stringContaining(`the setting ${name} in config.yaml`),
-      hint: expect.stringContaining(`thv config unset-${name}`),
+      hint: expect.stringContaining(`thv config otel unset-${key}`),
     });
     await expect(created).rejects.toThrow(why);
     expect(getSetting(core, name)).toMatchObject({ value: null, problem: expect.stringMatching(why) });

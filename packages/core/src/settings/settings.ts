@@ -1,8 +1,7 @@
-import { conflict, messageOf, unavailable } from '@toolhive/contract/failure';
-import type { ThvError } from '@toolhive/contract/failure';
+import { conflict, invalid, messageOf, unavailable } from '@toolhive/contract/failure';
 import { SettingValue } from '@toolhive/contract/setting';
 import type { Setting, SettingName } from '@toolhive/contract/setting';
-import { settings } from '@toolhive/contract/settings';
+import { settingCommand, settings } from '@toolhive/contract/settings';
 import type { SettingDefinition } from '@toolhive/contract/settings';
 import type { Core } from '../core.ts';
 import type { Settings } from '../state/settings.ts';
@@ -17,7 +16,7 @@ export function listSettings(core: Core): Setting[] {
 export function getSetting({ settings: file }: Core, name: SettingName): Setting {
   const { summary, withoutEffect } = definitionOf(name);
   try {
-    const value = valueOf(file.current, name) ?? null;
+    const value = read(file.current, name) ?? null;
     if (value === null || withoutEffect === undefined) return { name, summary, value };
     return { name, summary, value, problem: `${name} has no effect: ${withoutEffect}` };
   } catch (thrown) {
@@ -57,23 +56,24 @@ export async function unsetSetting(core: Core, name: SettingName, signal: AbortS
 
 /** What a setting is; undefined when it is not set. Throws `conflict` for what a person wrote and nobody can use. */
 export function valueOf(file: Settings, name: SettingName): SettingValue | undefined {
-  const raw = rawValue(file, name);
-  if (raw === undefined) return undefined;
-  const { success, data } = SettingValue.safeParse(raw);
-  if (!success) throw unusable(name, `${JSON.stringify(raw).slice(0, 200)} is no value for it`);
   try {
-    return readers[definitionOf(name).kind](data);
+    return read(file, name);
   } catch (cause) {
-    throw unusable(name, messageOf(cause), cause);
+    // Whoever reads this may have asked for something else.
+    throw conflict(`the setting ${name} in config.yaml cannot be used: ${messageOf(cause)}`, {
+      hint: `mend it there, or take it back with \`thv ${settingCommand('unset', name)}\``,
+      cause,
+    });
   }
 }
 
-/** Names the setting: whoever reads this may have asked for something else. */
-function unusable(name: SettingName, why: string, cause?: unknown): ThvError {
-  return conflict(`the setting ${name} in config.yaml cannot be used: ${why}`, {
-    hint: `mend it there, or take it back with \`thv config unset-${name}\``,
-    cause,
-  });
+/** The same for whoever knows which setting it is. Throws `invalid`. */
+function read(file: Settings, name: SettingName): SettingValue | undefined {
+  const raw = rawValue(file, name);
+  if (raw === undefined) return undefined;
+  const { success, data } = SettingValue.safeParse(raw);
+  if (!success) throw invalid(`${JSON.stringify(raw).slice(0, 200)} is no value for it`);
+  return readers[definitionOf(name).kind](data);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { settings } from '@toolhive/contract/settings';
+import { settingCommand, settings } from '@toolhive/contract/settings';
 import type { SettingDefinition, SettingKind } from '@toolhive/contract/settings';
 import type { Argument, Command, Flag } from '../../command.ts';
 
@@ -33,7 +33,7 @@ export const configCommands: readonly Command[] = settings.flatMap((setting) => 
 ]);
 
 function readCommand({ name, summary }: Setting): Command {
-  const path = pathOf('get', name);
+  const path = settingCommand('get', name);
   return {
     path,
     summary: `Tell ${summary}`,
@@ -46,7 +46,7 @@ function readCommand({ name, summary }: Setting): Command {
 }
 
 function changeCommand({ name, kind, summary, example }: Setting): Command {
-  const path = pathOf('set', name);
+  const path = settingCommand('set', name);
   const isRegistry = kind === 'registry';
   return {
     path,
@@ -63,7 +63,7 @@ function changeCommand({ name, kind, summary, example }: Setting): Command {
 }
 
 function unsetCommand({ name, summary }: Setting): Command {
-  const path = pathOf('unset', name);
+  const path = settingCommand('unset', name);
   return {
     path,
     summary: `No longer set ${summary}`,
@@ -76,9 +76,3 @@ function unsetCommand({ name, summary }: Setting): Command {
 }
 
 type Setting = SettingDefinition & { name: Name };
-
-/** Those of telemetry stand below a word of their own. */
-function pathOf(verb: string, name: Name): string {
-  const [, own] = /^otel-(.+)$/.exec(name) ?? [];
-  return own === undefined ? `config ${verb}-${name}` : `config otel ${verb}-${own}`;
-}
