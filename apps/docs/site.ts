@@ -62,16 +62,8 @@ export interface Settings {
 /** What the environment of the build asks for. */
 export function settingsFrom(env: NodeJS.ProcessEnv): Settings {
   const announcement = env['DOCS_ANNOUNCEMENT'];
-  const [appId, apiKey, indexName] = [
-    env['DOCS_SEARCH_APP'],
-    env['DOCS_SEARCH_KEY'],
-    env['DOCS_SEARCH_INDEX'],
-  ];
   return {
-    search:
-      appId && apiKey && indexName
-        ? { appId, apiKey, indexName, assistantId: env['DOCS_SEARCH_ASSISTANT'] || undefined }
-        : undefined,
+    search: hostedSearchFrom(env),
     announcement: announcement ? (JSON.parse(announcement) as Announcement) : undefined,
     hideNavbarOnScroll: env['DOCS_HIDE_NAVBAR'] === '1',
     colorMode: env['DOCS_COLOR_MODE'] || undefined,
@@ -79,4 +71,15 @@ export function settingsFrom(env: NodeJS.ProcessEnv): Settings {
     tagManager: env['DOCS_TAG_MANAGER'] || undefined,
     feedback: env['DOCS_FEEDBACK'] || undefined,
   };
+}
+
+/** Throws for a service that is only half named: the site would search itself, and nobody would know why. */
+function hostedSearchFrom(env: NodeJS.ProcessEnv): HostedSearch | undefined {
+  const names = ['DOCS_SEARCH_APP', 'DOCS_SEARCH_KEY', 'DOCS_SEARCH_INDEX'];
+  const missing = names.filter((name) => !env[name]);
+  const assistantId = env['DOCS_SEARCH_ASSISTANT'] || undefined;
+  if (missing.length === names.length && assistantId === undefined) return undefined;
+  if (missing.length > 0) throw new Error(`hosted search needs ${missing.join(' and ')}, too`);
+  const [appId = '', apiKey = '', indexName = ''] = names.map((name) => env[name]);
+  return { appId, apiKey, indexName, assistantId };
 }

@@ -26,7 +26,13 @@ export function HighlighterThemes({ children }: { children: string }): ReactNode
       </p>
       <Highlight code={children.trim()} language="typescript" theme={themes[name]}>
         {({ className, style, tokens, getLineProps, getTokenProps }) => (
-          <pre className={className} style={style} tabIndex={0} aria-label={`Code in the colours of ${name}`}>
+          <pre
+            className={className}
+            style={style}
+            role="group"
+            tabIndex={0}
+            aria-label={`Code in the colours of ${name}`}
+          >
             {tokens.map((line, index) => (
               <div key={index} {...getLineProps({ line })}>
                 {line.map((token, at) => (

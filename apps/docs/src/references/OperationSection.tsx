@@ -100,7 +100,7 @@ function Examples({ operation }: { operation: Operation }): ReactNode {
   return (
     <div className="api-examples" data-unsearched data-labels={samples.map(({ label }) => label).join(' ')}>
       {samples.map(({ label, source }) => (
-        <pre key={label} data-label={label} tabIndex={0} aria-label={`Example in ${label}`}>
+        <pre key={label} data-label={label} role="group" tabIndex={0} aria-label={`Example in ${label}`}>
           <code>{source}</code>
         </pre>
       ))}

@@ -158,7 +158,7 @@ function Example({ of: [example] = [] }: { of: readonly unknown[] | undefined })
     typeof example === 'object' && (
       <details>
         <summary>Example</summary>
-        <pre tabIndex={0}>
+        <pre role="group" tabIndex={0} aria-label="Example">
           <code>{JSON.stringify(example, null, 2)}</code>
         </pre>
       </details>
