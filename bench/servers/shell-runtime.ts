@@ -20,6 +20,7 @@ while read -r line; do :; done`;
 export function openShellRuntime(): Runtime {
   return {
     name: 'memory',
+    mountsByPath: false,
     check: async () => ({
       runtime: 'memory',
       available: true,

@@ -27,6 +27,7 @@ import { RunConfigs } from './state/run-configs.ts';
 import { configuredCertificates } from './settings/settings.ts';
 import { SettingsFile } from './state/settings.ts';
 import { Statuses } from './state/statuses.ts';
+import { GrantedMounts } from './workloads/granted-mounts.ts';
 import { defaultTiming } from './workloads/supervisor.ts';
 import type { Supervisor, SupervisorTiming } from './workloads/supervisor.ts';
 import { Workloads } from './workloads/workloads.ts';
@@ -57,6 +58,7 @@ export interface Core extends AsyncDisposable {
   groups: Groups;
   clients: Registrations;
   logs: Logs;
+  mounts: GrantedMounts;
   runtimes: Runtimes;
   workloads: Workloads;
   /** The secrets that a run config refers to, by the variable that receives each. */
@@ -73,7 +75,16 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   await mkdir(paths.temp, { recursive: true, mode: 0o700 });
   const registryCache = join(paths.cache, 'registry');
   const { config, state, data } = paths;
-  const written = [config, state, data, paths.runConfigs, paths.groups, paths.statuses, registryCache];
+  const written = [
+    config,
+    state,
+    data,
+    paths.runConfigs,
+    paths.groups,
+    paths.statuses,
+    paths.mounts,
+    registryCache,
+  ];
   await Promise.all(written.map(removeTemporaries));
 
   const events = opened.use(await Events.open(paths.events, log));
@@ -105,11 +116,16 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     events.emit({ type: isThere ? 'group.changed' : 'group.removed', name }),
   );
   const logs = new Logs(paths.logs);
+  const mounts = new GrantedMounts({
+    directory: paths.mounts,
+    ownDirectories: [config, state, data, paths.cache],
+  });
   const workloads = opened.use(
     new Workloads({
       runConfigs: new RunConfigs(paths.runConfigs),
       statuses: new Statuses(paths.statuses),
       logs,
+      mounts,
       runtimeFor: (runConfig) => (runConfig.remote_url ? undefined : runtimes.of(runConfig)),
       openRemote: remoteOpener(secrets, options.openBrowser),
       forgetRemote: (name) =>
@@ -163,6 +179,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     groups,
     clients,
     logs,
+    mounts,
     runtimes,
     workloads,
   };

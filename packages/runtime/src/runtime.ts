@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import type { PinnedMount } from './mount-source.ts';
 import type { PackageSource, ServerSource } from './source.ts';
 
 /**
@@ -33,6 +34,12 @@ export interface Runtime {
    * about. Called once, before the first start, by the only hive that owns the directory.
    */
   sweep(): Promise<void>;
+
+  /**
+   * Whether mount sources are looked up by their path when a server starts, by a program that takes no open
+   * file: then a server that can write to a directory above a source could put a link in its place.
+   */
+  readonly mountsByPath: boolean;
 
   /** Makes container images of packages; absent in runtimes that have none. */
   readonly images?: ImageBuilder;
@@ -91,7 +98,7 @@ export interface Launch {
    */
   secrets: Readonly<Record<string, string>>;
   transport: LaunchTransport;
-  mounts: readonly Mount[];
+  mounts: readonly PinnedMount[];
   network: LaunchNetwork;
   limits: ResourceLimits;
   /** Extra labels for runtimes that have labels. */
@@ -112,13 +119,6 @@ export type LaunchTransport =
  * a network mode or a network that the container engine knows; `host` shares the machine's own.
  */
 export type LaunchNetwork = { kind: 'none' } | { kind: 'open' } | { kind: 'mode'; mode: string };
-
-/** A file or folder of this machine inside the server's world. Both paths are absolute; the source must exist. */
-export interface Mount {
-  source: string;
-  target: string;
-  readOnly: boolean;
-}
 
 export interface ResourceLimits {
   memoryBytes: number;

@@ -1,3 +1,4 @@
+import { parseSource } from '@toolhive/runtime/source';
 import { stat } from 'node:fs/promises';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { WorkloadStatus } from '@toolhive/contract/workload';
@@ -7,7 +8,7 @@ import type { Core } from '../core.ts';
 import { configuredCertificates } from '../settings/settings.ts';
 import { mountsOf } from '../workloads/mounts.ts';
 import { isRemote, urlOf } from '../workloads/describe.ts';
-import { launchOf, networkOf, warningsOf } from '../workloads/launch.ts';
+import { networkOf, warningsOf } from '../workloads/launch.ts';
 import type { Supervisor } from '../workloads/supervisor.ts';
 import { failed, ok, skipped, warning } from './check.ts';
 import type { Check, Found } from './check.ts';
@@ -120,7 +121,7 @@ async function installationOf({ core, supervisor }: Subject, signal: AbortSignal
   if (isRemote(runConfig)) return [];
   if (condition.status === 'running') return [ok(`${runConfig.image ?? 'it'} is installed`)];
   if (condition.status === 'starting') return [skipped(condition.context ?? 'it is starting')];
-  const { source } = launchOf(runConfig, {}, () => {});
+  const source = parseSource(runConfig.image ?? '');
   const trusted = (): Promise<string | undefined> => configuredCertificates(core.settings.current);
   await core.runtimes.of(runConfig).prepare(source, { report: () => {}, signal, trusted });
   return [ok(`${runConfig.image ?? 'it'} is installed`)];

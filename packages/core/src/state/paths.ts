@@ -11,6 +11,8 @@ export interface StatePaths {
   settings: string;
   runConfigs: string;
   groups: string;
+  /** The mount sources that were granted to each workload. */
+  mounts: string;
   statuses: string;
   logs: string;
   /** Encrypted; the name is the one that the original gave its own file. */
@@ -48,6 +50,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     settings: join(config, 'config.yaml'),
     runConfigs: join(state, 'runconfigs'),
     groups: join(state, 'groups'),
+    mounts: join(state, 'mounts'),
     statuses: join(data, 'statuses'),
     logs: join(data, 'logs'),
     secrets: join(data, 'secrets_encrypted'),

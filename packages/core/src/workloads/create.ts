@@ -10,8 +10,9 @@ import type { Core } from '../core.ts';
 import { buildRunConfig } from './build-run-config.ts';
 import { urlOf } from './describe.ts';
 import { refuseUnenforced, refuseUnenforcedRequest } from './enforcement.ts';
-import { launchOf, networkOf, toolsOf } from './launch.ts';
-import { checkMounts, refuseIgnoreFiles } from './mounts.ts';
+import { refuseReplaceable } from './granted-mounts.ts';
+import { launchOf, mountsOfRunConfig, networkOf, toolsOf } from './launch.ts';
+import { refuseIgnoreFiles } from './mounts.ts';
 import { deriveName, nameOfHost } from './name.ts';
 import { choosePort, requireOwnAddress } from './port.ts';
 import { remoteConfigOf, remoteOf, remoteRunConfig } from './remote.ts';
@@ -154,17 +155,19 @@ async function wishOf(core: Core, plan: Plan, { name, reservation, call, present
     return { runConfig: draft };
   }
   const { runtime, source } = local;
-  const launch = launchOf(draft, await core.secretsOf(draft), () => {});
-  const { config, state, data, cache } = core.paths;
+  const mounts = await core.mounts.pin(mountsOfRunConfig(draft));
+  const launch = launchOf(draft, mounts, await core.secretsOf(draft), () => {});
   runtime.refuseImpossible?.(launch);
-  const { mounts } = launch;
-  await checkMounts(mounts, [config, state, data, cache]);
+  if (runtime.mountsByPath) {
+    const workloads = core.workloads.all().map((other) => other.runConfig);
+    await refuseReplaceable(name, mounts, workloads);
+  }
   await refuseIgnoreFiles(mounts, core.paths.ignoreFile, draft.ignore_config ?? {});
   refuseUnreachable(runtime.name, draft.transport, networkOf(draft.permission_profile ?? {}).kind);
 
   const pinned = await runtime.prepare(source, { ...call, trusted: plan.trusted });
   if (call.signal.aborted) throw cancelled('the request was given up');
-  return { runConfig: { ...draft, image: formatSource(pinned) }, runtime };
+  return { runConfig: { ...draft, image: formatSource(pinned) }, runtime, mounts };
 }
 
 /** The port that was asked for, or the one that it has, or a free one. Its own is not in use by somebody else. */

@@ -40,7 +40,7 @@ describe('a launch', () => {
   test('carries the labels of the workload, and none that would take the place of ours', () => {
     const labels = { team: 'red', 'toolhive-port': '1' };
 
-    const launch = launchOf(aRunConfig({ container_labels: labels }), {}, () => {});
+    const launch = launchOf(aRunConfig({ container_labels: labels }), [], {}, () => {});
 
     expect(launch.labels).toEqual({ team: 'red', 'toolhive-port': '12345', 'toolhive-transport': 'stdio' });
   });
@@ -48,6 +48,7 @@ describe('a launch', () => {
   test('tells an HTTP server its port, and lets the request have the last word', () => {
     const { env, transport } = launchOf(
       aRunConfig({ transport: 'sse', target_port: 9000, env_vars: { FASTMCP_PORT: '1' } }),
+      [],
       {},
       () => {},
     );
@@ -84,7 +85,7 @@ describe('warnings', () => {
       'are not enforced without network isolation',
       { permission_profile: { network: { outbound: { allow_host: ['api.example'] } } } },
     ],
-    ['is given the socket of the container engine', { volumes: ['/var/run/docker.sock:/docker.sock'] }],
+    ['the socket of a container engine', { volumes: ['/var/run/docker.sock:/docker.sock'] }],
   ])('name what was asked for and is dangerous: %s', (text, changes) => {
     expect(warningsOf(aRunConfig(changes), [])).toEqual([expect.stringContaining(text)]);
   });

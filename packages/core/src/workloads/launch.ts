@@ -2,8 +2,10 @@ import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { ToolRules } from '@toolhive/proxy/tool-view';
 import type { Launch, LaunchNetwork, ResourceLimits, RuntimeLimit } from '@toolhive/runtime/runtime';
+import type { Mount, PinnedMount } from '@toolhive/runtime/mount-source';
 import { parseSource } from '@toolhive/runtime/source';
 import { refuseUnenforced } from './enforcement.ts';
+import { mountWarnings } from './mount-warnings.ts';
 import { mountsOf } from './mounts.ts';
 
 /** What every server may use unless somebody says otherwise. */
@@ -17,6 +19,7 @@ const defaultLimits: ResourceLimits = {
 /** What a runtime is told to start for a run config. */
 export function launchOf(
   runConfig: RunConfig,
+  mounts: readonly PinnedMount[],
   secrets: Readonly<Record<string, string>>,
   log: (chunk: Buffer) => void,
 ): Launch {
@@ -35,7 +38,7 @@ export function launchOf(
     },
     secrets,
     transport: isHttp ? { kind: 'http', targetPort } : { kind: 'stdio' },
-    mounts: mountsOf(profile, runConfig.volumes ?? []),
+    mounts,
     network: networkOf(profile),
     limits: defaultLimits,
     labels: {
@@ -46,6 +49,11 @@ export function launchOf(
     privileged: profile.privileged === true,
     log,
   };
+}
+
+/** Everything of this machine that a run config mounts. */
+export function mountsOfRunConfig({ permission_profile: profile, volumes }: RunConfig): Mount[] {
+  return mountsOf(profile ?? {}, volumes ?? []);
 }
 
 /** What clients see of the tools of a workload. */
@@ -95,10 +103,6 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
       'it reaches every host: the hosts and ports of its profile are not enforced without network isolation',
     );
   }
-  if (mounts.some(({ source }) => source.endsWith('docker.sock'))) {
-    warnings.push(
-      'it is given the socket of the container engine, which makes it as powerful as this machine',
-    );
-  }
-  return warnings;
+  warnings.push(...mountWarnings(mounts.map(({ source }) => source)));
+  return [...new Set(warnings)];
 }

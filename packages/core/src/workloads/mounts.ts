@@ -1,8 +1,8 @@
-import { stat, realpath } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { isAbsolute, join, normalize, relative } from 'node:path';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { invalid, notImplemented } from '@toolhive/contract/failure';
-import type { Mount } from '@toolhive/runtime/runtime';
+import type { Mount } from '@toolhive/runtime/mount-source';
 
 /** Reads a volume as a person writes it: `HOST:CONTAINER`, or `HOST:CONTAINER:ro` for one that cannot be written. */
 export function parseVolume(volume: string): Mount {
@@ -60,53 +60,63 @@ export function mountsOf(profile: PermissionProfile, volumes: readonly string[])
   return [...byTarget.values()];
 }
 
-/**
- * Refuses mounts of what is not there, and those through which a server could reach the hive itself: whoever
- * opens its socket or writes its run configs needs no sandbox.
- */
-export async function checkMounts(
-  mounts: readonly Mount[],
-  ownDirectories: readonly string[],
-): Promise<void> {
-  for (const { source } of mounts) {
-    const real = await realpath(source).catch(() => undefined);
-    if (real === undefined || (await stat(real).catch(() => undefined)) === undefined) {
-      throw invalid(`${source} does not exist, so it cannot be shared`, {
-        hint: 'create it first, or name another path',
-      });
-    }
-    const own = ownDirectories.find((directory) => isWithin(directory, real) || isWithin(real, directory));
-    if (own !== undefined) {
-      throw invalid(`${source} holds files of ToolHive itself (${own}), and no server may reach those`, {
-        hint: 'share a folder below it that the server really needs',
-      });
-    }
-  }
+interface IgnoreConfig {
+  loadGlobal?: boolean | undefined;
 }
 
 /**
- * Refuses to share anything of which somebody has said that parts are to be hidden: nothing hides them yet, and a
- * server would see what its user believes to be out of its sight.
+ * Refuses to mount directories with a list of files to hide: nothing hides files yet, and the server would read
+ * what the user believes to be hidden.
  */
 export async function refuseIgnoreFiles(
   mounts: readonly Mount[],
   ignoreFile: string,
-  { loadGlobal = true }: { loadGlobal?: boolean | undefined } = {},
+  config: IgnoreConfig,
 ): Promise<void> {
-  const inMounts = mounts.map(({ source }) => join(source, '.thvignore'));
-  const candidates = mounts.length > 0 && loadGlobal ? [...inMounts, ignoreFile] : inMounts;
-  for (const path of candidates) {
-    if ((await stat(path).catch(() => undefined)) === undefined) continue;
-    throw notImplemented(
-      `hiding parts of shared folders is not available yet, so ${path} cannot be honoured`,
-      {
-        hint: 'share only the folders that the server may see, and remove or rename that file',
-      },
-    );
-  }
+  const [found] = await ignoreFilesIn(mounts);
+  if (found !== undefined) throw cannotHide(found);
+  await refuseGlobalIgnoreFile(mounts, ignoreFile, config);
 }
 
-function isWithin(path: string, directory: string): boolean {
+/** The same for the user's own list alone, which no server can write. */
+export async function refuseGlobalIgnoreFile(
+  mounts: readonly Mount[],
+  ignoreFile: string,
+  { loadGlobal = true }: IgnoreConfig,
+): Promise<void> {
+  if (mounts.length === 0 || !loadGlobal) return;
+  const [found] = await existing([ignoreFile]);
+  if (found !== undefined) throw cannotHide(found);
+}
+
+function cannotHide(file: string): Error {
+  return notImplemented(
+    `hiding files in mounted directories is not available yet, so ${file} cannot be applied`,
+    {
+      hint: 'mount only directories that the server may read, and remove or rename that file',
+    },
+  );
+}
+
+/** The lists of files to hide that the mounted directories contain. */
+export function ignoreFilesIn(mounts: readonly Mount[]): Promise<string[]> {
+  return existing(mounts.map(({ source }) => join(source, '.thvignore')));
+}
+
+async function existing(paths: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(
+    paths.map((path) =>
+      lstat(path).then(
+        () => path,
+        () => undefined,
+      ),
+    ),
+  );
+  return found.filter((path) => path !== undefined);
+}
+
+/** Whether a path is a directory or something inside it. Both are absolute. */
+export function isWithin(path: string, directory: string): boolean {
   const way = relative(directory, path);
   return way === '' || (!way.startsWith('..') && !isAbsolute(way));
 }

@@ -7,6 +7,7 @@ import type { WorkloadStatus } from '@toolhive/contract/workload';
 import { WorkloadProxy } from '@toolhive/proxy/proxy';
 import type { Era, RunningServer, StartInstance } from '@toolhive/proxy/proxy';
 import { describeExit } from '@toolhive/runtime/runtime';
+import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Instance, PrepareOptions, Progress, Runtime, RuntimeLimit } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Logger } from 'pino';
@@ -17,8 +18,11 @@ import type { RemoteAuthState } from '../remote/remote-auth.ts';
 import type { OpenRemote } from '../remote/open.ts';
 import { remoteServer } from '../remote/remote-server.ts';
 import { refuseUnenforced } from './enforcement.ts';
-import { launchOf, toolsOf } from './launch.ts';
-import { refuseIgnoreFiles } from './mounts.ts';
+import { refuseReplaceable } from './granted-mounts.ts';
+import type { GrantedMounts } from './granted-mounts.ts';
+import { launchOf, mountsOfRunConfig, toolsOf } from './launch.ts';
+import { mountWarnings } from './mount-warnings.ts';
+import { ignoreFilesIn, refuseGlobalIgnoreFile } from './mounts.ts';
 
 /** What a supervisor needs from the hive. */
 export interface SupervisorOptions {
@@ -34,6 +38,9 @@ export interface SupervisorOptions {
   secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
   /** Whom to trust while a package is made ready again. */
   trusted?: PrepareOptions['trusted'];
+  mounts: GrantedMounts;
+  /** The run configs of all workloads. */
+  workloads: () => readonly RunConfig[];
   /** Patterns of what no server is to see. */
   ignoreFile: string;
   /** Told whenever the workload is not what it was. */
@@ -389,24 +396,25 @@ export class Supervisor implements AsyncDisposable {
   }
 
   async #startHere(serverLog: LogFile, signal: AbortSignal): Promise<Started> {
-    const { secretsOf, trusted, ignoreFile, timing } = this.#options;
+    const { secretsOf, trusted, timing } = this.#options;
     const runtime = this.#runtime;
     if (runtime === undefined) throw new Error('there is no runtime for it');
     const secrets = await secretsOf(this.#runConfig);
-    const launch = launchOf(this.#runConfig, secrets, (chunk) => serverLog.write(chunk));
-    await refuseIgnoreFiles(launch.mounts, ignoreFile, this.#runConfig.ignore_config ?? {});
+    const mounts = await this.#mountsFor(runtime);
+    const launch = launchOf(this.#runConfig, mounts, secrets, (chunk) => serverLog.write(chunk));
     const source = await runtime.prepare(launch.source, {
       report: (message) => this.#report(message),
       signal,
       trusted,
     });
-    this.#limits = (await runtime.check(signal)).limits;
+    const limits = [...(await runtime.check(signal)).limits, ...(await mountLimits(mounts))];
+    this.#limits = limits;
 
     this.#report(`starting ${formatSource(source)}`);
     const startAnother = (stop: AbortSignal): Promise<Instance> =>
       runtime.start({ ...launch, source }, AbortSignal.any([signal, stop]));
     const instance = await startAnother(signal);
-    this.#limits = [...this.#limits, ...(instance.limits ?? [])];
+    this.#limits = [...limits, ...(instance.limits ?? [])];
     return {
       id: instance.id,
       server: instance,
@@ -415,6 +423,16 @@ export class Supervisor implements AsyncDisposable {
       stop: () => instance.stop(timing.stopMs),
       patienceMs: timing.startMs,
     };
+  }
+
+  /** What it was granted of this machine, as long as that is what it was and cannot be replaced. */
+  async #mountsFor(runtime: Runtime): Promise<PinnedMount[]> {
+    const { mounts, workloads, ignoreFile } = this.#options;
+    const { name, ignore_config: ignoreConfig } = this.#runConfig;
+    const granted = await mounts.of(name, mountsOfRunConfig(this.#runConfig));
+    if (runtime.mountsByPath) await refuseReplaceable(name, granted, workloads());
+    await refuseGlobalIgnoreFile(granted, ignoreFile, ignoreConfig ?? {});
+    return granted;
   }
 
   /** A server that somebody else runs never ends; it may only let nobody in any more. */
@@ -536,6 +554,16 @@ export class Supervisor implements AsyncDisposable {
 interface Watcher {
   report: Progress;
   settle: (condition: Condition) => void;
+}
+
+/** What a person should know about what is really mounted, behind links and in directories that servers write to. */
+async function mountLimits(mounts: readonly PinnedMount[]): Promise<RuntimeLimit[]> {
+  const ignored = await ignoreFilesIn(mounts);
+  const texts = [
+    ...mountWarnings(mounts.map(({ pin }) => pin.path)),
+    ...ignored.map((path) => `it can read all files that ${path} lists: hiding files is not available yet`),
+  ];
+  return texts.map((text) => ({ concerns: 'every server', text }));
 }
 
 /** A server that ended without being asked to. */

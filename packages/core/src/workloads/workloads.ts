@@ -1,6 +1,7 @@
 import { conflict, notFound } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import type { PrepareOptions, Runtime } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
 import { markOf } from '../state/run-configs.ts';
@@ -8,6 +9,7 @@ import type { OpenRemote } from '../remote/open.ts';
 import type { RunConfigs, SetAside } from '../state/run-configs.ts';
 import type { Statuses } from '../state/statuses.ts';
 import type { Logs } from '../state/logs.ts';
+import type { GrantedMounts } from './granted-mounts.ts';
 import { Supervisor } from './supervisor.ts';
 import type { Condition, SupervisorTiming } from './supervisor.ts';
 
@@ -25,6 +27,7 @@ export interface WorkloadsOptions {
   secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
   /** Whom to trust while a package is made ready again. */
   trusted: PrepareOptions['trusted'];
+  mounts: GrantedMounts;
   /** Patterns of what no server is to see. */
   ignoreFile: string;
   version: string;
@@ -41,6 +44,8 @@ export interface WorkloadsOptions {
 export interface Wish {
   runConfig: RunConfig;
   runtime?: Runtime | undefined;
+  /** What it was granted of this machine. */
+  mounts?: readonly PinnedMount[];
 }
 
 /** A name, and perhaps a port, that nobody else can take meanwhile. */
@@ -161,7 +166,9 @@ export class Workloads implements AsyncDisposable {
   /** Runs a workload with another run config. Returns when that is on disk. */
   async change(supervisor: Supervisor, wish: Wish): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    supervisor.change(wish, (runConfig) => this.#saveToStart(supervisor, runConfig), resolve).catch(reject);
+    supervisor
+      .change(wish, (runConfig) => this.#saveToStart(supervisor, runConfig, wish.mounts), resolve)
+      .catch(reject);
     await promise;
   }
 
@@ -198,22 +205,29 @@ export class Workloads implements AsyncDisposable {
    * a run config that is still there would be run again.
    */
   async #forget(name: string, runConfig?: RunConfig): Promise<void> {
-    const { logs, runConfigs, statuses, onRemoved, forgetRemote } = this.#options;
+    const { logs, runConfigs, statuses, mounts, onRemoved, forgetRemote } = this.#options;
     if (runConfig?.remote_url) await forgetRemote(name);
     await logs.remove(name);
     await runConfigs.remove(name);
+    await mounts.forget(name);
     await statuses.remove(name);
     onRemoved(name);
   }
 
   /** Removes what removals left that were interrupted. */
   async #sweep(known: ReadonlySet<string>): Promise<void> {
-    const { statuses } = this.#options;
+    const { statuses, mounts } = this.#options;
     for (const name of await statuses.names()) if (!known.has(name)) await statuses.remove(name);
+    for (const name of await mounts.names()) if (!known.has(name)) await mounts.forget(name);
   }
 
   /** A kill between the two files must not leave a workload stopped that was about to start with this run config. */
-  async #saveToStart({ condition }: Supervisor, runConfig: RunConfig): Promise<void> {
+  async #saveToStart(
+    { condition }: Supervisor,
+    runConfig: RunConfig,
+    mounts: readonly PinnedMount[] = [],
+  ): Promise<void> {
+    await this.#options.mounts.store(runConfig.name, mounts);
     if (condition.status === 'stopped') {
       const stored = { status: condition.status, created_at: condition.createdAt };
       await this.#options.statuses.write(runConfig.name, { ...stored, starts: markOf(runConfig) });
@@ -259,6 +273,7 @@ export class Workloads implements AsyncDisposable {
       const supervisor = this.#supervisors.get(runConfig.name);
       if (supervisor !== undefined) this.#options.onChange(supervisor);
     };
-    return { ...options, runtime: runtimeFor(runConfig), onChange };
+    const workloads = (): RunConfig[] => this.all().map((supervisor) => supervisor.runConfig);
+    return { ...options, runtime: runtimeFor(runConfig), workloads, onChange };
   }
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { json, text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { pinMounts } from '../mount-source.ts';
 import { describeExit, type Instance, type Launch, type Runtime } from '../runtime.ts';
 import { parseSource, type PackageSource } from '../source.ts';
 import { aLaunch, describeRuntime, waitFor } from '../testing/conformance.ts';
@@ -99,10 +100,10 @@ function containerCases(socket: string): void {
   test('sees what it was granted, for what it was granted, and nothing else', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'thv-grant-'));
     onTestFinished(() => rm(folder, { recursive: true }));
-    const mounts = [
+    const mounts = await pinMounts([
       { source: folder, target: '/read', readOnly: true },
       { source: folder, target: '/write', readOnly: false },
-    ];
+    ]);
     const server = await talk({ mounts });
 
     const wanted = ['/write/file', '/read/other', '/etc/x', '/app/x', '/tmp/x'];
@@ -293,7 +294,9 @@ function containerCases(socket: string): void {
   });
 
   test('that could not be started leaves no trace either', async () => {
-    const mounts = [{ source: '/no/such/folder', target: '/granted', readOnly: true }];
+    const source = await mkdtemp(join(tmpdir(), 'thv-grant-'));
+    const mounts = await pinMounts([{ source, target: '/granted', readOnly: true }]);
+    await rm(source, { recursive: true });
 
     await expect(start({ mounts })).rejects.toMatchObject({ name: 'ThvError' });
 

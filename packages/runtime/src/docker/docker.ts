@@ -52,6 +52,7 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
 
   return {
     name: 'docker',
+    mountsByPath: true,
 
     async check(signal): Promise<RuntimeReport> {
       try {

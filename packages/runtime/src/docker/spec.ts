@@ -52,9 +52,9 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
       Init: init,
       NetworkMode: launch.network.kind === 'open' ? externalNetwork(hiveId) : modeOf(launch.network),
       ...(port && { PortBindings: { [port]: [{ HostIp: LOOPBACK, HostPort: '' }] } }),
-      Mounts: launch.mounts.map(({ source, target, readOnly }) => ({
+      Mounts: launch.mounts.map(({ pin, target, readOnly }) => ({
         Type: 'bind',
-        Source: source,
+        Source: pin.path,
         Target: target,
         ReadOnly: readOnly,
       })),

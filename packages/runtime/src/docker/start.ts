@@ -1,6 +1,6 @@
-import { stat } from 'node:fs/promises';
-import { cancelled, conflict, invalid, messageOf, notFound, unsupported } from '@toolhive/contract/failure';
+import { cancelled, conflict, messageOf, notFound, unsupported } from '@toolhive/contract/failure';
 import * as z from 'zod';
+import { verifySource } from '../mount-source.ts';
 import type { Instance, InstanceAddress, Launch } from '../runtime.ts';
 import { requireSecrets } from '../secrets.ts';
 import { attach, type Attachment } from './attach.ts';
@@ -32,10 +32,10 @@ export async function startContainer(
 ): Promise<Instance> {
   requireReachable(launch);
   requireSecrets(launch);
-  await requireMounts(launch);
   const name = reserveName(yard, launch.workload);
   const release = () => void yard.names.delete(name);
   try {
+    await verifyMounts(launch);
     await clearName(engine, yard, name, signal);
     if (launch.network.kind === 'open') {
       yard.network ??= ensureExternalNetwork(engine, yard.hiveId).finally(() => (yard.network = undefined));
@@ -48,18 +48,9 @@ export async function startContainer(
   }
 }
 
-/** Podman would make a folder where there is nothing to grant. */
-async function requireMounts({ mounts }: Launch): Promise<void> {
-  for (const { source } of mounts) {
-    try {
-      await stat(source);
-    } catch (error) {
-      throw invalid(`${source} cannot be granted: ${messageOf(error)}`, {
-        hint: 'create it first, or take it out of the permissions',
-        cause: error,
-      });
-    }
-  }
+/** The engine looks sources up by path, and Podman would create a directory where there is none. */
+async function verifyMounts({ mounts }: Launch): Promise<void> {
+  await Promise.all(mounts.map(verifySource));
 }
 
 /** The workload's name; for a further copy of a workload that runs already, a name derived from it. */
@@ -109,6 +100,7 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
     const listens = speaksStdio || handover !== undefined;
     attachment = await attach(engine, id, { speaksStdio, listens, log: launch.log, signal });
     await callEngine(engine, z.unknown(), { method: 'POST', path: `/containers/${id}/start` });
+    await verifyMounts(launch);
     if (handover !== undefined) attachment.handOver(handover.input);
     const inspected = await inspectContainer(engine, id, signal);
     if (inspected === undefined)

@@ -33,6 +33,7 @@ export function openMemoryRuntime(servers: ReadonlyMap<string, MemoryServer>): R
   };
   return {
     name: 'memory',
+    mountsByPath: false,
     async check(): Promise<RuntimeReport> {
       return {
         runtime: 'memory',

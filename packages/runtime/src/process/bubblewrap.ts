@@ -24,7 +24,7 @@ export function spawnBubblewrap({ bwrap, plan, speaks }: BubblewrapCall): ChildP
   return spawnSealed(
     bwrap,
     ['--args', String(descriptors.options), '--', ...plan.command],
-    [speaks ? 'pipe' : undefined, 'pipe', 'pipe', ...carried, ...contents],
+    [speaks ? 'pipe' : undefined, 'pipe', 'pipe', ...carried, ...plan.sources, ...contents],
   );
 }
 

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { pinMounts } from '../mount-source.ts';
 import type { Launch } from '../runtime.ts';
 import { type ProcessRig, openRig, talkTo } from './test-rig.ts';
 
@@ -109,7 +110,7 @@ describe('a server in the sandbox', () => {
     const granted = await mkdtemp(join(tmpdir(), 'thv-grant-'));
     await symlink(join(outside, 'secret.txt'), join(granted, 'link'));
     await using server = await talkTo(rig, {
-      mounts: [{ source: granted, target: '/data', readOnly: false }],
+      mounts: await pinMounts([{ source: granted, target: '/data', readOnly: false }]),
     });
 
     const followed = await server.call('read', { path: '/data/link' });
@@ -124,11 +125,11 @@ describe('a server in the sandbox', () => {
     await mkdir(join(granted, 'private'));
     await writeFile(join(granted, 'private', 'key'), 'hidden');
     await using server = await talkTo(rig, {
-      mounts: [
+      mounts: await pinMounts([
         { source: empty, target: '/data/private', readOnly: true },
         { source: granted, target: '/data', readOnly: false },
         { source: join(outside, 'secret.txt'), target: '/given/secret.txt', readOnly: true },
-      ],
+      ]),
     });
 
     const [hidden, file] = await Promise.all([
@@ -143,7 +144,7 @@ describe('a server in the sandbox', () => {
 
   test('cannot write what was granted for reading', async () => {
     await using server = await talkTo(rig, {
-      mounts: [{ source: outside, target: '/data', readOnly: true }],
+      mounts: await pinMounts([{ source: outside, target: '/data', readOnly: true }]),
     });
 
     const write = await server.call('write', { path: '/data/secret.txt' });

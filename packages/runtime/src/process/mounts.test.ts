@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkMounts } from './mounts.ts';
+import { pinMounts } from '../mount-source.ts';
+import { openMounts } from './mounts.ts';
 
 let folder: string;
 
@@ -15,6 +16,11 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 const mount = (target: string, source = folder) => ({ source, target, readOnly: true });
+
+async function checkMounts(mounts: ReturnType<typeof mount>[]) {
+  await using opened = await openMounts(await pinMounts(mounts));
+  return opened.mounts;
+}
 
 test.each([
   '/',

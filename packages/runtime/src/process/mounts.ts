@@ -1,7 +1,9 @@
-import { realpath, stat } from 'node:fs/promises';
+import { lstat, realpath } from 'node:fs/promises';
 import { isAbsolute, join, normalize, relative } from 'node:path';
-import { invalid, messageOf } from '@toolhive/contract/failure';
-import type { Mount } from '../runtime.ts';
+import { conflict, invalid } from '@toolhive/contract/failure';
+import { waitUntil, workingDirectoryOf } from './proc.ts';
+import { inside } from './plan.ts';
+import { type Mount, type PinnedMount, type SourcePin, openSource } from '../mount-source.ts';
 
 /** Parts of the sandbox that are the runtime's own: nothing may be laid over them, under them or around them. */
 const reserved = [
@@ -19,25 +21,60 @@ const reserved = [
   '/opt/toolhive',
 ];
 
-export interface CheckedMount extends Mount {
+/** A mount whose source is held open. */
+export interface OpenMount {
+  target: string;
+  readOnly: boolean;
+  pin: SourcePin;
+  descriptor: number;
   /** Whether it is a Unix socket: then the server was given it to dial it. */
   isSocket: boolean;
+  /** Whether it is mounted inside another mount, where the server may have moved things. */
+  isNested: boolean;
 }
 
-/** Refuses what cannot be mounted, and returns the rest in an order in which no mount covers another. */
-export async function checkMounts(mounts: readonly Mount[]): Promise<CheckedMount[]> {
+/** Mounts that are ready for a sandbox, until this is disposed of. */
+export interface OpenMounts extends AsyncDisposable {
+  /** In an order in which no mount covers another. */
+  mounts: readonly OpenMount[];
+}
+
+/** Opens the sources of mounts. Throws if one cannot be mounted, or is not what was granted. */
+export async function openMounts(mounts: readonly PinnedMount[]): Promise<OpenMounts> {
   const outerFirst = mounts
     .map((mount) => ({ ...mount, target: mount.target.replace(/(?<=.)\/+$/, '') }))
     .toSorted((a, b) => depth(a.target) - depth(b.target));
-  const checked: CheckedMount[] = [];
+  await using sources = new AsyncDisposableStack();
+  const opened: OpenMount[] = [];
   for (const mount of outerFirst) {
     checkTarget(mount.target);
-    const source = await checkSource(mount.source);
-    const around = checked.findLast((outer) => isInside(mount.target, outer.target));
+    const { descriptor, isSocket } = sources.use(await openSource(mount));
+    const around = opened.findLast((outer) => isInside(mount.target, outer.target));
     if (around !== undefined) await checkNested(mount, around);
-    checked.push({ ...mount, ...source });
+    const { target, readOnly, pin } = mount;
+    opened.push({ target, readOnly, pin, descriptor, isSocket, isNested: around !== undefined });
   }
-  return checked;
+  const held = sources.move();
+  return { mounts: opened, [Symbol.asyncDispose]: () => held.disposeAsync() };
+}
+
+const SETUP_TIMEOUT_MS = 10_000;
+
+/**
+ * Looks at nested mounts from outside the sandbox, before anything runs in it: while the sandbox was set up,
+ * another process of the server may have replaced the directories in between by links.
+ */
+export async function verifyNested(mounts: readonly OpenMount[], pid: number): Promise<void> {
+  const nested = mounts.filter(({ isNested }) => isNested);
+  if (nested.length === 0) return;
+  // bubblewrap enters the working directory after it has mounted everything.
+  const isSetUp = () => workingDirectoryOf(pid) === inside.home;
+  await waitUntil(isSetUp, { timeoutMs: SETUP_TIMEOUT_MS });
+  for (const { target, pin } of nested) {
+    const found = await lstat(`/proc/${pid}/root${target}`, { bigint: true }).catch(() => undefined);
+    if (String(found?.dev) === pin.device && String(found?.ino) === pin.inode) continue;
+    throw conflict(`mount target ${target} was replaced while the sandbox was set up`);
+  }
 }
 
 function checkTarget(target: string): void {
@@ -52,28 +89,12 @@ function checkTarget(target: string): void {
   }
 }
 
-async function checkSource(source: string): Promise<{ source: string; isSocket: boolean }> {
-  if (!isAbsolute(source) || source.includes('\0')) {
-    throw invalid(`mount source ${JSON.stringify(source)} is not an absolute path`);
-  }
-  try {
-    const path = await realpath(source);
-    return { source: path, isSocket: (await stat(path)).isSocket() };
-  } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    throw invalid(`mount source ${source} ${missing ? 'does not exist' : 'cannot be read'}`, {
-      hint: missing ? 'create it first, or correct the path' : messageOf(error),
-      cause: error,
-    });
-  }
-}
-
 /**
  * A mount inside another one needs a place to lie on there. bubblewrap would make one, following whatever links
  * an earlier run of the server left in the folder; so it has to exist already, and be no link.
  */
-async function checkNested(mount: Mount, around: CheckedMount): Promise<void> {
-  const place = join(around.source, relative(around.target, mount.target));
+async function checkNested(mount: Mount, around: OpenMount): Promise<void> {
+  const place = join(around.pin.path, relative(around.target, mount.target));
   const actual = await realpath(place).catch(() => undefined);
   if (actual === place) return;
   throw invalid(`mount target ${mount.target} lies inside ${around.target}, where it does not exist`, {

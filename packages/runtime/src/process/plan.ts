@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
 import { invalid } from '@toolhive/contract/failure';
-import type { CheckedMount } from './mounts.ts';
+import type { OpenMount } from './mounts.ts';
 import { NAME_SERVER } from './network.ts';
 import type { Binary } from './programs.ts';
 import { seccompFilter } from './seccomp.ts';
@@ -15,13 +15,19 @@ export const inside = {
   forwarder: '/opt/toolhive/forwarder.cjs',
 };
 
-/** Which descriptor of bubblewrap carries what, from the third on; contents of files follow. */
-export const descriptors = { options: 3, status: 4, release: 5, channel: 6, firstContent: 7 };
+/** Which descriptor of bubblewrap carries what, from the third on; mount sources and contents of files follow. */
+export const descriptors = { options: 3, status: 4, release: 5, channel: 6, firstSource: 7 };
+
+/** The descriptor of bubblewrap that carries a plan's first file content. */
+export const firstContent = ({ sources }: Pick<SandboxPlan, 'sources'>) =>
+  descriptors.firstSource + sources.length;
 
 /** How bubblewrap is to be called. The options hold environment values, so they never stand in an argument list. */
 export interface SandboxPlan {
   options: string[];
   command: string[];
+  /** Descriptors of this process that bubblewrap inherits, from `firstSource` on. */
+  sources: number[];
   /**
    * What bubblewrap reads from the descriptors from `firstContent` on. The first is that of a file, which it
    * reads in the new namespaces and waits for there.
@@ -39,7 +45,7 @@ export interface Confinement {
   command: readonly string[];
   env: Readonly<Record<string, string>>;
   network: SandboxNetwork;
-  mounts: readonly CheckedMount[];
+  mounts: readonly OpenMount[];
   packageFolder?: string;
   node?: Binary;
   /** Further parts of the machine that the package needs to start, at the same path inside. */
@@ -52,8 +58,9 @@ export interface Confinement {
 /** Builds the server's whole world from nothing: what is not named here does not exist inside. */
 export async function planSandbox(confinement: Confinement): Promise<SandboxPlan> {
   const contents: Buffer[] = [];
+  const sources = confinement.mounts.map(({ descriptor }) => descriptor);
   const descriptorOf = (content: Buffer | string) =>
-    String(descriptors.firstContent + contents.push(Buffer.from(content)) - 1);
+    String(firstContent({ sources }) + contents.push(Buffer.from(content)) - 1);
   const options = [
     isolation(confinement.network),
     await systemFolders(),
@@ -61,9 +68,9 @@ export async function planSandbox(confinement: Confinement): Promise<SandboxPlan
     kernelFolders(),
     scratchFolders(),
     programs(confinement),
-    confinement.mounts.flatMap(({ source, target, readOnly }) => [
-      readOnly ? '--ro-bind' : '--bind',
-      source,
+    confinement.mounts.flatMap(({ target, readOnly }, index) => [
+      readOnly ? '--ro-bind-fd' : '--bind-fd',
+      String(descriptors.firstSource + index),
       target,
     ]),
     madeUp(confinement.files ?? {}, descriptorOf),
@@ -73,7 +80,8 @@ export async function planSandbox(confinement: Confinement): Promise<SandboxPlan
     ['--seccomp', descriptorOf(seccompFilter(filterOptions(confinement)))],
     ['--json-status-fd', String(descriptors.status), '--block-fd', String(descriptors.release)],
   ].flat();
-  return { options, command: [...confinement.command], contents, channel: confinement.channel === true };
+  const { command, channel } = confinement;
+  return { options, command: [...command], sources, contents, channel: channel === true };
 }
 
 function isolation(network: SandboxNetwork): string[] {

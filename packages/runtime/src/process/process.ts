@@ -33,6 +33,7 @@ const INSPECTION_TIMEOUT_MS = 10_000;
 
 class ProcessRuntime implements Runtime {
   readonly name = 'process';
+  readonly mountsByPath = false;
   readonly #options: ProcessRuntimeOptions;
   readonly #store: PackageStore;
   #inspection: { expires: number; result: Promise<Inspection> } | undefined;

@@ -4,7 +4,7 @@ import { finished } from 'node:stream/promises';
 import { cancelled, unavailable } from '@toolhive/contract/failure';
 import type { Exit } from '../runtime.ts';
 import { type BubblewrapCall, Complaints, StatusReader, exitFrom, spawnBubblewrap } from './bubblewrap.ts';
-import { descriptors } from './plan.ts';
+import { descriptors, firstContent } from './plan.ts';
 import { childrenOf, isAlive, waitUntil } from './proc.ts';
 import { exitOf } from './spawn.ts';
 
@@ -102,12 +102,12 @@ export class Sandbox implements AsyncDisposable {
   async #setUp({ plan, inNamespaces, beforeStart }: SandboxOptions): Promise<void> {
     this.#feed(descriptors.options, Buffer.from(plan.options.map((option) => `${option}\0`).join('')));
     const [held, ...contents] = plan.contents;
-    contents.forEach((content, index) => this.#feed(descriptors.firstContent + 1 + index, content));
+    contents.forEach((content, index) => this.#feed(firstContent(plan) + 1 + index, content));
     const init = await Promise.race([this.#status.childPid, this.ended]);
     if (typeof init !== 'number') throw new SetupFailed();
     this.#init = init;
     if (inNamespaces !== undefined) await this.#unlessItEnds(inNamespaces(init));
-    if (held !== undefined) this.#feed(descriptors.firstContent, held);
+    if (held !== undefined) this.#feed(firstContent(plan), held);
     await this.#unlessItEnds(beforeStart(init));
     this.#feed(descriptors.release, Buffer.from('\n'));
     const started = () => this.#hasEnded() || childrenOf(init).length > 0;

@@ -7,7 +7,7 @@ import type { Machine } from './check.ts';
 import { Door, type SocketPlace, forwarderOptions, forwarderShare, forwarderSource } from './forwarder.ts';
 import { ProcessInstance } from './instance.ts';
 import { markOf } from './mark.ts';
-import { checkMounts } from './mounts.ts';
+import { type OpenMount, openMounts, verifyNested } from './mounts.ts';
 import { type NetworkTools, OwnNetwork, networkShare } from './network.ts';
 import { type SandboxNetwork, type SandboxPlan, inside, planSandbox } from './plan.ts';
 import { openFilesCeiling } from './proc.ts';
@@ -32,9 +32,10 @@ export async function startInstance(start: Start): Promise<Instance> {
   const network = networkOf(launch);
   const speaks = launch.transport.kind === 'stdio';
   const tools = network === 'open' ? requireNetwork(machine) : undefined;
-  const plan = await planLaunch(start, network);
 
   await using undo = new AsyncDisposableStack();
+  await using opened = await openMounts(launch.mounts);
+  const plan = await planLaunch(start, network, opened.mounts);
   const door = speaks ? undefined : undo.use(await Door.open(place));
   const limits = groupLimits(launch, network);
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.hiveId), limits));
@@ -50,6 +51,7 @@ export async function startInstance(start: Start): Promise<Instance> {
         // What a server makes slirp4netns use, the server uses.
         for (const member of [pid, own?.pid]) if (member !== undefined) await cgroup.add(member);
         await own?.ready();
+        await verifyNested(opened.mounts, pid);
       },
       signal,
     }),
@@ -97,6 +99,7 @@ const describeMode = (network: LaunchNetwork) => (network.kind === 'mode' ? netw
 async function planLaunch(
   { machine, launch, installed }: Start,
   network: SandboxNetwork,
+  mounts: readonly OpenMount[],
 ): Promise<SandboxPlan> {
   const { install, folder } = installed;
   const forwarded = launch.transport.kind === 'http';
@@ -117,7 +120,7 @@ async function planLaunch(
     ],
     env: { ...launch.env, ...launch.secrets, ...(forwarded ? { MCP_HOST: '127.0.0.1' } : {}) },
     network,
-    mounts: await checkMounts(launch.mounts),
+    mounts,
     packageFolder: folder,
     readOnlyPaths: install.readOnlyPaths,
     files: forwarded ? { [inside.forwarder]: forwarderSource } : {},

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { pinMounts } from '../mount-source.ts';
 import { describeExit } from '../runtime.ts';
 import type { Instance, Launch, Runtime } from '../runtime.ts';
 import type { ServerSource } from '../source.ts';
@@ -291,7 +292,9 @@ export function describeRuntime(
       });
 
       test('shows a granted folder for reading only', async () => {
-        const server = await talk({ mounts: [{ source: folder, target: '/granted', readOnly: true }] });
+        const server = await talk({
+          mounts: await pinMounts([{ source: folder, target: '/granted', readOnly: true }]),
+        });
 
         const read = await server.call('read', { path: '/granted/file.txt' });
         const write = await server.call('write', { path: '/granted/new.txt' });
@@ -301,12 +304,40 @@ export function describeRuntime(
       });
 
       test('lets a granted folder be written', async () => {
-        const server = await talk({ mounts: [{ source: folder, target: '/granted', readOnly: false }] });
+        const server = await talk({
+          mounts: await pinMounts([{ source: folder, target: '/granted', readOnly: false }]),
+        });
 
         const write = await server.call('write', { path: '/granted/written.txt', content: 'by the server' });
 
         expect(write.failed).toBe(false);
         expect(await readFile(join(folder, 'written.txt'), 'utf8')).toBe('by the server');
+      });
+
+      test('does not start with a granted directory that was replaced by a link', async () => {
+        const granted = await mkdtemp(join(tmpdir(), 'thv-granted-'));
+        const mounts = await pinMounts([{ source: granted, target: '/granted', readOnly: false }]);
+        await rm(granted, { recursive: true });
+        await symlink('/', granted);
+
+        await expect(start({ mounts })).rejects.toMatchObject({
+          kind: 'conflict',
+          message: expect.stringContaining(`mount source ${granted} has changed since it was granted`),
+        });
+
+        await rm(granted);
+      });
+
+      test('does not start with another directory in the place of the granted one', async () => {
+        const granted = await mkdtemp(join(tmpdir(), 'thv-granted-'));
+        const mounts = await pinMounts([{ source: granted, target: '/granted', readOnly: false }]);
+        await mkdir(`${granted}-other`); // before the first is removed, so that it cannot get the same inode
+        await rm(granted, { recursive: true });
+        await rename(`${granted}-other`, granted);
+
+        await expect(start({ mounts })).rejects.toMatchObject({ kind: 'conflict' });
+
+        await rm(granted, { recursive: true });
       });
 
       test('keeps the system read-only and a place for temporary files', async () => {

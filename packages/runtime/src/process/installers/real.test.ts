@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { aLaunch } from '../../testing/conformance.ts';
 import { Conversation } from '../../testing/talk.ts';
+import { pinMounts } from '../../mount-source.ts';
 import type { Launch } from '../../runtime.ts';
 import { type PackageSource, parseSource } from '../../source.ts';
 import { openProcessRuntime } from '../process.ts';
@@ -74,7 +75,7 @@ async function nameOf(runtime: ReturnType<typeof aRuntime>, source: string, chan
 }
 
 test('runs the file system server from npm with a folder', async () => {
-  const mounts = [{ source: folder, target: '/data', readOnly: true }];
+  const mounts = await pinMounts([{ source: folder, target: '/data', readOnly: true }]);
 
   const { name, version } = await nameOf(aRuntime(), 'npx://@modelcontextprotocol/server-filesystem', {
     args: ['/data'],

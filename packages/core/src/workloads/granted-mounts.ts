@@ -1,0 +1,155 @@
+import { realpath, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { invalid } from '@toolhive/contract/failure';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import { pinSource } from '@toolhive/runtime/mount-source';
+import type { Mount, PinnedMount } from '@toolhive/runtime/mount-source';
+import * as z from 'zod';
+import { filesIn, readIfThere, writeWhole } from '../state/files.ts';
+import { mountsOfRunConfig } from './launch.ts';
+import { isWithin } from './mounts.ts';
+
+/** What was granted to one workload: the pin of each mount source. */
+const Pins = z.record(z.string(), z.object({ path: z.string(), device: z.string(), inode: z.string() }));
+type Pins = z.infer<typeof Pins>;
+
+export interface GrantedMountsOptions {
+  /** Where the pins are stored, one file for each workload. */
+  directory: string;
+  /** No server may read or write these: with ToolHive's socket or run configs, it needs no sandbox. */
+  ownDirectories: readonly string[];
+}
+
+/**
+ * The mount sources that users granted. A source is resolved once, when it is granted; every later start mounts
+ * that file or directory or fails. Otherwise a server that can write to a directory could replace a mount source
+ * in it by a link, and get whatever the link points to at the next start.
+ */
+export class GrantedMounts {
+  readonly #options: GrantedMountsOptions;
+
+  constructor(options: GrantedMountsOptions) {
+    this.#options = options;
+  }
+
+  /** Pins the sources as they are now. Throws `invalid` if one does not exist or contains ToolHive's own files. */
+  async pin(mounts: readonly Mount[]): Promise<PinnedMount[]> {
+    return this.#checked(mounts, {});
+  }
+
+  /**
+   * The mounts of a workload with the pins that were stored for it. A source without one, for example of a run
+   * config that an earlier version wrote, is pinned now.
+   */
+  async of(name: string, mounts: readonly Mount[]): Promise<PinnedMount[]> {
+    const stored = await this.#read(name);
+    const pinned = await this.#checked(mounts, stored);
+    if (pinned.some(({ source }) => !Object.hasOwn(stored, source))) await this.store(name, pinned);
+    return pinned;
+  }
+
+  /** Stores what a workload was granted, beside what it was granted before. */
+  async store(name: string, mounts: readonly PinnedMount[]): Promise<void> {
+    if (mounts.length === 0) return;
+    const granted = Object.fromEntries(mounts.map(({ source, pin }) => [source, pin]));
+    const pins = { ...(await this.#read(name)), ...granted };
+    await writeWhole(this.#path(name), `${JSON.stringify(pins, null, 2)}\n`);
+  }
+
+  /**
+   * Accepts directories that the user has created anew at the same place. A source that leads somewhere else now
+   * is still refused.
+   */
+  async renew(name: string): Promise<void> {
+    const stored = await this.#read(name);
+    const renewed = await Promise.all(
+      Object.entries(stored).map(async ([source, pin]) => {
+        const now = await pinSource(source).catch(() => pin);
+        return [source, now.path === pin.path ? now : pin] as const;
+      }),
+    );
+    const isSame = renewed.every(([source, { device, inode }]) => {
+      const before = stored[source];
+      return before?.device === device && before.inode === inode;
+    });
+    if (!isSame)
+      await writeWhole(this.#path(name), `${JSON.stringify(Object.fromEntries(renewed), null, 2)}\n`);
+  }
+
+  async forget(name: string): Promise<void> {
+    await rm(this.#path(name), { force: true });
+  }
+
+  /** The workloads that pins are stored of. */
+  async names(): Promise<string[]> {
+    const files = await filesIn(this.#options.directory);
+    return files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -'.json'.length));
+  }
+
+  async #checked(mounts: readonly Mount[], stored: Pins): Promise<PinnedMount[]> {
+    const own = await Promise.all(this.#options.ownDirectories.map(realPath));
+    return Promise.all(
+      mounts.map(async (mount) => {
+        const known = Object.hasOwn(stored, mount.source) ? stored[mount.source] : undefined;
+        const pin = known ?? (await pinSource(mount.source));
+        refuseOwnFiles(mount.source, pin.path, own);
+        return { ...mount, pin };
+      }),
+    );
+  }
+
+  /** A file that cannot be read as pins grants nothing: its sources are pinned as they are now. */
+  async #read(name: string): Promise<Pins> {
+    const text = await readIfThere(this.#path(name));
+    if (text === undefined) return {};
+    try {
+      return Pins.parse(JSON.parse(text));
+    } catch {
+      return {};
+    }
+  }
+
+  #path(name: string): string {
+    return join(this.#options.directory, `${name}.json`);
+  }
+}
+
+function refuseOwnFiles(source: string, path: string, ownDirectories: readonly string[]): void {
+  const own = ownDirectories.find((directory) => isWithin(directory, path) || isWithin(path, directory));
+  if (own === undefined) return;
+  throw invalid(`${source} contains files of ToolHive itself (${own}), which no server may access`, {
+    hint: 'mount a subdirectory that the server needs',
+  });
+}
+
+/** A directory that does not exist yet has the path that it will have. */
+const realPath = (path: string): Promise<string> => realpath(path).catch(() => path);
+
+/**
+ * Refuses sources inside a directory that a server can write to, for runtimes that look sources up by path: while
+ * a container starts, that server could replace the source by a link.
+ */
+export async function refuseReplaceable(
+  name: string,
+  mounts: readonly PinnedMount[],
+  workloads: readonly RunConfig[],
+): Promise<void> {
+  const ofOthers = workloads.filter((other) => other.name !== name).flatMap(writableOf);
+  const own = mounts
+    .filter(({ readOnly }) => !readOnly)
+    .map(({ pin }) => ({ workload: name, source: pin.path }));
+  for (const { workload, source } of [...own, ...ofOthers]) {
+    const above = await realPath(source);
+    const inside = mounts.find(({ pin }) => pin.path !== above && isWithin(pin.path, above));
+    if (inside === undefined) continue;
+    throw invalid(`${inside.source} is inside ${above}, which the workload ${workload} can write to`, {
+      hint: `a server could replace it while the container starts: mount ${above} itself, or make that mount read-only`,
+    });
+  }
+}
+
+function writableOf(runConfig: RunConfig) {
+  return mountsOfRunConfig(runConfig)
+    .filter(({ readOnly }) => !readOnly)
+    .map(({ source }) => ({ workload: runConfig.name, source }));
+}

@@ -1,0 +1,79 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { isWithin } from './mounts.ts';
+
+interface Sensitive {
+  paths: readonly string[];
+  /** Whether a directory that contains one of the paths is as dangerous as the path itself. */
+  alsoAbove: boolean;
+  /** Continues "it can access SOURCE, ". */
+  why: string;
+}
+
+const engineSockets = [
+  '/var/run/docker.sock',
+  '/run/docker.sock',
+  '/run/podman/podman.sock',
+  '/var/run/podman/podman.sock',
+  '/run/containerd/containerd.sock',
+  '/var/run/containerd/containerd.sock',
+  '/run/crio/crio.sock',
+  ...(process.getuid === undefined ? [] : ['docker.sock', 'podman/podman.sock']).map(
+    (socket) => `/run/user/${process.getuid?.()}/${socket}`,
+  ),
+];
+
+const keyDirectories = [
+  '.ssh',
+  '.gnupg',
+  '.aws',
+  '.azure',
+  '.kube',
+  '.docker',
+  '.config/gcloud',
+  '.netrc',
+  '.npmrc',
+];
+
+/** Mount sources that give a server more than their path suggests. The first that applies is told. */
+function sensitiveSources(home: string): Sensitive[] {
+  return [
+    { paths: ['/'], alsoAbove: false, why: 'which is every file on this machine' },
+    {
+      paths: engineSockets,
+      alsoAbove: true,
+      why: 'with the socket of a container engine, which gives full control of this machine',
+    },
+    { paths: ['/proc', '/sys', '/dev'], alsoAbove: false, why: 'which exposes the kernel and its devices' },
+    {
+      paths: ['/etc', '/root', '/boot', '/var', '/run'],
+      alsoAbove: false,
+      why: 'which contains system files',
+    },
+    { paths: [home], alsoAbove: true, why: 'which contains your home directory with its keys and passwords' },
+    {
+      paths: keyDirectories.map((path) => join(home, path)),
+      alsoAbove: false,
+      why: 'which contains credentials',
+    },
+  ];
+}
+
+/** What a person should know about mount sources, given as absolute paths. */
+export function mountWarnings(sources: readonly string[], home = homedir()): string[] {
+  const sensitive = sensitiveSources(home);
+  return sources.flatMap((source) => {
+    const found = sensitive.find(({ paths, alsoAbove }) =>
+      paths.some((path) => isSame(source, path) || (alsoAbove && isWithin(path, source))),
+    );
+    return found === undefined ? [] : [`it can access ${source}, ${found.why}`];
+  });
+}
+
+/** The source itself, or for a system directory also everything inside it. */
+function isSame(source: string, path: string): boolean {
+  return source === path || (systemDirectories.has(path) && isWithin(source, path));
+}
+
+/** Nothing in these is an ordinary file of a user. */
+const systemDirectories: ReadonlySet<string> = new Set(['/proc', '/sys', '/dev', '/etc', '/boot']);
