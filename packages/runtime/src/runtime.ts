@@ -80,6 +80,11 @@ export interface PrepareOptions {
    * anyway. Asked for only when something is fetched.
    */
   trusted?: (() => Promise<string | undefined>) | undefined;
+  /**
+   * Where dependencies of packages may come from besides package registries, as `HOST/PATH`. Asked for only when
+   * something is installed.
+   */
+  allowedSources?: (() => Promise<readonly string[]> | readonly string[]) | undefined;
 }
 
 /** Told what a long step is doing, in a few words: `installing example 1.2.0`. */

@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { refusalOf, specialAddresses } from './addresses.ts';
+import { refusalOf, specialAddresses } from '@toolhive/runtime/addresses';
 import { fetchJson, guardedFetch } from './guarded-fetch.ts';
 import type { GuardedRequest, Lookup } from './guarded-fetch.ts';
 import { selfSigned } from './testing/self-signed.ts';

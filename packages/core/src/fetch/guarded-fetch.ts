@@ -18,7 +18,7 @@ import {
 } from '@toolhive/contract/failure';
 import { Agent, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
-import { refusalOf } from './addresses.ts';
+import { refusalOf } from '@toolhive/runtime/addresses';
 import { parseJson } from './json.ts';
 
 export interface GuardedRequest {

@@ -8,7 +8,7 @@ import {
   allowInsecureRequests,
   customFetch,
 } from 'oauth4webapi';
-import { refusalOf } from '../fetch/addresses.ts';
+import { refusalOf } from '@toolhive/runtime/addresses';
 import { guardedFetch } from '../fetch/guarded-fetch.ts';
 import type { GuardedRequest } from '../fetch/guarded-fetch.ts';
 import type { AuthSettings } from './settings.ts';

@@ -95,7 +95,8 @@ export interface SocketPlace {
 const LONGEST_SOCKET_PATH = 103;
 const ROOM_BELOW = '/XXXXXX/s.new'.length;
 
-async function socketFolder({ hiveId, tempDir }: SocketPlace): Promise<string> {
+/** A new private directory for one Unix socket whose name has one letter. */
+export async function socketFolder({ hiveId, tempDir }: SocketPlace): Promise<string> {
   const folder = join(tempDir, 'sockets');
   if (Buffer.byteLength(folder) + ROOM_BELOW > LONGEST_SOCKET_PATH)
     return mkdtemp(join(tmpdir(), shortName(hiveId)));

@@ -13,6 +13,11 @@ export const inside = {
   package: '/opt/toolhive/package',
   node: '/opt/toolhive/bin/node',
   forwarder: '/opt/toolhive/forwarder.cjs',
+  /** For installers alone. */
+  downloads: '/opt/toolhive/downloads',
+  tunnel: '/opt/toolhive/tunnel.cjs',
+  gateway: '/opt/toolhive/gateway.sock',
+  certificates: '/opt/toolhive/certificates.pem',
 };
 
 /** Which descriptor of bubblewrap carries what, from the third on; mount sources and contents of files follow. */
@@ -47,12 +52,16 @@ export interface Confinement {
   network: SandboxNetwork;
   mounts: readonly OpenMount[];
   packageFolder?: string;
+  /** Directories and sockets of ToolHive's own that may be written, by their place inside. */
+  writable?: Readonly<Record<string, string>>;
   node?: Binary;
   /** Further parts of the machine that the package needs to start, at the same path inside. */
   readOnlyPaths: readonly string[];
   /** Files made up for this sandbox: contents by path. */
   files?: Readonly<Record<string, string>>;
   channel?: boolean;
+  /** The working directory; the home directory unless named. */
+  cwd?: string;
 }
 
 /** Builds the server's whole world from nothing: what is not named here does not exist inside. */
@@ -76,7 +85,7 @@ export async function planSandbox(confinement: Confinement): Promise<SandboxPlan
     madeUp(confinement.files ?? {}, descriptorOf),
     ['--remount-ro', '/'],
     environment(confinement),
-    ['--chdir', inside.home],
+    ['--chdir', confinement.cwd ?? inside.home],
     ['--seccomp', descriptorOf(seccompFilter(filterOptions(confinement)))],
     ['--json-status-fd', String(descriptors.status), '--block-fd', String(descriptors.release)],
   ].flat();
@@ -188,8 +197,9 @@ function scratchFolders(): string[] {
 
 const scratch = (folder: string, bytes: number) => ['--size', String(bytes), '--tmpfs', folder];
 
-function programs({ packageFolder, node, readOnlyPaths }: Confinement): string[] {
+function programs({ packageFolder, writable, node, readOnlyPaths }: Confinement): string[] {
   return [
+    ...Object.entries(writable ?? {}).flatMap(([target, source]) => ['--bind', source, target]),
     ...(packageFolder === undefined ? [] : ['--ro-bind', packageFolder, inside.package]),
     ...(node === undefined
       ? []

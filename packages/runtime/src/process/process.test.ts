@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { aLaunch, describeRuntime, waitFor } from '../testing/conformance.ts';
 import { describeExit } from '../runtime.ts';
 import { isAlive } from './proc.ts';
-import { groupPrefix } from './start.ts';
+import { groupPrefix } from './limits.ts';
 import {
   type ProcessRig,
   networksOf,

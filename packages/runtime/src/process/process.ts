@@ -4,9 +4,10 @@ import { unavailable, unsupported } from '@toolhive/contract/failure';
 import type { Instance, Launch, PrepareOptions, Runtime, RuntimeReport } from '../runtime.ts';
 import type { PackageSource, ServerSource } from '../source.ts';
 import { sweepCgroups } from './cgroup.ts';
-import { type Inspection, inspectMachine, reportOn } from './check.ts';
+import { type Inspection, type Machine, inspectMachine, reportOn } from './check.ts';
 import { sweepSockets } from './forwarder.ts';
-import { groupPrefix, networkOf, startInstance } from './start.ts';
+import { groupPrefix } from './limits.ts';
+import { networkOf, startInstance } from './start.ts';
 import { PackageStore } from './store.ts';
 
 export interface ProcessRuntimeOptions {
@@ -40,7 +41,7 @@ class ProcessRuntime implements Runtime {
 
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options;
-    this.#store = new PackageStore(options);
+    this.#store = new PackageStore(options, () => this.#requireMachine());
   }
 
   async check(): Promise<RuntimeReport> {
@@ -57,11 +58,10 @@ class ProcessRuntime implements Runtime {
 
   async start(launch: Launch, signal: AbortSignal): Promise<Instance> {
     const source = requirePackage(launch.source);
-    const inspection = await this.#inspect();
-    if ('problem' in inspection) throw unavailable(inspection.problem, { hint: inspection.hint });
+    const machine = await this.#requireMachine();
     const installed = await this.#store.require(source);
     const instance = await startInstance({
-      machine: inspection.machine,
+      machine,
       launch,
       installed,
       place: this.#options,
@@ -79,6 +79,12 @@ class ProcessRuntime implements Runtime {
     await this.#store.sweep();
     const left = await readdir(tempDir).catch(() => []);
     await Promise.all(left.map((entry) => rm(join(tempDir, entry), { recursive: true, force: true })));
+  }
+
+  async #requireMachine(): Promise<Machine> {
+    const inspection = await this.#inspect();
+    if ('problem' in inspection) throw unavailable(inspection.problem, { hint: inspection.hint });
+    return inspection.machine;
   }
 
   #inspect(): Promise<Inspection> {

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { access, constants, realpath, stat } from 'node:fs/promises';
 import { basename, delimiter, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
+import { unavailable } from '@toolhive/contract/failure';
 
 const run = promisify(execFile);
 
@@ -37,6 +38,14 @@ async function nodeOnPath(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   if (launcher === undefined) return undefined;
   const { stdout } = await run(launcher, ['-p', 'process.execPath'], { env: { PATH: env.PATH } });
   return stdout.trim();
+}
+
+/** Throws `unavailable` if there is none. */
+export function requireNode({ node }: { node: Binary | undefined }): Binary {
+  if (node !== undefined) return node;
+  throw unavailable('node is not installed', {
+    hint: 'install Node.js from https://nodejs.org and see that it is on PATH',
+  });
 }
 
 const systemFolder = /^\/(usr|lib|lib32|lib64|libx32)\//;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { invalid, unavailable } from '@toolhive/contract/failure';
 import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
 import { requireSecrets } from '../secrets.ts';
@@ -6,15 +5,14 @@ import { Cgroup } from './cgroup.ts';
 import type { Machine } from './check.ts';
 import { Door, type SocketPlace, forwarderOptions, forwarderShare, forwarderSource } from './forwarder.ts';
 import { ProcessInstance } from './instance.ts';
-import { markOf } from './mark.ts';
+import { groupName, limitedCommand, watchLimits } from './limits.ts';
 import { type OpenMount, openMounts, verifyNested } from './mounts.ts';
 import { type NetworkTools, OwnNetwork, networkShare } from './network.ts';
 import { type SandboxNetwork, type SandboxPlan, inside, planSandbox } from './plan.ts';
-import { openFilesCeiling } from './proc.ts';
-import type { Binary } from './programs.ts';
+import { requireNode } from './programs.ts';
 import { Sandbox } from './sandbox.ts';
 import type { InstalledPackage } from './store.ts';
-import { Watchdog, tooMuchMemory } from './watchdog.ts';
+import { tooMuchMemory } from './watchdog.ts';
 
 export interface Start {
   machine: Machine;
@@ -59,7 +57,7 @@ export async function startInstance(start: Start): Promise<Instance> {
   await door?.handTo(sandbox.bwrap);
 
   const resources = undo.move();
-  const watched = watch(sandbox, machine, launch.limits);
+  const watched = watchLimits(sandbox, machine, launch.limits);
   const connection = own === undefined ? undefined : watchNetwork(sandbox, own, start);
   const exited = sandbox.ended.then(async (exit): Promise<Exit> => {
     const reason =
@@ -71,11 +69,6 @@ export async function startInstance(start: Start): Promise<Instance> {
   });
   return new ProcessInstance({ sandbox, speaks, exited, address: addressOf(door) });
 }
-
-/** Names of control groups, by which a later hive recognises those that this one left. */
-export const groupPrefix = (hiveId: string) => `toolhive-${markOf(hiveId)}-`;
-
-const groupName = (hiveId: string) => `${groupPrefix(hiveId)}${randomUUID().slice(0, 8)}`;
 
 /** The network of a sandbox for this launch. Throws `invalid` when no sandbox has such a one. */
 export function networkOf({ network, privileged }: Pick<Launch, 'network' | 'privileged'>): SandboxNetwork {
@@ -114,7 +107,7 @@ async function planLaunch(
   return planSandbox({
     architecture: machine.architecture,
     command: [
-      ...limited(machine, serverLimits(launch)),
+      ...limitedCommand(machine, serverLimits(launch)),
       ...(transport.kind === 'http' ? behindForwarder(transport.targetPort) : []),
       ...server,
     ],
@@ -135,38 +128,12 @@ function requireNetwork({ network }: Machine): NetworkTools {
   throw unavailable(`a server with a network cannot run here: ${network.problem}`, { hint: network.hint });
 }
 
-function requireNode({ node }: Machine): Binary {
-  if (node !== undefined) return node;
-  throw unavailable('node is not installed', {
-    hint: 'install Node.js from https://nodejs.org and see that it is on PATH',
-  });
-}
-
 function withoutNul(argument: string): string {
   if (argument.includes('\0')) throw invalid('an argument of the server holds a NUL character');
   return argument;
 }
 
 const behindForwarder = (port: number) => [inside.node, ...forwarderOptions, inside.forwarder, String(port)];
-
-const LARGEST_FILE_BYTES = 4 * 1024 ** 3;
-
-/** Limits that the kernel keeps for each process or user; `prlimit` sets them and becomes the server. */
-function limited(
-  { prlimit, cgroups, countsProcesses }: Machine,
-  { openFiles, processes }: ResourceLimits,
-): string[] {
-  if (prlimit === undefined) return [];
-  const files = Math.min(openFiles, openFilesCeiling());
-  return [
-    prlimit,
-    `--nofile=${files}:${files}`,
-    `--fsize=${LARGEST_FILE_BYTES}`,
-    '--core=0',
-    ...(cgroups.pids === undefined && countsProcesses ? [`--nproc=${processes}`] : []),
-    '--',
-  ];
-}
 
 /** What runs inside may use this much: the server, and the forwarder in front of it. */
 const serverLimits = ({ limits, transport }: Launch) =>
@@ -195,21 +162,6 @@ function watchNetwork(sandbox: Sandbox, network: OwnNetwork, { launch, log }: St
   };
   const first = Promise.race([sandbox.ended.then(() => 'sandbox'), network.ended.then(() => 'network')]);
   void first.then((which) => (which === 'network' ? onLoss() : undefined));
-  return { reason: () => reason };
-}
-
-/** Watches what the kernel does not limit here. */
-function watch(sandbox: Sandbox, { cgroups }: Machine, { memoryBytes, processes }: ResourceLimits) {
-  const unlimited = {
-    ...(cgroups.memory === undefined ? { memoryBytes } : {}),
-    ...(cgroups.pids === undefined ? { processes } : {}),
-  };
-  let reason: string | undefined;
-  const watchdog = new Watchdog(sandbox.init, unlimited, (excess) => {
-    reason = excess;
-    sandbox.kill();
-  });
-  void sandbox.ended.then(() => watchdog[Symbol.dispose]());
   return { reason: () => reason };
 }
 

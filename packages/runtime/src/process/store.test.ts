@@ -9,13 +9,14 @@ import { waitFor } from '../testing/conformance.ts';
 import { type NpmRegistry, openNpmRegistry } from '../testing/npm-registry.ts';
 import type { PackageSource } from '../source.ts';
 import { PackageStore, compareVersions } from './store.ts';
-import { never } from './test-rig.ts';
+import { machineOf, never } from './test-rig.ts';
 
 const example: PackageSource = { kind: 'package', scheme: 'npx', name: '@example/server' };
 
 describe('the package store', () => {
   let folder: string;
   let registry: NpmRegistry;
+  const machine = machineOf(process.env);
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thv-store-'));
@@ -44,11 +45,9 @@ describe('the package store', () => {
     hiveId = 'hive',
     url = registry.url,
   } = {}) {
-    const env = { ...process.env, npm_config_registry: url, npm_config_cache: join(cacheDir, 'npm') };
-    return {
-      cacheDir,
-      store: new PackageStore({ hiveId, cacheDir, env: { ...env, npm_config_fetch_retries: '0' } }),
-    };
+    const env = { ...process.env, npm_config_registry: url, npm_config_fetch_retries: '0' };
+    const options = { hiveId, cacheDir, tempDir: join(folder, 'tmp'), env };
+    return { cacheDir, store: new PackageStore(options, () => machine) };
   }
 
   test('installs the latest version and pins it', async () => {
@@ -119,7 +118,9 @@ describe('the package store', () => {
 
     await prepare(store, { ...example, version: '2.0.0' });
 
-    await expect(store.require({ ...example, version: '2.0.0' })).resolves.toMatchObject({ folder: place });
+    await expect(store.require({ ...example, version: '2.0.0' })).resolves.toMatchObject({
+      folder: join(place, 'package'),
+    });
   });
 
   test('uses the newest installed version when the registry is gone, and says so', async () => {
@@ -155,7 +156,13 @@ describe('the package store', () => {
   });
 
   test('says that npm is missing and how to get it', async () => {
-    const store = new PackageStore({ hiveId: 'hive', cacheDir: join(folder, 'bare'), env: { PATH: folder } });
+    const options = {
+      hiveId: 'hive',
+      cacheDir: join(folder, 'bare'),
+      tempDir: folder,
+      env: { PATH: folder },
+    };
+    const store = new PackageStore(options, () => machine);
 
     await expect(prepare(store, example)).rejects.toMatchObject({
       kind: 'unavailable',

@@ -4,15 +4,18 @@ import { join } from 'node:path';
 import { ThvError, notFound } from '@toolhive/contract/failure';
 import type { PrepareOptions } from '../runtime.ts';
 import { type PackageSource, formatSource, isLocalPath } from '../source.ts';
-import { type Install, installFile, parseInstall } from './installers/install.ts';
+import type { Machine } from './check.ts';
+import { type Install, installFile, packageFolder, parseInstall } from './installers/install.ts';
 import { type Installer, installers } from './installers/installers.ts';
-import type { Workshop } from './installers/tool.ts';
-import { environmentTrusting } from './installers/trust.ts';
+import type { InstallContext } from './installers/tool.ts';
+import { certificateBundle } from './installers/trust.ts';
 import { SingleFlight } from './single-flight.ts';
 
 export interface StoreOptions {
   hiveId: string;
   cacheDir: string;
+  /** For sockets. */
+  tempDir: string;
   env: NodeJS.ProcessEnv;
 }
 
@@ -28,18 +31,21 @@ export interface InstalledPackage {
  */
 export class PackageStore {
   readonly #options: StoreOptions;
+  readonly #machine: () => Promise<Machine>;
   readonly #flights = new SingleFlight<PackageSource>();
 
-  constructor(options: StoreOptions) {
+  /** `machine` throws if no sandbox can run here: then nothing is installed either. */
+  constructor(options: StoreOptions, machine: () => Promise<Machine>) {
     this.#options = options;
+    this.#machine = machine;
   }
 
   /** Installs what the source means now, unless it is there, and returns it with its exact version. */
   prepare(source: PackageSource, options: PrepareOptions): Promise<PackageSource> {
-    const { trusted } = options;
+    const { trusted, allowedSources } = options;
     return this.#flights.do(
       formatSource(source),
-      (shared) => this.#prepare(source, { ...shared, trusted }),
+      (shared) => this.#prepare(source, { ...shared, trusted, allowedSources }),
       options,
     );
   }
@@ -56,54 +62,63 @@ export class PackageStore {
     await remove(this.#stagingFolder());
   }
 
-  async #prepare(source: PackageSource, { report, signal, trusted }: PrepareOptions): Promise<PackageSource> {
+  async #prepare(source: PackageSource, options: PrepareOptions): Promise<PackageSource> {
+    const { report, signal, trusted, allowedSources } = options;
     const installer = installers[source.scheme];
     if (installer.isPinned(source) && (await this.#find(source)) !== undefined) return source;
-    const { cacheDir } = this.#options;
+    const { cacheDir, env } = this.#options;
     const staging = this.#stagingFolder();
+    const downloads = join(cacheDir, '.downloads', source.scheme, fileName(source.name));
     await mkdir(staging, { recursive: true, mode: 0o700 });
-    const folder = await mkdtemp(`${staging}/`);
-    const bundle = `${folder}.pem`;
+    await mkdir(downloads, { recursive: true, mode: 0o700 });
+    const staged = await mkdtemp(`${staging}/`);
+    const folder = join(staged, packageFolder);
+    await mkdir(folder);
     try {
-      const env = await this.#environment(await trusted?.(), bundle);
-      return await this.#install(installer, source, folder, { env, cacheDir, report, signal });
+      const context: InstallContext = {
+        env,
+        machine: await this.#machine(),
+        place: this.#options,
+        folder,
+        downloads,
+        cacheDir,
+        certificates: await certificateBundle(env, await trusted?.()),
+        allowed: (await allowedSources?.()) ?? [],
+        report,
+        signal,
+      };
+      return await this.#install(installer, source, staged, context);
     } catch (error) {
       const fallback = await this.#newest(source);
       if (fallback === undefined || !(error instanceof ThvError && error.kind === 'unavailable')) throw error;
       report(`${error.message}: using ${source.name} ${fallback}, which is installed already`);
       return { ...source, version: fallback };
     } finally {
-      await remove(folder);
-      await remove(bundle);
+      await remove(staged);
     }
-  }
-
-  async #environment(certificates: string | undefined, bundle: string): Promise<NodeJS.ProcessEnv> {
-    const { env } = this.#options;
-    return certificates === undefined ? env : environmentTrusting(env, certificates, bundle);
   }
 
   async #install(
     installer: Installer,
     source: PackageSource,
-    folder: string,
-    workshop: Workshop,
+    staged: string,
+    context: InstallContext,
   ): Promise<PackageSource> {
     let wanted = source;
     if (!installer.isPinned(source)) {
-      workshop.report(`resolving ${source.name}`);
-      const version = await installer.resolve(source, folder, workshop);
+      context.report(`resolving ${source.name}`);
+      const version = await installer.resolve(source, context);
       if (version !== undefined) wanted = { ...source, version };
       if (version !== undefined && (await this.#find(wanted)) !== undefined) return wanted;
     }
     const began = performance.now();
-    workshop.report(`installing ${source.name} ${wanted.version ?? ''}`.trimEnd());
-    const install = await installer.install(wanted, folder, workshop);
+    context.report(`installing ${source.name} ${wanted.version ?? ''}`.trimEnd());
+    const install = await installer.install(wanted, context);
     const installed = { ...source, version: install.version };
-    await writeFile(join(folder, installFile), `${JSON.stringify(install, null, 2)}\n`);
-    await this.#moveIn(folder, installed);
+    await writeFile(join(staged, installFile), `${JSON.stringify(install, null, 2)}\n`);
+    await this.#moveIn(staged, installed);
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
-    workshop.report(`installed ${source.name} ${install.version} in ${seconds} s`);
+    context.report(`installed ${source.name} ${install.version} in ${seconds} s`);
     return installed;
   }
 
@@ -126,7 +141,7 @@ export class PackageStore {
     if (source.version === undefined) return undefined;
     const folder = this.#folderOf(source);
     const install = await readInstall(folder);
-    return install === undefined ? undefined : { folder, install };
+    return install === undefined ? undefined : { folder: join(folder, packageFolder), install };
   }
 
   /** The newest installed version, for a source that does not insist on one. */

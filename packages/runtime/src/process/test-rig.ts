@@ -7,8 +7,10 @@ import { type NpmRegistry, openNpmRegistry } from '../testing/npm-registry.ts';
 import { Conversation } from '../testing/talk.ts';
 import type { Instance, Launch, Runtime } from '../runtime.ts';
 import type { ServerSource } from '../source.ts';
+import { type Machine, inspectMachine } from './check.ts';
 import { childrenOf } from './proc.ts';
 import { type ProcessRuntimeOptions, openProcessRuntime } from './process.ts';
+import { PackageStore } from './store.ts';
 
 const testServers = join(import.meta.dirname, '../../../test-servers');
 
@@ -21,6 +23,8 @@ export interface ProcessRig extends AsyncDisposable {
   folder: string;
   /** The test servers, as a package that is not installed yet. */
   source: ServerSource;
+  /** The packages that the runtime has installed. */
+  store: () => PackageStore;
   /** Installs the test servers, once. */
   prepared: () => Promise<ServerSource>;
 }
@@ -44,12 +48,20 @@ export async function openRig(changes: Partial<ProcessRuntimeOptions> = {}): Pro
     registry,
     folder,
     source,
+    store: () => new PackageStore(options, () => machineOf(options.env)),
     prepared: () => (prepared ??= runtime.prepare(source, prepareOptions)),
     async [Symbol.asyncDispose]() {
       await registry[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
+}
+
+/** What this machine offers for sandboxes. */
+export async function machineOf(env: NodeJS.ProcessEnv): Promise<Machine> {
+  const inspection = await inspectMachine(env, AbortSignal.timeout(30_000));
+  if ('problem' in inspection) throw new Error(inspection.problem);
+  return inspection.machine;
 }
 
 export const never = new AbortController().signal;

@@ -4,7 +4,6 @@ import { Conversation } from '../testing/talk.ts';
 import { type Instance, type Launch, describeExit } from '../runtime.ts';
 import { inspectMachine } from './check.ts';
 import { startInstance } from './start.ts';
-import { PackageStore } from './store.ts';
 import { type ProcessRig, never, openRig } from './test-rig.ts';
 
 describe('on a machine without writable control groups', () => {
@@ -20,7 +19,7 @@ describe('on a machine without writable control groups', () => {
     if ('problem' in inspection) throw new Error(inspection.problem);
     const launch = aLaunch(await rig.prepared(), changes);
     if (launch.source.kind !== 'package') throw new Error('not a package');
-    const installed = await new PackageStore(rig.options).require(launch.source);
+    const installed = await rig.store().require(launch.source);
     const machine = { ...inspection.machine, cgroups: {}, countsProcesses: false };
     return startInstance({ machine, launch, installed, place: rig.options, signal: never });
   }

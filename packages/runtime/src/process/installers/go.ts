@@ -1,13 +1,28 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdir, readdir, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
 import { type ThvError, invalid, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
+import * as z from 'zod';
+import { openSource, pinSource } from '../../mount-source.ts';
 import { type PackageSource, isLocalPath } from '../../source.ts';
+import type { OpenMount } from '../mounts.ts';
+import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
-import { type ToolResult, type Workshop, distrustIn, runTool } from './tool.ts';
+import { otherSource } from './npm-sources.ts';
+import { readPackageFile, requireProgramFile } from './package-files.ts';
+import { netrcFor, originsIn } from './registries.ts';
+import {
+  type InstallContext,
+  type ToolResult,
+  distrustIn,
+  readIfThere,
+  requireProgram,
+  runTool,
+} from './tool.ts';
 
 const exactVersion = /^v\d+\.\d+\.\d+(-[\w.-]+)?(\+[\w.-]+)?$/;
 const localVersion = /^local-[0-9a-f]{16}$/;
@@ -23,35 +38,53 @@ export const goInstaller: Installer = {
   /** What a path means as a module is known to `go install` alone, and to the binary that it makes. */
   resolve: async () => undefined,
 
-  async install(source, folder, workshop) {
-    await mkdir(join(folder, 'bin'));
-    if (isLocalPath(source)) return buildLocal(source.name, folder, workshop);
+  async install(source, context) {
+    if (isLocalPath(source)) return buildLocal(source.name, context);
     const wanted = `${source.name}@${source.version ?? 'latest'}`;
     // The module cache would be read-only even to its owner without -modcacherw.
-    const env = { GOFLAGS: '-mod=mod -modcacherw', GOBIN: join(folder, 'bin') };
-    const result = await go(['install', wanted], { folder, env }, workshop);
+    const env = { GOFLAGS: '-mod=mod -modcacherw', GOBIN: `${inside.package}/bin` };
+    const result = await go(['install', wanted], { env }, context);
     if (result.code !== 0) throw goFailure(source, result);
-    const [binary] = await readdir(join(folder, 'bin'));
+    const [binary] = await readdir(join(context.folder, 'bin')).catch(() => []);
     if (binary === undefined) throw noProgram(source.name);
     const program = innerPath(source.name, `bin/${binary}`);
-    return started(await versionOf(program, folder, workshop), program);
+    await requireProgramFile(source.name, context.folder, program);
+    return started(await versionOf(program, context), program);
   },
 };
 
-async function buildLocal(path: string, folder: string, workshop: Workshop): Promise<Install> {
+/** The user's own code: it is compiled where it lies, without being changed. */
+async function buildLocal(path: string, context: InstallContext): Promise<Install> {
   if (!isAbsolute(path)) throw invalid(`the path ${path} of the Go module is not absolute`);
   const isFolder = await stat(path).then(
     (found) => found.isDirectory(),
     () => false,
   );
   if (!isFolder) throw notFound(`folder ${path} not found`);
-  const program = join(folder, 'bin', 'server');
+  const pin = await pinSource(path);
+  await using source = await openSource({ source: path, target: SOURCE, readOnly: true, pin });
+  const mount = { ...source, target: SOURCE, readOnly: true, pin, isNested: false };
   // The folder is the user's: its go.mod is not touched, and what version control says about it does not matter.
-  const args = ['build', '-buildvcs=false', '-trimpath', '-o', program, '.'];
-  const result = await go(args, { folder: path, env: { GOFLAGS: '-modcacherw' } }, workshop);
+  const args = [
+    'build',
+    '-C',
+    SOURCE,
+    '-buildvcs=false',
+    '-trimpath',
+    '-o',
+    `${inside.package}/bin/server`,
+    '.',
+  ];
+  const result = await go(args, { env: { GOFLAGS: '-modcacherw' }, mounts: [mount], cwd: SOURCE }, context);
   if (result.code !== 0) throw goFailure({ kind: 'package', scheme: 'go', name: path }, result);
-  return started(`local-${await digestOf(program)}`, 'bin/server');
+  const program = await readPackageFile(context.folder, 'bin/server', BINARY_LIMIT);
+  if (program === undefined) throw noProgram(path);
+  const digest = createHash('sha256').update(program).digest('hex').slice(0, 16);
+  return started(`local-${digest}`, 'bin/server');
 }
+
+const SOURCE = '/src';
+const BINARY_LIMIT = 512 * 1024 * 1024;
 
 const started = (version: string, command: string): Install => ({
   version,
@@ -60,45 +93,89 @@ const started = (version: string, command: string): Install => ({
   readOnlyPaths: [],
 });
 
-async function digestOf(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash);
-  return hash.digest('hex').slice(0, 16);
-}
-
-async function versionOf(program: string, folder: string, workshop: Workshop): Promise<string> {
-  const { stdout } = await go(['version', '-m', program], { folder }, workshop);
+async function versionOf(program: string, context: InstallContext): Promise<string> {
+  const { stdout } = await go(
+    ['version', '-m', `${inside.package}/${program}`],
+    { isOffline: true },
+    context,
+  );
   const version = /^\tmod\t\S+\t(\S+)/m.exec(stdout)?.[1];
-  if (version === undefined) throw unavailable('go built a program that does not tell its version');
-  return version;
+  if (version !== undefined && exactVersion.test(version)) return version;
+  throw unavailable('go built a program that does not contain its version');
 }
 
-interface GoPlace {
-  folder: string;
+interface GoCall {
   env?: Record<string, string>;
+  mounts?: readonly OpenMount[];
+  cwd?: string;
+  isOffline?: boolean;
 }
 
-function go(args: string[], { folder, env }: GoPlace, workshop: Workshop): Promise<ToolResult> {
+async function go(
+  args: string[],
+  { env, mounts, cwd, isOffline }: GoCall,
+  context: InstallContext,
+): Promise<ToolResult> {
+  const { root, registries, variables, netrc } = await readGoSettings(context);
+  const { allowed } = context;
   return runTool(
     {
       name: 'go',
-      args,
-      cwd: folder,
+      command: [join(root, 'bin', 'go'), ...args],
       env: {
+        ...variables,
         CGO_ENABLED: '0',
         GOTOOLCHAIN: 'local',
-        GOPATH: join(workshop.cacheDir, '.go', 'path'),
-        GOCACHE: join(workshop.cacheDir, '.go', 'build'),
+        GOENV: 'off',
+        GOROOT: root,
+        GOPATH: `${inside.downloads}/path`,
+        GOCACHE: `${inside.downloads}/build`,
+        GOTMPDIR: inside.downloads,
+        // Where no module proxy has a module, go would start git and its like on what the module's host answers.
+        GOVCS: [...allowed.map((source) => `${source}:git`), '*:off'].join(','),
         ...env,
       },
-      missing: 'install Go from https://go.dev/dl/ and see that it is on PATH',
+      files: netrc === '' ? {} : { [`${inside.home}/.netrc`]: netrc },
+      readOnlyPaths: [root],
+      mounts: mounts ?? [],
+      ...(cwd === undefined ? {} : { cwd }),
+      ...(isOffline === true ? {} : { registries }),
       onLine: (line) => {
         const download = /^go: (downloading .+)$/.exec(line)?.[1];
-        if (download !== undefined) workshop.report(download);
+        if (download !== undefined) context.report(download);
       },
     },
-    workshop,
+    context,
   );
+}
+
+const missing = 'install Go from https://go.dev/dl/ and see that it is on PATH';
+const settingNames = ['GOPROXY', 'GOPRIVATE', 'GONOPROXY', 'GOSUMDB', 'GONOSUMDB', 'GOINSECURE'] as const;
+const GoEnv = z.record(z.string(), z.string());
+
+/** Where Go is, and its settings, as it tells them itself. */
+async function readGoSettings({ env }: InstallContext) {
+  const program = await requireProgram('go', { env }, missing);
+  const names = ['GOROOT', ...settingNames];
+  const chosen = Object.entries(env).filter(
+    ([name]) => /^(?:PATH|HOME|XDG_CONFIG_HOME|GOENV|GOROOT)$/.test(name) || names.includes(name),
+  );
+  const options = { cwd: '/', env: { ...Object.fromEntries(chosen), GOTOOLCHAIN: 'local', GOFLAGS: '' } };
+  const { stdout } = await promisify(execFile)(program, ['env', '-json', ...names], options);
+  const { GOROOT: root = '', ...variables } = GoEnv.parse(JSON.parse(stdout));
+  const sumdb =
+    variables['GOSUMDB'] === 'off'
+      ? []
+      : ['https://sum.golang.org', ...(variables['GOSUMDB'] ?? '').split(' ')];
+  const registries = originsIn([variables['GOPROXY'], ...sumdb]);
+  const home = env['HOME'] ?? homedir();
+  const netrc = netrcFor(await readIfThere(env['NETRC'] ?? join(home, '.netrc')), registries);
+  return {
+    root,
+    variables,
+    netrc,
+    registries: registries.size === 0 ? new Set(['proxy.golang.org:443']) : registries,
+  };
 }
 
 const noProgram = (name: string) =>
@@ -123,6 +200,17 @@ function goFailure({ name, version }: PackageSource, { stderr }: Pick<ToolResult
     const reason = /server response:\s*(.+)/.exec(stderr)?.[1];
     return unavailable(`the Go module proxy does not give out ${name}${reason ? `: ${reason}` : ''}`, {
       hint: 'whoever runs the proxy that GOPROXY names decides that',
+    });
+  }
+  if (/GOVCS disallows/.test(stderr)) {
+    return otherSource(
+      name,
+      /module [^:]+|GOVCS disallows .*$/m.exec(stderr)?.[0] ?? 'it is only in version control',
+    );
+  }
+  if (/replacement directory \S+ does not exist/.test(stderr)) {
+    return unsupported(`the Go module ${name} replaces a module by a directory outside its own folder`, {
+      hint: 'build the module from the directory that contains both, or use a published version',
     });
   }
   if (/unknown revision|invalid version|@v\/v\S+\.info: 4\d\d/.test(stderr)) {

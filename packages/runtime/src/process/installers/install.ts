@@ -1,6 +1,6 @@
 import { invalid } from '@toolhive/contract/failure';
 
-/** How an installed package is started; it lies beside the package as `install.json`. */
+/** How an installed package is started. It is stored outside the package's folder, where no package can write it. */
 export interface Install {
   /** The exact version that was installed. */
   version: string;
@@ -8,11 +8,13 @@ export interface Install {
   command: string;
   /** Paths in the package's folder. */
   args: string[];
-  /** Absolute paths of the machine that the package needs besides its own folder. */
+  /** Absolute paths of the machine that the tool chain consists of. Known before the package is unpacked. */
   readOnlyPaths: string[];
 }
 
-export const installFile = 'install.json';
+export const installFile = 'installed.json';
+/** Beside it: all that the package consists of. */
+export const packageFolder = 'package';
 
 /** Reads what an earlier installation wrote; undefined for anything that this version would not have written. */
 export function parseInstall(text: string): Install | undefined {

@@ -2,20 +2,20 @@ import type { PackageScheme, PackageSource } from '../../source.ts';
 import { goInstaller } from './go.ts';
 import type { Install } from './install.ts';
 import { npmInstaller } from './npm.ts';
-import type { Workshop } from './tool.ts';
+import type { InstallContext } from './tool.ts';
 import { uvInstaller } from './uv.ts';
 
-/** How the packages of one ecosystem get onto the machine without any of their code running. */
+/**
+ * How the packages of one ecosystem get onto the machine. Tools run in sandboxes, and none of a package's code is
+ * meant to run even there; and nothing that a package contains decides what its server gets of the machine.
+ */
 export interface Installer {
   /** Whether the source's version names one release for ever, so that an installed one needs no look-up. */
   isPinned(source: PackageSource): boolean;
-  /**
-   * Finds the release that the source means now; undefined where only installing it tells. May use `folder`
-   * for scratch files.
-   */
-  resolve(source: PackageSource, folder: string, workshop: Workshop): Promise<string | undefined>;
-  /** Installs into the empty folder, which is moved to another place afterwards. */
-  install(source: PackageSource, folder: string, workshop: Workshop): Promise<Install>;
+  /** Finds the release that the source means now; undefined where only installing it tells. */
+  resolve(source: PackageSource, context: InstallContext): Promise<string | undefined>;
+  /** Installs into the empty folder of the context, which is moved to another place afterwards. */
+  install(source: PackageSource, context: InstallContext): Promise<Install>;
 }
 
 export const installers: Record<PackageScheme, Installer> = {

@@ -1,10 +1,17 @@
-import { open, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { realpath } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { execFile } from 'node:child_process';
+import { access } from 'node:fs/promises';
 import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
 import type { PackageSource } from '../../source.ts';
+import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
-import { type ToolResult, type Workshop, distrustIn, runTool } from './tool.ts';
+import { otherSource, refuseOtherSources } from './npm-sources.ts';
+import { type NpmSettings, readNpmSettings } from './npm-settings.ts';
+import { readPackageJson, requireProgramFile } from './package-files.ts';
+import { type InstallContext, type ToolResult, distrustIn, requireProgram, runTool } from './tool.ts';
 
 const exactVersion = /^\d+\.\d+\.\d+(-[\w.-]+)?(\+[\w.-]+)?$/;
 
@@ -12,25 +19,23 @@ const exactVersion = /^\d+\.\d+\.\d+(-[\w.-]+)?(\+[\w.-]+)?$/;
 export const npmInstaller: Installer = {
   isPinned: ({ version }) => version !== undefined && exactVersion.test(version),
 
-  async resolve(source, folder, workshop) {
+  async resolve(source, context) {
     const spec = specOf(source);
-    const result = await npm(['view', spec, 'version', '--json'], folder, workshop);
+    const result = await npm(['view', spec, 'version', '--json'], context);
     if (result.code !== 0) throw npmFailure(source, result);
     const version = newestOf(parseJson(result.stdout));
     if (version === undefined) throw notFound(`package ${spec} not found`);
     return version;
   },
 
-  async install(source, folder, workshop) {
-    // Without one of its own, npm would take the nearest folder above that has a package.json.
-    await writeFile(join(folder, 'package.json'), '{ "private": true }\n');
+  async install(source, context) {
     const result = await npm(
-      ['install', ...installOptions, '--prefix', folder, specOf(source)],
-      folder,
-      workshop,
+      ['install', ...installOptions, ...sourceOptions(context), '--prefix', inside.package, specOf(source)],
+      context,
     );
     if (result.code !== 0) throw npmFailure(source, result);
-    return describeInstall(source.name, folder);
+    await refuseOtherSources(source.name, context);
+    return describeInstall(source, context.folder);
   },
 };
 
@@ -39,24 +44,64 @@ const installOptions =
     ' ',
   );
 
+/** Newer versions of npm refuse by themselves whatever comes from elsewhere; older ones do not know the options. */
+function sourceOptions({ allowed }: InstallContext): string[] {
+  const elsewhere = allowed.length === 0 ? 'none' : 'all';
+  return [
+    `--allow-git=${elsewhere}`,
+    `--allow-remote=${elsewhere}`,
+    '--allow-file=none',
+    '--allow-directory=none',
+    ...(allowed.length === 0 ? ['--git=/dev/null'] : []),
+  ];
+}
+
 const specOf = ({ name, version }: PackageSource) => (version === undefined ? name : `${name}@${version}`);
 
-async function npm(args: string[], folder: string, workshop: Workshop): Promise<ToolResult> {
+async function npm(args: string[], context: InstallContext): Promise<ToolResult> {
+  const root = await findNpm(context);
+  const { npmrc, registries, certificates }: NpmSettings = await readNpmSettings(context.env, root);
+  const authorities = `${inside.home}/certificates.pem`;
   let downloads = 0;
   return runTool(
     {
       name: 'npm',
-      args,
-      cwd: folder,
-      missing: 'install Node.js, which brings npm along: https://nodejs.org',
+      command: [inside.node, join(root, 'bin', 'npm-cli.js'), ...args],
+      env: { npm_config_cache: inside.downloads, npm_config_prefix: `${inside.home}/global` },
+      files: {
+        // Without one of its own, npm would take the nearest folder above that has a package.json.
+        [`${inside.home}/.npmrc`]: `${npmrc}${certificates === '' ? '' : `cafile=${authorities}\n`}`,
+        ...(certificates === '' ? {} : { [authorities]: certificates }),
+      },
+      readOnlyPaths: [root],
+      registries,
       onLine: (line) => {
         if (!/^npm http fetch GET 200 .*\.tgz/.test(line)) return;
         downloads += 1;
-        workshop.report(`downloaded ${downloads === 1 ? 'one package' : `${downloads} packages`}`);
+        context.report(`downloaded ${downloads === 1 ? 'one package' : `${downloads} packages`}`);
       },
     },
-    workshop,
+    context,
   );
+}
+
+/** The directory that npm consists of. Version managers put a launcher on PATH, which knows where that is. */
+async function findNpm(context: InstallContext): Promise<string> {
+  const missing = 'install Node.js, which includes npm: https://nodejs.org';
+  const program = await realpath(await requireProgram('npm', context, missing));
+  if (program.endsWith('/bin/npm-cli.js')) return dirname(dirname(program));
+  const { PATH, HOME } = context.env;
+  const { stdout } = await promisify(execFile)(program, ['root', '--global'], {
+    cwd: '/',
+    env: { PATH, HOME },
+  });
+  const root = join(await realpath(stdout.trim()).catch(() => '/'), 'npm');
+  const isThere = await access(join(root, 'bin', 'npm-cli.js')).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) return root;
+  throw unavailable(`cannot find the files of npm, which ${program} starts`, { hint: missing });
 }
 
 /** What `npm view` prints: one version, or all that a range matches, oldest first. */
@@ -65,14 +110,13 @@ function newestOf(versions: unknown): string | undefined {
   return typeof newest === 'string' && exactVersion.test(newest) ? newest : undefined;
 }
 
-async function describeInstall(name: string, folder: string): Promise<Install> {
+async function describeInstall({ name, version }: PackageSource, folder: string): Promise<Install> {
   const root = `node_modules/${name}`;
-  const manifest = parseJson(await readFile(join(folder, root, 'package.json'), 'utf8'));
+  const manifest = await readPackageJson(folder, `${root}/package.json`);
   const file = `${root}/${innerPath(name, chooseBin(name, field(manifest, 'bin')))}`;
-  const started = (await isScriptOfNode(join(folder, file)))
-    ? { command: 'node', args: [file] }
-    : { command: file, args: [] };
-  return { version: String(field(manifest, 'version')), ...started, readOnlyPaths: [] };
+  const beginning = await requireProgramFile(name, folder, file);
+  const started = isScriptOfNode(beginning) ? { command: 'node', args: [file] } : { command: file, args: [] };
+  return { version: version ?? '', ...started, readOnlyPaths: [] };
 }
 
 /** Which of a package's programs is the server: the only one, or the one named like the package. */
@@ -96,10 +140,8 @@ export function chooseBin(name: string, bin: unknown): string {
 }
 
 /** A few packages ship a native binary or a shell script as their program. */
-async function isScriptOfNode(path: string): Promise<boolean> {
-  await using file = await open(path);
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(128), 0, 128, 0);
-  const [firstLine = ''] = buffer.toString('latin1', 0, bytesRead).split('\n');
+function isScriptOfNode(beginning: Buffer): boolean {
+  const [firstLine = ''] = beginning.toString('latin1').split('\n');
   return (
     !firstLine.startsWith('\x7fELF') && (!firstLine.startsWith('#!') || /\b(node|bun|deno)\b/.test(firstLine))
   );
@@ -120,6 +162,7 @@ export function npmFailure(
   if (code === 'ETARGET' || (code === 'E404' && summary.startsWith('No match found'))) {
     return notFound(`version ${source.version ?? 'latest'} of package ${source.name} not found`);
   }
+  if (/^EALLOW(?:GIT|REMOTE|FILE|DIRECTORY)$/.test(code)) return otherSource(source.name, summary);
   if (code === 'E404') return notFound(`package ${source.name} not found`);
   if (network.test(code)) {
     return unavailable(`cannot reach the package registry: ${summary}`, {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { access, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -118,7 +118,10 @@ test.each([
   ['uv', 'uvx://mcp-server-time@0.0.1'],
   ['go', 'go://example.com/server@v1.0.0'],
 ])('says that %s is missing and how to get it', async (tool, source) => {
-  await expect(nameOf(aRuntime(folder), source)).rejects.toMatchObject({
+  const bare = await mkdtemp(join(folder, 'bare-'));
+  await symlink('/usr/bin/bwrap', join(bare, 'bwrap'));
+
+  await expect(nameOf(aRuntime(bare), source)).rejects.toMatchObject({
     kind: 'unavailable',
     message: `${tool} is not installed`,
     hint: expect.stringContaining('install'),

@@ -1,25 +1,54 @@
-import { spawn } from 'node:child_process';
-import { type ThvError, cancelled, unavailable } from '@toolhive/contract/failure';
-import type { Progress } from '../../runtime.ts';
-import { findProgram } from '../programs.ts';
+import { readFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { type ThvError, cancelled, timedOut, unavailable } from '@toolhive/contract/failure';
+import type { Progress, ResourceLimits } from '../../runtime.ts';
+import { Cgroup } from '../cgroup.ts';
+import type { Machine } from '../check.ts';
+import type { SocketPlace } from '../forwarder.ts';
+import { groupName, limitedCommand, watchLimits } from '../limits.ts';
+import type { OpenMount } from '../mounts.ts';
+import { inside, planSandbox } from '../plan.ts';
+import { findProgram, requireNode } from '../programs.ts';
+import { Sandbox } from '../sandbox.ts';
+import { Gateway } from './gateway.ts';
+import { isLoopback } from './registries.ts';
+import { tunnelSource } from './tunnel.ts';
 
 /** What an installer works with. */
-export interface Workshop {
-  /** The hive's environment, of which only what installers need is handed on. */
+export interface InstallContext {
+  /** The daemon's environment. Sandboxes get nothing of it but what an installer picks out. */
   env: NodeJS.ProcessEnv;
-  /** The package cache, for what a tool keeps between installs. */
+  machine: Machine;
+  place: SocketPlace;
+  /** An empty directory of the daemon's, which is the package's in the sandbox. */
+  folder: string;
+  /** A directory for what tools download, for this package alone: what one package does to it is its own affair. */
+  downloads: string;
+  /** The package cache, for what the daemon keeps besides packages. */
   cacheDir: string;
+  /** Certificate authorities, as PEM, to trust instead of those that a tool trusts by itself. */
+  certificates: string | undefined;
+  /** Sources of dependencies besides the registries that the user has allowed, as `HOST/PATH`. */
+  allowed: readonly string[];
   report: Progress;
   signal: AbortSignal;
 }
 
+/** One run of a tool in a sandbox. Paths are those inside. */
 export interface ToolCall {
+  /** For messages. */
   name: string;
-  args: readonly string[];
-  cwd: string;
-  env?: Record<string, string>;
-  /** What to do when the tool is not there. */
-  missing: string;
+  command: readonly string[];
+  env?: Readonly<Record<string, string>>;
+  files?: Readonly<Record<string, string>>;
+  /** Paths of this machine that the tool consists of. */
+  readOnlyPaths?: readonly string[];
+  /** Directories that may be written besides the package's and the downloads', by their place inside. */
+  writable?: Readonly<Record<string, string>>;
+  mounts?: readonly OpenMount[];
+  cwd?: string;
+  /** The package registries as `HOST:PORT`; without any, there is no network. */
+  registries?: ReadonlySet<string>;
   onLine?: (line: string) => void;
 }
 
@@ -29,60 +58,124 @@ export interface ToolResult {
   stderr: string;
 }
 
-/** Runs a tool of an ecosystem to its end; an abort kills it and everything that it started. */
-export async function runTool(call: ToolCall, { env, signal }: Workshop): Promise<ToolResult> {
-  const program = await findProgram(call.name, env);
-  if (program === undefined) throw unavailable(`${call.name} is not installed`, { hint: call.missing });
-  if (signal.aborted) throw cancelled('the installation was cancelled');
-  const guard = await findProgram('setpriv', env);
-  const command = [
-    // Without it, an installer would go on alone when the hive is killed.
-    ...(guard === undefined || process.platform !== 'linux' ? [] : [guard, '--pdeathsig', 'KILL', '--']),
-    program,
-    ...call.args,
-  ];
-  const result = await run(command, call, { ...installerEnvironment(env), ...call.env }, signal);
-  if (signal.aborted) throw cancelled('the installation was cancelled');
-  return result;
-}
-
-function run([program = '', ...args]: string[], call: ToolCall, env: NodeJS.ProcessEnv, signal: AbortSignal) {
-  return new Promise<ToolResult>((resolve, reject) => {
-    // A group of its own, so that one signal reaches the tool's children as well.
-    const child = spawn(program, args, {
-      cwd: call.cwd,
-      env,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const kill = () => killGroup(child.pid);
-    signal.addEventListener('abort', kill);
-    if (signal.aborted) kill(); // while the program was looked for
-    const stdout = new Capture();
-    const stderr = new Capture(call.onLine);
-    child.stdout.on('data', (chunk: Buffer) => stdout.add(chunk));
-    child.stderr.on('data', (chunk: Buffer) => stderr.add(chunk));
-    child.on('error', reject);
-    child.on('close', (code) => {
-      signal.removeEventListener('abort', kill);
-      resolve({ code, stdout: stdout.text, stderr: stderr.text });
-    });
-  });
-}
-
-function killGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // it has ended
-  }
-}
+/** Enough for the largest Go modules; what a package brings along may not take more. */
+const limits: ResourceLimits = {
+  memoryBytes: 4 * 1024 ** 3,
+  processes: 1024,
+  openFiles: 16_384,
+  cpus: availableParallelism(),
+};
+const TIMEOUT_MS = 20 * 60_000;
+const PROXY_PORTS = [3128, 3129, 3130];
 
 /**
- * A registry that shows a certificate which the tool does not trust: as likely as not somebody stands between who is
- * allowed to. Undefined when that is not what the tool complains of.
+ * Runs a tool to its end in a sandbox of its own: without a home directory, without the machine's network, and with
+ * nothing to write but the package's directory and its downloads. An abort kills everything that it started.
  */
+export async function runTool(call: ToolCall, context: InstallContext): Promise<ToolResult> {
+  const { machine, place, folder, downloads, certificates } = context;
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const signal = AbortSignal.any([context.signal, timeout]);
+  if (context.signal.aborted) throw cancelled('the installation was cancelled');
+  await using undo = new AsyncDisposableStack();
+  const { registries = new Set() } = call;
+  const gateway =
+    registries.size === 0 ? undefined : undo.use(await Gateway.open({ place, registries, env: context.env }));
+  const way = gateway === undefined ? undefined : wayOut(registries);
+  const plan = await planSandbox({
+    architecture: machine.architecture,
+    command: [...limitedCommand(machine, limits), ...(way?.command ?? []), ...call.command],
+    env: { ...call.env, ...way?.env, ...(certificates === undefined ? {} : trusting) },
+    network: 'none',
+    mounts: call.mounts ?? [],
+    writable: {
+      ...call.writable,
+      [inside.package]: folder,
+      [inside.downloads]: downloads,
+      ...(gateway === undefined ? {} : { [inside.gateway]: gateway.path }),
+    },
+    readOnlyPaths: (call.readOnlyPaths ?? []).filter((path) => !isInSystem(path)),
+    node: requireNode(machine),
+    ...(call.cwd === undefined ? {} : { cwd: call.cwd }),
+    files: {
+      ...call.files,
+      ...(gateway === undefined ? {} : { [inside.tunnel]: tunnelSource }),
+      ...(certificates === undefined ? {} : { [inside.certificates]: certificates }),
+    },
+  });
+  const stderr = new Capture(call.onLine);
+  const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.hiveId), limits));
+  const started = Sandbox.start({
+    bwrap: machine.bwrap,
+    plan,
+    speaks: true,
+    log: (chunk) => stderr.add(chunk),
+    beforeStart: (pid) => cgroup.add(pid),
+    signal,
+  });
+  const sandbox = undo.use(await started);
+  const kill = () => sandbox.kill();
+  signal.addEventListener('abort', kill);
+  if (signal.aborted) kill();
+  const stdout = new Capture();
+  sandbox.bwrap.stdout?.on('data', (chunk: Buffer) => stdout.add(chunk));
+  sandbox.bwrap.stdin?.end();
+  const watched = watchLimits(sandbox, machine, limits);
+  const { code } = await sandbox.ended;
+  signal.removeEventListener('abort', kill);
+  if (context.signal.aborted) throw cancelled('the installation was cancelled');
+  if (timeout.aborted) throw timedOut(`${call.name} did not finish within ${TIMEOUT_MS / 60_000} minutes`);
+  const excess = watched.reason() ?? ((await cgroup.ranOutOfMemory()) ? 'used too much memory' : undefined);
+  if (excess !== undefined) throw unavailable(`${call.name} ${excess} and was stopped`);
+  return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+/** How the tool in a sandbox reaches the gateway: through a program that passes its connections on. */
+function wayOut(registries: ReadonlySet<string>) {
+  const local = [...registries].filter((origin) => isLoopback(origin.replace(/:\d+$/, '')));
+  const taken = new Set(local.map((origin) => Number(/\d+$/.exec(origin)?.[0])));
+  const port = String(PROXY_PORTS.find((candidate) => !taken.has(candidate)));
+  const proxy = `http://127.0.0.1:${port}`;
+  const exceptions = 'localhost,127.0.0.0/8,127.0.0.1,::1';
+  return {
+    command: [inside.node, inside.tunnel, inside.gateway, port, local.join(',')],
+    env: {
+      HTTP_PROXY: proxy,
+      HTTPS_PROXY: proxy,
+      NO_PROXY: exceptions,
+      http_proxy: proxy,
+      https_proxy: proxy,
+      no_proxy: exceptions,
+    },
+  };
+}
+
+const trusting = Object.fromEntries(
+  ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'GIT_SSL_CAINFO', 'CURL_CA_BUNDLE', 'REQUESTS_CA_BUNDLE'].map(
+    (name) => [name, inside.certificates],
+  ),
+);
+
+/** Every sandbox has these anyway. */
+const isInSystem = (path: string) => /^\/(?:usr|bin|sbin|lib|lib32|lib64|libx32)(?:\/|$)/.test(path);
+
+/** The path of a tool's program, or why there is none. */
+export async function requireProgram(
+  name: string,
+  { env }: Pick<InstallContext, 'env'>,
+  missing: string,
+): Promise<string> {
+  const program = await findProgram(name, env);
+  if (program === undefined) throw unavailable(`${name} is not installed`, { hint: missing });
+  return program;
+}
+
+/** The text of a file of the user's; empty if there is none. */
+export function readIfThere(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => '');
+}
+
+/** A registry whose certificate the tool does not trust, usually because a corporate proxy inspects TLS traffic. */
 export function distrustIn(said: string): ThvError | undefined {
   const [reason] = certificateTrouble.exec(said) ?? [];
   if (reason === undefined) return undefined;
@@ -114,21 +207,4 @@ class Capture {
     this.#rest = lines.pop()?.slice(-1000) ?? '';
     for (const line of lines) this.#onLine?.(line.trim());
   }
-}
-
-const handedOn = [
-  /^(PATH|HOME|USER|LOGNAME|LANG|TMPDIR|XDG_CACHE_HOME|XDG_CONFIG_HOME|XDG_DATA_HOME)$/,
-  /^(https?|all|no)_proxy$/i,
-  /^(SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE|GIT_SSL_CAINFO)$/,
-  /^npm_config_/i,
-  /^NPM_/,
-  /^UV_/,
-  /^GO(PROXY|PRIVATE|NOPROXY|SUMDB|NOSUMDB|INSECURE|AUTH|ENV|ROOT|VCS)$/,
-];
-
-/** What of the hive's environment an installer sees: where registries are and how to reach them, no secrets of others. */
-export function installerEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    Object.entries(env).filter(([name]) => handedOn.some((pattern) => pattern.test(name))),
-  );
 }

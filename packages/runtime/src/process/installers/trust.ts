@@ -1,5 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises';
 import { rootCertificates } from 'node:tls';
+import { readIfThere } from './tool.ts';
 
 /** Where systems keep the certificate authorities that they trust, the first that is there counts. */
 const systemBundles = [
@@ -9,32 +9,28 @@ const systemBundles = [
   '/etc/ssl/cert.pem', // macOS, BSD
 ];
 
-/** How tools are told whom to trust. For all but the first it takes the place of what they trust by themselves. */
+/** How tools are told whom to trust. */
 const variables = [
   'NODE_EXTRA_CA_CERTS',
   'SSL_CERT_FILE',
   'GIT_SSL_CAINFO',
   'CURL_CA_BUNDLE',
   'REQUESTS_CA_BUNDLE',
+  'npm_config_cafile',
 ];
 
-/** Set only where somebody has set it: npm would no longer trust what its own configuration names. */
-const npmVariable = 'npm_config_cafile';
-
 /**
- * The environment of tools that trust these certificates, too, beside all that they trusted before. Writes all of
- * them into one file, as the tools take only one.
+ * All certificate authorities that tools are to trust, as PEM: these, those that the environment names, and the
+ * system's. Undefined if there are no others than the system's.
  */
-export async function environmentTrusting(
+export async function certificateBundle(
   env: NodeJS.ProcessEnv,
-  certificates: string,
-  file: string,
-): Promise<NodeJS.ProcessEnv> {
-  const named = new Set([...variables, npmVariable].flatMap((name) => env[name] || []));
-  const before = await Promise.all([...named].map(readIfThere));
-  await writeFile(file, [certificates, ...before, await systemCertificates()].join('\n'), { mode: 0o600 });
-  const told = [...variables, ...(env[npmVariable] ? [npmVariable] : [])];
-  return { ...env, ...Object.fromEntries(told.map((name) => [name, file])) };
+  certificates: string | undefined,
+): Promise<string | undefined> {
+  const named = new Set(variables.flatMap((name) => env[name] || []));
+  const others = [certificates ?? '', ...(await Promise.all([...named].map(readIfThere)))];
+  if (others.every((text) => text === '')) return undefined;
+  return [...others, await systemCertificates()].join('\n');
 }
 
 async function systemCertificates(): Promise<string> {
@@ -43,9 +39,4 @@ async function systemCertificates(): Promise<string> {
     if (text !== '') return text;
   }
   return rootCertificates.join('\n');
-}
-
-/** A file that cannot be read has no certificates: the tool would have told so by itself. */
-function readIfThere(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch(() => '');
 }

@@ -1,39 +1,54 @@
-import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
 import type { PackageSource } from '../../source.ts';
+import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
-import { type ToolResult, type Workshop, distrustIn, runTool } from './tool.ts';
+import { otherSource } from './npm-sources.ts';
+import { requireProgramFile } from './package-files.ts';
+import { type Python, findPython } from './python.ts';
+import { netrcFor, originsIn } from './registries.ts';
+import { type InstallContext, type ToolResult, distrustIn, readIfThere, runTool } from './tool.ts';
+import { findUv } from './uv-program.ts';
 
 const exactVersion = /^v?\d+(\.\d+)*((a|b|rc|\.post|\.dev)\d+)*(\+[\w.]+)?$/;
 
 /**
- * Packages of the Python index, from wheels only: building one from source would run its code on the machine.
- * For the same reason nothing here starts the environment's own Python after the packages are in it: their
- * `.pth` files would run.
+ * Packages of the Python index, from wheels only: building one from source would run its code. For the same reason
+ * nothing here starts the environment's own Python after the packages are in it: their `.pth` files would run.
  */
 export const uvInstaller: Installer = {
   isPinned: ({ version }) => version !== undefined && exactVersion.test(version),
 
-  async resolve(source, folder, workshop) {
-    const requirements = join(folder, 'requirements.in');
-    await writeFile(requirements, `${requirementOf(source)}\n`);
+  async resolve(source, context) {
     const options = ['--no-deps', '--no-annotate', '--no-header', '--no-build', '--no-emit-index-url'];
-    const result = await uv(['pip', 'compile', requirements, ...options], folder, workshop);
-    await rm(requirements);
+    const { result } = await withPython(source, context, (python) =>
+      uv(['pip', 'compile', REQUIREMENTS, '--python', python.path, ...options], context, {
+        python,
+        files: { [REQUIREMENTS]: `${requirementOf(source)}\n` },
+      }),
+    );
     if (result.code !== 0) throw uvFailure(source, result);
     const version = /^[\w.-]+(?:\[.*\])?==([^\s;]+)/m.exec(result.stdout)?.[1];
-    if (version === undefined) throw notFound(`package ${source.name} not found`);
+    if (version === undefined || !exactVersion.test(version))
+      throw notFound(`package ${source.name} not found`);
     return version;
   },
 
-  async install(source, folder, workshop) {
-    const result = await uv(['tool', 'install', '--no-build', requirementOf(source)], folder, workshop);
+  async install(source, context) {
+    const { result, python } = await withPython(source, context, (found) =>
+      uv(['tool', 'install', '--no-build', '--python', found.path, requirementOf(source)], context, {
+        python: found,
+      }),
+    );
     if (result.code !== 0) throw uvFailure(source, result);
-    return describeInstall(source, folder);
+    return describeInstall(source, context.folder, python);
   },
 };
+
+const REQUIREMENTS = `${inside.home}/requirements.in`;
 
 /** A plain version means exactly that one, as in `uvx NAME@VERSION`; anything else is Python's own notation. */
 function requirementOf({ name, version }: PackageSource): string {
@@ -41,41 +56,96 @@ function requirementOf({ name, version }: PackageSource): string {
   return /^[<>=~]/.test(version) ? `${name}${version}` : `${name}==${version}`;
 }
 
-function uv(args: string[], folder: string, workshop: Workshop): Promise<ToolResult> {
+/** Runs uv with the usual Python, and once more with one that the package requires. */
+async function withPython(
+  { name }: PackageSource,
+  context: InstallContext,
+  run: (python: Python) => Promise<ToolResult>,
+): Promise<{ result: ToolResult; python: Python }> {
+  const python = await findPython(undefined, context);
+  const result = await run(python);
+  const required = /Python\s*((?:[<>=!~]=?\s*\d[\d.*]*,?\s*)+)/.exec(result.stderr)?.[1];
+  const isPythonMissing = result.code !== 0 && required !== undefined;
+  if (!isPythonMissing) return { result, python };
+  const request = required.replace(/[\s]+|,\s*$/g, '').replace(/,$/, '');
+  context.report(`${name} requires Python ${request}`);
+  const other = await findPython(request, context);
+  return other.path === python.path ? { result, python } : { result: await run(other), python: other };
+}
+
+interface UvCall {
+  python: Python;
+  files?: Record<string, string>;
+}
+
+async function uv(args: string[], context: InstallContext, { python, files }: UvCall): Promise<ToolResult> {
+  const program = await findUv(context);
+  const settings = await readUvSettings(context.env);
   return runTool(
     {
       name: 'uv',
-      args: [...args, '--color', 'never', '--no-progress'],
-      cwd: folder,
+      command: [program, ...args, '--color', 'never', '--no-progress'],
       env: {
-        UV_TOOL_DIR: join(folder, 'tools'),
-        UV_TOOL_BIN_DIR: join(folder, 'bin'),
-        // A Python that uv downloads is shared by packages and never moved, unlike the folder of this one.
-        UV_PYTHON_INSTALL_DIR: join(workshop.cacheDir, '.python'),
+        ...settings.env,
+        UV_TOOL_DIR: `${inside.package}/tools`,
+        UV_TOOL_BIN_DIR: `${inside.package}/bin`,
+        UV_CACHE_DIR: inside.downloads,
+        UV_LINK_MODE: 'copy', // a link into the downloads would let later installations change this one
+        UV_PYTHON_DOWNLOADS: 'never',
       },
-      missing: 'install it from https://docs.astral.sh/uv/ or with: python3 -m pip install uv',
+      files: { ...settings.files, ...files },
+      readOnlyPaths: [program, ...python.readOnlyPaths],
+      registries: settings.registries,
       onLine: (line) => {
-        if (/^(Resolved|Downloading|Prepared|Installed) /.test(line)) workshop.report(line.toLowerCase());
+        if (/^(Resolved|Downloading|Prepared|Installed) /.test(line)) context.report(line.toLowerCase());
       },
     },
-    workshop,
+    context,
   );
 }
 
-/**
- * The environment holds its own place in its scripts' first lines. They are not used: its Python is told which
- * script to run, and finds its packages by where it lies itself. So the folder may be moved.
- */
-async function describeInstall({ name }: PackageSource, folder: string): Promise<Install> {
-  const [tool = name] = (await readdir(join(folder, 'tools'))).filter((entry) => !entry.startsWith('.'));
-  const script = chooseExecutable(name, await readdir(join(folder, 'bin')));
-  const settings = await readFile(join(folder, 'tools', tool, 'pyvenv.cfg'), 'utf8');
-  const base = dirname(/^home = (.+)$/m.exec(settings)?.[1]?.trim() ?? '/usr/bin');
+const DEFAULT_INDEXES = ['https://pypi.org', 'https://files.pythonhosted.org'];
+
+/** Which indexes there are, how to log in there, and which releases to accept. */
+const settingVariables =
+  /^UV_(?:(?:DEFAULT_|EXTRA_)?INDEX(?:_URL)?|INDEX_\w+_(?:USERNAME|PASSWORD)|INDEX_STRATEGY|NO_INDEX|FIND_LINKS|EXCLUDE_NEWER|PRERELEASE|HTTP_TIMEOUT|HTTP_RETRIES|NATIVE_TLS|SYSTEM_CERTS|INSECURE_HOST|OFFLINE|CONCURRENT_\w+)$/;
+
+async function readUvSettings(env: NodeJS.ProcessEnv) {
+  const home = env['HOME'] ?? homedir();
+  const config = await readIfThere(
+    env['UV_CONFIG_FILE'] ?? join(env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'uv', 'uv.toml'),
+  );
+  const variables = Object.entries(env).filter(
+    (entry): entry is [string, string] => settingVariables.test(entry[0]) && entry[1] !== undefined,
+  );
+  const registries = originsIn([...DEFAULT_INDEXES, config, ...variables.map(([, value]) => value)]);
+  const netrc = netrcFor(await readIfThere(env['NETRC'] ?? join(home, '.netrc')), registries);
+  const netrcFile = `${inside.home}/.netrc`;
   return {
-    version: await installedVersion(tool, folder),
+    registries,
+    env: { ...Object.fromEntries(variables), ...(netrc === '' ? {} : { NETRC: netrcFile }) },
+    files: {
+      ...(config === '' ? {} : { [`${inside.home}/.config/uv/uv.toml`]: config }),
+      ...(netrc === '' ? {} : { [netrcFile]: netrc }),
+    },
+  };
+}
+
+/** Everything here is worked out from names alone, or known before anything of the package was unpacked. */
+async function describeInstall(
+  { name, version }: PackageSource,
+  folder: string,
+  python: Python,
+): Promise<Install> {
+  const tool = normalized(name);
+  const script = chooseExecutable(name, await readdir(join(folder, 'bin')).catch(() => []));
+  const path = innerPath(name, `tools/${tool}/bin/${script}`);
+  await requireProgramFile(name, folder, path);
+  return {
+    version: version ?? '',
     command: `tools/${tool}/bin/python`,
-    args: [innerPath(name, `tools/${tool}/bin/${script}`)],
-    readOnlyPaths: base === '/usr' || base === '/' ? [] : [base],
+    args: [path],
+    readOnlyPaths: python.readOnlyPaths,
   };
 }
 
@@ -89,17 +159,6 @@ export function chooseExecutable(name: string, executables: readonly string[]): 
   });
 }
 
-/** Each installed package has a folder `NAME-VERSION.dist-info`. */
-async function installedVersion(tool: string, folder: string): Promise<string> {
-  const library = join(folder, 'tools', tool, 'lib');
-  const [python = ''] = await readdir(library);
-  for (const entry of await readdir(join(library, python, 'site-packages'))) {
-    const [, name = '', version = ''] = /^(.+)-([^-]+)\.dist-info$/.exec(entry) ?? [];
-    if (normalized(name) === normalized(tool)) return version;
-  }
-  throw unavailable(`uv installed ${tool} without saying which version`);
-}
-
 const normalized = (name: string) => name.toLowerCase().replace(/[-_.]+/g, '-');
 
 /** Says in a line what uv says as a chain of causes. */
@@ -111,6 +170,10 @@ export function uvFailure(
     return unsupported(`package ${name} has no wheel for this machine`, {
       hint: 'installing it from source would run its code unconfined; use a container image of it',
     });
+  }
+  if (/URL dependenc/i.test(stderr)) {
+    const reason = /Package `([^`]+)`/.exec(stderr)?.[1];
+    return otherSource(name, reason === undefined ? 'it names a URL' : `${reason} comes from a URL`);
   }
   if (/was not found in the package registry/.test(stderr)) return notFound(`package ${name} not found`);
   if (/there (is|are) no versions? of/.test(stderr)) {

@@ -1,0 +1,67 @@
+import { type ThvError, unsupported } from '@toolhive/contract/failure';
+import npa from 'npm-package-arg';
+import * as z from 'zod';
+import { readPackageJson } from './package-files.ts';
+import type { InstallContext } from './tool.ts';
+
+const Dependencies = z.record(z.string(), z.string()).optional().catch(undefined);
+
+/** What npm writes about everything that it installed. */
+const Lockfile = z.object({
+  packages: z.record(
+    z.string(),
+    z.looseObject({
+      link: z.boolean().optional().catch(undefined),
+      dependencies: Dependencies,
+      optionalDependencies: Dependencies,
+      peerDependencies: Dependencies,
+    }),
+  ),
+});
+
+/** Types of dependencies that do not come from a registry. */
+const elsewhere: ReadonlySet<string> = new Set(['git', 'remote', 'file', 'directory']);
+
+/**
+ * Refuses an installed package with a dependency from elsewhere than the registries, unless the user has allowed that
+ * source. Nothing of it has run yet.
+ */
+export async function refuseOtherSources(
+  name: string,
+  { folder, allowed }: Pick<InstallContext, 'folder' | 'allowed'>,
+): Promise<void> {
+  const lockfile = Lockfile.safeParse(await readPackageJson(folder, 'node_modules/.package-lock.json'));
+  if (!lockfile.success) throw unsupported(`npm installed ${name} without saying what it consists of`);
+  for (const [path, { link, ...entry }] of Object.entries(lockfile.data.packages)) {
+    if (link === true) throw otherSource(name, `${path} is a link`);
+    const lists = [entry.dependencies, entry.optionalDependencies, entry.peerDependencies];
+    for (const [dependency, wanted] of lists.flatMap((list) => Object.entries(list ?? {}))) {
+      const source = sourceOf(dependency, wanted);
+      if (source !== undefined && !allowed.some((one) => isIn(source, one))) {
+        throw otherSource(name, `${dependency} comes from ${wanted}`);
+      }
+    }
+  }
+}
+
+export function otherSource(name: string, reason: string): ThvError {
+  return unsupported(`package ${name} does not come from a package registry alone: ${reason}`, {
+    hint: 'if you trust that source, allow it: thv config set-package-sources HOST/PATH',
+  });
+}
+
+/** Where a dependency comes from, as `HOST/PATH`, if that is not a registry. */
+function sourceOf(dependency: string, wanted: string): string | undefined {
+  try {
+    const spec = npa.resolve(dependency, wanted);
+    const { type, hosted, fetchSpec, saveSpec } = spec.type === 'alias' ? spec.subSpec : spec;
+    if (!elsewhere.has(type)) return undefined;
+    if (hosted !== undefined) return `${hosted.domain}/${hosted.user}/${hosted.project}`;
+    const url = fetchSpec ?? saveSpec ?? wanted;
+    return url.replace(/^(?:git\+)?[a-z]+:\/\/(?:[^/@]*@)?/i, '').replace(/(?:\.git)?(?:#.*)?$/, '');
+  } catch {
+    return wanted; // npm could not have understood it either
+  }
+}
+
+const isIn = (source: string, allowed: string) => source === allowed || source.startsWith(`${allowed}/`);

@@ -1,0 +1,46 @@
+import { constants } from 'node:fs';
+import { open, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { unsupported } from '@toolhive/contract/failure';
+
+/** Larger than any manifest that is not an attack. */
+const MANIFEST_LIMIT = 16 * 1024 * 1024;
+
+/**
+ * Reads the beginning of a file that a package brought along, up to `limit` bytes. Its author decides what is there:
+ * a link out of the package, a pipe that never ends, a file that fills the memory.
+ */
+export async function readPackageFile(
+  folder: string,
+  path: string,
+  limit = MANIFEST_LIMIT,
+): Promise<Buffer | undefined> {
+  const root = await realpath(folder);
+  const real = await realpath(join(root, path)).catch(() => undefined);
+  if (real === undefined || !real.startsWith(`${root}/`)) return undefined;
+  await using file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const found = await file.stat();
+  if (!found.isFile()) return undefined;
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(found.size, limit)), 0);
+  return buffer.subarray(0, bytesRead);
+}
+
+/** Reads a JSON file of a package; undefined if it is none. */
+export async function readPackageJson(folder: string, path: string): Promise<unknown> {
+  const content = await readPackageFile(folder, path);
+  if (content === undefined) return undefined;
+  try {
+    return JSON.parse(content.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** Throws `unsupported` unless the package contains the program that it names. */
+export async function requireProgramFile(name: string, folder: string, path: string): Promise<Buffer> {
+  const beginning = await readPackageFile(folder, path, 128);
+  if (beginning !== undefined) return beginning;
+  throw unsupported(`package ${name} names the program ${JSON.stringify(path)}, which it does not contain`, {
+    hint: 'try another version of the package, or report this to its author',
+  });
+}

@@ -1,0 +1,30 @@
+import { isIPv4 } from 'node:net';
+
+const defaultPorts: Record<string, number | undefined> = { 'http:': 80, 'https:': 443 };
+
+/** The `HOST:PORT` of every HTTP URL among the texts; other texts are passed over. */
+export function originsIn(texts: readonly (string | undefined)[]): Set<string> {
+  const urls = texts.flatMap((text) => text?.match(/https?:\/\/[^\s"'|,]+/g) ?? []);
+  return new Set(
+    urls.flatMap((text) => {
+      const url = URL.parse(text);
+      const port = url?.port || defaultPorts[url?.protocol ?? ''];
+      return url === null || port === undefined ? [] : [`${url.hostname.replace(/^\[|\]$/g, '')}:${port}`];
+    }),
+  );
+}
+
+/** Whether a host is one of this machine's loopback addresses, by its spelling alone. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}
+
+/** The entries of a `.netrc` for these registries, and no others. */
+export function netrcFor(text: string, registries: ReadonlySet<string>): string {
+  const hosts = new Set([...registries].map((origin) => origin.replace(/:\d+$/, '')));
+  const entries = text.matchAll(/\bmachine\s+(\S+)((?:\s+(?:login|password|account)\s+\S+)+)/g);
+  return [...entries]
+    .filter(([, host = '']) => hosts.has(host))
+    .map(([, host, rest]) => `machine ${host}${rest}\n`)
+    .join('');
+}

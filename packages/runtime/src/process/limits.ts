@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import type { ResourceLimits } from '../runtime.ts';
+import type { Machine } from './check.ts';
+import { markOf } from './mark.ts';
+import { openFilesCeiling } from './proc.ts';
+import type { Sandbox } from './sandbox.ts';
+import { Watchdog } from './watchdog.ts';
+
+/** Names of control groups, by which a later hive recognises those that this one left. */
+export const groupPrefix = (hiveId: string) => `toolhive-${markOf(hiveId)}-`;
+
+/** A name for the control group of one more sandbox. */
+export const groupName = (hiveId: string) => `${groupPrefix(hiveId)}${randomUUID().slice(0, 8)}`;
+
+const LARGEST_FILE_BYTES = 4 * 1024 ** 3;
+
+/** Limits that the kernel keeps for each process or user; `prlimit` sets them and becomes the server. */
+export function limitedCommand(
+  { prlimit, cgroups, countsProcesses }: Machine,
+  { openFiles, processes }: ResourceLimits,
+): string[] {
+  if (prlimit === undefined) return [];
+  const files = Math.min(openFiles, openFilesCeiling());
+  return [
+    prlimit,
+    `--nofile=${files}:${files}`,
+    `--fsize=${LARGEST_FILE_BYTES}`,
+    '--core=0',
+    ...(cgroups.pids === undefined && countsProcesses ? [`--nproc=${processes}`] : []),
+    '--',
+  ];
+}
+
+/** Watches what the kernel does not limit here. */
+export function watchLimits(
+  sandbox: Sandbox,
+  { cgroups }: Machine,
+  { memoryBytes, processes }: ResourceLimits,
+) {
+  const unlimited = {
+    ...(cgroups.memory === undefined ? { memoryBytes } : {}),
+    ...(cgroups.pids === undefined ? { processes } : {}),
+  };
+  let reason: string | undefined;
+  const watchdog = new Watchdog(sandbox.init, unlimited, (excess) => {
+    reason = excess;
+    sandbox.kill();
+  });
+  void sandbox.ended.then(() => watchdog[Symbol.dispose]());
+  return { reason: () => reason };
+}
