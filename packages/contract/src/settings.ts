@@ -1,5 +1,6 @@
 /** How the value of a setting is read, and what it may be. */
-export type SettingKind = 'boolean' | 'rate' | 'endpoint' | 'variables' | 'certificate' | 'registry';
+export type SettingKind =
+  'boolean' | 'rate' | 'endpoint' | 'variables' | 'certificate' | 'registry' | 'sources';
 
 /** Something that a person can set for the whole hive. */
 export interface SettingDefinition {
@@ -27,6 +28,13 @@ export const settings = [
     summary: 'the certificate authority that is trusted while packages are made ready',
     at: ['ca_certificate_path'],
     example: '/etc/ssl/company.pem',
+  },
+  {
+    name: 'package-sources',
+    kind: 'sources',
+    summary: 'the sources besides package registries that dependencies of packages may come from',
+    at: ['package_sources'],
+    example: 'github.com/example/library',
   },
   {
     name: 'registry',

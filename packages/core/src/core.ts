@@ -24,7 +24,7 @@ import { takeOwnership } from './state/ownership.ts';
 import { homeOf, statePaths } from './state/paths.ts';
 import type { StatePaths } from './state/paths.ts';
 import { RunConfigs } from './state/run-configs.ts';
-import { configuredCertificates } from './settings/settings.ts';
+import { installationSettings } from './settings/settings.ts';
 import { SettingsFile } from './state/settings.ts';
 import { Statuses } from './state/statuses.ts';
 import { GrantedMounts } from './workloads/granted-mounts.ts';
@@ -134,7 +134,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
         ),
       requireGroup: (group) => void groups.require(group),
       secretsOf,
-      trusted: () => configuredCertificates(settings.current),
+      installation: installationSettings(settings),
       ignoreFile: paths.ignoreFile,
       version,
       log,

@@ -3,7 +3,7 @@ import type { Progress } from '@toolhive/runtime/runtime';
 import { packageSchemes, parseSource } from '@toolhive/runtime/source';
 import type { PackageSource } from '@toolhive/runtime/source';
 import type { Core } from './core.ts';
-import { configuredCertificates } from './settings/settings.ts';
+import { installationSettings } from './settings/settings.ts';
 
 /** How a package becomes a container image. */
 export function writeRecipe({ runtimes }: Core, { source }: { source: string }): { dockerfile: string } {
@@ -17,8 +17,14 @@ export async function buildImage(
   { report, signal }: { report: Progress; signal: AbortSignal },
 ): Promise<{ image: string }> {
   const parsed = packageOf(source);
-  const trusted = (): Promise<string | undefined> => configuredCertificates(settings.current);
-  return { image: await runtimes.images().build(parsed, { tag, report, signal, trusted }) };
+  return {
+    image: await runtimes.images().build(parsed, {
+      ...installationSettings(settings),
+      tag,
+      report,
+      signal,
+    }),
+  };
 }
 
 function packageOf(text: string): PackageSource {

@@ -5,7 +5,7 @@ import type { WorkloadStatus } from '@toolhive/contract/workload';
 import { McpClient } from '@toolhive/proxy/client';
 import { Pool } from 'undici';
 import type { Core } from '../core.ts';
-import { configuredCertificates } from '../settings/settings.ts';
+import { installationSettings } from '../settings/settings.ts';
 import { mountsOf } from '../workloads/mounts.ts';
 import { isRemote, urlOf } from '../workloads/describe.ts';
 import { networkOf, warningsOf } from '../workloads/launch.ts';
@@ -122,8 +122,11 @@ async function installationOf({ core, supervisor }: Subject, signal: AbortSignal
   if (condition.status === 'running') return [ok(`${runConfig.image ?? 'it'} is installed`)];
   if (condition.status === 'starting') return [skipped(condition.context ?? 'it is starting')];
   const source = parseSource(runConfig.image ?? '');
-  const trusted = (): Promise<string | undefined> => configuredCertificates(core.settings.current);
-  await core.runtimes.of(runConfig).prepare(source, { report: () => {}, signal, trusted });
+  await core.runtimes.of(runConfig).prepare(source, {
+    ...installationSettings(core.settings),
+    report: () => {},
+    signal,
+  });
   return [ok(`${runConfig.image ?? 'it'} is installed`)];
 }
 

@@ -44,6 +44,12 @@ export const readers: Record<SettingKind, Reader> = {
     if (isAbsolute(path)) return path;
     throw wrong(value, 'the absolute path of a file');
   },
+  sources(value) {
+    const sources = (Array.isArray(value) ? value : String(value).split(',')).map((source) => source.trim());
+    const isEach = sources.every((source) => /^[a-z0-9][a-z0-9.-]*(?::\d+)?(?:\/[\w.~-]+)+$/i.test(source));
+    if (sources.length > 0 && isEach) return sources;
+    throw wrong(value, 'a list of sources such as github.com/example/library, separated by commas');
+  },
   registry: textOf,
 };
 

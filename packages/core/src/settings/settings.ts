@@ -4,7 +4,8 @@ import type { Setting, SettingName } from '@toolhive/contract/setting';
 import { settingCommand, settings } from '@toolhive/contract/settings';
 import type { SettingDefinition } from '@toolhive/contract/settings';
 import type { Core } from '../core.ts';
-import type { Settings } from '../state/settings.ts';
+import type { PrepareOptions } from '@toolhive/runtime/runtime';
+import type { Settings, SettingsFile } from '../state/settings.ts';
 import { readCertificates, readers } from './kinds.ts';
 
 /** Every setting as it stands. */
@@ -89,6 +90,16 @@ export async function configuredCertificates(file: Settings): Promise<string | u
       cause,
     });
   });
+}
+
+/** What every installation of a package is told, unless a request says otherwise. */
+export function installationSettings(
+  file: Pick<SettingsFile, 'current'>,
+): Required<Pick<PrepareOptions, 'trusted' | 'allowedSources'>> {
+  return {
+    trusted: () => configuredCertificates(file.current),
+    allowedSources: () => [valueOf(file.current, 'package-sources') ?? []].flat().map(String),
+  };
 }
 
 function rawValue(file: Settings, name: SettingName): unknown {

@@ -7,6 +7,7 @@ import { viewOf } from '@toolhive/proxy/tool-view';
 import { formatSource } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
+import { installationSettings } from '../settings/settings.ts';
 import { buildRunConfig } from './build-run-config.ts';
 import { urlOf } from './describe.ts';
 import { refuseUnenforced, refuseUnenforcedRequest } from './enforcement.ts';
@@ -165,7 +166,11 @@ async function wishOf(core: Core, plan: Plan, { name, reservation, call, present
   await refuseIgnoreFiles(mounts, core.paths.ignoreFile, draft.ignore_config ?? {});
   refuseUnreachable(runtime.name, draft.transport, networkOf(draft.permission_profile ?? {}).kind);
 
-  const pinned = await runtime.prepare(source, { ...call, trusted: plan.trusted });
+  const pinned = await runtime.prepare(source, {
+    ...call,
+    ...installationSettings(core.settings),
+    trusted: plan.trusted,
+  });
   if (call.signal.aborted) throw cancelled('the request was given up');
   return { runConfig: { ...draft, image: formatSource(pinned) }, runtime, mounts };
 }

@@ -36,8 +36,8 @@ export interface SupervisorOptions {
   timing: SupervisorTiming;
   /** The secrets that a server is given, by the variable that receives each. Asked for at every start. */
   secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
-  /** Whom to trust while a package is made ready again. */
-  trusted?: PrepareOptions['trusted'];
+  /** What installers are told when a package is made ready again. */
+  installation: Pick<PrepareOptions, 'trusted' | 'allowedSources'>;
   mounts: GrantedMounts;
   /** The run configs of all workloads. */
   workloads: () => readonly RunConfig[];
@@ -396,7 +396,7 @@ export class Supervisor implements AsyncDisposable {
   }
 
   async #startHere(serverLog: LogFile, signal: AbortSignal): Promise<Started> {
-    const { secretsOf, trusted, timing } = this.#options;
+    const { secretsOf, installation, timing } = this.#options;
     const runtime = this.#runtime;
     if (runtime === undefined) throw new Error('there is no runtime for it');
     const secrets = await secretsOf(this.#runConfig);
@@ -405,7 +405,7 @@ export class Supervisor implements AsyncDisposable {
     const source = await runtime.prepare(launch.source, {
       report: (message) => this.#report(message),
       signal,
-      trusted,
+      ...installation,
     });
     const limits = [...(await runtime.check(signal)).limits, ...(await mountLimits(mounts))];
     this.#limits = limits;

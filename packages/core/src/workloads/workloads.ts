@@ -25,8 +25,8 @@ export interface WorkloadsOptions {
   /** Throws when a workload cannot be put into the group. */
   requireGroup: (group: string) => void;
   secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
-  /** Whom to trust while a package is made ready again. */
-  trusted: PrepareOptions['trusted'];
+  /** What installers are told when a package is made ready again. */
+  installation: Pick<PrepareOptions, 'trusted' | 'allowedSources'>;
   mounts: GrantedMounts;
   /** Patterns of what no server is to see. */
   ignoreFile: string;

@@ -472,7 +472,7 @@ function packageCases(socket: string): void {
       const { mkdirSync, readFileSync, writeFileSync, symlinkSync } = require('fs');
       const trusted = process.env.SSL_CERT_FILE ? readFileSync(process.env.SSL_CERT_FILE, 'utf8') : undefined;
       const [, name, version = '1.4.0'] = /^(.+?)(?:@([^@]*))?$/.exec(process.argv.at(-1));
-      if (name !== 'test-package') { console.error('npm error code E404'); process.exit(1); }
+      if (!['test-package', 'hostile-package'].includes(name)) { console.error('npm error code E404'); process.exit(1); }
       const folder = '/app/node_modules/' + name;
       mkdirSync(folder, { recursive: true });
       mkdirSync('/app/node_modules/.bin');
@@ -481,19 +481,30 @@ function packageCases(socket: string): void {
       writeFileSync(folder + '/server.js', \`#!/bin/node
         process.stdout.write(JSON.stringify({ version: '\${version}', args: process.argv.slice(2),
           uid: process.getuid(), home: process.env.HOME, trusted: \${JSON.stringify(trusted)} }));\`, { mode: 0o755 });
-      symlinkSync('../' + name + '/server.js', '/app/node_modules/.bin/' + name);`;
+      symlinkSync('../' + name + '/server.js', '/app/node_modules/.bin/' + name);
+      const dependencies = name === 'hostile-package' ? { inner: 'git+https://example.com/inner.git' } : {};
+      writeFileSync('/app/node_modules/.package-lock.json', JSON.stringify({ packages: { [name]: { dependencies } } }));
+      writeFileSync('/app/identity', String(process.getuid()));`;
+    const chown = `#!/bin/node
+      for (const path of process.argv.slice(3)) require('fs').chownSync(path, 65534, 65534);`;
     const mkdir = `#!/bin/node
-      require('fs').mkdirSync(process.argv.at(-1), { recursive: true });`;
+      for (const path of process.argv.slice(3)) require('fs').mkdirSync(path, { recursive: true });`;
     const cat = `#!/bin/node
       process.stdout.write(require('fs').readFileSync(process.argv[2]));`;
     const files = new Map<string, string>();
-    for (const [name, script] of Object.entries({ npm, apk: '#!/bin/sh\n', mkdir, cat })) {
+    for (const [name, script] of Object.entries({ npm, apk: '#!/bin/sh\n', mkdir, chown, cat })) {
       await writeFile(join(folder, name), script);
       await chmod(join(folder, name), 0o755);
       files.set(`bin/${name}`, join(folder, name));
     }
     await buildFromScratch(socket, base, `FROM ${TEST_IMAGE}\nCOPY files/ /\n`, files);
     await rm(folder, { recursive: true });
+  });
+
+  test('that depends on something outside package registries is refused', async () => {
+    const preparing = runtime.prepare(parseSource('npx://hostile-package@1.0.0'), options);
+
+    await expect(preparing).rejects.toMatchObject({ name: 'ThvError' });
   });
 
   async function outputOf(url: string, args: string[]): Promise<unknown> {

@@ -69,11 +69,11 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
       }
     },
 
-    async prepare(source, { report, signal, trusted }) {
-      const using = await engine(signal);
-      if (source.kind === 'image') return prepareImage(using, source, { report, signal, env });
+    async prepare(source, preparing) {
+      const using = await engine(preparing.signal);
+      if (source.kind === 'image') return prepareImage(using, source, { ...preparing, env });
       const baseImages = options.baseImages ?? {};
-      return preparePackage(using, source, { report, signal, trusted, env, baseImages });
+      return preparePackage(using, source, { ...preparing, env, baseImages });
     },
 
     async start(launch, signal) {
@@ -85,13 +85,13 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
     images: {
       recipe: (source) => dockerfileOf(source, baseImagesOf(source, options.baseImages ?? {})),
 
-      async build(source, { tag, report, signal, trusted }) {
+      async build(source, { tag, ...preparing }) {
         const name = tag === undefined ? undefined : tagOf(tag);
-        const using = await engine(signal);
+        const using = await engine(preparing.signal);
         const baseImages = options.baseImages ?? {};
-        const pinned = await preparePackage(using, source, { report, signal, trusted, env, baseImages });
+        const pinned = await preparePackage(using, source, { ...preparing, env, baseImages });
         const image = packageImage(pinned, baseImages);
-        if (name !== undefined) await tagImage(using, image, name, signal);
+        if (name !== undefined) await tagImage(using, image, name, preparing.signal);
         return name ?? image;
       },
     },

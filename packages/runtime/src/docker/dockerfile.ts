@@ -17,7 +17,7 @@ export const VERSION_PATH = '/app/version';
 interface Recipe {
   base: BaseImages;
   /** From an image with the tool chain to `/app/server`. */
-  build: (source: PackageSource) => string[];
+  build: (source: PackageSource, allowed: readonly string[]) => string[];
   /** What the server's own image needs besides `/app`. */
   run: string[];
 }
@@ -25,23 +25,26 @@ interface Recipe {
 const recipes: Record<PackageScheme, Recipe> = {
   npx: {
     base: { build: 'node:22-alpine', run: 'node:22-alpine' },
-    build: (source) => [
-      run('apk', 'add', '--no-cache', 'ca-certificates', 'git'),
+    build: (source, allowed) => [
+      run('apk', 'add', '--no-cache', 'ca-certificates', ...gitFor(allowed)),
       'ENV NODE_ENV=production NPM_CONFIG_LOGLEVEL=error NPM_CONFIG_FUND=false NPM_CONFIG_AUDIT=false',
       'ENV NPM_CONFIG_UPDATE_NOTIFIER=false NPM_CONFIG_PROGRESS=false',
+      ...unprivileged('/app'),
       'WORKDIR /app',
-      run('npm', 'install', '--save-exact', npmSpec(source)),
+      run('npm', 'install', '--save-exact', ...npmSources(allowed), npmSpec(source)),
+      run('node', '-e', refuseOtherSources, ...allowed),
       run('node', '-e', linkNpmBin, source.name),
     ],
     run: ['ENV NODE_ENV=production'],
   },
   uvx: {
     base: { build: 'python:3.13-slim', run: 'python:3.13-slim' },
-    build: (source) => [
+    build: (source, allowed) => [
       run('apt-get', 'update'),
-      run('apt-get', 'install', '--yes', '--no-install-recommends', 'ca-certificates', 'git'),
+      run(...'apt-get install --yes --no-install-recommends ca-certificates'.split(' '), ...gitFor(allowed)),
       run('pip', 'install', '--no-cache-dir', '--disable-pip-version-check', 'uv'),
       'ENV UV_TOOL_DIR=/opt/uv-tools UV_TOOL_BIN_DIR=/app/bin UV_PYTHON_DOWNLOADS=never UV_NO_CACHE=1',
+      ...unprivileged('/app', '/opt/uv-tools'),
       run('uv', 'tool', 'install', pythonSpec(source)),
       run('sh', '-ec', linkPythonScript, 'sh', source.name),
     ],
@@ -52,11 +55,13 @@ const recipes: Record<PackageScheme, Recipe> = {
   },
   go: {
     base: { build: 'golang:1.25-alpine', run: 'alpine:3.22' },
-    build: (source) => [
-      run('apk', 'add', '--no-cache', 'ca-certificates', 'git'),
-      'ENV CGO_ENABLED=0 GO111MODULE=on GOBIN=/app/bin',
+    build: (source, allowed) => [
+      run('apk', 'add', '--no-cache', 'ca-certificates', ...gitFor(allowed)),
+      'ENV CGO_ENABLED=0 GO111MODULE=on GOBIN=/app/bin GOPATH=/tmp/go',
+      `ENV GOVCS=${[...allowed.map((source) => `${source}:git`), '*:off'].join(',')}`,
+      ...unprivileged('/app'),
       ...(isLocalPath(source)
-        ? ['WORKDIR /src', 'COPY . .', run('go', 'build', '-o', '/app/bin/', '.')]
+        ? ['WORKDIR /src', 'COPY . .', run('go', 'build', '-buildvcs=false', '-o', '/app/bin/', '.')]
         : [run('go', 'install', `${source.name}@${source.version ?? 'latest'}`)]),
       run('sh', '-ec', linkGoBinary),
     ],
@@ -79,7 +84,7 @@ export function baseImagesOf(
 export function dockerfileOf(
   source: PackageSource,
   base: BaseImages,
-  { isTrusting = false }: { isTrusting?: boolean } = {},
+  { isTrusting = false, allowed = [] }: { isTrusting?: boolean; allowed?: readonly string[] } = {},
 ): string {
   // The source may come from a file that somebody wrote: it has to survive what a person's input has to.
   parseSource(formatSource(source));
@@ -91,7 +96,7 @@ export function dockerfileOf(
   return [
     `FROM ${base.build} AS build`,
     ...(isTrusting ? trustSteps : []),
-    ...recipe.build(source),
+    ...recipe.build(source, allowed),
     '',
     `FROM ${base.run}`,
     'COPY --from=build /app /app',
@@ -120,6 +125,41 @@ const trustSteps = [
 function run(...command: string[]): string {
   return `RUN ${JSON.stringify(command)}`;
 }
+
+/** What comes from a package registry needs no git, and so packages cannot make it run. */
+const gitFor = (allowed: readonly string[]) => (allowed.length === 0 ? [] : ['git']);
+
+/** From here on, everything runs as "nobody", who may write to these directories and to /tmp. */
+function unprivileged(...directories: string[]): string[] {
+  const list = directories.join(' ');
+  return [
+    run('sh', '-ec', `mkdir -p ${list}; chown 65534:65534 ${list}`),
+    'USER 65534:65534',
+    'ENV HOME=/tmp',
+  ];
+}
+
+/** Newer versions of npm refuse what comes from elsewhere before they fetch it; older ones ignore the options. */
+function npmSources(allowed: readonly string[]): string[] {
+  const elsewhere = allowed.length === 0 ? 'none' : 'all';
+  return [
+    `--allow-git=${elsewhere}`,
+    `--allow-remote=${elsewhere}`,
+    '--allow-file=none',
+    '--allow-directory=none',
+  ];
+}
+
+/** Ends the build if a dependency comes neither from a package registry nor from a source among the arguments. */
+const refuseOtherSources = [
+  `const { packages } = JSON.parse(require('fs').readFileSync('/app/node_modules/.package-lock.json'));`,
+  `const elsewhere = /^(git|https?|file|github|gitlab|bitbucket|gist|ssh)[:+]|^[^@\\s:]+\\/|^[.~\\/]/;`,
+  `const source = (spec) => spec.replace(/^github:|^(?=[^:@\\s]+\\/[^:@\\s]+$)/, 'github.com/').replace(/^(git\\+)?[a-z]+:\\/\\/([^@\\/]*@)?/, '').replace(/(\\.git)?(#.*)?$/, '');`,
+  `for (const { dependencies, optionalDependencies } of Object.values(packages))`,
+  `for (const [name, spec] of Object.entries({ ...dependencies, ...optionalDependencies }))`,
+  `if (elsewhere.test(spec) && !process.argv.slice(1).some((one) => (source(spec) + '/').startsWith(one + '/')))`,
+  `throw new Error(name + ' comes from ' + spec + ' and not from a package registry; if you trust it: thv config set-package-sources ' + source(spec));`,
+].join(' ');
 
 function npmSpec({ name, version }: PackageSource): string {
   return version === undefined ? name : `${name}@${version}`;

@@ -167,6 +167,9 @@ const restrictions = [
 export async function hintFor(complaint: string, setting: ReadSetting): Promise<string> {
   if (/unknown option/i.test(complaint))
     return 'bubblewrap 0.8 or newer is needed: update it, or install Docker or Podman';
+  if (/EMFILE|ENFILE|too many open files/i.test(complaint)) {
+    return 'raise the limit on open files for the daemon, for example with: ulimit -n 4096';
+  }
   for (const { setting: name, forbids, hint } of restrictions) {
     if ((await setting(name)) === forbids) return hint;
   }
