@@ -134,12 +134,12 @@ export async function refuseReplaceable(
   mounts: readonly PinnedMount[],
   workloads: readonly RunConfig[],
 ): Promise<void> {
-  const ofOthers = workloads.filter((other) => other.name !== name).flatMap(writableOf);
+  const others = workloads.filter((other) => other.name !== name).flatMap(writableOf);
+  const ofOthers = others.map(async ({ workload, source }) => ({ workload, above: await realPath(source) }));
   const own = mounts
     .filter(({ readOnly }) => !readOnly)
-    .map(({ pin }) => ({ workload: name, source: pin.path }));
-  for (const { workload, source } of [...own, ...ofOthers]) {
-    const above = await realPath(source);
+    .map(({ pin }) => ({ workload: name, above: pin.path }));
+  for (const { workload, above } of [...own, ...(await Promise.all(ofOthers))]) {
     const inside = mounts.find(({ pin }) => pin.path !== above && isWithin(pin.path, above));
     if (inside === undefined) continue;
     throw invalid(`${inside.source} is inside ${above}, which the workload ${workload} can write to`, {

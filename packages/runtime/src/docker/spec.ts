@@ -4,6 +4,7 @@ import type { Engine } from './engine.ts';
 import type { Handover } from './handover.ts';
 import { externalNetwork } from './network.ts';
 import { HIVE_LABEL } from './ownership.ts';
+import { seccompProfile } from './seccomp.ts';
 
 /** What a container is made from. */
 export interface Blueprint {
@@ -47,7 +48,7 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
     AttachStderr: true,
     ...(port && { ExposedPorts: { [port]: {} } }),
     HostConfig: {
-      ...hardening(launch),
+      ...hardening(launch, engine),
       ...limitsOf(launch.limits, engine),
       Init: init,
       NetworkMode: launch.network.kind === 'open' ? externalNetwork(hiveId) : modeOf(launch.network),
@@ -111,12 +112,14 @@ function labelsOf({ launch, name, hiveId }: Blueprint): Record<string, string> {
   };
 }
 
-function hardening({ privileged, mounts }: Launch): Record<string, unknown> {
+function hardening({ privileged, mounts }: Launch, engine: Engine['kind']): Record<string, unknown> {
   if (privileged) return { Privileged: true };
   return {
     CapDrop: ['ALL'],
     SecurityOpt: [
       'no-new-privileges',
+      // Podman takes the path of a file on its own machine, which may be another one; its own filter has to do.
+      ...(engine === 'docker' ? [`seccomp=${seccompProfile()}`] : []),
       // Where SELinux labels files, a granted folder carries its owner's label and could not be read otherwise.
       ...(mounts.length > 0 ? ['label=disable'] : []),
     ],

@@ -1,0 +1,138 @@
+import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TEST_IMAGE } from '@toolhive/runtime/testing/docker-engine';
+import { describe, expect, inject, test } from 'vitest';
+import { connectTo } from './testing/mcp.ts';
+import { makeUser, testServer, until } from './testing/thv.ts';
+import type { User } from './testing/thv.ts';
+
+// A server that is granted a directory, and tries to get more of the machine at its next start.
+
+const runtimes = [
+  { name: 'the sandbox', socket: '', source: testServer, env: {} },
+  ...(['docker', 'podman'] as const).map((name) => {
+    const socket = inject(`${name}Socket`);
+    const variable = name === 'docker' ? 'TOOLHIVE_DOCKER_SOCKET' : 'TOOLHIVE_PODMAN_SOCKET';
+    return { name, socket, source: TEST_IMAGE, env: { TOOLHIVE_RUNTIME: '', [variable]: socket } };
+  }),
+];
+
+describe.each(runtimes)('a hostile server in $name', ({ name, socket, source, env }) => {
+  const isSandbox = name === 'the sandbox';
+  const isThere = isSandbox || socket !== '';
+
+  async function makeVictim() {
+    const user = await makeUser({ env });
+    const project = join(user.home, 'project');
+    const output = join(project, 'out');
+    await mkdir(output, { recursive: true });
+    await writeFile(join(user.home, 'secret'), 'PRIVATE KEY');
+    return { user, project, output };
+  }
+
+  const run = (user: User, workload: string, ...volumes: string[]) =>
+    user.thv(
+      ...['run', source, '--name', workload, '--proxy-mode', 'streamable-http'],
+      ...volumes.flatMap((volume) => ['--volume', volume]),
+      ...['--', 'echo'],
+    );
+
+  /** What a server with write access to the project does: the directory beside it becomes a link to everything. */
+  async function replaceByLink(output: string) {
+    await rename(output, `${output}-moved`);
+    await symlink('/', output);
+  }
+
+  test.runIf(isThere)('does not get what a link in the place of its directory leads to', async () => {
+    const { user, output } = await makeVictim();
+    await using _user = user;
+    const { stdout } = await run(user, 'hostile', `${output}:/out`);
+    const url = /http:\S+/.exec(stdout)?.[0] ?? '';
+    await using before = await connectTo(url);
+    const listed = await before.call('list', { path: '/out' });
+    await replaceByLink(output);
+
+    await user.thv('stop', 'hostile');
+    const { stderr } = await user.thv('restart', 'hostile');
+
+    expect(listed.text).toBe('[]');
+    expect(stderr).toContain(`mount source ${output} has changed since it was granted`);
+  });
+
+  test.runIf(isThere)('does not get it in a second session either', async () => {
+    const { user, output } = await makeVictim();
+    await using _user = user;
+    const { stdout } = await run(user, 'hostile', `${output}:/out`);
+    const url = /http:\S+/.exec(stdout)?.[0] ?? '';
+    await using first = await connectTo(url);
+    await first.call('list', { path: '/out' });
+    await replaceByLink(output);
+
+    const second = await connectTo(url).then(
+      async (client) => {
+        await using connected = client;
+        return await connected.call('list', { path: '/out' });
+      },
+      (error: unknown) => ({ text: String(error) }),
+    );
+
+    expect(second.text).not.toContain('"etc"');
+  });
+
+  test.runIf(isThere)('does not get it after the daemon was started again', async () => {
+    const { user, output } = await makeVictim();
+    await using _user = user;
+    await run(user, 'hostile', `${output}:/out`);
+    await replaceByLink(output);
+    const pid = await user.hivePid();
+
+    process.kill(pid, 'SIGKILL');
+    const context = await until(async () => {
+      const { stdout } = await user.thv('list', '--all', '--format', 'json');
+      const [workload] = JSON.parse(stdout || '[]') as { status_context?: string }[];
+      return workload?.status_context?.includes('has changed') ? workload.status_context : undefined;
+    });
+
+    expect(context).toContain(`mount source ${output} has changed since it was granted`);
+  });
+
+  test.runIf(isThere && !isSandbox)('cannot be granted a directory that it could replace', async () => {
+    const { user, project, output } = await makeVictim();
+    await using _user = user;
+
+    const { code, stderr } = await run(user, 'hostile', `${project}:/project`, `${output}:/out`);
+
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(`${output} is inside ${project}, which the workload hostile can write to`);
+  });
+
+  test.runIf(isSandbox)('gets nothing by replacing a directory itself', async () => {
+    const { user, project, output } = await makeVictim();
+    await using _user = user;
+    const { stdout } = await run(user, 'hostile', `${project}:/project`, `${output}:/out`);
+    const url = /http:\S+/.exec(stdout)?.[0] ?? '';
+    await using first = await connectTo(url);
+    const swap = `const fs = require('fs'); fs.renameSync('/project/out', '/project/moved'); fs.symlinkSync('/', '/project/out');`;
+    await first.call('execute', { command: '/opt/toolhive/bin/node', args: ['-e', swap] });
+
+    const { stderr } = await user.thv('stop', 'hostile').then(() => user.thv('restart', 'hostile'));
+
+    expect(await readFile(join(user.home, 'secret'), 'utf8')).toBe('PRIVATE KEY');
+    expect(stderr).toContain(`mount source ${output} has changed since it was granted`);
+  });
+
+  test.runIf(isThere)('cannot stop other workloads with an ignore file of its own', async () => {
+    const { user, output } = await makeVictim();
+    await using _user = user;
+    await run(user, 'hostile', `${output}:/out`);
+    await writeFile(join(output, '.thvignore'), '*\n');
+
+    await user.thv('stop', 'hostile');
+    const restarted = await user.thv('restart', 'hostile');
+    const { stdout } = await user.thv('list', '--format', 'json');
+
+    expect(restarted.code).toBe(0);
+    expect(stdout).toContain(`it can read all files that ${join(output, '.thvignore')} lists`);
+    await rm(join(output, '.thvignore'));
+  });
+});
