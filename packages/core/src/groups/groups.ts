@@ -106,6 +106,14 @@ export class Groups {
     });
   }
 
+  /** Keeps a group whose removal failed. */
+  abandonRemoval(name: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const group = this.#groups.get(name);
+      if (group !== undefined) await this.#save({ ...group, removing: undefined });
+    });
+  }
+
   finishRemoval(name: string): Promise<void> {
     return this.#inTurn(async () => {
       await rm(this.#path(name), { force: true });
