@@ -18,7 +18,7 @@ import { remoteConfigOf, remoteOf, remoteRunConfig } from './remote.ts';
 import type { Remote } from './remote.ts';
 import { withTelemetrySettings } from './telemetry.ts';
 import { trustedFor } from './trust.ts';
-import type { Reservation, Wish } from './workloads.ts';
+import type { Reservation } from './workloads.ts';
 
 /** How a workload is asked for: in the words of a person, or as the run config that an export gave. */
 export type WorkloadRequest = CreateWorkload | RunConfig;
@@ -40,9 +40,9 @@ export async function createWorkload(
   const plan = await planOf(core, request, call.signal);
   const name = request.name ?? plan.ownName;
   using reservation = core.workloads.reserve(name);
-  const wish = await wishOf(core, plan, { name, reservation, call });
-  await core.workloads.add(wish);
-  return { name, port: wish.runConfig.port };
+  const runConfig = await preparedRunConfig(core, plan, { name, reservation, call });
+  await core.workloads.add(runConfig);
+  return { name, port: runConfig.port };
 }
 
 /**
@@ -58,9 +58,10 @@ export async function editWorkload(
   const supervisor = core.workloads.require(name);
   const plan = await planOf(core, withoutOwnUrl(request, supervisor.runConfig), call.signal);
   using reservation = core.workloads.reserve(name, supervisor);
-  const wish = await wishOf(core, plan, { name, reservation, call, present: supervisor.runConfig });
-  await core.workloads.change(supervisor, wish);
-  return { name, port: wish.runConfig.port };
+  const present = supervisor.runConfig;
+  const runConfig = await preparedRunConfig(core, plan, { name, reservation, call, present });
+  await core.workloads.change(supervisor, runConfig);
+  return { name, port: runConfig.port };
 }
 
 /** What is to run, as far as that is known before it has a name and a port. */
@@ -144,14 +145,18 @@ interface Naming {
 }
 
 /** Finds the workload its port, checks all that can be checked, and gets the source ready. */
-async function wishOf(core: Core, plan: Plan, { name, reservation, call, present }: Naming): Promise<Wish> {
+async function preparedRunConfig(
+  core: Core,
+  plan: Plan,
+  { name, reservation, call, present }: Naming,
+): Promise<RunConfig> {
   const { local } = plan;
   const port = await portFor(plan, present, reservation);
   const draft = plan.runConfigFor(name, port);
   viewOf(toolsOf(draft)); // throws where two tools would have one name
   if (local === undefined) {
     refuseUnenforced(draft);
-    return { runConfig: draft };
+    return draft;
   }
   const { runtime, source } = local;
   const launch = launchOf(draft, await core.secretsOf(draft), () => {});
@@ -164,7 +169,7 @@ async function wishOf(core: Core, plan: Plan, { name, reservation, call, present
 
   const pinned = await runtime.prepare(source, { ...call, trusted: plan.trusted });
   if (call.signal.aborted) throw cancelled('the request was given up');
-  return { runConfig: { ...draft, image: formatSource(pinned) }, runtime };
+  return { ...draft, image: formatSource(pinned) };
 }
 
 /** The port that was asked for, or the one that it has, or a free one. Its own is not in use by somebody else. */
