@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ThvError, messageOf, noSpace, unavailable } from '@toolhive/contract/failure';
+import { messageOf, noSpace, unavailable } from '@toolhive/contract/failure';
+import type { ThvError } from '@toolhive/contract/failure';
 
 /**
  * Writes a whole file or nothing: into a temporary file beside it, synced, then renamed over it. Readers see

@@ -16,6 +16,7 @@ import { describeRemoteAuth } from '../remote/remote-auth.ts';
 import type { RemoteAuthState } from '../remote/remote-auth.ts';
 import type { OpenRemote } from '../remote/open.ts';
 import { remoteServer } from '../remote/remote-server.ts';
+import { SignInPace } from '../remote/sign-in-pace.ts';
 import { refuseUnenforced } from './enforcement.ts';
 import { launchOf, toolsOf } from './launch.ts';
 import { refuseIgnoreFiles } from './mounts.ts';
@@ -108,6 +109,8 @@ export class Supervisor implements AsyncDisposable {
   /** While a wish is being written: what the loop would have recorded meanwhile, if anything. */
   #wish: { overtaken?: Condition } | undefined;
   #isOffered: boolean;
+  /** Across all attempts, until somebody starts it anew. */
+  #pace = new SignInPace();
   #removal: Promise<void> | undefined;
   #removed: Promise<void> | undefined;
   #limits: readonly RuntimeLimit[] = [];
@@ -307,6 +310,7 @@ export class Supervisor implements AsyncDisposable {
   #begin(): void {
     const earlier = this.#end();
     this.#lastFailure = undefined;
+    this.#pace = new SignInPace();
     const stop = new AbortController();
     const running = earlier.then(() => (stop.signal.aborted ? undefined : this.#keepRunning(stop.signal)));
     const ended = running.catch(async (error: unknown) => {
@@ -464,6 +468,7 @@ export class Supervisor implements AsyncDisposable {
       isPatient: () => this.#condition.status === 'starting',
       onNotSignedIn: (error) => this.#note('warn', { reason: this.#reasonOf(error) }, 'sign-in failed'),
       hint: `\`thv restart ${this.#runConfig.name}\` asks again`,
+      pace: this.#pace,
       signal,
     });
     return {
