@@ -14,6 +14,7 @@ import {
   pruneLogs,
   operateOnMany,
   restartWorkload,
+  startWorkload,
   statusOf,
   stopWorkload,
 } from '@toolhive/core/operate';
@@ -143,10 +144,14 @@ function mountWorkloads(mount: Mount, core: Core): void {
   );
   mount(operations.pruneLogs, () => pruneLogs(core));
   mount(operations.stopWorkload, async ({ params }) => accepted(await stopWorkload(core, params.name)));
+  mount(operations.startWorkload, async ({ params }) => accepted(await startWorkload(core, params.name)));
   mount(operations.restartWorkload, async ({ params }) => accepted(await restartWorkload(core, params.name)));
   mount(operations.deleteWorkload, async ({ params }) => accepted(await deleteWorkload(core, params.name)));
   mount(operations.stopWorkloads, async ({ body }) =>
     accepted(await operateOnMany(core, body, stopWorkload)),
+  );
+  mount(operations.startWorkloads, async ({ body }) =>
+    accepted(await operateOnMany(core, body, startWorkload)),
   );
   mount(operations.restartWorkloads, async ({ body }) =>
     accepted(await operateOnMany(core, body, restartWorkload)),

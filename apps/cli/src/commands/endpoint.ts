@@ -23,6 +23,6 @@ export async function runningWorkload(workload: string, { client, signal }: Aski
   const found = await hive.getWorkload({ params: { name: workload } }, { signal });
   if (found.status === 'running') return found;
   throw conflict(`${found.name} does not run: it is ${found.status}`, {
-    hint: `\`thv restart ${found.name}\` starts it`,
+    hint: `\`thv start ${found.name}\` starts it`,
   });
 }

@@ -136,7 +136,7 @@ async function processOf({ core, supervisor }: Subject): Promise<Found[]> {
       lastFailure === undefined
         ? warning(`it is starting${why}`, `wait, or follow its log: \`thv logs --follow ${name}\``)
         : failureOf(core, name, `: it is started again, after ${lastFailure}`),
-    stopped: () => failed('it was stopped', `start it again: \`thv restart ${name}\``),
+    stopped: () => failed('it was stopped', `start it again: \`thv start ${name}\``),
     unhealthy: () => failed(`it does not answer${why}`, `\`thv restart ${name}\``),
     error: () => failureOf(core, name, why),
     stopping: () => warning('it is being stopped'),

@@ -7,10 +7,11 @@ import { memoryTestServers } from '@toolhive/runtime/testing/memory-servers';
 import { expect, test } from 'vitest';
 import { proves } from '../../../../e2e/promises.ts';
 import type { Core } from '../core.ts';
+import { cheapCost, memoryKeyring } from '../secrets/testing/keyrings.ts';
 import { statePaths } from '../state/paths.ts';
 import { makeHome, openTestCore, quickTiming, testServer } from '../testing/test-core.ts';
 import { createWorkload } from './create.ts';
-import { deleteWorkload, logsOf, restartWorkload, stopWorkload } from './operate.ts';
+import { deleteWorkload, logsOf, restartWorkload, startWorkload, stopWorkload } from './operate.ts';
 
 const never = new AbortController().signal;
 const silently = { report: () => {}, signal: never };
@@ -85,6 +86,35 @@ test('ends as the last call says, whatever came before', async () => {
   await core.workloads.require('test').follow(() => {});
   await until(() => core.workloads.require('test').condition.status === 'running');
 
+  expect(core.workloads.require('test').condition.status).toBe('running');
+});
+
+test.each(['start', 'restart'] as const)('%s of a workload that runs', async (kind) => {
+  const runtime = openMemoryRuntime(memoryTestServers);
+  const given: unknown[] = [];
+  const telling: Runtime = {
+    ...runtime,
+    start: (launch, signal) => {
+      given.push(launch.secrets['TOKEN']);
+      return runtime.start(launch, signal);
+    },
+  };
+  await using home = await makeHome();
+  await using core = await openTestCore(home, {
+    runtimes: () => [telling],
+    secrets: { keyring: memoryKeyring(), cost: cheapCost },
+  });
+  await core.secrets.setup({ provider_type: 'encrypted' });
+  await core.secrets.create('token', 'first');
+  const secrets = [{ name: 'token', target: 'TOKEN' }];
+  await createWorkload(core, { name: 'test', image: testServer, secrets, sessions: 'shared' }, silently);
+  await core.workloads.require('test').follow(() => {});
+  await core.secrets.update('token', 'second');
+
+  const operate = { start: startWorkload, restart: restartWorkload }[kind];
+  await (await operate(core, 'test')).follow(() => {}, never);
+
+  expect(given).toEqual(kind === 'start' ? ['first'] : ['first', 'second']);
   expect(core.workloads.require('test').condition.status).toBe('running');
 });
 

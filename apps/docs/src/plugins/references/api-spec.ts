@@ -24,6 +24,8 @@ const commandOf: Partial<Record<OperationId, readonly [path: string, word?: stri
   pruneLogs: ['logs prune'],
   stopWorkload: ['stop', 'filesystem'],
   stopWorkloads: ['stop', '--group'],
+  startWorkload: ['start', 'filesystem'],
+  startWorkloads: ['start', '--all'],
   restartWorkload: ['restart', 'filesystem'],
   restartWorkloads: ['restart', '--all'],
   listGroups: ['group list'],
