@@ -13,8 +13,13 @@ export async function endpointOf(server: string, call: Asking, path?: Path): Pro
 
 /** The endpoint of a workload, which must run. Its proxy serves both, whichever of them its URL names. */
 export async function workloadEndpoint(workload: string, call: Asking, path: Path = '/mcp'): Promise<string> {
-  const { url } = await runningWorkload(workload, call);
+  const { proxy_url: url } = await runningWorkload(workload, call);
   return new URL(path, url).href;
+}
+
+/** A workload as commands print it: its URL is where clients reach it, here and in lists. */
+export function shownWorkload({ url: remote, proxy_url: url, ...rest }: Found) {
+  return { ...rest, url, ...(remote === undefined ? {} : { remote_url: remote }) };
 }
 
 /** Throws `conflict` unless the workload runs. */

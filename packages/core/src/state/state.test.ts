@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, symlink, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
@@ -6,6 +6,7 @@ import { makeHome } from '../testing/test-core.ts';
 import { writeWhole } from './files.ts';
 import { takeOwnership } from './ownership.ts';
 import { statePaths } from './paths.ts';
+import { makePrivateDirectory, requirePrivateDirectory } from './private-directory.ts';
 import { RunConfigs } from './run-configs.ts';
 import { Logs } from './logs.ts';
 import { Statuses } from './statuses.ts';
@@ -35,6 +36,47 @@ describe('paths', () => {
 
     expect(socket.length).toBeLessThanOrEqual(103);
     expect(socket).toMatch(/toolhive-\d+\/[0-9a-f]{16}\.sock$/);
+  });
+});
+
+describe('a directory where others can write', () => {
+  test('is made for this user alone, and used again', async () => {
+    await using home = await makeHome();
+    const path = join(home.path, 'own');
+
+    await makePrivateDirectory(path);
+    await makePrivateDirectory(path);
+
+    expect((await stat(path)).mode & 0o777).toBe(0o700);
+  });
+
+  const isRoot = process.getuid?.() === 0;
+  test.each<[string, (path: string) => Promise<unknown>]>([
+    ['others can write to', (path) => mkdir(path).then(() => chmod(path, 0o777))],
+    [
+      'is a link',
+      (path) => mkdir(`${path}-there`, { mode: 0o700 }).then(() => symlink(`${path}-there`, path)),
+    ],
+    ['is a file', (path) => writeFile(path, '')],
+    ...(isRoot
+      ? [
+          [
+            'somebody else owns',
+            (path: string) => mkdir(path, { mode: 0o700 }).then(() => chown(path, 1, 1)),
+          ] as [string, (path: string) => Promise<void>],
+        ]
+      : []),
+  ])('is refused when it %s', async (_what, make) => {
+    await using home = await makeHome();
+    const path = join(home.path, 'trap');
+    await make(path);
+
+    const refusal = {
+      kind: 'unavailable',
+      message: `${path} is not a directory that only this user can use`,
+    };
+    await expect(makePrivateDirectory(path)).rejects.toMatchObject(refusal);
+    await expect(requirePrivateDirectory(path)).rejects.toMatchObject(refusal);
   });
 });
 

@@ -1,6 +1,7 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload, CreatedWorkload } from '@toolhive/contract/workload';
 import { cancelled, invalid } from '@toolhive/contract/failure';
+import { isLoopback } from '@toolhive/contract/loopback';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { PrepareOptions, Progress, Runtime } from '@toolhive/runtime/runtime';
 import { viewOf } from '@toolhive/proxy/tool-view';
@@ -8,7 +9,6 @@ import { formatSource } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
 import { buildRunConfig } from './build-run-config.ts';
-import { urlOf } from './describe.ts';
 import { refuseUnenforced, refuseUnenforcedRequest } from './enforcement.ts';
 import { launchOf, networkOf, toolsOf } from './launch.ts';
 import { checkMounts, refuseIgnoreFiles } from './mounts.ts';
@@ -56,7 +56,7 @@ export async function editWorkload(
   call: Call,
 ): Promise<CreatedWorkload> {
   const supervisor = core.workloads.require(name);
-  const plan = await planOf(core, withoutOwnUrl(request, supervisor.runConfig), call.signal);
+  const plan = await planOf(core, request, call.signal);
   using reservation = core.workloads.reserve(name, supervisor);
   const present = supervisor.runConfig;
   const runConfig = await preparedRunConfig(core, plan, { name, reservation, call, present });
@@ -153,6 +153,7 @@ async function preparedRunConfig(
   const { local } = plan;
   const port = await portFor(plan, present, reservation);
   const draft = plan.runConfigFor(name, port);
+  refuseOpen(draft);
   viewOf(toolsOf(draft)); // throws where two tools would have one name
   if (local === undefined) {
     refuseUnenforced(draft);
@@ -183,11 +184,12 @@ async function portFor(
   return present.port;
 }
 
-/** A workload as it is described names its own URL; only that of another is a remote server's. */
-function withoutOwnUrl(request: WorkloadRequest, present: RunConfig): WorkloadRequest {
-  return request.schema_version === undefined && request.url === urlOf(present)
-    ? { ...request, url: undefined }
-    : request;
+/** Nothing asks the callers of a workload who they are, so nobody else may reach it unless somebody asks for that. */
+function refuseOpen({ host, insecure_no_auth: isWanted }: RunConfig): void {
+  if (isLoopback(host) || isWanted === true) return;
+  throw invalid(`a workload on ${host} could be used without authentication by everybody who reaches it`, {
+    hint: 'leave host out; or set insecure_no_auth (--insecure-no-auth), if that is intended',
+  });
 }
 
 /** A container without a network has no port that could be published. */

@@ -1,3 +1,4 @@
+import { isLoopback } from '@toolhive/contract/loopback';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { ToolRules } from '@toolhive/proxy/tool-view';
@@ -82,6 +83,11 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
     'servers with a network': networkOf(profile).kind !== 'none',
   };
   const warnings = limits.filter(({ concerns }) => isConcerned[concerns]).map(({ text }) => text);
+  if (!isLoopback(runConfig.host)) {
+    warnings.push(
+      `WARNING: everybody who reaches ${runConfig.host} port ${runConfig.port} can use it without authentication`,
+    );
+  }
   if (profile.privileged === true) warnings.push('it runs privileged: nothing of its container is hardened');
   if (profile.network?.mode === 'host') {
     warnings.push(

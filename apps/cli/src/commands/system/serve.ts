@@ -5,6 +5,7 @@ import { openSite } from '@toolhive/api/site';
 import type { Site } from '@toolhive/api/site';
 import { openCore } from '@toolhive/core/core';
 import type { Core, CoreOptions } from '@toolhive/core/core';
+import { makePrivateDirectory } from '@toolhive/core/private-directory';
 import { openControl } from '@toolhive/control/control';
 import type { Control, ControlOptions } from '@toolhive/control/control';
 import type { Client } from '@toolhive/contract/client';
@@ -48,7 +49,9 @@ export async function run({ flags, out, signal }: CommandCall): Promise<void> {
     isBackground ? await openCore(options) : await openOrTakeOver(options, out.note, signal),
   );
   const own = { hive: { pid: process.pid, background: isBackground }, stop };
-  hive.use(await listenOnSocket(createApi(core, { listener: own }), core.paths.socket));
+  const { socket: ownSocket, sharedSocketDirectory: shared } = core.paths;
+  if (shared !== undefined) await makePrivateDirectory(shared);
+  hive.use(await listenOnSocket(createApi(core, { listener: own }), ownSocket));
   const reference = flags.has('openapi');
   let base: string | undefined;
   if (socket !== undefined) {

@@ -1,5 +1,6 @@
 import { invalid } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
+import { shownWorkload } from '../endpoint.ts';
 import { forEach, selectedNames } from './many.ts';
 import { stayWith } from './stay.ts';
 
@@ -17,7 +18,7 @@ export async function startBy(
   const hive = await client();
   const start = async (each: string) => {
     await hive[operation]({ params: { name: each } }, { signal, onProgress: out.progress });
-    return hive.getWorkload({ params: { name: each } }, { signal });
+    return shownWorkload(await hive.getWorkload({ params: { name: each } }, { signal }));
   };
   if (!isForeground || name === undefined) {
     return forEach(names, { what: 'started', out }, async (each) => {
