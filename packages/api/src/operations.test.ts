@@ -682,6 +682,17 @@ test('a workload that other machines reach needs a word that it has no authentic
   expect(await api.client.exportWorkload(named('echo'))).toMatchObject({ insecure_no_auth: true });
 });
 
+test('network isolation without hosts is no network, and is honored', async () => {
+  await using api = await openTestApi();
+
+  await run(api, { network_isolation: true, permission_profile: { network: { outbound: {} } } });
+
+  expect(await api.client.getWorkload(named('echo'))).toMatchObject({
+    status: 'running',
+    network_isolation: true,
+  });
+});
+
 test('tools that would have one name are refused', async () => {
   await using api = await openTestApi();
 

@@ -10,9 +10,10 @@ import type { ServerSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
 import { buildRunConfig } from './build-run-config.ts';
 import { refuseUnenforced, refuseUnenforcedRequest } from './enforcement.ts';
-import { launchOf, networkOf, toolsOf } from './launch.ts';
+import { launchOf, toolsOf } from './launch.ts';
 import { checkMounts, refuseIgnoreFiles } from './mounts.ts';
 import { deriveName, nameOfHost } from './name.ts';
+import { networkOf } from './network.ts';
 import { choosePort, requireOwnAddress } from './port.ts';
 import { remoteConfigOf, remoteOf, remoteRunConfig } from './remote.ts';
 import type { Remote } from './remote.ts';
@@ -37,7 +38,7 @@ export async function createWorkload(
   request: WorkloadRequest,
   call: Call,
 ): Promise<CreatedWorkload> {
-  const plan = await planOf(core, request, call.signal);
+  const plan = await planOf(core, request, call);
   const name = request.name ?? plan.ownName;
   using reservation = core.workloads.reserve(name);
   const runConfig = await preparedRunConfig(core, plan, { name, reservation, call });
@@ -56,7 +57,7 @@ export async function editWorkload(
   call: Call,
 ): Promise<CreatedWorkload> {
   const supervisor = core.workloads.require(name);
-  const plan = await planOf(core, request, call.signal);
+  const plan = await planOf(core, request, call);
   using reservation = core.workloads.reserve(name, supervisor);
   const present = supervisor.runConfig;
   const runConfig = await preparedRunConfig(core, plan, { name, reservation, call, present });
@@ -77,7 +78,7 @@ interface Plan {
   runConfigFor: (name: string, port: number) => RunConfig;
 }
 
-async function planOf(core: Core, asked: WorkloadRequest, signal: AbortSignal): Promise<Plan> {
+async function planOf(core: Core, asked: WorkloadRequest, { report, signal }: Call): Promise<Plan> {
   const request = withTelemetrySettings(core, asked);
   if (request.schema_version === undefined) refuseUnenforcedRequest(request);
   core.groups.require(request.group ?? defaultGroup);
@@ -96,6 +97,7 @@ async function planOf(core: Core, asked: WorkloadRequest, signal: AbortSignal): 
   const runtime = await core.runtimes.choose(signal);
   const resolved = await core.registry.resolve(request.image, runtime.name, registryGroup);
   const { source, entry } = resolved;
+  if (resolved.note !== undefined) report(resolved.note);
   const host = request.host || '127.0.0.1';
   const trusted = trustedFor(core, request, source);
   const common = { local: { runtime, source }, trusted, ownName: deriveName(source, entry?.name), host };
