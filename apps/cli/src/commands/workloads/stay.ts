@@ -20,7 +20,10 @@ export async function stayWith(
 ): Promise<void> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
-  const stopped = untilStopped(name, hive, either).finally(() => over.abort());
+  const stopped = untilStopped(name, hive, either).then(
+    () => over.abort(),
+    () => {}, // whoever reads the log is told, too
+  );
   try {
     await followLog(out, (onText) =>
       hive.getWorkloadLogs(
@@ -32,7 +35,7 @@ export async function stayWith(
     if (!either.aborted) throw thrown;
   } finally {
     over.abort();
-    await stopped.catch(() => {}); // what ended it is told below
+    await stopped;
   }
   if (!signal.aborted) throw unavailable(`${name} was stopped or removed by somebody else`);
   await cleanUp(name, out, leave);
