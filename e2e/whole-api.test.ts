@@ -134,10 +134,10 @@ test('a workload is changed, stopped, started and moved while somebody watches',
   expect(await client.diagnoseWorkload(named('second'))).toMatchObject({ healthy: false });
   expect(await client.diagnoseMachine({})).toMatchObject({ healthy: true });
   await client.startWorkload(named('second'), follow);
-  await client.restartWorkload(named('second'), follow);
   await client.deleteGroup({ ...named('team'), query: {} });
   await watching;
   stop.abort();
+  await client.restartWorkload(named('second'), follow);
 
   expect(seen).toEqual(['starting', 'running', 'stopping', 'stopped', 'starting', 'running', 'running']);
   expect((await client.listWorkloads({ query: { group: 'default' } })).workloads).toHaveLength(2);

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { createApi } from './api.ts';
 import { aWorkload } from './testing/test-api.ts';
 
-if (!canMount) console.warn('SKIPPED: tests of full disks need the superuser of a Linux system');
+if (!canMount) process.stderr.write('SKIPPED: tests of full disks need the superuser of a Linux system\n');
 
 const base = 'http://localhost/api/v1beta';
 

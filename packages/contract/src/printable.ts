@@ -4,7 +4,7 @@
  * U+200B, and those that change its direction). Only the two selectors of emoji are left alone.
  */
 const unprintable =
-  /(?![\t\n\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/gu;
+  /(?!\t|\n|\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** Text from a server, a registry or a caller, fit for a terminal. */
 export function printable(text: string): string {

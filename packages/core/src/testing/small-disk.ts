@@ -23,11 +23,10 @@ export async function mountSmallDisk(path: string): Promise<SmallDisk> {
     async fill() {
       await using file = await open(ballast, 'a');
       const kilobyte = Buffer.alloc(1024);
-      for (let isFull = false; !isFull;) {
-        await file.write(kilobyte).catch((error: NodeJS.ErrnoException) => {
-          if (error.code !== 'ENOSPC') throw error;
-          isFull = true;
-        });
+      try {
+        for (;;) await file.write(kilobyte);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
       }
     },
     free: () => rm(ballast),
