@@ -19,6 +19,7 @@ export async function mountSmallDisk(path: string): Promise<SmallDisk> {
   await mkdir(path, { recursive: true });
   await exec('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', path]);
   const ballast = join(path, 'ballast');
+  let isCovered = false;
   return {
     async fill() {
       await using file = await open(ballast, 'a');
@@ -31,6 +32,7 @@ export async function mountSmallDisk(path: string): Promise<SmallDisk> {
     },
     free: () => rm(ballast),
     async setReadOnly(isReadOnly) {
+      isCovered = isReadOnly;
       if (!isReadOnly) {
         await exec('umount', [path]);
         return;
@@ -40,6 +42,7 @@ export async function mountSmallDisk(path: string): Promise<SmallDisk> {
       await exec('mount', ['-o', 'remount,bind,ro', path]);
     },
     async [Symbol.asyncDispose]() {
+      if (isCovered) await exec('umount', ['--lazy', path]); // a test that failed has left it read-only
       await exec('umount', ['--lazy', path]);
     },
   };
