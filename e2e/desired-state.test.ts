@@ -160,7 +160,7 @@ test('sets an unreadable run config aside, names it, and runs the others', async
   expect(stderr).toContain(
     'broken: its run config could not be read (the file is not JSON) and was set aside',
   );
-  expect(log).toContain('run config set aside');
+  expect(log).toContain('unreadable file set aside');
   expect(await readFile(path.replace('.json', '.set-aside'), 'utf8')).toBe(text.slice(0, text.length / 2));
   expect(await user.mustThv('rm', 'broken')).toBe('removed broken\n');
   expect((await list(user)).map(({ name }) => name)).toEqual(['fine']);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { proves } from './promises.ts';
+import { feed } from './testing/feed.ts';
 import { connectTo } from './testing/mcp.ts';
 import { useRegistry } from './testing/registry.ts';
 import { openTerminal } from './testing/terminal.ts';
@@ -110,6 +111,23 @@ describe('a group with workloads', () => {
       /its 2 workloads \(pair-a, pair-b\) will move to the group default\nHint: .*--yes/,
     );
     expect(await names('--group', 'pair')).toHaveLength(2);
+  });
+
+  test('is kept when the answer on standard input is no', async () => {
+    const { code, stderr } = await feed(user, 'n\n', 'group', 'rm', 'pair', '--with-workloads');
+
+    expect([code, stderr]).toEqual([130, expect.stringContaining('[y/N]')]);
+    expect(await names('--group', 'pair')).toHaveLength(2);
+  });
+
+  test('is removed when the answer on standard input is yes', async () => {
+    await user.mustThv('group', 'create', 'piped');
+    await user.mustThv('run', testServer, '--name', 'piped-a', '--group', 'piped');
+
+    const { code, stdout } = await feed(user, 'y\n', 'group', 'rm', 'piped', '--with-workloads');
+
+    expect([code, stdout]).toEqual([0, 'removed the group piped\n']);
+    expect(await names()).not.toContain('piped-a');
   });
 
   test('is kept when the answer is no', async () => {

@@ -68,6 +68,7 @@ describe('one document tells', () => {
     ['version', { version: text, node_version: process.version, platform: text }],
     ['list', []],
     ['stop --all', []],
+    ['start --all', []],
     ['restart --all', []],
     ['rm --all --yes', []],
     ['runtime check', { chosen: 'process', runtimes: list }],

@@ -34,7 +34,7 @@ export const promises = {
     source: 'issue: thin slice',
     text: 'Requests for foreign hosts and from foreign origins are refused.',
   },
-  'api.json-only': { source: 'issue: thin slice', text: 'Writes are only taken as application/json.' },
+  'api.json-only': { source: 'issue: thin slice', text: 'Bodies are only taken as application/json.' },
   'api.workloads.list': {
     source: 'spec 7',
     text: 'GET /workloads lists running workloads, all of them with all=true.',

@@ -310,6 +310,21 @@ describe('in the foreground', () => {
   );
 });
 
+test('in the foreground it ends when somebody else stops the workload', async () => {
+  await using other = await makeUser();
+  const { stdout, stderr, ended } = other.start('run', testServer, '--name', 'front', '-f');
+  await until(() => stdout().includes('front runs at'));
+
+  await other.mustThv('stop', 'front');
+  const code = await ended;
+
+  expect([code, stderr()]).toEqual([
+    5,
+    expect.stringContaining('Error: front was stopped or removed by somebody else'),
+  ]);
+  expect(await other.mustThv('list', '--all')).toContain('stopped');
+});
+
 test('in the foreground it tells when the hive has ended', async () => {
   await using other = await makeUser();
   const { stdout, stderr, ended } = other.start('run', testServer, '--name', 'front', '-f');

@@ -133,10 +133,11 @@ test('a workload is changed, stopped, started and moved while somebody watches',
   expect(await client.getWorkloadStatus(named('second'))).toEqual({ status: 'stopped' });
   expect(await client.diagnoseWorkload(named('second'))).toMatchObject({ healthy: false });
   expect(await client.diagnoseMachine({})).toMatchObject({ healthy: true });
-  await client.restartWorkload(named('second'), follow);
+  await client.startWorkload(named('second'), follow);
   await client.deleteGroup({ ...named('team'), query: {} });
   await watching;
   stop.abort();
+  await client.restartWorkload(named('second'), follow);
 
   expect(seen).toEqual(['starting', 'running', 'stopping', 'stopped', 'starting', 'running', 'running']);
   expect((await client.listWorkloads({ query: { group: 'default' } })).workloads).toHaveLength(2);
@@ -176,6 +177,7 @@ test('the registry is read and pointed to a file', async () => {
 
 test('everything is ended at once, and removed', async () => {
   await client.stopWorkloads({ body: { names: ['echo', 'second'] } }, follow);
+  await client.startWorkloads({ body: { group: 'default' } }, follow);
   await client.restartWorkloads({ body: { group: 'default' } }, follow);
   await client.deleteWorkload(named('echo'), follow);
   await client.deleteWorkloads({ body: { group: 'default' } }, follow);

@@ -44,7 +44,7 @@ const exceptions: Record<string, { allowed: readonly string[]; why: string }> = 
     why: 'it is also the helper, as the single executable has nothing else to start',
   },
   'apps/cli/src/hive.ts': {
-    allowed: ['@toolhive/core/paths'],
+    allowed: ['@toolhive/core/paths', '@toolhive/core/private-directory'],
     why: 'it finds the socket of the hive, which is only a path worked out from the environment',
   },
 };

@@ -91,5 +91,5 @@ async function runAsWorkload(client: Client, name: string, image: string, target
     { body: { name, image, cmd_arguments: [target.era, target.transport], ...mode } },
     { onProgress: () => {} },
   );
-  return (await client.getWorkload({ params: { name } })).url;
+  return (await client.getWorkload({ params: { name } })).proxy_url;
 }

@@ -9,6 +9,7 @@ import { createClient } from '@toolhive/contract/client';
 import type { Client, Send } from '@toolhive/contract/client';
 import { cancelled, timedOut, unavailable } from '@toolhive/contract/failure';
 import { statePaths } from '@toolhive/core/paths';
+import { requirePrivateDirectory } from '@toolhive/core/private-directory';
 import type { StatePaths } from '@toolhive/core/paths';
 import { exitCodeOf } from './report.ts';
 
@@ -19,7 +20,7 @@ const pollMs = 25;
 /** A client of the hive that owns this user's state; starts one in the background when there is none. */
 export async function connectToHive(connection: Connection): Promise<Client> {
   const paths = statePaths(process.env);
-  if (!(await isListening(paths.socket))) await startHive(paths, connection);
+  if (!(await isListening(paths))) await startHive(paths, connection);
   const send = sendTo(paths.socket);
   return createClient(connection.debug ? traced(send, connection.note) : send);
 }
@@ -43,8 +44,8 @@ function traced(send: Send, note: (text: string) => void): Send {
 
 /** A client of the hive, or undefined when none is there. */
 export async function findHive(): Promise<Client | undefined> {
-  const { socket } = statePaths(process.env);
-  return (await isListening(socket)) ? createClient(sendTo(socket)) : undefined;
+  const paths = statePaths(process.env);
+  return (await isListening(paths)) ? createClient(sendTo(paths.socket)) : undefined;
 }
 
 /** Sends requests over a Unix socket. `node:http`, because loading `fetch` costs more than a whole command may. */
@@ -89,7 +90,9 @@ function endOfTalk(cause: unknown, signal: AbortSignal | undefined): Error {
   return unavailable('the hive ended while it was asked', { hint: 'try again', cause });
 }
 
-async function isListening(path: string): Promise<boolean> {
+/** Throws when the socket could be somebody else's. */
+async function isListening({ socket: path, sharedSocketDirectory: shared }: StatePaths): Promise<boolean> {
+  if (shared !== undefined) await requirePrivateDirectory(shared);
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect({ path });
   socket.once('connect', () => resolve(true));
@@ -119,7 +122,7 @@ async function startHive(paths: StatePaths, { note, signal, debug }: Connection)
   hive.unref();
 
   const deadline = performance.now() + startLimitMs;
-  while (!(await isListening(paths.socket))) {
+  while (!(await isListening(paths))) {
     // Another command may have started one at the same time: then ours ends, and theirs will answer.
     if (exitCode !== undefined && exitCode !== exitCodeOf('conflict')) {
       throw unavailable('the hive could not be started', { hint: `its log says why: ${logPath}` });

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
+import { escaped, printable } from '@toolhive/contract/printable';
 
 /**
  * Where a command writes. What came of it goes to standard output: a value for programs, and how people see it; the
@@ -167,24 +168,9 @@ function cut(cell: string, width: number): string {
   return cell.replace(plain, `${plain.slice(0, width - 1)}…`);
 }
 
-/**
- * What must not reach the terminal: control characters, and those that change the direction of what stands after
- * them.
- */
-// eslint-disable-next-line no-control-regex -- that is what it is about
-const unprintable = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
-
-/** Text from a server or a registry, fit for a terminal. */
-export function printable(text: string): string {
-  return text.replace(unprintable, '\ufffd');
-}
-
 /** JSON has its own way to write such characters, and uses it for some of them only. */
 export function harmlessJson(value: unknown, spaces = 0): string {
-  return JSON.stringify(value, null, spaces).replace(
-    unprintable,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return escaped(JSON.stringify(value, null, spaces));
 }
 
 /** Text on one line, fit for a terminal, and perhaps cut, with dots that say so. */

@@ -1,17 +1,26 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { cancelled } from '@toolhive/contract/failure';
-import { printable } from './out.ts';
+import type { ThvError } from '@toolhive/contract/failure';
+import { printable } from '@toolhive/contract/printable';
 
 /** Whether a person can be asked: both what is asked and what is typed go through a terminal. */
 export function canAsk(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
 }
 
-/** Asks a person who can be asked before something that cannot be undone; throws `cancelled` unless it is a yes. */
-export async function confirm(question: string, { signal }: { signal: AbortSignal }): Promise<void> {
-  if (!canAsk()) return;
-  const answer = await ask(`${question} [y/N]`, { signal });
+/**
+ * Asks before something that cannot be undone; throws `cancelled` unless the answer is a yes. Without a terminal it goes
+ * on; or, where `unanswered` says what is wrong without an answer, that is read from standard input.
+ */
+export async function confirm(
+  question: string,
+  { signal, unanswered }: { signal: AbortSignal; unanswered?: ThvError },
+): Promise<void> {
+  if (!canAsk() && unanswered === undefined) return;
+  const answer = await ask(`${question} [y/N]`, { signal }).catch((thrown: unknown) => {
+    throw canAsk() || signal.aborted ? thrown : unanswered;
+  });
   if (!/^y(es)?$/i.test(answer.trim())) throw cancelled('nothing was done');
 }
 
@@ -28,7 +37,7 @@ export async function ask(
     input: process.stdin,
     output: hidden ? nowhere : process.stderr,
     prompt: '',
-    terminal: true,
+    terminal: canAsk(),
     historySize: 0,
   });
   // Only now, as the editor has turned the echo of the terminal off: some people type fast.

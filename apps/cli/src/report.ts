@@ -1,6 +1,7 @@
 import { ThvError, messageOf } from '@toolhive/contract/failure';
 import type { FailureKind } from '@toolhive/contract/failure';
-import { eraseLine, harmlessJson, printable } from './out.ts';
+import { printable } from '@toolhive/contract/printable';
+import { eraseLine, harmlessJson } from './out.ts';
 import type { OutputFormat } from './out.ts';
 
 /** The exit codes that programs may tell failures apart by; every other failure is 1. */

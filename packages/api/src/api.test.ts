@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { proves } from '../../../e2e/promises.ts';
+import { createApi } from './api.ts';
 import { aWorkload, openTestApi } from './testing/test-api.ts';
 
 const base = '/api/v1beta';
@@ -48,7 +49,10 @@ describe('the system', () => {
 
     const { json } = await api.get('/api/openapi.json');
 
-    expect(json).toMatchObject({ openapi: '3.1.0', paths: { [`${base}/workloads`]: { get: {}, post: {} } } });
+    expect(json).toMatchObject({
+      openapi: '3.1.0',
+      paths: { [`${base}/workloads`]: { get: {}, post: {} }, '/api/openapi.json': { get: {} } },
+    });
   });
 
   test('does not let a TCP caller stop the hive', async () => {
@@ -220,7 +224,14 @@ describe('a mistake', () => {
   });
 
   test.each([
-    ['network rules for single hosts', { network_isolation: true }],
+    [
+      'network rules for single hosts',
+      {
+        network_isolation: true,
+        permission_profile: { network: { outbound: { allow_host: ['example.com'] } } },
+      },
+    ],
+    ['network rules', { network_isolation: true }],
     ['authorization policies', { authz_config: '/policies.json' }],
     ['OIDC token validation', { oidc: { issuer: 'https://example.test' } }],
   ])('is refused rather than ignored: %s', async (what, changes) => {
@@ -352,6 +363,12 @@ describe('a web page', () => {
     ['a foreign origin', { origin: 'https://evil.example' }],
     ['an opaque origin', { origin: 'null' }],
     ['another port of this machine', { origin: 'http://localhost:1' }],
+    [
+      'another site, without saying its origin',
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' },
+    ],
+    ['the same site, without saying its origin', { 'sec-fetch-site': 'same-site' }],
+    ['a frame', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }],
   ])('is refused when it comes from %s', async (_title, headers) => {
     proves('api.host-origin');
     await using api = await openTestApi();
@@ -374,14 +391,75 @@ describe('a web page', () => {
 
       const answers = await Promise.all([
         api.send('POST', `${base}/workloads`, { 'content-type': type }, '{}'),
-        api.send('POST', `${base}/workloads/echo/stop`, { 'content-type': type }),
-        api.send('DELETE', `${base}/workloads/echo`, { 'content-type': type }),
+        api.send('POST', `${base}/workloads/echo/stop`, { 'content-type': type }, 'a=b'),
+        api.send('DELETE', `${base}/workloads/echo`, {
+          'content-type': type,
+          'transfer-encoding': 'chunked',
+        }),
       ]);
 
       expect(answers.map(({ status }) => status)).toEqual([415, 415, 415]);
     },
   );
 
+  test.each<Record<string, string>>([
+    { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+    { origin: 'https://evil.example' },
+    { 'sec-fetch-site': 'same-site' },
+  ])('cannot write without a body: %j', async (headers) => {
+    await using api = await openTestApi();
+    await api.run('echo');
+
+    const answers = await Promise.all([
+      api.send('POST', `${base}/workloads/echo/stop`, headers),
+      api.send('DELETE', `${base}/workloads/echo`, headers),
+    ]);
+
+    expect(answers.map(({ status }) => status)).toEqual([403, 403]);
+    expect(api.core.workloads.require('echo').condition.status).toBe('running');
+  });
+
+  test('may link to what can be read', async () => {
+    await using api = await openTestApi();
+
+    const { status } = await api.get('/api/openapi.json', {
+      'sec-fetch-site': 'cross-site',
+      'sec-fetch-mode': 'navigate',
+      'sec-fetch-dest': 'document',
+    });
+
+    expect(status).toBe(200);
+  });
+
+  test('that makes many requests does not use up those of the user', async () => {
+    await using api = await openTestApi();
+    const app = createApi(api.core, { listener: { host: 'localhost', port: 80 } });
+    const ask = async (headers: Record<string, string>): Promise<number> =>
+      (await app.request('http://localhost/health', { headers: { host: 'localhost', ...headers } })).status;
+
+    const flood = Array.from({ length: 20_000 }, () => ask({ origin: 'https://evil.example' }));
+
+    // An answer of 429 would tell that they count.
+    expect(new Set(await Promise.all(flood))).toEqual(new Set([403]));
+  });
+});
+
+describe('a program', () => {
+  test('can write without a body and without its type', async () => {
+    await using api = await openTestApi();
+    await api.run('echo');
+
+    const answers = [
+      await api.send('POST', `${base}/workloads/echo/stop`, {}),
+      await api.send('POST', `${base}/workloads/echo/restart`, { 'content-length': '0' }),
+      await api.send('DELETE', `${base}/workloads/echo`, {}),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
+  });
+});
+
+describe('an answer', () => {
   test('is never told that others may read an answer', async () => {
     await using api = await openTestApi();
 

@@ -14,6 +14,7 @@ import {
   pruneLogs,
   operateOnMany,
   restartWorkload,
+  startWorkload,
   statusOf,
   stopWorkload,
 } from '@toolhive/core/operate';
@@ -21,14 +22,14 @@ import type { Accepted } from '@toolhive/core/operate';
 import { invalid, notFound, notImplemented, unsupported } from '@toolhive/contract/failure';
 import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { Operation } from '@toolhive/contract/operation';
-import { openApiDocument } from '@toolhive/contract/openapi';
+import { documentOperation, openApiDocument } from '@toolhive/contract/openapi';
 import { operations } from '@toolhive/contract/operations';
 import type { HiveProcess } from '@toolhive/contract/system';
 import type { CreatedWorkload } from '@toolhive/contract/workload';
 import { Hono } from 'hono';
 import type { MiddlewareHandler } from 'hono';
 import { failureResponse } from './failures.ts';
-import { authenticated, ownRequestsOnly, rateLimit, securityHeaders, writesAsJsonOnly } from './guards.ts';
+import { authenticated, bodiesAsJsonOnly, ownRequestsOnly, rateLimit, securityHeaders } from './guards.ts';
 import { mounter, pathsOf } from './mount.ts';
 import { referencePage } from './reference-page.ts';
 import type { Site } from './site.ts';
@@ -61,11 +62,12 @@ export interface HiveSocket {
 export function createApi(core: Core, { listener, site, reference = false }: ApiOptions): Hono {
   const app = new Hono();
   app.onError((error) => failureResponse(error, core.log));
-  app.use(securityHeaders, rateLimit(), ownRequestsOnly(listener));
+  // Foreign requests use up nothing of what the user's own programs may ask.
+  app.use(securityHeaders, ownRequestsOnly(listener), rateLimit());
   if (site !== undefined) app.use(pagesOf(site));
   // Whoever opens the Unix socket is the user of this hive: the file system says so.
   if ('access' in listener && listener.access !== undefined) app.use(authenticated(listener.access));
-  app.use(writesAsJsonOnly);
+  app.use(bodiesAsJsonOnly);
 
   const mount = mounter(app, core.log);
   mount(operations.getHealth, async (_input, { signal }) => void (await core.runtimes.choose(signal)));
@@ -98,7 +100,7 @@ export function createApi(core: Core, { listener, site, reference = false }: Api
 
   // Made when it is asked for: it takes more memory than all else that an idle hive holds.
   let document: object | undefined;
-  app.get('/api/openapi.json', (context) => context.json((document ??= openApiDocument())));
+  app.get(documentOperation.path, (context) => context.json((document ??= openApiDocument())));
   if (reference) app.get('/api/doc', async (context) => context.html(await referencePage()));
   app.notFound(({ req: { method, path } }) => {
     const allowed = methodsOf(path);
@@ -142,10 +144,14 @@ function mountWorkloads(mount: Mount, core: Core): void {
   );
   mount(operations.pruneLogs, () => pruneLogs(core));
   mount(operations.stopWorkload, async ({ params }) => accepted(await stopWorkload(core, params.name)));
+  mount(operations.startWorkload, async ({ params }) => accepted(await startWorkload(core, params.name)));
   mount(operations.restartWorkload, async ({ params }) => accepted(await restartWorkload(core, params.name)));
   mount(operations.deleteWorkload, async ({ params }) => accepted(await deleteWorkload(core, params.name)));
   mount(operations.stopWorkloads, async ({ body }) =>
     accepted(await operateOnMany(core, body, stopWorkload)),
+  );
+  mount(operations.startWorkloads, async ({ body }) =>
+    accepted(await operateOnMany(core, body, startWorkload)),
   );
   mount(operations.restartWorkloads, async ({ body }) =>
     accepted(await operateOnMany(core, body, restartWorkload)),

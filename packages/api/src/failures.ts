@@ -1,5 +1,6 @@
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import type { FailureKind } from '@toolhive/contract/failure';
+import { escaped } from '@toolhive/contract/printable';
 import { failureStatus, internalFailure, writeFailure } from '@toolhive/contract/wire';
 import type { Logger } from 'pino';
 import { ZodError } from 'zod';
@@ -41,12 +42,7 @@ const maxTextLength = 1_500;
 /** In one line, so that nothing in it passes for a hint, and without what would move a cursor or turn a text around. */
 function readable(text: string): string {
   const short = text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text;
-  return short
-    .toWellFormed()
-    .replace(/\s*[\r\n]\s*/g, ' ')
-    .replace(/[^\P{Cc}\t]|\p{Bidi_Control}/gu, (character) => {
-      return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-    });
+  return escaped(short.toWellFormed().replace(/\s*[\r\n]\s*/g, ' '));
 }
 
 /** What was wrong with an input, field by field, in one line. */

@@ -56,8 +56,25 @@ export function ownRequestsOnly(listener: { host: string } | object): Middleware
     if (origin !== undefined && hostOfOrigin(origin).toLowerCase() !== host.toLowerCase()) {
       throw forbidden(`requests from ${JSON.stringify(origin)} are not answered here`);
     }
+    if (isFromForeignPage(context))
+      throw forbidden('requests from pages of other sites are not answered here');
     await next();
   };
+}
+
+/**
+ * Did a page of another site make this request (Fetch Metadata, section 2.3)? A link that leads here is followed by the
+ * user, who sees the answer; the page does not.
+ */
+function isFromForeignPage({ req }: Context): boolean {
+  const site = req.header('sec-fetch-site');
+  if (site === undefined || site === 'same-origin' || site === 'none') return false;
+  const isLink = isRead(req.method) && req.header('sec-fetch-mode') === 'navigate';
+  return !(isLink && req.header('sec-fetch-dest') === 'document');
+}
+
+function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 /** The address that a caller has dialled; undefined on a Unix socket, and where there is no connection at all. */
@@ -97,20 +114,24 @@ export function rateLimit(now: () => number = () => performance.now()): Middlewa
   };
 }
 
-/** Refuses writes that a web page could make without being asked first (a form or a plain fetch). */
-export const writesAsJsonOnly: MiddlewareHandler = async (context, next) => {
-  const { method } = context.req;
-  if (
-    method !== 'GET' &&
-    method !== 'HEAD' &&
-    !/^application\/json\s*(;|$)/i.test(context.req.header('content-type') ?? '')
-  ) {
-    throw unsupportedMediaType('writes are taken as application/json only', {
-      hint: 'send the header Content-Type: application/json, also without a body',
+/** Refuses bodies that a web page could send without being asked first (a form or a plain fetch). */
+export const bodiesAsJsonOnly: MiddlewareHandler = async ({ req }, next) => {
+  const isJson = /^application\/json\s*(;|$)/i.test(req.header('content-type') ?? '');
+  if (!isRead(req.method) && hasBody(req.header()) && !isJson) {
+    throw unsupportedMediaType('bodies are taken as application/json only', {
+      hint: 'send the header Content-Type: application/json',
     });
   }
   await next();
 };
+
+/** Says a request that it has a body (RFC 9112, section 6)? */
+function hasBody({
+  'content-length': length = '0',
+  'transfer-encoding': encoding,
+}: Record<string, string>): boolean {
+  return encoding !== undefined || Number(length) !== 0;
+}
 
 /** The body of a request as JSON, within bounds. */
 export async function readJson(context: Context): Promise<unknown> {

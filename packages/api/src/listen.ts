@@ -1,7 +1,7 @@
-import { chmod, mkdir, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
 import { conflict, invalid, messageOf } from '@toolhive/contract/failure';
 import { serveConnections } from '@toolhive/proxy/connections';
@@ -41,18 +41,30 @@ export async function listenOnTcp(
  * left over: only the owner of the state directory gets here.
  */
 export async function listenOnSocket(app: Hono, path: string): Promise<Listener> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  await rm(path, { force: true });
   const server = serverOf(app, defaultLimits);
-  // Between bind and chmod the socket has the mode of the umask, so that is narrowed for the moment.
-  const umask = process.umask(0o177);
-  try {
-    await opened(server, { path });
-  } finally {
-    process.umask(umask);
+  if (process.platform === 'win32') {
+    await opened(server, { path }); // a named pipe, which is no file
+    return listenerOf(server);
   }
-  await chmod(path, 0o600);
-  return listenerOf(server);
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  // Until its mode is set, nobody else can reach it in there.
+  const own = await mkdtemp(join(dirname(path), '.'));
+  try {
+    const bound = join(own, 's');
+    await opened(server, { path: bound });
+    await chmod(bound, 0o600);
+    await rename(bound, path);
+  } finally {
+    await rm(own, { recursive: true, force: true });
+  }
+  const listener = listenerOf(server);
+  return {
+    port: listener.port,
+    async [Symbol.asyncDispose]() {
+      await listener[Symbol.asyncDispose]();
+      await rm(path, { force: true }); // the server removes only the path that it has bound
+    },
+  };
 }
 
 function serverOf(app: Hono, limits: ConnectionLimits): Server {

@@ -1,3 +1,4 @@
+import { openRemoteServer } from '@toolhive/core/testing/remote-server';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CreateWorkload } from '@toolhive/contract/workload';
@@ -39,8 +40,37 @@ describe('a change of a workload', () => {
     await settled(api, 'echo');
 
     expect(again).toEqual(exported);
+    expect(described).not.toHaveProperty('url');
+    expect(described).not.toHaveProperty('tools');
+    expect(described.proxy_url).toBe(`http://127.0.0.1:${exported.port}/sse#echo`);
     expect(exported.schema_version).toBe('v0.1.0');
-    expect(await api.client.exportWorkload(named('echo'))).toMatchObject({ env_vars: { COLOUR: 'red' } });
+    expect(await api.client.exportWorkload(named('echo'))).toEqual(exported);
+  });
+
+  test('takes the description of a remote server back, too', async () => {
+    await using remote = await openRemoteServer('modern');
+    await using api = await openTestApi();
+    const body = {
+      name: 'far',
+      url: remote.url,
+      oauth_config: {
+        client_id: 'us',
+        client_secret: { name: 'oauth', target: 'SECRET' },
+        scopes: ['read'],
+      },
+      headers: [{ name: 'X-Team', description: '', required: false, secret: false, default: 'research' }],
+    };
+    await api.client.createWorkload({ body });
+    await settled(api, 'far');
+    const exported = await api.client.exportWorkload(named('far'));
+    const described = await api.client.getWorkload(named('far'));
+
+    await api.client.editWorkload({ ...named('far'), body: described });
+    await settled(api, 'far');
+
+    expect(described).toMatchObject({ url: remote.url, oauth_config: body.oauth_config });
+    expect(described.headers).toMatchObject([{ name: 'X-Team', default: 'research' }]);
+    expect(await api.client.exportWorkload(named('far'))).toEqual(exported);
   });
 
   test('moves it to another port when one is named', async () => {
@@ -633,6 +663,33 @@ test('a workload shows only the tools that it was asked for, by the names that i
   expect(exported).toMatchObject({ tools_filter: ['say'], tools_override });
   expect(await response.json()).toMatchObject({
     result: { tools: [{ name: 'say', description: 'Says it.' }] },
+  });
+});
+
+test('a workload that other machines reach needs a word that it has no authentication, and warns of it', async () => {
+  await using api = await openTestApi();
+  const refused = run(api, { host: '0.0.0.0' });
+  await expect(refused).rejects.toMatchObject({
+    kind: 'invalid',
+    hint: expect.stringContaining('insecure_no_auth'),
+  });
+
+  await run(api, { host: '0.0.0.0', insecure_no_auth: true });
+
+  const described = await api.client.getWorkload(named('echo'));
+  expect(described.insecure_no_auth).toBe(true);
+  expect(described.warnings?.join()).toContain('WARNING: everybody who reaches 0.0.0.0');
+  expect(await api.client.exportWorkload(named('echo'))).toMatchObject({ insecure_no_auth: true });
+});
+
+test('network isolation without hosts is no network, and is honored', async () => {
+  await using api = await openTestApi();
+
+  await run(api, { network_isolation: true, permission_profile: { network: { outbound: {} } } });
+
+  expect(await api.client.getWorkload(named('echo'))).toMatchObject({
+    status: 'running',
+    network_isolation: true,
   });
 });
 

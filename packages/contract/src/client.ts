@@ -65,8 +65,7 @@ async function callOperation(
     headers: {
       ...withoutAbsent(call.headers),
       accept: follow ? progressMediaType : 'application/json, text/plain, text/event-stream',
-      // Writes are only taken as JSON, with or without a body: no web page can send that without being asked.
-      ...(operation.method === 'GET' ? {} : { 'content-type': 'application/json' }),
+      ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
     },
     body: call.body === undefined ? undefined : JSON.stringify(call.body),
     signal: options.signal,

@@ -14,6 +14,7 @@ export const failureKinds = [
   'too-many-requests',
   'not-implemented',
   'unavailable',
+  'no-space',
   'timeout',
   'cancelled',
 ] as const;
@@ -72,6 +73,8 @@ export const unauthorized = failure('unauthorized');
 export const notImplemented = failure('not-implemented');
 /** Something the product needs is not there right now: a runtime, a tool chain, a network. */
 export const unavailable = failure('unavailable');
+/** The disk that the product writes to is full. */
+export const noSpace = failure('no-space');
 /** Something took longer than it may. */
 export const timedOut = failure('timeout');
 /** The caller gave up. */

@@ -8,6 +8,16 @@ import { apiBase, failureStatus, internalFailure, progressMediaType } from './wi
 /** The version of the API, which is not that of the product. */
 const apiVersion = '1.0';
 
+/** Answers with the document itself. Beside the base, as it describes more than one version would. */
+export const documentOperation: Operation = {
+  method: 'GET',
+  path: '/api/openapi.json',
+  tag: 'system',
+  summary: 'Get the OpenAPI document',
+  success: { status: 200, description: 'The document.', body: z.looseObject({ openapi: z.string() }) },
+  failures: [],
+};
+
 /** The OpenAPI 3.1 document of the API, made from the operations. */
 export function openApiDocument(): object {
   return {
@@ -52,6 +62,7 @@ function paths(): Record<string, Record<string, object>> {
     add(`${apiBase}${operation.path}`, id, operation);
     if (operation.alsoAtRoot === true) add(operation.path, `${id}AtRoot`, operation);
   }
+  add(documentOperation.path, 'getOpenApiDocument', documentOperation);
   return result;
 
   function add(path: string, id: string, operation: Operation): void {
@@ -125,7 +136,8 @@ function successResponses(operation: Operation): Record<string, object> {
 /** What every operation can answer, whatever it does. */
 const anyOperation: readonly FailureKind[] = ['unauthorized', 'forbidden', 'too-many-requests', 'timeout'];
 const anyWithInput: readonly FailureKind[] = ['invalid'];
-const anyWrite: readonly FailureKind[] = ['invalid', 'too-large', 'unsupported-media-type'];
+const anyWrite: readonly FailureKind[] = ['invalid', 'no-space', 'unavailable', 'unsupported-media-type'];
+const anyWithBody: readonly FailureKind[] = ['too-large'];
 
 function failureResponses(operation: Operation): Record<string, object> {
   const { method, params, query, headers } = operation;
@@ -134,6 +146,7 @@ function failureResponses(operation: Operation): Record<string, object> {
     ...anyOperation,
     ...((params ?? query ?? headers) ? anyWithInput : []),
     ...(method === 'GET' ? [] : anyWrite),
+    ...(operation.body === undefined ? [] : anyWithBody),
   ];
   const byStatus = new Map(kinds.map((kind) => [failureStatus[kind].status, kind]));
   return {

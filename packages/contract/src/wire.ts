@@ -18,6 +18,7 @@ export const failureStatus: Record<FailureKind, { status: number; meaning: strin
   'too-many-requests': { status: 429, meaning: 'Too many requests; Retry-After says when to try again.' },
   'not-implemented': { status: 501, meaning: 'Not implemented.' },
   unavailable: { status: 503, meaning: 'Something that it needs is not there right now.' },
+  'no-space': { status: 507, meaning: 'The disk is full; the body names the path.' },
   cancelled: { status: 499, meaning: 'The caller gave up.' },
 };
 

@@ -190,7 +190,7 @@ async function describeWorkload(
   { hive, signal }: ToolCall,
 ): Promise<z.input<typeof Listed> & { port: number }> {
   const workload = await hive.getWorkload({ params: { name: called } }, { signal });
-  return { ...listedFrom(workload), port: workload.port };
+  return { ...listedFrom({ ...workload, url: workload.proxy_url }), port: workload.port };
 }
 
 function listedFrom({

@@ -1,5 +1,6 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { messageOf } from '@toolhive/contract/failure';
 import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { openDockerRuntime } from '@toolhive/runtime/docker';
@@ -19,6 +20,7 @@ import { parseReference } from './secrets/reference.ts';
 import { Secrets } from './secrets/secrets.ts';
 import type { SecretsChange, SecretsOptions } from './secrets/secrets.ts';
 import { removeTemporaries } from './state/files.ts';
+import { setAside } from './state/set-aside.ts';
 import { Logs } from './state/logs.ts';
 import { takeOwnership } from './state/ownership.ts';
 import { homeOf, statePaths } from './state/paths.ts';
@@ -70,27 +72,12 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const { env, version, log } = options;
   const paths = statePaths(env);
   await using opened = new AsyncDisposableStack();
-  const { hiveId } = opened.use(await takeOwnership(paths));
-  await rm(paths.temp, { recursive: true, force: true });
-  await mkdir(paths.temp, { recursive: true, mode: 0o700 });
+  const { hiveId } = opened.use(await takeOwnership(paths, log));
   const registryCache = join(paths.cache, 'registry');
-  const { config, state, data } = paths;
-  const written = [
-    config,
-    state,
-    data,
-    paths.runConfigs,
-    paths.groups,
-    paths.statuses,
-    paths.mounts,
-    registryCache,
-  ];
-  await Promise.all(written.map(removeTemporaries));
+  await prepareDirectories(paths, registryCache, log);
 
   const events = opened.use(await Events.open(paths.events, log));
-  const settings = await SettingsFile.open(paths.settings, (why, path) =>
-    log.error({ path, why }, 'settings set aside'),
-  );
+  const settings = await SettingsFile.open(paths.settings, log);
   const registry = opened.use(
     await RegistryStore.open({
       settings,
@@ -118,12 +105,14 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const logs = new Logs(paths.logs);
   const mounts = new GrantedMounts({
     directory: paths.mounts,
-    ownDirectories: [config, state, data, paths.cache],
+    ownDirectories: [paths.config, paths.state, paths.data, paths.cache],
+    log,
   });
+  const statuses = opened.use(new Statuses(paths.statuses, log));
   const workloads = opened.use(
     new Workloads({
-      runConfigs: new RunConfigs(paths.runConfigs),
-      statuses: new Statuses(paths.statuses),
+      runConfigs: new RunConfigs(paths.runConfigs, log),
+      statuses,
       logs,
       mounts,
       runtimeFor: (runConfig) => (runConfig.remote_url ? undefined : runtimes.of(runConfig)),
@@ -195,6 +184,26 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   await clients.reconcile();
   const everything = opened.move();
   return core;
+}
+
+/**
+ * Removes what an earlier daemon left. A path that is no directory is set aside, and what the disk does not allow is
+ * left undone: the daemon still serves everything that needs no write.
+ */
+async function prepareDirectories(paths: StatePaths, registryCache: string, log: Logger): Promise<void> {
+  const { config, state, data, runConfigs, groups, mounts, statuses, logs, temp } = paths;
+  const orUndone =
+    (path: string) =>
+    (error: unknown): void =>
+      log.error({ path, why: messageOf(error) }, 'directory could not be prepared');
+  for (const path of [config, state, data, runConfigs, groups, mounts, statuses, logs, registryCache]) {
+    const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
+    const isUnusable = found instanceof Error ? found.code === 'ELOOP' : !found.isDirectory();
+    if (isUnusable) await setAside(path, 'it is not a directory', log);
+    await removeTemporaries(path).catch(orUndone(path));
+  }
+  const emptied = rm(temp, { recursive: true, force: true }).then(() => mkdir(temp, { mode: 0o700 }));
+  await emptied.catch(orUndone(temp));
 }
 
 async function openRuntimes(

@@ -1,6 +1,6 @@
 import type { RuntimeChecks } from '@toolhive/contract/system';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import { invalid, unavailable } from '@toolhive/contract/failure';
+import { invalid, unavailable, unsupported } from '@toolhive/contract/failure';
 import type { ImageBuilder, Runtime, RuntimeReport } from '@toolhive/runtime/runtime';
 
 /** The runtimes of this hive, the preferred one first, and the choice among them. */
@@ -41,8 +41,12 @@ export class Runtimes {
   }
 
   /** The runtime that a workload was made for; older run configs name none and came from a container engine. */
-  of(runConfig: RunConfig): Runtime {
-    return this.#named(runConfig.runtime ?? 'docker');
+  of({ runtime = 'docker' }: RunConfig): Runtime {
+    const found = this.#runtimes.find(({ name }) => name === runtime);
+    if (found !== undefined) return found;
+    throw unsupported(`unknown runtime ${JSON.stringify(runtime)}`, {
+      hint: `set runtime in its run config to ${this.#names}`,
+    });
   }
 
   /** What makes container images of packages, whichever runtime is preferred. It may still find no engine. */
@@ -68,7 +72,11 @@ export class Runtimes {
     const runtime = this.#runtimes.find((candidate) => candidate.name === name);
     if (runtime !== undefined) return runtime;
     throw invalid(`there is no runtime ${JSON.stringify(name)}`, {
-      hint: `use ${this.#runtimes.map((known) => known.name).join(' or ')}`,
+      hint: `use ${this.#names}`,
     });
+  }
+
+  get #names(): string {
+    return this.#runtimes.map(({ name }) => name).join(' or ');
   }
 }

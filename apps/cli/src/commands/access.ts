@@ -1,6 +1,7 @@
 import { openAccess } from '@toolhive/core/access';
 import type { Access, OidcOptions } from '@toolhive/core/access';
 import { invalid } from '@toolhive/contract/failure';
+import { isLoopback } from '@toolhive/contract/loopback';
 import type { FlagValues } from '../command.ts';
 import { readText } from '../read-text.ts';
 
@@ -22,11 +23,6 @@ export async function accessFor(
   }
   note(`WARNING: ${warning}`);
   return undefined;
-}
-
-/** Can only programs on this machine reach what listens there? */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host);
 }
 
 /** Whose tokens are asked for, as the flags of `oidcFlags` say it. */

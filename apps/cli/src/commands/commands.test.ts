@@ -22,6 +22,9 @@ const different: Readonly<Record<string, string>> = {
   'serve --experimental-mcp-port': 'a port is a number',
 };
 
+/** Commands that take several names where the original takes one. */
+const takesMore = ['restart'];
+
 type Original = (typeof original.commands)[number];
 type OriginalFlag = Original['flags'][number];
 
@@ -64,7 +67,13 @@ describe('compared with the original', () => {
         required: flagsOf(ours).flatMap(({ name, required }) => (required === true ? name : [])),
       };
 
-      expect(found).toEqual({ ...argumentsOf(theirs), aliases: theirs.aliases, required: theirs.required });
+      const { isVariadic, ...rest } = argumentsOf(theirs);
+      expect(found).toEqual({
+        ...rest,
+        isVariadic: isVariadic || takesMore.includes(theirs.path),
+        aliases: theirs.aliases,
+        required: theirs.required,
+      });
       for (const names of theirs.exclusive) expect(ours?.exclusive).toContainEqual(names);
     },
   );

@@ -13,8 +13,13 @@ export async function endpointOf(server: string, call: Asking, path?: Path): Pro
 
 /** The endpoint of a workload, which must run. Its proxy serves both, whichever of them its URL names. */
 export async function workloadEndpoint(workload: string, call: Asking, path: Path = '/mcp'): Promise<string> {
-  const { url } = await runningWorkload(workload, call);
+  const { proxy_url: url } = await runningWorkload(workload, call);
   return new URL(path, url).href;
+}
+
+/** A workload as commands print it: its URL is where clients reach it, here and in lists. */
+export function shownWorkload({ url: remote, proxy_url: url, ...rest }: Found) {
+  return { ...rest, url, ...(remote === undefined ? {} : { remote_url: remote }) };
 }
 
 /** Throws `conflict` unless the workload runs. */
@@ -23,6 +28,6 @@ export async function runningWorkload(workload: string, { client, signal }: Aski
   const found = await hive.getWorkload({ params: { name: workload } }, { signal });
   if (found.status === 'running') return found;
   throw conflict(`${found.name} does not run: it is ${found.status}`, {
-    hint: `\`thv restart ${found.name}\` starts it`,
+    hint: `\`thv start ${found.name}\` starts it`,
   });
 }

@@ -34,7 +34,7 @@ const logWindow = (lines: number) =>
   });
 
 /** One operation on several workloads. Nothing is done when one of the names is wrong. */
-const bulk = <const Verb extends 'stop' | 'restart' | 'delete'>(verb: Verb, summary: string) =>
+const bulk = <const Verb extends 'start' | 'stop' | 'restart' | 'delete'>(verb: Verb, summary: string) =>
   operation({
     method: 'POST',
     path: `/workloads/${verb}`,
@@ -190,12 +190,23 @@ export const workloadOperations = {
     progress: true,
     failures: ['not-found'],
   }),
+  startWorkload: operation({
+    method: 'POST',
+    path: '/workloads/{name}/start',
+    tag: 'workloads',
+    summary: 'Start a workload that does not run',
+    description: 'A workload that runs and is well is left alone.',
+    params: byName,
+    success: { status: 202, description: 'Accepted; the status tells the rest.' },
+    progress: true,
+    failures: ['not-found'],
+  }),
   restartWorkload: operation({
     method: 'POST',
     path: '/workloads/{name}/restart',
     tag: 'workloads',
-    summary: 'Start a workload that does not run',
-    description: 'A workload that runs and is well is left alone.',
+    summary: 'Stop a workload and start it again',
+    description: 'Secrets are read anew. A workload that does not run is started.',
     params: byName,
     success: { status: 202, description: 'Accepted; the status tells the rest.' },
     progress: true,
@@ -212,6 +223,7 @@ export const workloadOperations = {
     failures: ['not-found'],
   }),
   stopWorkloads: bulk('stop', 'Stop workloads'),
-  restartWorkloads: bulk('restart', 'Start workloads that do not run'),
+  startWorkloads: bulk('start', 'Start workloads that do not run'),
+  restartWorkloads: bulk('restart', 'Stop workloads and start them again'),
   deleteWorkloads: bulk('delete', 'Stop workloads and remove all of them'),
 };

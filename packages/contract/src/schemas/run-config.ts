@@ -75,6 +75,10 @@ export const RunConfig = z
     transport: Transport,
     proxy_mode: ProxyMode.optional(),
     host: z.string().default('127.0.0.1'),
+    insecure_no_auth: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Other machines may use the workload without authentication.' }),
     port: Port.meta({ description: 'The port of the proxy; the same after every restart.' }),
     target_port: PortOrAny.optional(),
     target_host: z.string().optional(),

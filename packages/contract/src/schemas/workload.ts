@@ -151,6 +151,10 @@ export const CreateWorkload = z
       .max(253)
       .optional()
       .meta({ description: 'The address that the proxy binds to; loopback by default.' }),
+    insecure_no_auth: z.boolean().optional().meta({
+      description:
+        'Lets other machines use the workload without authentication; a host beyond this machine needs it.',
+    }),
     transport: z
       .string()
       .optional()
@@ -280,18 +284,20 @@ export type Workload = z.infer<typeof Workload>;
 /** A workload with everything that it was asked for. */
 export const WorkloadDetails = z
   .object({
-    ...Workload.shape,
+    ...Workload.omit({ url: true, tools: true }).shape,
+    proxy_url: Workload.shape.url,
     ...CreateWorkload.omit({
       schema_version: true,
       name: true,
       group: true,
       registry_group: true,
-      url: true,
-      tools: true,
       proxy_mode: true,
     }).shape,
   })
-  .meta({ id: 'WorkloadDetails', description: 'A workload with everything that it was asked for.' });
+  .meta({
+    id: 'WorkloadDetails',
+    description: 'A workload with everything that it was asked for. It is taken back by an edit as it is.',
+  });
 export type WorkloadDetails = z.infer<typeof WorkloadDetails>;
 
 /** Several workloads at once: named one by one, or all of a group. */

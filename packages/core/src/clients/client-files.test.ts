@@ -340,24 +340,19 @@ describe('the record', () => {
 
       await clients.reconcile(wanted('cursor', anEntry()));
 
-      expect(await readFile(`${recordFile()}.set-aside`, 'utf8')).toBe(text);
+      expect(await readFile(recordFile().replace('.json', '.set-aside'), 'utf8')).toBe(text);
       expect(await record()).toEqual({ clients: { cursor: { fetch: [anEntry().url] } } });
     },
   );
 
   test('that cannot be written keeps the files from being written', async () => {
     await write(cursorFile(), '{}');
-    await mkdir(join(recordFile(), 'in-the-way'), { recursive: true });
-    await expect(clients.reconcile(wanted('cursor', anEntry()))).rejects.toMatchObject({
-      kind: 'unavailable',
-    });
-    await rm(recordFile(), { recursive: true });
     await clients.reconcile(none);
     await mkdir(join(recordFile(), 'in-the-way'), { recursive: true });
 
     await clients.reconcile(wanted('cursor', anEntry()));
 
-    expect(clients.problems.get('cursor')).toBe(`${recordFile()} cannot be written`);
+    expect(clients.problems.get('cursor')).toContain(`cannot write ${recordFile()}: `);
     expect(await readFile(cursorFile(), 'utf8')).toBe('{}');
   });
 

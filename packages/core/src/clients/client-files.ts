@@ -106,9 +106,7 @@ export class ClientFiles {
   async #begin(): Promise<EntryRecord> {
     const { record, log } = this.#options;
     await Promise.all(clientApplications.map((application) => this.#sweep(application)));
-    return EntryRecord.open(record, (why, setAside) => {
-      log.warn({ why, setAside }, 'the record of client entries could not be read');
-    });
+    return EntryRecord.open(record, log);
   }
 
   async #sweep({ id, config }: ClientApplication): Promise<void> {

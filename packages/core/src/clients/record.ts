@@ -1,8 +1,9 @@
-import { rename } from 'node:fs/promises';
 import type { ClientName } from '@toolhive/contract/client-application';
-import { messageOf, unavailable } from '@toolhive/contract/failure';
+import { unavailable } from '@toolhive/contract/failure';
 import * as z from 'zod';
+import type { Logger } from 'pino';
 import { readIfThere, writeWhole } from '../state/files.ts';
+import { setAside } from '../state/set-aside.ts';
 import { Latest } from './latest.ts';
 
 /**
@@ -29,19 +30,15 @@ export class EntryRecord {
     this.#saves = new Latest(() => this.#write());
   }
 
-  /** A file that cannot be understood is set aside, and `report` is told; then nothing is ours. */
-  static async open(path: string, report: (why: string, setAside: string) => void): Promise<EntryRecord> {
-    const text = await readIfThere(path).catch((cause: unknown) => {
-      throw unavailable(`${path} cannot be read`, { cause });
-    });
+  /** A file that cannot be understood is set aside; then nothing is ours. */
+  static async open(path: string, log: Logger): Promise<EntryRecord> {
     try {
+      const text = await readIfThere(path);
       return new EntryRecord(path, text === undefined ? new Map() : parse(text));
-    } catch (error) {
-      const setAside = `${path}.set-aside`;
-      await rename(path, setAside).catch((cause: unknown) => {
+    } catch (cause) {
+      if ((await setAside(path, cause, log)) === path) {
         throw unavailable(`${path} cannot be read, nor set aside`, { cause });
-      });
-      report(messageOf(error), setAside);
+      }
       return new EntryRecord(path, new Map());
     }
   }
@@ -65,9 +62,7 @@ export class EntryRecord {
       this.#clients.entries().map(([client, entries]) => [client, Object.fromEntries(entries)]),
     );
     const changes = this.#changes;
-    await writeWhole(this.#path, `${JSON.stringify({ clients }, null, 2)}\n`).catch((cause: unknown) => {
-      throw unavailable(`${this.#path} cannot be written`, { cause });
-    });
+    await writeWhole(this.#path, `${JSON.stringify({ clients }, null, 2)}\n`);
     this.#written = changes;
   }
 }

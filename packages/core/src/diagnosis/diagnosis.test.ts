@@ -106,7 +106,7 @@ test('a workload that was stopped says how to start it', async () => {
   const diagnosis = await diagnoseWorkload(rig.core, name, signal);
 
   expect(statesOf(diagnosis)).toMatchObject({ process: 'failed', port: 'skipped', listing: 'skipped' });
-  expect(told(diagnosis, 'process')).toContain(`thv restart ${name}`);
+  expect(told(diagnosis, 'process')).toContain(`thv start ${name}`);
 });
 
 test('a certificate that cannot be used is told where packages are made ready', async () => {

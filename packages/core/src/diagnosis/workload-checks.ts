@@ -8,7 +8,8 @@ import type { Core } from '../core.ts';
 import { installationSettings } from '../settings/settings.ts';
 import { mountsOf } from '../workloads/mounts.ts';
 import { isRemote, urlOf } from '../workloads/describe.ts';
-import { networkOf, warningsOf } from '../workloads/launch.ts';
+import { warningsOf } from '../workloads/launch.ts';
+import { networkOf } from '../workloads/network.ts';
 import type { Supervisor } from '../workloads/supervisor.ts';
 import { failed, ok, skipped, warning } from './check.ts';
 import type { Check, Found } from './check.ts';
@@ -140,7 +141,7 @@ async function processOf({ core, supervisor }: Subject): Promise<Found[]> {
       lastFailure === undefined
         ? warning(`it is starting${why}`, `wait, or follow its log: \`thv logs --follow ${name}\``)
         : failureOf(core, name, `: it is started again, after ${lastFailure}`),
-    stopped: () => failed('it was stopped', `start it again: \`thv restart ${name}\``),
+    stopped: () => failed('it was stopped', `start it again: \`thv start ${name}\``),
     unhealthy: () => failed(`it does not answer${why}`, `\`thv restart ${name}\``),
     error: () => failureOf(core, name, why),
     stopping: () => warning('it is being stopped'),

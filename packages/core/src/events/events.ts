@@ -1,10 +1,12 @@
-import { rename, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
 import type { HiveEvent } from '@toolhive/contract/event';
 import type { Sent } from '@toolhive/contract/operation';
 import type { Logger } from 'pino';
+import { setAside } from '../state/set-aside.ts';
+import { isDamage } from '../state/sqlite.ts';
 
 /** How many events are remembered for those who come back. */
 const remembered = 10_000;
@@ -27,18 +29,20 @@ export class Events implements Disposable {
   readonly #insert: StatementSync;
   readonly #after: StatementSync;
   readonly #prune: StatementSync;
+  readonly #log: Logger;
   readonly #watchers = new Set<Watcher>();
   #first: number;
   #last: number;
 
-  private constructor(database: DatabaseSync) {
+  private constructor(database: DatabaseSync, log: Logger) {
     this.#database = database;
+    this.#log = log;
     database.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = OFF;
       CREATE TABLE IF NOT EXISTS events (id INTEGER PRIMARY KEY AUTOINCREMENT, event TEXT NOT NULL) STRICT;
     `);
-    this.#insert = database.prepare('INSERT INTO events (event) VALUES (?)');
+    this.#insert = database.prepare('INSERT INTO events (id, event) VALUES (?, ?)');
     this.#after = database.prepare('SELECT id, event FROM events WHERE id > ? ORDER BY id');
     this.#prune = database.prepare('DELETE FROM events WHERE id <= ?');
     const ends = database.prepare('SELECT min(id) AS first, max(id) AS last FROM events').get();
@@ -46,25 +50,40 @@ export class Events implements Disposable {
     this.#last = Number(ends?.['last'] ?? 0);
   }
 
-  /** A file that is damaged is set aside: past events are worth less than the hive. */
+  /**
+   * A file that is damaged is set aside: past events are worth less than the daemon. Where none can be written, events
+   * are remembered only until the daemon ends.
+   */
   static async open(path: string, log: Logger): Promise<Events> {
+    const opened = (where: string): Events => new Events(new DatabaseSync(where), log);
     try {
-      return new Events(new DatabaseSync(path));
+      try {
+        return opened(path);
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        await setAside(path, error, log);
+        for (const file of [`${path}-wal`, `${path}-shm`]) await rm(file, { force: true });
+        return opened(path);
+      }
     } catch (error) {
-      log.error({ path, reason: messageOf(error) }, 'events set aside');
-      for (const file of [`${path}-wal`, `${path}-shm`]) await rm(file, { force: true });
-      await rename(path, `${path}.set-aside`);
-      return new Events(new DatabaseSync(path));
+      log.error({ path, why: messageOf(error) }, 'events are remembered only until the daemon ends');
+      return opened(':memory:');
     }
   }
 
+  /** Tells the watchers. What happened has happened, so an event that cannot be saved is told all the same. */
   emit(event: EventToSend): void {
     const timed: HiveEvent = { ...event, at: new Date().toISOString() };
-    const { lastInsertRowid } = this.#insert.run(JSON.stringify(timed));
-    this.#last = Number(lastInsertRowid);
-    if (this.#last - this.#first >= remembered + slack) {
-      this.#first = this.#last - remembered;
-      this.#prune.run(this.#first - 1);
+    this.#last += 1;
+    try {
+      this.#insert.run(this.#last, JSON.stringify(timed));
+      if (this.#last - this.#first >= remembered + slack) {
+        this.#first = this.#last - remembered;
+        this.#prune.run(this.#first - 1);
+      }
+    } catch (error) {
+      this.#log.error({ why: messageOf(error) }, 'event could not be saved');
+      this.#first = this.#last + 1; // those who come back for this one or an earlier one get a reset
     }
     for (const watcher of this.#watchers) watcher.take({ id: String(this.#last), event: timed });
   }

@@ -1,10 +1,10 @@
-import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { conflict, invalid, messageOf, notFound } from '@toolhive/contract/failure';
 import { GroupName, defaultGroup } from '@toolhive/contract/names';
 import type { Logger } from 'pino';
 import * as z from 'zod';
-import { filesIn, readIfThere, writeWhole } from '../state/files.ts';
+import { filesIn, readIfThere, removeFile, writeWhole } from '../state/files.ts';
+import { setAside } from '../state/set-aside.ts';
 
 /** What is on disk of a group. Other keys belong to other versions and pass through untouched. */
 const StoredGroup = z.looseObject({
@@ -43,7 +43,7 @@ export class Groups {
   ): Promise<Groups> {
     const groups = new Groups(directory, log, onChange);
     await groups.#load();
-    if (!groups.#groups.has(defaultGroup)) await groups.#save({ name: defaultGroup, registered_clients: [] });
+    if (!groups.#groups.has(defaultGroup)) await groups.#createDefault();
     return groups;
   }
 
@@ -106,9 +106,17 @@ export class Groups {
     });
   }
 
+  /** Keeps a group whose removal failed. */
+  abandonRemoval(name: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const group = this.#groups.get(name);
+      if (group !== undefined) await this.#save({ ...group, removing: undefined });
+    });
+  }
+
   finishRemoval(name: string): Promise<void> {
     return this.#inTurn(async () => {
-      await rm(this.#path(name), { force: true });
+      await removeFile(this.#path(name));
       this.#groups.delete(name);
       this.#onChange(name, false);
     });
@@ -123,11 +131,18 @@ export class Groups {
         if (`${group.name}.json` !== file) throw new Error(`it is named ${group.name} inside`);
         this.#groups.set(group.name, group);
       } catch (error) {
-        const setAside = path.replace(/\.json$/, '.set-aside');
-        await rename(path, setAside);
-        this.#log.error({ path: setAside, why: messageOf(error) }, 'group set aside');
+        await setAside(path, error, this.#log);
       }
     }
+  }
+
+  /** It exists even while it cannot be saved. */
+  async #createDefault(): Promise<void> {
+    const group = { name: defaultGroup, registered_clients: [] };
+    await this.#save(group).catch((error: unknown) => {
+      this.#log.error({ why: messageOf(error) }, 'default group could not be saved');
+      this.#groups.set(defaultGroup, group);
+    });
   }
 
   /** In memory first: a second caller must see the first one's change, though the disk is slow. */

@@ -18,7 +18,13 @@ export function getGroup(core: Core, name: string): Group {
  */
 export async function deleteGroup(core: Core, name: string, removal: Removal): Promise<void> {
   await core.groups.beginRemoval(name, removal);
-  await finishRemoval(core, name, removal);
+  try {
+    await finishRemoval(core, name, removal);
+  } catch (error) {
+    // So that the caller can try again; if even that cannot be saved, the next start finishes the removal.
+    await core.groups.abandonRemoval(name).catch(() => {});
+    throw error;
+  }
 }
 
 /** Goes on with removals that an earlier hive began. */
@@ -27,8 +33,9 @@ export async function finishRemovals(core: Core): Promise<void> {
 }
 
 async function finishRemoval(core: Core, group: string, removal: Removal): Promise<void> {
-  const dealWith = (workload: string): Promise<void> =>
-    removal === 'delete-workloads'
+  // A workload that is being removed cannot be moved, and stays in the group until its removal has ended.
+  const dealWith = async (workload: string): Promise<void> =>
+    removal === 'delete-workloads' || core.workloads.require(workload).isBeingRemoved
       ? core.workloads.remove(workload)
       : core.workloads.regroup(workload, group, defaultGroup);
   // A move that began before the removal may end only now.

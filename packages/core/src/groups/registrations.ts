@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { messageOf } from '@toolhive/contract/failure';
 import { clientApplications } from '@toolhive/contract/client-application';
 import type { ClientName, ClientStatus, RegisteredClient } from '@toolhive/contract/client-application';
@@ -7,7 +6,8 @@ import type { Logger } from 'pino';
 import type { ClientFiles } from '../clients/client-files.ts';
 import type { Entry } from '../clients/entry.ts';
 import * as z from 'zod';
-import { readIfThere, writeWhole } from '../state/files.ts';
+import { readIfThere, removeFile, writeWhole } from '../state/files.ts';
+import { setAside } from '../state/set-aside.ts';
 import type { SettingsFile } from '../state/settings.ts';
 import { entryOf } from '../workloads/describe.ts';
 import type { Workloads } from '../workloads/workloads.ts';
@@ -128,26 +128,39 @@ export class Registrations implements AsyncDisposable {
   /** Goes on with a change that an earlier hive began. */
   async resume(): Promise<void> {
     const { note, groups, log } = this.#options;
-    const text = await readIfThere(note);
-    if (text === undefined) return;
+    const change = await this.#noted();
+    if (change === undefined) return;
     try {
-      const change = Change.parse(JSON.parse(text));
       const there = new Set(groups.all().map(({ name }) => name));
       await this.#make({ ...change, groups: change.groups.filter((name) => there.has(name)) });
+      await removeFile(note);
     } catch (error) {
       log.error({ path: note, why: messageOf(error) }, 'registration could not be finished');
     }
-    await rm(note);
+  }
+
+  /** The change that an earlier daemon began; undefined when there is none. */
+  async #noted(): Promise<Change | undefined> {
+    const { note, log } = this.#options;
+    try {
+      const text = await readIfThere(note);
+      return text === undefined ? undefined : Change.parse(JSON.parse(text));
+    } catch (error) {
+      await setAside(note, error, log);
+      return undefined;
+    }
   }
 
   /** Early hives knew no groups: what was registered then belongs to the default one. */
   async migrate(): Promise<void> {
     const { settings, groups } = this.#options;
     if (settings.current.default_group_migration === true) return;
-    await groups.changeClients([defaultGroup], 'add', this.#everywhere);
-    await settings
-      .change([['clients', 'registered_clients'], []], [['default_group_migration'], true])
-      .catch((error: unknown) => this.#options.log.warn({ why: messageOf(error) }, 'settings not migrated'));
+    try {
+      await groups.changeClients([defaultGroup], 'add', this.#everywhere);
+      await settings.change([['clients', 'registered_clients'], []], [['default_group_migration'], true]);
+    } catch (error) {
+      this.#options.log.warn({ why: messageOf(error) }, 'settings not migrated');
+    }
   }
 
   /** Returns when nothing is being written any more. */
@@ -179,7 +192,7 @@ export class Registrations implements AsyncDisposable {
     try {
       await this.#make(change);
     } finally {
-      await rm(this.#options.note, { force: true });
+      await removeFile(this.#options.note);
     }
   }
 

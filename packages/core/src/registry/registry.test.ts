@@ -42,6 +42,19 @@ describe('a source', () => {
     });
   });
 
+  test('that is the image of an entry is its package without a container engine, and says so', () => {
+    const image = 'docker.io/mcp/filesystem:latest';
+
+    const sandboxed = resolveSource(registry, image, 'process');
+
+    expect(sandboxed).toMatchObject({
+      source: { kind: 'package', name: '@modelcontextprotocol/server-filesystem' },
+      entry: { name: 'filesystem' },
+      note: expect.stringMatching(/^there is no container engine here: running npx:.* instead of docker\.io/),
+    });
+    expect(resolveSource(registry, image, 'docker').source).toEqual({ kind: 'image', image });
+  });
+
   test('that brings arguments of its own keeps them', () => {
     expect(resolveSource(registry, 'github', 'process').sourceArgs).toEqual(['stdio']);
   });

@@ -11,18 +11,21 @@ export interface Resolved {
   entry?: RegistryServer & { name: string };
   /** Arguments that belong to this way of running it, before all others. */
   sourceArgs: string[];
+  /** What a person should know of this choice. */
+  note?: string;
 }
 
 /**
  * Finds out what to run: a package URL is itself, the name of a registry entry is what the entry says for this
- * runtime, and anything else is taken for a container image.
+ * runtime, and anything else is taken for a container image. Without a container engine, the image of an entry that has
+ * a package, too, is that package.
  */
 export function resolveSource(registry: Registry, word: string, runtime: RuntimeName): Resolved {
   if (word.includes('://')) return { source: parseSource(word), sourceArgs: [] };
   const entry = Object.hasOwn(registry.servers, word) ? registry.servers[word] : undefined;
   if (entry !== undefined) return resolveEntry({ ...entry, name: word }, runtime);
   const source = parseSource(word);
-  if (runtime === 'process') throw imageWithoutEngine(registry, word);
+  if (runtime === 'process') return packageOfImage(registry, source) ?? imageWithoutEngine(registry, word);
   return { source, sourceArgs: [] };
 }
 
@@ -40,11 +43,23 @@ function resolveEntry(entry: RegistryServer & { name: string }, runtime: Runtime
   return { source: parseSource(entry.package.source), entry, sourceArgs: entry.package.args ?? [] };
 }
 
-function imageWithoutEngine(registry: Registry, word: string): Error {
+function packageOfImage(registry: Registry, image: ServerSource): Resolved | undefined {
+  const found = Object.entries(registry.servers).find(
+    ([, entry]) =>
+      entry.package !== undefined && formatSource(parseSource(entry.image)) === formatSource(image),
+  );
+  if (found === undefined) return undefined;
+  const [name, entry] = found;
+  const resolved = resolveEntry({ ...entry, name }, 'process');
+  const note = `there is no container engine here: running ${formatSource(resolved.source)} instead of ${formatSource(image)}`;
+  return { ...resolved, note };
+}
+
+function imageWithoutEngine(registry: Registry, word: string): never {
   const isBareName = !/[/:]/.test(word);
   const similar = Object.keys(registry.servers).find((name) => name.startsWith(word.slice(0, 3)));
   const meant = similar === undefined ? '' : `; did you mean ${similar}?`;
-  return isBareName
+  throw isBareName
     ? notFound(`the registry has no server ${word}`, {
         hint: `name a package as ${formatSource({ kind: 'package', scheme: 'npx', name: word })} if that is what it is${meant}`,
       })

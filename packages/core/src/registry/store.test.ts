@@ -37,7 +37,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 async function openStore(settings = ''): Promise<RegistryStore> {
   if (settings !== '') await writeFile(settingsPath, settings);
   return RegistryStore.open({
-    settings: await SettingsFile.open(settingsPath, () => {}),
+    settings: await SettingsFile.open(settingsPath, pino({ level: 'silent' })),
     cacheDir: join(folder, 'cache'),
     log: pino({ level: 'silent' }),
     onChange: () => changes++,

@@ -8,6 +8,7 @@ import { openRemoteAuth } from './remote-auth.ts';
 import type { RemoteAuth, RemoteAuthState } from './remote-auth.ts';
 import { remoteServer } from './remote-server.ts';
 import type { RemoteAuthConfig } from './settings.ts';
+import { SignInPace } from './sign-in-pace.ts';
 
 /** Gets ready to talk to the remote server of a workload. Contacts nobody yet. */
 export type OpenRemote = (
@@ -85,6 +86,7 @@ export async function openUnkeptRemote(options: UnkeptRemoteOptions): Promise<Un
       isPatient: () => isPatient,
       onNotSignedIn,
       hint,
+      pace: new SignInPace(),
       signal,
     }),
     signIn: () => auth.authorize(signal),

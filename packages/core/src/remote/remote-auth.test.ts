@@ -893,6 +893,30 @@ describe('what outlives the hive', () => {
     expect(await world.ask(await next.headers())).toBe(200);
   });
 
+  test('never takes the place of a newer one that was got while it could not be read', async () => {
+    await using directory = await mkdtempDisposable(join(tmpdir(), 'thv-vault-'));
+    const vault = await openVault(directory.path);
+    await using world = await openSignedIn({ vault });
+    let isLocked = true;
+    const lockable = {
+      ...vault,
+      get: (name: string) =>
+        isLocked ? Promise.reject(unavailable('the secrets are locked')) : vault.get(name),
+      set: (name: string, value: string) =>
+        isLocked ? Promise.reject(unavailable('the secrets are locked')) : vault.set(name, value),
+    };
+    await using next = await world.open({ store: new TokenStore('notes', () => lockable) });
+    await next.authorize();
+    const newer = await next.headers();
+
+    isLocked = false;
+    await next.challenged({ status: 401, wwwAuthenticate: 'Bearer', sent: undefined });
+
+    expect(await next.headers()).toEqual(newer);
+    await using later = await world.open();
+    expect(await later.headers()).toEqual(newer);
+  });
+
   test('is nothing while the secrets are locked, which the state says', async () => {
     const locked = () => Promise.reject(unavailable('the secrets are locked'));
     await using world = await openSignedIn({ vault: { get: locked, set: locked, delete: locked } });

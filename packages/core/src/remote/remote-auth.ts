@@ -10,6 +10,7 @@ import type { Network } from './requests.ts';
 import { readSettings } from './settings.ts';
 import type { AuthSettings, RemoteAuthConfig } from './settings.ts';
 import { signIn } from './sign-in.ts';
+import type { SignInPace } from './sign-in-pace.ts';
 import { staticHeaders } from './static-headers.ts';
 import { hasExpired, isDue, refreshTokens } from './tokens.ts';
 import { isSafe, nameOf, parseUrl } from './urls.ts';
@@ -145,10 +146,10 @@ export class RemoteAuth implements AsyncDisposable {
 
   /**
    * Has the user agree in the browser. Whoever calls while that is under way waits for the same; the first one's
-   * signal ends it.
+   * signal ends it. With a pace, throws when it is too early to ask the user again.
    */
-  authorize(signal?: AbortSignal): Promise<void> {
-    this.#signingIn ??= this.#authorize(signal).finally(() => {
+  authorize(signal?: AbortSignal, pace?: SignInPace): Promise<void> {
+    this.#signingIn ??= this.#authorize(signal, pace).finally(() => {
       this.#signingIn = undefined;
       this.#url = undefined;
       this.#publish();
@@ -160,7 +161,10 @@ export class RemoteAuth implements AsyncDisposable {
   async load(): Promise<void> {
     try {
       const kept = await this.#options.store.load();
+      if (this.#isLoaded) return; // somebody else was faster
       this.#isLoaded = true;
+      // What was got while the store could not be read is newer than what is in there.
+      if (this.#grant !== undefined) return await this.#save();
       if (kept?.purpose !== this.#purpose) return;
       this.#client = kept.client;
       this.#grant = this.#hasOwnAuthorization ? undefined : kept.grant;
@@ -188,7 +192,8 @@ export class RemoteAuth implements AsyncDisposable {
     return JSON.stringify([this.#serverUrl.href, issuer, endpoints, clientId, scopes]);
   }
 
-  async #authorize(signal: AbortSignal = this.#closing.signal): Promise<void> {
+  async #authorize(signal: AbortSignal = this.#closing.signal, pace?: SignInPace): Promise<void> {
+    pace?.take(this.#now());
     if (this.#hasOwnAuthorization) {
       throw conflict('an Authorization header is configured, so there is nothing to sign in for');
     }

@@ -1,6 +1,7 @@
 import { messageOf, unauthorized } from '@toolhive/contract/failure';
 import type { RemoteServer } from '@toolhive/proxy/proxy';
 import type { RemoteAuth } from './remote-auth.ts';
+import type { SignInPace } from './sign-in-pace.ts';
 
 export interface RemoteServerOptions {
   url: string;
@@ -11,13 +12,15 @@ export interface RemoteServerOptions {
   onNotSignedIn: (error: unknown) => void;
   /** What the user can do when nobody has signed in. */
   hint: string;
+  /** How often the user may be asked. */
+  pace: SignInPace;
   /** Ends a sign-in. */
   signal: AbortSignal;
 }
 
 /** A remote server as a proxy talks to it, with what lets us in there. */
 export function remoteServer(options: RemoteServerOptions): RemoteServer {
-  const { url, auth, isPatient, onNotSignedIn, hint, signal } = options;
+  const { url, auth, isPatient, onNotSignedIn, hint, pace, signal } = options;
   return {
     kind: 'remote',
     url,
@@ -25,7 +28,7 @@ export function remoteServer(options: RemoteServerOptions): RemoteServer {
     async refused(refusal) {
       const answer = await auth.challenged(refusal);
       if (answer !== 'needs authorization') return answer === 'retry';
-      const agreed = auth.authorize(signal).catch((cause: unknown) => {
+      const agreed = auth.authorize(signal, pace).catch((cause: unknown) => {
         throw unauthorized(`nobody has signed in: ${messageOf(cause)}`, { hint, cause });
       });
       if (!isPatient()) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import { ThvError, conflict, invalid, messageOf, tooLarge, unavailable } from '@toolhive/contract/failure';
+import { ThvError, conflict, invalid, tooLarge, unavailable } from '@toolhive/contract/failure';
 import { shortestPassword } from '@toolhive/contract/secrets';
 import type { SecretKey } from '@toolhive/contract/secrets';
 import { readIfThere, writeWhole } from '../state/files.ts';
@@ -211,7 +211,8 @@ export class EncryptedSecrets implements SecretsProvider {
   async #find(): Promise<Found> {
     const { path } = this.#options;
     const bytes = await readBounded(path);
-    if (bytes === undefined || bytes.length === 0) return { kind: 'nothing' }; // the original leaves empty files
+    if (bytes === undefined) return { kind: 'nothing' };
+    if (bytes.length === 0) throw conflict(`${path} is empty`, { hint: restoreHint });
     if (!looksSealed(bytes)) {
       if (isNoOriginal(bytes)) throw damaged(path);
       return { kind: 'original', bytes };
@@ -366,9 +367,7 @@ export class EncryptedSecrets implements SecretsProvider {
     const { path } = this.#options;
     const bytes = await buildSealed({ id, locks }, records.values(), dataKey);
     if (bytes.length > maxFileBytes) throw tooLarge('all secrets together are larger than 32 MiB');
-    await writeWhole(path, bytes).catch((cause: unknown) => {
-      throw unavailable(`${path} cannot be written: ${messageOf(cause)}`, { cause });
-    });
+    await writeWhole(path, bytes);
   }
 }
 
@@ -406,7 +405,7 @@ async function readBounded(path: string): Promise<Buffer | undefined> {
   }
 }
 
-const restoreHint = 'put a copy of it back, or move it away to begin with no secrets';
+const restoreHint = 'restore the file from a copy, or move it away to begin without secrets';
 
 function damaged(path: string): ThvError {
   return conflict(`${path} is damaged, or made by a newer ToolHive; it is left as it is`, {
@@ -440,7 +439,7 @@ function locked(): ThvError {
 }
 
 function noWayToOpen(): ThvError {
-  return invalid('this system has no keyring that could keep the key of the secrets', {
+  return invalid('OS keyring is not available, and no password was given for the encrypted secrets', {
     hint: 'give a password, as `thv secret setup` does',
   });
 }

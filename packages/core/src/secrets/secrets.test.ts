@@ -20,7 +20,7 @@ async function openTestSecrets(changes: Partial<SecretsOptions> = {}) {
   const events: SecretsChange[] = [];
   const open = async (more: Partial<SecretsOptions> = {}) =>
     new Secrets({
-      settings: await SettingsFile.open(paths.settings, (why) => expect.unreachable(why)),
+      settings: await SettingsFile.open(paths.settings, pino({ level: 'silent' })),
       path: paths.secrets,
       env: {},
       version: 'v0.0.0-test',

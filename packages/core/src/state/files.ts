@@ -1,28 +1,55 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { messageOf, noSpace, unavailable } from '@toolhive/contract/failure';
+import type { ThvError } from '@toolhive/contract/failure';
 
 /**
  * Writes a whole file or nothing: into a temporary file beside it, synced, then renamed over it. Readers see
- * the old content or the new one, also after a crash. Only the owner may read it.
+ * the old content or the new one, also after a crash. Only the owner may read it. Throws `no-space` or
+ * `unavailable`, with the path, when it cannot be written.
  */
 export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
   const temporary = join(dirname(path), `.${randomBytes(6).toString('hex')}.tmp`);
-  await mkdir(dirname(path), { recursive: true, mode: 0o750 });
   try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o750 });
     await writeSynced(temporary, content);
     await rename(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
+    await rm(temporary, { force: true }).catch(() => {}); // the next start removes it
+    throw notWritten(`cannot write ${path}`, error);
   }
   await syncDirectory(dirname(path));
+}
+
+/** Removes a file, if there is one. Throws `unavailable`, with the path, when it cannot be removed. */
+export async function removeFile(path: string): Promise<void> {
+  await rm(path, { force: true }).catch((error: unknown) => {
+    throw notWritten(`cannot remove ${path}`, error);
+  });
+}
+
+/** What the error codes of a file system mean, for those that a person can do something about. */
+const writeProblems: Record<string, { text: string; hint: string }> = {
+  ENOSPC: { text: 'no space is left on the device', hint: 'free some space, then try again' },
+  EDQUOT: { text: 'the disk quota is used up', hint: 'free some space, then try again' },
+  EROFS: { text: 'the file system is read-only', hint: 'make it writable, then try again' },
+  EACCES: { text: 'permission denied', hint: 'give this user write access, then try again' },
+  EPERM: { text: 'permission denied', hint: 'give this user write access, then try again' },
+  EISDIR: { text: 'the path is a directory', hint: 'move the directory away, then try again' },
+};
+
+function notWritten(what: string, cause: unknown): ThvError {
+  const { code = '' } = cause as NodeJS.ErrnoException;
+  const { text, hint } = writeProblems[code] ?? { text: messageOf(cause), hint: undefined };
+  const failure = code === 'ENOSPC' || code === 'EDQUOT' ? noSpace : unavailable;
+  return failure(`${what}: ${text}`, { hint, cause });
 }
 
 /** Removes the temporary files of a hive that was killed while it wrote. Nobody may be writing there. */
 export async function removeTemporaries(directory: string): Promise<void> {
   for (const file of await filesIn(directory)) {
-    if (temporaryName.test(file)) await rm(join(directory, file), { force: true });
+    if (temporaryName.test(file)) await rm(join(directory, file), { recursive: true, force: true });
   }
 }
 

@@ -1,10 +1,14 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { conflict } from '@toolhive/contract/failure';
+import { conflict, messageOf, unavailable } from '@toolhive/contract/failure';
+import type { Logger } from 'pino';
+import * as z from 'zod';
 import { readIfThere, writeWhole } from './files.ts';
 import type { StatePaths } from './paths.ts';
+import { setAside } from './set-aside.ts';
+import { isBusy, isDamage } from './sqlite.ts';
 
 /** The right to write to a state directory. One process has it at a time; it ends with the process. */
 export interface Ownership extends Disposable {
@@ -16,25 +20,71 @@ export interface Ownership extends Disposable {
  * Takes ownership of the state directory, or throws `conflict` when another hive has it. SQLite's file lock
  * stands behind it: unlike a pid file, the kernel lets go of it however the owner ends.
  */
-export async function takeOwnership(paths: StatePaths): Promise<Ownership> {
-  await mkdir(dirname(paths.lock), { recursive: true, mode: 0o700 });
-  const lock = new DatabaseSync(paths.lock);
+export async function takeOwnership(paths: StatePaths, log: Logger): Promise<Ownership> {
+  const lock = await lockedFile(paths, log);
+  return { hiveId: await hiveIdOf(paths, log), [Symbol.dispose]: () => lock.close() };
+}
+
+/** A lock file that SQLite cannot read is set aside: nobody can hold a lock on it. */
+async function lockedFile({ lock, state }: StatePaths, log: Logger): Promise<DatabaseSync> {
   try {
-    lock.exec('PRAGMA busy_timeout = 0; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;');
+    await mkdir(dirname(lock), { recursive: true, mode: 0o700 });
+    try {
+      return lockNow(lock);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      await setAside(lock, error, log);
+      return lockNow(lock);
+    }
   } catch (cause) {
-    lock.close();
-    throw conflict(`another hive owns ${paths.state}`, {
-      hint: 'use that one, or end it first; `thv list` talks to it',
+    if (isBusy(cause)) {
+      throw conflict(`another hive owns ${state}`, {
+        hint: 'use that one, or end it first; `thv list` talks to it',
+        cause,
+      });
+    }
+    throw unavailable(`cannot lock ${lock}: ${messageOf(cause)}`, {
+      hint: 'make the directory writable, and check that there is space left on its disk',
       cause,
     });
   }
-  return { hiveId: await hiveIdOf(paths), [Symbol.dispose]: () => lock.close() };
 }
 
-async function hiveIdOf(paths: StatePaths): Promise<string> {
-  const known = (await readIfThere(paths.hiveId))?.trim();
-  if (known !== undefined && /^[0-9a-f-]{36}$/.test(known)) return known;
+function lockNow(path: string): DatabaseSync {
+  const database = new DatabaseSync(path);
+  try {
+    // Nothing is ever written into it. A journal would be, and on a full disk it cannot be.
+    database.exec(
+      'PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;',
+    );
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+async function hiveIdOf({ hiveId: path, state }: StatePaths, log: Logger): Promise<string> {
+  try {
+    const known = (await readIfThere(path))?.trim();
+    if (known !== undefined) return HiveId.parse(known);
+  } catch (error) {
+    await setAside(path, error, log);
+  }
   const id = randomUUID();
-  await writeWhole(paths.hiveId, `${id}\n`);
-  return id;
+  try {
+    await writeWhole(path, `${id}\n`);
+    return id;
+  } catch (error) {
+    log.error({ path, why: messageOf(error) }, 'hive id could not be saved');
+    return derivedId(state); // the next start finds what this one marks, as long as the disk stays full
+  }
+}
+
+const HiveId = z.string().regex(/^[0-9a-f-]{36}$/, 'not a hive id');
+
+/** In the form of a UUID, and always the same for a state directory. */
+function derivedId(state: string): string {
+  const hash = createHash('sha256').update(state).digest('hex');
+  return hash.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }

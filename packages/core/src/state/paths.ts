@@ -28,6 +28,8 @@ export interface StatePaths {
   temp: string;
   /** The Unix socket that the CLI talks to. */
   socket: string;
+  /** Where the socket is if not in the state directory: a place that others could make before this user does. */
+  sharedSocketDirectory: string | undefined;
   /** Owned by the one hive that may write here. */
   lock: string;
   hiveId: string;
@@ -59,7 +61,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     events: join(state, 'events.db'),
     ignoreFile: join(config, 'thvignore'),
     temp: join(state, 'tmp'),
-    socket: socketPath(state, platform),
+    ...socketPlace(state, platform),
     lock: join(state, 'hive.lock'),
     hiveId: join(state, 'hive-id'),
   };
@@ -92,10 +94,13 @@ function absolute(path: string | undefined): string | undefined {
 }
 
 /** In the state directory, unless that is too deep for a socket; then in a folder of this user's under the temp folder. */
-function socketPath(state: string, platform: NodeJS.Platform): string {
+function socketPlace(
+  state: string,
+  platform: NodeJS.Platform,
+): Pick<StatePaths, 'socket' | 'sharedSocketDirectory'> {
   const hash = createHash('sha256').update(state).digest('hex').slice(0, 16);
-  if (platform === 'win32') return `\\\\.\\pipe\\toolhive-${hash}`;
-  const path = join(state, 'hive.sock');
-  if (path.length <= maxSocketPath) return path;
-  return join(tmpdir(), `toolhive-${userInfo().uid}`, `${hash}.sock`);
+  const path = platform === 'win32' ? `\\\\.\\pipe\\toolhive-${hash}` : join(state, 'hive.sock');
+  if (path.length <= maxSocketPath) return { socket: path, sharedSocketDirectory: undefined };
+  const directory = join(tmpdir(), `toolhive-${userInfo().uid}`);
+  return { socket: join(directory, `${hash}.sock`), sharedSocketDirectory: directory };
 }

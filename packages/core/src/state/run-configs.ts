@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import { rename, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RunConfig, runConfigVersion } from '@toolhive/contract/run-config';
 import { messageOf } from '@toolhive/contract/failure';
 import { WorkloadName } from '@toolhive/contract/names';
-import { filesIn, readIfThere, writeWhole } from './files.ts';
+import type { Logger } from 'pino';
+import { filesIn, readIfThere, removeFile, writeWhole } from './files.ts';
+import { nameOfSetAside, setAside } from './set-aside.ts';
 
 /** A file that could not be read, and was put out of the way so that nothing else suffers. */
 export interface SetAside {
@@ -15,42 +17,47 @@ export interface SetAside {
 }
 
 const suffix = '.json';
-const setAsideSuffix = '.set-aside';
 
 /** The run configs on disk: what should be there, whatever happens to the hive. */
 export class RunConfigs {
   readonly #directory: string;
+  readonly #log: Logger;
 
-  constructor(directory: string) {
+  constructor(directory: string, log: Logger) {
     this.#directory = directory;
+    this.#log = log;
   }
 
   /** Reads them all. Those that are no run configs are set aside, under a name that is not read again. */
   async load(): Promise<{ runConfigs: RunConfig[]; setAside: SetAside[] }> {
     const runConfigs: RunConfig[] = [];
+    const unmoved: SetAside[] = [];
     for (const file of await filesIn(this.#directory)) {
       if (!file.endsWith(suffix)) continue;
       const path = join(this.#directory, file);
+      const name = file.slice(0, -suffix.length);
       try {
-        runConfigs.push(parseRunConfig(file.slice(0, -suffix.length), (await readIfThere(path)) ?? ''));
+        runConfigs.push(parseRunConfig(name, (await readIfThere(path)) ?? ''));
       } catch (error) {
-        await rename(path, join(this.#directory, `${file.slice(0, -suffix.length)}${setAsideSuffix}`));
-        await writeWhole(this.#reasonPath(file.slice(0, -suffix.length)), `${messageOf(error)}\n`);
+        const target = await setAside(path, error, this.#log);
+        if (target === path) unmoved.push({ name, path, why: messageOf(error) });
+        // Without its reason it is as set aside as with it.
+        else await writeWhole(reasonPath(target), `${messageOf(error)}\n`).catch(() => {});
       }
     }
-    return { runConfigs, setAside: await this.setAside() };
+    return { runConfigs, setAside: [...(await this.#setAside()), ...unmoved] };
   }
 
   /** Everything that is set aside, from this start and earlier ones. */
-  async setAside(): Promise<SetAside[]> {
-    const names = (await filesIn(this.#directory)).filter((file) => file.endsWith(setAsideSuffix));
-    return Promise.all(
-      names.map(async (file) => {
-        const name = file.slice(0, -setAsideSuffix.length);
-        const why = (await readIfThere(this.#reasonPath(name)))?.trim() ?? 'it could not be read';
-        return { name, path: join(this.#directory, file), why };
-      }),
-    );
+  async #setAside(): Promise<SetAside[]> {
+    const found = (await filesIn(this.#directory)).map(async (file): Promise<SetAside[]> => {
+      const name = nameOfSetAside(file);
+      if (name === undefined) return [];
+      const path = join(this.#directory, file);
+      const why = await readIfThere(reasonPath(path)).catch(() => undefined);
+      return [{ name, path, why: why?.trim() ?? 'it could not be read' }];
+    });
+    return (await Promise.all(found)).flat();
   }
 
   async save(runConfig: RunConfig): Promise<void> {
@@ -65,22 +72,22 @@ export class RunConfigs {
 
   /** Removes a workload's run config, and what was set aside under its name. */
   async remove(name: string): Promise<void> {
-    await rm(this.#path(name), { force: true });
-    await this.removeSetAside(name);
-  }
-
-  async removeSetAside(name: string): Promise<void> {
-    const setAside = join(this.#directory, `${name}${setAsideSuffix}`);
-    for (const path of [setAside, this.#reasonPath(name)]) await rm(path, { force: true });
+    await removeFile(this.#path(name));
+    for (const file of await filesIn(this.#directory)) {
+      if (nameOfSetAside(file) !== name) continue;
+      const path = join(this.#directory, file);
+      await rm(path, { recursive: true, force: true }); // it may be a directory
+      await removeFile(reasonPath(path));
+    }
   }
 
   #path(name: string): string {
     return join(this.#directory, `${name}${suffix}`);
   }
+}
 
-  #reasonPath(name: string): string {
-    return join(this.#directory, `${name}${setAsideSuffix}-why`);
-  }
+function reasonPath(setAsidePath: string): string {
+  return `${setAsidePath}-why`;
 }
 
 /** What tells a run config that is saved from any other. */

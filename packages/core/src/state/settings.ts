@@ -1,9 +1,10 @@
-import { rename } from 'node:fs/promises';
 import { conflict, messageOf } from '@toolhive/contract/failure';
+import type { Logger } from 'pino';
 import { parseDocument } from 'yaml';
 import type { Document } from 'yaml';
 import * as z from 'zod';
 import { readIfThere, writeWhole } from './files.ts';
+import { setAside } from './set-aside.ts';
 
 /** What a person can set for the whole hive. Other keys belong to other versions and pass through untouched. */
 const Settings = z.looseObject({
@@ -38,14 +39,12 @@ export class SettingsFile {
     this.#settings = settings;
   }
 
-  /** A file that cannot be read is set aside, and `report` is told; the hive goes on with its defaults. */
-  static async open(path: string, report: (why: string, setAside: string) => void): Promise<SettingsFile> {
+  /** A file that cannot be read is set aside, and the daemon uses its defaults. */
+  static async open(path: string, log: Logger): Promise<SettingsFile> {
     try {
       return new SettingsFile(path, (await read(path)).settings);
     } catch (error) {
-      const setAside = `${path}.set-aside`;
-      await rename(path, setAside);
-      report(messageOf(error), setAside);
+      await setAside(path, error, log);
       return new SettingsFile(path, {});
     }
   }

@@ -1,13 +1,17 @@
-import { chmod, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, symlink, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { makeHome } from '../testing/test-core.ts';
 import { writeWhole } from './files.ts';
 import { takeOwnership } from './ownership.ts';
 import { statePaths } from './paths.ts';
+import { makePrivateDirectory, requirePrivateDirectory } from './private-directory.ts';
 import { RunConfigs } from './run-configs.ts';
 import { Logs } from './logs.ts';
 import { Statuses } from './statuses.ts';
+
+const log = pino({ level: 'silent' });
 
 describe('paths', () => {
   test('follow the XDG variables where they are absolute', () => {
@@ -32,6 +36,47 @@ describe('paths', () => {
 
     expect(socket.length).toBeLessThanOrEqual(103);
     expect(socket).toMatch(/toolhive-\d+\/[0-9a-f]{16}\.sock$/);
+  });
+});
+
+describe('a directory where others can write', () => {
+  test('is made for this user alone, and used again', async () => {
+    await using home = await makeHome();
+    const path = join(home.path, 'own');
+
+    await makePrivateDirectory(path);
+    await makePrivateDirectory(path);
+
+    expect((await stat(path)).mode & 0o777).toBe(0o700);
+  });
+
+  const isRoot = process.getuid?.() === 0;
+  test.each<[string, (path: string) => Promise<unknown>]>([
+    ['others can write to', (path) => mkdir(path).then(() => chmod(path, 0o777))],
+    [
+      'is a link',
+      (path) => mkdir(`${path}-there`, { mode: 0o700 }).then(() => symlink(`${path}-there`, path)),
+    ],
+    ['is a file', (path) => writeFile(path, '')],
+    ...(isRoot
+      ? [
+          [
+            'somebody else owns',
+            (path: string) => mkdir(path, { mode: 0o700 }).then(() => chown(path, 1, 1)),
+          ] as [string, (path: string) => Promise<void>],
+        ]
+      : []),
+  ])('is refused when it %s', async (_what, make) => {
+    await using home = await makeHome();
+    const path = join(home.path, 'trap');
+    await make(path);
+
+    const refusal = {
+      kind: 'unavailable',
+      message: `${path} is not a directory that only this user can use`,
+    };
+    await expect(makePrivateDirectory(path)).rejects.toMatchObject(refusal);
+    await expect(requirePrivateDirectory(path)).rejects.toMatchObject(refusal);
   });
 });
 
@@ -63,11 +108,11 @@ describe('the state directory', () => {
   test('belongs to one owner at a time, and keeps its identity', async () => {
     await using home = await makeHome();
     const paths = statePaths(home.env, 'linux');
-    const first = await takeOwnership(paths);
+    const first = await takeOwnership(paths, log);
 
-    await expect(takeOwnership(paths)).rejects.toMatchObject({ kind: 'conflict' });
+    await expect(takeOwnership(paths, log)).rejects.toMatchObject({ kind: 'conflict' });
     first[Symbol.dispose]();
-    using second = await takeOwnership(paths);
+    using second = await takeOwnership(paths, log);
 
     expect(second.hiveId).toBe(first.hiveId);
   });
@@ -87,7 +132,7 @@ const aRunConfig = {
 describe('run configs', () => {
   test('come back as they were saved, with what others wrote into them', async () => {
     await using home = await makeHome();
-    const store = new RunConfigs(home.path);
+    const store = new RunConfigs(home.path, log);
     await store.save({ ...aRunConfig, from_the_future: { kept: true } });
 
     expect((await store.load()).runConfigs).toEqual([{ ...aRunConfig, from_the_future: { kept: true } }]);
@@ -109,7 +154,7 @@ describe('run configs', () => {
     ],
   ])('are set aside when they cannot be read: %s', async (_title, text, why) => {
     await using home = await makeHome();
-    const store = new RunConfigs(home.path);
+    const store = new RunConfigs(home.path, log);
     await writeFile(join(home.path, 'echo.json'), text);
 
     const { runConfigs, setAside } = await store.load();
@@ -120,9 +165,23 @@ describe('run configs', () => {
     expect((await store.load()).setAside).toEqual(setAside);
   });
 
+  test('never take the place of one that was set aside earlier', async () => {
+    await using home = await makeHome();
+    const store = new RunConfigs(home.path, log);
+    await writeFile(join(home.path, 'echo.json'), 'first');
+    await store.load();
+    await writeFile(join(home.path, 'echo.json'), 'second');
+
+    const { setAside } = await store.load();
+
+    expect(setAside.map(({ name }) => name)).toEqual(['echo', 'echo']);
+    const texts = await Promise.all(setAside.map(({ path }) => readFile(path, 'utf8')));
+    expect(texts).toEqual(['first', 'second']);
+  });
+
   test('are gone with everything that was set aside for them', async () => {
     await using home = await makeHome();
-    const store = new RunConfigs(home.path);
+    const store = new RunConfigs(home.path, log);
     await writeFile(join(home.path, 'echo.json'), 'broken');
     await store.load();
 
@@ -135,7 +194,7 @@ describe('run configs', () => {
 describe('statuses', () => {
   test('end as the last write says, however quickly they follow', async () => {
     await using home = await makeHome();
-    const statuses = new Statuses(home.path);
+    const statuses = new Statuses(home.path, log);
     const created_at = '2026-01-01T00:00:00Z';
 
     await Promise.all(
@@ -149,7 +208,7 @@ describe('statuses', () => {
 
   test('are told apart when they cannot be read', async () => {
     await using home = await makeHome();
-    const statuses = new Statuses(home.path);
+    const statuses = new Statuses(home.path, log);
     await writeFile(join(home.path, 'echo.json'), '{"status":"flying"}');
 
     expect([await statuses.read('echo'), await statuses.read('nobody')]).toEqual(['unreadable', undefined]);

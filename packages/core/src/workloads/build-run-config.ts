@@ -56,14 +56,20 @@ export function callSettingsOf({
   labels,
   audit_config,
   telemetry_config,
+  insecure_no_auth,
 }: CreateWorkload): Partial<RunConfig> {
   return {
     ...(tools?.length ? { tools_filter: tools } : {}),
-    ...(tools_override ? { tools_override } : {}),
-    ...(labels ? { container_labels: labels } : {}),
+    ...(isEmpty(tools_override) ? {} : { tools_override }),
+    ...(isEmpty(labels) ? {} : { container_labels: labels }),
     ...(audit_config ? { audit_config } : {}),
     ...(telemetry_config ? { telemetry_config } : {}),
+    ...(insecure_no_auth === true ? { insecure_no_auth } : {}),
   };
+}
+
+function isEmpty(map: object | null | undefined): boolean {
+  return Object.keys(map ?? {}).length === 0;
 }
 
 function profileOf(

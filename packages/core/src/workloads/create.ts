@@ -1,6 +1,7 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload, CreatedWorkload } from '@toolhive/contract/workload';
 import { cancelled, invalid } from '@toolhive/contract/failure';
+import { isLoopback } from '@toolhive/contract/loopback';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { PrepareOptions, Progress, Runtime } from '@toolhive/runtime/runtime';
 import { viewOf } from '@toolhive/proxy/tool-view';
@@ -9,18 +10,18 @@ import type { ServerSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
 import { installationSettings } from '../settings/settings.ts';
 import { buildRunConfig } from './build-run-config.ts';
-import { urlOf } from './describe.ts';
 import { refuseUnenforced, refuseUnenforcedRequest } from './enforcement.ts';
 import { refuseReplaceable } from './granted-mounts.ts';
-import { launchOf, mountsOfRunConfig, networkOf, toolsOf } from './launch.ts';
+import { launchOf, mountsOfRunConfig, toolsOf } from './launch.ts';
 import { refuseIgnoreFiles } from './mounts.ts';
 import { deriveName, nameOfHost } from './name.ts';
+import { networkOf } from './network.ts';
 import { choosePort, requireOwnAddress } from './port.ts';
 import { remoteConfigOf, remoteOf, remoteRunConfig } from './remote.ts';
 import type { Remote } from './remote.ts';
 import { withTelemetrySettings } from './telemetry.ts';
 import { trustedFor } from './trust.ts';
-import type { Reservation, Wish } from './workloads.ts';
+import type { Prepared, Reservation } from './workloads.ts';
 
 /** How a workload is asked for: in the words of a person, or as the run config that an export gave. */
 export type WorkloadRequest = CreateWorkload | RunConfig;
@@ -39,12 +40,12 @@ export async function createWorkload(
   request: WorkloadRequest,
   call: Call,
 ): Promise<CreatedWorkload> {
-  const plan = await planOf(core, request, call.signal);
+  const plan = await planOf(core, request, call);
   const name = request.name ?? plan.ownName;
   using reservation = core.workloads.reserve(name);
-  const wish = await wishOf(core, plan, { name, reservation, call });
-  await core.workloads.add(wish);
-  return { name, port: wish.runConfig.port };
+  const prepared = await prepare(core, plan, { name, reservation, call });
+  await core.workloads.add(prepared);
+  return { name, port: prepared.runConfig.port };
 }
 
 /**
@@ -58,11 +59,12 @@ export async function editWorkload(
   call: Call,
 ): Promise<CreatedWorkload> {
   const supervisor = core.workloads.require(name);
-  const plan = await planOf(core, withoutOwnUrl(request, supervisor.runConfig), call.signal);
+  const plan = await planOf(core, request, call);
   using reservation = core.workloads.reserve(name, supervisor);
-  const wish = await wishOf(core, plan, { name, reservation, call, present: supervisor.runConfig });
-  await core.workloads.change(supervisor, wish);
-  return { name, port: wish.runConfig.port };
+  const present = supervisor.runConfig;
+  const prepared = await prepare(core, plan, { name, reservation, call, present });
+  await core.workloads.change(supervisor, prepared);
+  return { name, port: prepared.runConfig.port };
 }
 
 /** What is to run, as far as that is known before it has a name and a port. */
@@ -78,7 +80,7 @@ interface Plan {
   runConfigFor: (name: string, port: number) => RunConfig;
 }
 
-async function planOf(core: Core, asked: WorkloadRequest, signal: AbortSignal): Promise<Plan> {
+async function planOf(core: Core, asked: WorkloadRequest, { report, signal }: Call): Promise<Plan> {
   const request = withTelemetrySettings(core, asked);
   if (request.schema_version === undefined) refuseUnenforcedRequest(request);
   core.groups.require(request.group ?? defaultGroup);
@@ -97,6 +99,7 @@ async function planOf(core: Core, asked: WorkloadRequest, signal: AbortSignal): 
   const runtime = await core.runtimes.choose(signal);
   const resolved = await core.registry.resolve(request.image, runtime.name, registryGroup);
   const { source, entry } = resolved;
+  if (resolved.note !== undefined) report(resolved.note);
   const host = request.host || '127.0.0.1';
   const trusted = trustedFor(core, request, source);
   const common = { local: { runtime, source }, trusted, ownName: deriveName(source, entry?.name), host };
@@ -146,14 +149,19 @@ interface Naming {
 }
 
 /** Finds the workload its port, checks all that can be checked, and gets the source ready. */
-async function wishOf(core: Core, plan: Plan, { name, reservation, call, present }: Naming): Promise<Wish> {
+async function prepare(
+  core: Core,
+  plan: Plan,
+  { name, reservation, call, present }: Naming,
+): Promise<Prepared> {
   const { local } = plan;
   const port = await portFor(plan, present, reservation);
   const draft = plan.runConfigFor(name, port);
+  refuseOpen(draft);
   viewOf(toolsOf(draft)); // throws where two tools would have one name
   if (local === undefined) {
     refuseUnenforced(draft);
-    return { runConfig: draft };
+    return { runConfig: draft, mounts: [] };
   }
   const { runtime, source } = local;
   const mounts = await core.mounts.pin(mountsOfRunConfig(draft));
@@ -172,7 +180,7 @@ async function wishOf(core: Core, plan: Plan, { name, reservation, call, present
     trusted: plan.trusted,
   });
   if (call.signal.aborted) throw cancelled('the request was given up');
-  return { runConfig: { ...draft, image: formatSource(pinned) }, runtime, mounts };
+  return { runConfig: { ...draft, image: formatSource(pinned) }, mounts };
 }
 
 /** The port that was asked for, or the one that it has, or a free one. Its own is not in use by somebody else. */
@@ -186,11 +194,12 @@ async function portFor(
   return present.port;
 }
 
-/** A workload as it is described names its own URL; only that of another is a remote server's. */
-function withoutOwnUrl(request: WorkloadRequest, present: RunConfig): WorkloadRequest {
-  return request.schema_version === undefined && request.url === urlOf(present)
-    ? { ...request, url: undefined }
-    : request;
+/** Nothing asks the callers of a workload who they are, so nobody else may reach it unless somebody asks for that. */
+function refuseOpen({ host, insecure_no_auth: isWanted }: RunConfig): void {
+  if (isLoopback(host) || isWanted === true) return;
+  throw invalid(`a workload on ${host} could be used without authentication by everybody who reaches it`, {
+    hint: 'leave host out; or set insecure_no_auth (--insecure-no-auth), if that is intended',
+  });
 }
 
 /** A container without a network has no port that could be published. */

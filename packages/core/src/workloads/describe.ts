@@ -27,8 +27,12 @@ export function listWorkloads(
 export function getWorkload(core: Core, name: string): WorkloadDetails {
   const supervisor = core.workloads.require(name);
   const { runConfig } = supervisor;
+  const { url, tools, ...described } = describe(supervisor);
   return {
-    ...describe(supervisor),
+    ...described,
+    ...(tools?.length ? { tools } : {}),
+    ...(isRemote(runConfig) ? remotePartsOf(runConfig) : {}),
+    proxy_url: url,
     image: runConfig.image ?? '',
     host: runConfig.host,
     cmd_arguments: runConfig.cmd_args ?? [],
@@ -42,10 +46,33 @@ export function getWorkload(core: Core, name: string): WorkloadDetails {
     transport: runConfig.transport,
     authz_config: '',
     ...(runConfig.ignore_config ? { ignore_config: runConfig.ignore_config } : {}),
+    ...(runConfig.telemetry_config ? { telemetry_config: runConfig.telemetry_config } : {}),
+    ...(runConfig.k8s_pod_template_patch ? { k8s_pod_template_patch: runConfig.k8s_pod_template_patch } : {}),
+    ...(runConfig.insecure_no_auth === true ? { insecure_no_auth: true } : {}),
     ...(runConfig.audit_config ? { audit_config: runConfig.audit_config } : {}),
     permission_profile: runConfig.permission_profile ?? {},
     network_isolation: runConfig.isolate_network ?? false,
     trust_proxy_headers: runConfig.trust_proxy_headers ?? false,
+  };
+}
+
+/** Where a remote server is, and how it is signed in to. */
+function remotePartsOf({
+  remote_url: url,
+  remote_auth_config: auth,
+}: RunConfig): Pick<WorkloadDetails, 'url' | 'oauth_config' | 'headers'> {
+  const { headers, client_secret: secret, timeout, ...oauth } = auth ?? {};
+  return {
+    url,
+    oauth_config: {
+      ...oauth,
+      ...(secret ? { client_secret: parseReference(secret) } : {}),
+      // The original writes nanoseconds.
+      ...(timeout === undefined
+        ? {}
+        : { timeout: typeof timeout === 'number' ? `${timeout / 1e6}ms` : timeout }),
+    },
+    headers: headers ?? [],
   };
 }
 

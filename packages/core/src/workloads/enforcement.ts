@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+
 import { notImplemented } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload } from '@toolhive/contract/workload';
+import { networkOf } from './network.ts';
 
 interface Unenforced {
   /** With its verb. */
@@ -13,7 +15,6 @@ interface Unenforced {
 
 /** What may be asked for and nothing enforces yet. Ignoring it would be worse than refusing it. */
 const unenforced: readonly Unenforced[] = [
-  { what: 'network rules for single hosts are', request: 'network_isolation', runConfig: 'isolate_network' },
   { what: 'trusting proxy headers is', request: 'trust_proxy_headers', runConfig: 'trust_proxy_headers' },
   { what: 'authorization policies are', request: 'authz_config', runConfig: 'authz_config' },
   { what: 'authorization policies are', runConfig: 'authz_config_path' },
@@ -50,6 +51,11 @@ export function refuseUnenforcedRequest(request: CreateWorkload): void {
 export function refuseUnenforced(runConfig: RunConfig): void {
   for (const { what, runConfig: field } of unenforced) {
     if (field !== undefined && isAsked(at(runConfig, field))) throw refusal(what, field);
+  }
+  // Without a network there is nothing to enforce a rule of.
+  const network = networkOf(runConfig.permission_profile ?? {});
+  if (runConfig.isolate_network === true && network.kind !== 'none') {
+    throw refusal('network rules for single hosts are', 'isolate_network (network_isolation)');
   }
   for (const { type, parameters } of runConfig.middleware_configs ?? []) {
     if (toolMiddleware.includes(type) && repeatsTools(runConfig, parameters)) continue;

@@ -1,6 +1,7 @@
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { proves } from '../../../../e2e/promises.ts';
 import { makeHome } from '../testing/test-core.ts';
@@ -14,9 +15,11 @@ async function makeWorld() {
   const output = join(project, 'out');
   await mkdir(join(own, 'runconfigs'), { recursive: true });
   await mkdir(output, { recursive: true });
-  const open = () => new GrantedMounts({ directory: join(own, 'mounts'), ownDirectories: [own] });
+  const open = () => new GrantedMounts({ directory: join(own, 'mounts'), ownDirectories: [own], log });
   return { home: home.path, own, project, output, open, mounts: open() };
 }
+
+const log = pino({ level: 'silent' });
 
 const mount = (source: string, readOnly = false) => ({ source, target: '/x', readOnly });
 
@@ -72,6 +75,7 @@ test('checks a source that was granted before for files of ToolHive at each star
   const later = new GrantedMounts({
     directory: join(own, 'mounts'),
     ownDirectories: [join(home, 'project')],
+    log,
   });
 
   await expect(later.of('server', [mount(output)])).rejects.toThrow('contains files of ToolHive itself');

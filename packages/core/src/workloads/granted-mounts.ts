@@ -4,8 +4,10 @@ import { invalid } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { pinSource } from '@toolhive/runtime/mount-source';
 import type { Mount, PinnedMount } from '@toolhive/runtime/mount-source';
+import type { Logger } from 'pino';
 import * as z from 'zod';
 import { filesIn, readIfThere, writeWhole } from '../state/files.ts';
+import { setAside } from '../state/set-aside.ts';
 import { mountsOfRunConfig } from './launch.ts';
 import { isWithin } from './mounts.ts';
 
@@ -18,6 +20,7 @@ export interface GrantedMountsOptions {
   directory: string;
   /** No server may read or write these: with ToolHive's socket or run configs, it needs no sandbox. */
   ownDirectories: readonly string[];
+  log: Pick<Logger, 'error'>;
 }
 
 /**
@@ -76,7 +79,7 @@ export class GrantedMounts {
       await writeWhole(this.#path(name), `${JSON.stringify(Object.fromEntries(renewed), null, 2)}\n`);
   }
 
-  async forget(name: string): Promise<void> {
+  async remove(name: string): Promise<void> {
     await rm(this.#path(name), { force: true });
   }
 
@@ -100,11 +103,11 @@ export class GrantedMounts {
 
   /** A file that cannot be read as pins grants nothing: its sources are pinned as they are now. */
   async #read(name: string): Promise<Pins> {
-    const text = await readIfThere(this.#path(name));
-    if (text === undefined) return {};
     try {
-      return Pins.parse(JSON.parse(text));
-    } catch {
+      const text = await readIfThere(this.#path(name));
+      return text === undefined ? {} : Pins.parse(JSON.parse(text));
+    } catch (error) {
+      await setAside(this.#path(name), error, this.#options.log);
       return {};
     }
   }

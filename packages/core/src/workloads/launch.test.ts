@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RuntimeLimit } from '@toolhive/runtime/runtime';
-import { launchOf, networkOf, warningsOf } from './launch.ts';
+import { launchOf, warningsOf } from './launch.ts';
+import { networkOf } from './network.ts';
 
 function aRunConfig(changes: Partial<RunConfig> = {}): RunConfig {
   return {

@@ -1,12 +1,13 @@
-import type { PermissionProfile } from '@toolhive/contract/permission-profile';
+import { isLoopback } from '@toolhive/contract/loopback';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { ToolRules } from '@toolhive/proxy/tool-view';
-import type { Launch, LaunchNetwork, ResourceLimits, RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Mount, PinnedMount } from '@toolhive/runtime/mount-source';
+import type { Launch, ResourceLimits, RuntimeLimit } from '@toolhive/runtime/runtime';
 import { parseSource } from '@toolhive/runtime/source';
 import { refuseUnenforced } from './enforcement.ts';
 import { mountWarnings } from './mount-warnings.ts';
 import { mountsOf } from './mounts.ts';
+import { networkOf } from './network.ts';
 
 /** What every server may use unless somebody says otherwise. */
 const defaultLimits: ResourceLimits = {
@@ -61,25 +62,6 @@ export function toolsOf({ tools_filter: filter, tools_override: overrides }: Run
   return { filter: filter ?? [], overrides: overrides ?? {} };
 }
 
-/**
- * The network that a profile comes to. One that allows nothing gets none, whether isolation was asked for or
- * not: there is nothing that it could lose.
- */
-export function networkOf({ network }: PermissionProfile): LaunchNetwork {
-  const mode = network?.mode;
-  if (mode !== undefined && mode !== '' && mode !== 'bridge' && mode !== 'default') {
-    return mode === 'none' ? { kind: 'none' } : { kind: 'mode', mode };
-  }
-  return allowsNothing(network?.outbound) ? { kind: 'none' } : { kind: 'open' };
-}
-
-type Outbound = NonNullable<PermissionProfile['network']>['outbound'];
-
-function allowsNothing(outbound: Outbound): boolean {
-  if (outbound?.insecure_allow_all === true) return false;
-  return (outbound?.allow_host ?? []).length === 0 && (outbound?.allow_port ?? []).length === 0;
-}
-
 /** What a person should know of a workload's permissions, because it is less safe than it could be. */
 export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]): string[] {
   const profile = runConfig.permission_profile ?? {};
@@ -90,6 +72,11 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
     'servers with a network': networkOf(profile).kind !== 'none',
   };
   const warnings = limits.filter(({ concerns }) => isConcerned[concerns]).map(({ text }) => text);
+  if (!isLoopback(runConfig.host)) {
+    warnings.push(
+      `WARNING: everybody who reaches ${runConfig.host} port ${runConfig.port} can use it without authentication`,
+    );
+  }
   if (profile.privileged === true) warnings.push('it runs privileged: nothing of its container is hardened');
   if (profile.network?.mode === 'host') {
     warnings.push(

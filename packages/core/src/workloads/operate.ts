@@ -22,9 +22,18 @@ export function stopWorkload(core: Core, name: string): Promise<Accepted> {
 }
 
 /** Starts a workload that does not run; one that does is left alone. */
+export async function startWorkload(core: Core, name: string): Promise<Accepted> {
+  const supervisor = core.workloads.require(name);
+  await core.mounts.renew(name);
+  await supervisor.start();
+  return { follow: (report, signal) => supervisor.follow(report, signal) };
+}
+
+/** Stops a workload, if it runs, and starts it with everything read anew; accepted once the wish is on disk. */
 export async function restartWorkload(core: Core, name: string): Promise<Accepted> {
   const supervisor = core.workloads.require(name);
-  await supervisor.start();
+  await core.mounts.renew(name);
+  await supervisor.restart();
   return { follow: (report, signal) => supervisor.follow(report, signal) };
 }
 

@@ -1,10 +1,17 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { join } from 'node:path';
+import { openMemoryRuntime } from '@toolhive/runtime/memory';
+import type { Runtime } from '@toolhive/runtime/runtime';
+import { memoryTestServers } from '@toolhive/runtime/testing/memory-servers';
 import { expect, test } from 'vitest';
 import { proves } from '../../../../e2e/promises.ts';
 import type { Core } from '../core.ts';
+import { cheapCost, memoryKeyring } from '../secrets/testing/keyrings.ts';
+import { statePaths } from '../state/paths.ts';
 import { makeHome, openTestCore, quickTiming, testServer } from '../testing/test-core.ts';
 import { createWorkload } from './create.ts';
-import { deleteWorkload, logsOf, restartWorkload, stopWorkload } from './operate.ts';
+import { deleteWorkload, logsOf, restartWorkload, startWorkload, stopWorkload } from './operate.ts';
 
 const never = new AbortController().signal;
 const silently = { report: () => {}, signal: never };
@@ -79,6 +86,35 @@ test('ends as the last call says, whatever came before', async () => {
   await core.workloads.require('test').follow(() => {});
   await until(() => core.workloads.require('test').condition.status === 'running');
 
+  expect(core.workloads.require('test').condition.status).toBe('running');
+});
+
+test.each(['start', 'restart'] as const)('%s of a workload that runs', async (kind) => {
+  const runtime = openMemoryRuntime(memoryTestServers);
+  const given: unknown[] = [];
+  const telling: Runtime = {
+    ...runtime,
+    start: (launch, signal) => {
+      given.push(launch.secrets['TOKEN']);
+      return runtime.start(launch, signal);
+    },
+  };
+  await using home = await makeHome();
+  await using core = await openTestCore(home, {
+    runtimes: () => [telling],
+    secrets: { keyring: memoryKeyring(), cost: cheapCost },
+  });
+  await core.secrets.setup({ provider_type: 'encrypted' });
+  await core.secrets.create('token', 'first');
+  const secrets = [{ name: 'token', target: 'TOKEN' }];
+  await createWorkload(core, { name: 'test', image: testServer, secrets, sessions: 'shared' }, silently);
+  await core.workloads.require('test').follow(() => {});
+  await core.secrets.update('token', 'second');
+
+  const operate = { start: startWorkload, restart: restartWorkload }[kind];
+  await (await operate(core, 'test')).follow(() => {}, never);
+
+  expect(given).toEqual(kind === 'start' ? ['first'] : ['first', 'second']);
   expect(core.workloads.require('test').condition.status).toBe('running');
 });
 
@@ -162,6 +198,93 @@ test('forgets no wish for an end, though the workload comes to run in the same m
   });
 
   expect(new Set(await Promise.all(ended))).not.toContain('running');
+});
+
+test('can be started, stopped and removed after its error could not be saved', async () => {
+  await using home = await makeHome();
+  await using core = await openTestCore(home);
+  await run(core, 'echo');
+  const { runConfig } = core.workloads.require('test');
+  const path = join(statePaths(home.env).statuses, 'test.json');
+  await rm(path);
+  await mkdir(join(path, 'in-the-way'), { recursive: true });
+  await callTool(runConfig.port, 'crash');
+  await until(() => core.workloads.require('test').condition.status === 'error');
+
+  await core.workloads
+    .require('test')
+    .follow(() => {})
+    .catch(() => {});
+  await core.workloads.require('test').restart();
+  await until(() => core.workloads.require('test').condition.status === 'running');
+  await (await stopWorkload(core, 'test')).follow(() => {}, never);
+  await rm(path, { recursive: true });
+  await (await deleteWorkload(core, 'test')).follow(() => {}, never);
+
+  expect(core.workloads.all()).toEqual([]);
+});
+
+test('a removal that failed can be tried again', async () => {
+  await using home = await makeHome();
+  await using core = await openTestCore(home);
+  await run(core, 'echo');
+  const path = join(statePaths(home.env).runConfigs, 'test.json');
+  await rm(path);
+  await mkdir(path);
+  const first = await deleteWorkload(core, 'test');
+  await expect(first.follow(() => {}, never)).rejects.toThrow(`cannot remove ${path}`);
+  expect(core.workloads.require('test').condition.context).toContain('`thv rm test` tries again');
+
+  await rm(path, { recursive: true });
+  await (await deleteWorkload(core, 'test')).follow(() => {}, never);
+
+  expect(core.workloads.all()).toEqual([]);
+});
+
+test('a workload whose runtime is unknown keeps its name, and says what is wrong', async () => {
+  await using home = await makeHome();
+  {
+    await using core = await openTestCore(home);
+    await run(core, 'echo');
+  }
+  const path = join(statePaths(home.env).runConfigs, 'test.json');
+  const runConfig = JSON.parse(await readFile(path, 'utf8')) as object;
+  await writeFile(path, JSON.stringify({ ...runConfig, runtime: 'docker' }));
+
+  await using core = await openTestCore(home);
+  await until(() => core.workloads.require('test').condition.status === 'error');
+
+  expect(core.workloads.require('test').condition.context).toContain('unknown runtime "docker"');
+});
+
+test('a server that has worked is tried without a limit, also by the next daemon', async () => {
+  const runtime = openMemoryRuntime(memoryTestServers);
+  let isBroken = false;
+  let attempts = 0;
+  const fragile: Runtime = {
+    ...runtime,
+    start: async (...given) => {
+      attempts += 1;
+      if (isBroken) throw new Error('the machine is busy');
+      return runtime.start(...given);
+    },
+  };
+  await using home = await makeHome();
+  {
+    await using core = await openTestCore(home, { runtimes: () => [fragile] });
+    await run(core, 'echo');
+    isBroken = true;
+    await callTool(core.workloads.require('test').runConfig.port, 'crash');
+    await until(() => core.workloads.require('test').condition.status === 'error');
+  }
+  attempts = 0;
+
+  await using core = await openTestCore(home, { runtimes: () => [fragile] });
+  await until(() => attempts > quickTiming.firstAttempts + 1);
+  isBroken = false;
+  await until(() => core.workloads.require('test').condition.status === 'running');
+
+  expect(core.workloads.require('test').condition.status).toBe('running');
 });
 
 async function callTool(port: number, name: string): Promise<void> {

@@ -12,11 +12,12 @@ import type { Instance, PrepareOptions, Progress, Runtime, RuntimeLimit } from '
 import { formatSource } from '@toolhive/runtime/source';
 import type { Logger } from 'pino';
 import type { LogFile, Logs } from '../state/logs.ts';
-import type { Statuses } from '../state/statuses.ts';
+import type { Statuses, StoredStatus } from '../state/statuses.ts';
 import { describeRemoteAuth } from '../remote/remote-auth.ts';
 import type { RemoteAuthState } from '../remote/remote-auth.ts';
 import type { OpenRemote } from '../remote/open.ts';
 import { remoteServer } from '../remote/remote-server.ts';
+import { SignInPace } from '../remote/sign-in-pace.ts';
 import { refuseUnenforced } from './enforcement.ts';
 import { refuseReplaceable } from './granted-mounts.ts';
 import type { GrantedMounts } from './granted-mounts.ts';
@@ -26,8 +27,8 @@ import { ignoreFilesIn, refuseGlobalIgnoreFile } from './mounts.ts';
 
 /** What a supervisor needs from the hive. */
 export interface SupervisorOptions {
-  /** Absent for a server that somebody else runs. */
-  runtime?: Runtime | undefined;
+  /** The runtime that a run config was made for, none for a remote server; throws when there is none of that name. */
+  runtimeFor: (runConfig: RunConfig) => Runtime | undefined;
   openRemote: OpenRemote;
   statuses: Statuses;
   logs: Logs;
@@ -78,7 +79,12 @@ export interface Condition {
   status: WorkloadStatus;
   context?: string;
   createdAt: string;
+  /** It has answered since it got its run config. */
+  hasWorked?: boolean | undefined;
 }
+
+/** Nobody wants it to run. */
+const unwanted: ReadonlySet<WorkloadStatus> = new Set(['stopped', 'stopping', 'removing']);
 
 /** How long a user has to sign in to a remote server. The flow itself has a shorter limit. */
 const signInMs = 60 * 60_000;
@@ -107,12 +113,13 @@ export class Supervisor implements AsyncDisposable {
   #condition: Condition;
   #lastFailure: string | undefined;
   #running: { stop: AbortController; ended: Promise<void> } | undefined;
-  /** It has worked once, so it is worth trying for ever. */
-  #hasWorked: boolean;
+  /** While a wish is being written: what the loop would have recorded meanwhile, if anything. */
+  #wish: { overtaken?: Condition } | undefined;
   #isOffered: boolean;
+  /** Across all attempts, until somebody starts it anew. */
+  #pace = new SignInPace();
   #removal: Promise<void> | undefined;
   #removed: Promise<void> | undefined;
-  #runtime: Runtime | undefined;
   #limits: readonly RuntimeLimit[] = [];
   #protocol: Era | undefined;
   #proxyLog: LogFile | undefined;
@@ -120,12 +127,14 @@ export class Supervisor implements AsyncDisposable {
 
   constructor(runConfig: RunConfig, condition: Condition, options: SupervisorOptions) {
     this.#runConfig = runConfig;
-    this.#condition = condition;
+    const { status, hasWorked } = condition;
+    this.#condition = {
+      ...condition,
+      hasWorked: hasWorked === true || status === 'running' || status === 'unhealthy',
+    };
     this.#options = options;
     this.#log = options.log.child({ workload: runConfig.name });
-    this.#runtime = options.runtime;
-    this.#hasWorked = condition.status === 'running' || condition.status === 'unhealthy';
-    this.#isOffered = this.#hasWorked;
+    this.#isOffered = this.#condition.hasWorked === true && !unwanted.has(status);
   }
 
   get runConfig(): RunConfig {
@@ -166,29 +175,22 @@ export class Supervisor implements AsyncDisposable {
     return this.#inTurn(async () => {
       const isUnderWay = this.#condition.status === 'running' || this.#condition.status === 'starting';
       if (isUnderWay && this.#running !== undefined) return;
-      await this.#end();
-      await this.#become('starting');
-      this.#begin();
+      await this.#startAnew();
     });
   }
 
-  /**
-   * Runs it with another run config from now on. When `accepted` is called the wish is on disk; what could not be
-   * saved changes nothing.
-   */
-  change(
-    { runConfig, runtime }: { runConfig: RunConfig; runtime?: Runtime | undefined },
-    save: Save,
-    accepted: () => void,
-  ): Promise<void> {
-    return this.#inTurn(async () => {
+  /** Ends it, if it runs, and begins to run it. Returns when the wish is on disk. */
+  async restart(): Promise<void> {
+    await this.#inTurn(() => this.#startAnew());
+  }
+
+  /** Runs it with another run config from now on. Returns when that is on disk; what could not be saved changes nothing. */
+  async change(runConfig: RunConfig, save: Save): Promise<void> {
+    await this.#inTurn(async () => {
       await this.#replace(runConfig, save);
+      this.#condition = { ...this.#condition, hasWorked: false };
       this.#silence();
       await this.#become('starting');
-      accepted();
-      await this.#end();
-      this.#runtime = runtime;
-      this.#hasWorked = false;
       this.#begin();
     });
   }
@@ -202,7 +204,10 @@ export class Supervisor implements AsyncDisposable {
     });
   }
 
-  /** Ends it. The wish is on disk when `accepted` is called; nothing of it is left when this returns. */
+  /**
+   * Ends it. The wish is on disk when `accepted` is called, unless the disk takes nothing: it ends all the same, and its
+   * status says so. Nothing of it is left when this returns.
+   */
   stop(accepted: () => void = () => {}): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#condition.status === 'stopped') return accepted();
@@ -212,32 +217,45 @@ export class Supervisor implements AsyncDisposable {
       await this.#become('stopping');
       accepted();
       await this.#end();
-      await this.#become('stopped');
+      const unsaved = await this.#become('stopped');
+      if (unsaved !== undefined) {
+        this.#report(
+          `stopped, but the next start of ToolHive may run it again, as this is not saved: ${unsaved}`,
+        );
+      }
     });
   }
 
-  /** Ends it for good, and then does away with what is left by calling `forget`. Several removals are one. */
+  /**
+   * Ends it for good, and then does away with what is left by calling `forget`. Several removals are one; after one that
+   * failed the next one tries again.
+   */
   async remove(forget: () => Promise<void>, accepted: () => void = () => {}): Promise<void> {
-    this.#removal ??= this.#inTurn(async () => {
+    const removal = (this.#removal ??= this.#inTurn(async () => {
+      await this.#want('removing');
       this.#isOffered = false;
       this.#silence();
-      await this.#become('removing');
-      const removed = this.#end().then(forget);
-      removed.catch(() => {}); // told below
-      this.#removed = removed;
-    });
-    await this.#removal.catch((error: unknown) => {
-      this.#removal = undefined; // it could not be noted, so it was not accepted
+    }));
+    await removal.catch((error: unknown) => {
+      if (this.#removal === removal) this.#removal = undefined; // it could not be noted, so it was not accepted
       throw error;
     });
     accepted();
-    await this.#removed;
+    const removed = (this.#removed ??= this.#end().then(forget));
+    await removed.catch((error: unknown) => {
+      if (this.#removed === removed) this.#removed = undefined;
+      const { name } = this.#runConfig;
+      this.#report(`it could not be removed: ${messageOf(error)}; \`thv rm ${name}\` tries again`);
+      this.#options.onChange();
+      throw error;
+    });
   }
 
   /** Ends what runs and leaves its status as it is on disk: the next hive goes on from there. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#turn;
-    await (this.#removed ?? this.#end());
+    await this.#removed?.catch(() => {}); // told to those who asked for it
+    await this.#end();
   }
 
   /**
@@ -284,10 +302,25 @@ export class Supervisor implements AsyncDisposable {
     }
   }
 
+  /** Only the start of one that nobody wanted to run is a wish that must not be lost. */
+  async #startAnew(): Promise<void> {
+    if (unwanted.has(this.#condition.status)) {
+      await this.#want('starting');
+    } else {
+      this.#silence();
+      await this.#become('starting');
+    }
+    this.#begin();
+  }
+
+  /** Runs it as soon as what ran before has ended. */
   #begin(): void {
+    const earlier = this.#end();
     this.#lastFailure = undefined;
+    this.#pace = new SignInPace();
     const stop = new AbortController();
-    const ended = this.#keepRunning(stop.signal).catch(async (error: unknown) => {
+    const running = earlier.then(() => (stop.signal.aborted ? undefined : this.#keepRunning(stop.signal)));
+    const ended = running.catch(async (error: unknown) => {
       this.#log.error({ err: error }, 'supervision failed');
       await this.#become('error', 'something went wrong inside ToolHive; the log of the hive has it');
     });
@@ -323,7 +356,8 @@ export class Supervisor implements AsyncDisposable {
           const workedMs = error instanceof ServerEnded ? error.workedMs : 0;
           if (workedMs > this.#options.timing.settledMs) attempt = 1;
           const goesOn =
-            isWorthRetrying(error) && (this.#hasWorked || attempt < this.#options.timing.firstAttempts);
+            isWorthRetrying(error) &&
+            (this.#condition.hasWorked === true || attempt < this.#options.timing.firstAttempts);
           await this.#failed(error, goesOn ? this.#backoffMs(attempt) : undefined, signal);
           proxy?.disconnect(this.#reasonOf(error), !goesOn);
           if (!goesOn) {
@@ -378,7 +412,7 @@ export class Supervisor implements AsyncDisposable {
         this.#endOf(started, startedMs),
       ]);
       signal.throwIfAborted();
-      this.#hasWorked = true;
+      this.#condition = { ...this.#condition, hasWorked: true };
       this.#isOffered = true;
       this.#protocol = proxy.era;
       await this.#become('running');
@@ -396,8 +430,8 @@ export class Supervisor implements AsyncDisposable {
   }
 
   async #startHere(serverLog: LogFile, signal: AbortSignal): Promise<Started> {
-    const { secretsOf, installation, timing } = this.#options;
-    const runtime = this.#runtime;
+    const { runtimeFor, secretsOf, installation, timing } = this.#options;
+    const runtime = runtimeFor(this.#runConfig);
     if (runtime === undefined) throw new Error('there is no runtime for it');
     const secrets = await secretsOf(this.#runConfig);
     const mounts = await this.#mountsFor(runtime);
@@ -452,6 +486,7 @@ export class Supervisor implements AsyncDisposable {
       isPatient: () => this.#condition.status === 'starting',
       onNotSignedIn: (error) => this.#note('warn', { reason: this.#reasonOf(error) }, 'sign-in failed'),
       hint: `\`thv restart ${this.#runConfig.name}\` asks again`,
+      pace: this.#pace,
       signal,
     });
     return {
@@ -516,17 +551,55 @@ export class Supervisor implements AsyncDisposable {
     return `\`thv logs ${name}\` shows what it wrote, \`thv restart ${name}\` tries again, \`thv rm ${name}\` removes it`;
   }
 
-  async #become(status: WorkloadStatus, context?: string): Promise<void> {
-    const { createdAt } = this.#condition;
-    this.#condition = { status, createdAt, ...(context === undefined ? {} : { context }) };
+  /**
+   * Writes down what is wanted of it. Throws, and leaves its condition as it is, when that cannot be written. Meanwhile
+   * it goes on, but records nothing, as that would take the place of the wish.
+   */
+  async #want(status: WorkloadStatus): Promise<void> {
+    const before = this.#condition;
+    const wish: { overtaken?: Condition } = {};
+    this.#wish = wish;
+    this.#condition = { status, createdAt: before.createdAt, hasWorked: before.hasWorked };
+    try {
+      await this.#options.statuses.write(this.#runConfig.name, this.#stored());
+      this.#tell();
+    } catch (error) {
+      this.#condition = wish.overtaken ?? before;
+      this.#tell();
+      throw error;
+    } finally {
+      this.#wish = undefined;
+    }
+  }
+
+  /** Records what is so, and returns why that could not be saved, if it could not: it is so all the same. */
+  async #become(status: WorkloadStatus, context?: string): Promise<string | undefined> {
+    const { createdAt, hasWorked } = this.#condition;
+    const condition = { status, createdAt, hasWorked, ...(context === undefined ? {} : { context }) };
     if (status === 'running') this.#lastFailure = undefined;
+    if (this.#wish !== undefined) {
+      this.#wish.overtaken = condition;
+      return undefined;
+    }
+    this.#condition = condition;
     // On disk before anybody is told: a status that was seen is never forgotten.
-    await this.#options.statuses.write(this.#runConfig.name, {
+    const unsaved = await this.#options.statuses.record(this.#runConfig.name, this.#stored());
+    this.#tell();
+    return unsaved;
+  }
+
+  #stored(): StoredStatus {
+    const { status, context, createdAt, hasWorked } = this.#condition;
+    return {
       status,
       ...(context === undefined ? {} : { status_context: context }),
       created_at: createdAt,
       updated_at: new Date().toISOString(),
-    });
+      ...(hasWorked === true ? { has_worked: true } : {}),
+    };
+  }
+
+  #tell(): void {
     for (const watcher of this.#watchers) watcher.settle(this.#condition);
     this.#options.onChange();
   }

@@ -17,7 +17,7 @@ export interface WorkloadsOptions {
   runConfigs: RunConfigs;
   statuses: Statuses;
   logs: Logs;
-  /** The runtime that a run config was made for; throws when this hive has none of that name. */
+  /** The runtime that a run config was made for, none for a remote server; throws when there is none of that name. */
   runtimeFor: (runConfig: RunConfig) => Runtime | undefined;
   openRemote: OpenRemote;
   /** Forgets how a workload was let in by its remote server. Never rejects. */
@@ -40,12 +40,10 @@ export interface WorkloadsOptions {
   onRemoved: (name: string) => void;
 }
 
-/** What a workload is to be run with, and where. */
-export interface Wish {
+/** A run config that can be started, with what it was granted of this machine. */
+export interface Prepared {
   runConfig: RunConfig;
-  runtime?: Runtime | undefined;
-  /** What it was granted of this machine. */
-  mounts?: readonly PinnedMount[];
+  mounts: readonly PinnedMount[];
 }
 
 /** A name, and perhaps a port, that nobody else can take meanwhile. */
@@ -71,20 +69,23 @@ export class Workloads implements AsyncDisposable {
     const { runConfigs, statuses, log } = this.#options;
     const loaded = await runConfigs.load();
     this.#setAside = loaded.setAside;
-    for (const { name, path, why } of loaded.setAside)
-      log.error({ workload: name, path, why }, 'run config set aside');
     await this.#sweep(new Set([...loaded.runConfigs, ...loaded.setAside].map(({ name }) => name)));
     for (const runConfig of loaded.runConfigs) {
-      const stored = await statuses.read(runConfig.name);
-      if (stored === 'unreadable') log.error({ workload: runConfig.name }, 'status file unreadable');
-      const condition = await this.#conditionFrom(runConfig.name, stored);
-      if (condition.status === 'removing') {
-        await this.#forget(runConfig.name, runConfig);
-        continue;
-      }
+      const { name } = runConfig;
+      const condition = await this.#conditionFrom(name, await statuses.read(name));
       const supervisor = this.#adopt(runConfig, condition);
-      if (condition.status === 'stopping') await supervisor?.stop();
-      else if (condition.status !== 'stopped') await supervisor?.start();
+      const restored =
+        condition.status === 'removing'
+          ? this.remove(name)
+          : condition.status === 'stopping'
+            ? supervisor.stop()
+            : condition.status === 'stopped'
+              ? undefined
+              : supervisor.start();
+      // One that fails tells why in its status, and keeps no other from being restored.
+      await restored?.catch((error: unknown) =>
+        log.error({ workload: name, err: error }, 'workload cannot be restored'),
+      );
     }
   }
 
@@ -147,29 +148,24 @@ export class Workloads implements AsyncDisposable {
   }
 
   /** Adds a workload under a reserved name and starts it; one that failed is replaced. Returns when that is on disk. */
-  async add(wish: Wish): Promise<void> {
-    const { name } = wish.runConfig;
+  async add(prepared: Prepared): Promise<void> {
+    const { runConfig } = prepared;
+    const { name } = runConfig;
     const present = this.#supervisors.get(name);
-    if (present !== undefined) return this.change(present, wish);
-    const condition: Condition = { status: 'starting', createdAt: this.#options.now().toISOString() };
-    const supervisor = new Supervisor(wish.runConfig, condition, this.#supervisorOptions(wish.runConfig));
-    this.#supervisors.set(name, supervisor);
+    if (present !== undefined) return this.change(present, prepared);
+    const createdAt = this.#options.now().toISOString();
+    const supervisor = this.#adopt(runConfig, { status: 'starting', createdAt });
     try {
-      await this.change(supervisor, wish);
+      await this.change(supervisor, prepared);
     } catch (error) {
       if (!supervisor.isBeingRemoved) this.#supervisors.delete(name); // or the name is free once that is done
       throw error;
     }
-    await this.#options.runConfigs.removeSetAside(name);
   }
 
   /** Runs a workload with another run config. Returns when that is on disk. */
-  async change(supervisor: Supervisor, wish: Wish): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    supervisor
-      .change(wish, (runConfig) => this.#saveToStart(supervisor, runConfig, wish.mounts), resolve)
-      .catch(reject);
-    await promise;
+  async change(supervisor: Supervisor, { runConfig, mounts }: Prepared): Promise<void> {
+    await supervisor.change(runConfig, (changed) => this.#saveToStart(supervisor, changed, mounts));
   }
 
   /** Puts a workload into another group, if it is in the first one. */
@@ -209,23 +205,29 @@ export class Workloads implements AsyncDisposable {
     if (runConfig?.remote_url) await forgetRemote(name);
     await logs.remove(name);
     await runConfigs.remove(name);
-    await mounts.forget(name);
+    await mounts.remove(name);
     await statuses.remove(name);
     onRemoved(name);
   }
 
   /** Removes what removals left that were interrupted. */
   async #sweep(known: ReadonlySet<string>): Promise<void> {
-    const { statuses, mounts } = this.#options;
-    for (const name of await statuses.names()) if (!known.has(name)) await statuses.remove(name);
-    for (const name of await mounts.names()) if (!known.has(name)) await mounts.forget(name);
+    const { statuses, mounts, log } = this.#options;
+    for (const store of [statuses, mounts]) {
+      for (const name of await store.names()) {
+        if (known.has(name)) continue;
+        await store
+          .remove(name)
+          .catch((error: unknown) => log.warn({ workload: name, err: error }, 'state could not be removed'));
+      }
+    }
   }
 
   /** A kill between the two files must not leave a workload stopped that was about to start with this run config. */
   async #saveToStart(
     { condition }: Supervisor,
     runConfig: RunConfig,
-    mounts: readonly PinnedMount[] = [],
+    mounts: readonly PinnedMount[],
   ): Promise<void> {
     await this.#options.mounts.store(runConfig.name, mounts);
     if (condition.status === 'stopped') {
@@ -248,32 +250,19 @@ export class Workloads implements AsyncDisposable {
       const context = 'its status file could not be read; `thv restart` runs it again';
       return { status: 'stopped', createdAt: now, context };
     }
-    const { starts, created_at: createdAt } = stored;
+    const { starts, created_at: createdAt, has_worked: hasWorked } = stored;
     const isStarting = starts !== undefined && (await this.#options.runConfigs.isSaved(name, starts));
-    return { status: isStarting ? 'starting' : stored.status, createdAt };
+    return { status: isStarting ? 'starting' : stored.status, createdAt, hasWorked };
   }
 
-  #adopt(runConfig: RunConfig, condition: Condition): Supervisor | undefined {
-    try {
-      const supervisor = new Supervisor(runConfig, condition, this.#supervisorOptions(runConfig));
-      this.#supervisors.set(runConfig.name, supervisor);
-      return supervisor;
-    } catch (error) {
-      this.#options.log.error(
-        { workload: runConfig.name, err: error },
-        'workload cannot be run by this hive',
-      );
-      return undefined;
-    }
-  }
-
-  #supervisorOptions(runConfig: RunConfig) {
-    const { runtimeFor, ...options } = this.#options;
+  #adopt(runConfig: RunConfig, condition: Condition): Supervisor {
     const onChange = (): void => {
-      const supervisor = this.#supervisors.get(runConfig.name);
-      if (supervisor !== undefined) this.#options.onChange(supervisor);
+      // Not one that another has replaced under the same name.
+      if (this.#supervisors.get(runConfig.name) === supervisor) this.#options.onChange(supervisor);
     };
-    const workloads = (): RunConfig[] => this.all().map((supervisor) => supervisor.runConfig);
-    return { ...options, runtime: runtimeFor(runConfig), workloads, onChange };
+    const workloads = (): RunConfig[] => this.all().map((other) => other.runConfig);
+    const supervisor = new Supervisor(runConfig, condition, { ...this.#options, workloads, onChange });
+    this.#supervisors.set(runConfig.name, supervisor);
+    return supervisor;
   }
 }

@@ -64,9 +64,11 @@ describe('every kind', () => {
   test.each(resources.map((resource) => ({ kind: resource.kind, resource })))(
     '$kind can be read by Kubernetes',
     ({ resource }) => {
-      const schema = schemaOf(resource) as unknown as Schema;
+      const { spec } = crdOf(resource) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
+      const schemas = spec.versions.map(({ schema }) => schema.openAPIV3Schema);
 
-      expect(problemsOf(schema, resource.kind)).toEqual([]);
+      expect(schemas.flatMap((schema) => rootProblemsOf(schema, resource.kind))).toEqual([]);
+      expect(schemas.flatMap((schema) => problemsOf(schema, resource.kind))).toEqual([]);
     },
   );
 
@@ -149,7 +151,45 @@ const allowed = new Set(
   ),
 );
 
-/** What Kubernetes would refuse, and what a reader would miss. */
+/** The keys of a list that is a map have to be required of its items. */
+function hasKeys({ items, 'x-kubernetes-list-map-keys': keys }: Schema): boolean {
+  const required = items?.required ?? [];
+  return Array.isArray(keys) && keys.every((key) => required.includes(String(key)));
+}
+
+function isRootMetadata(path: string, name: string): boolean {
+  return !path.includes('.') && name === 'metadata';
+}
+
+/**
+ * What the API server refuses at the root of a schema (apiextensions-apiserver, `pkg/apiserver/schema/validation.go`):
+ * `metadata` may only restrict its name, and `apiVersion` and `kind` are strings that nothing restricts.
+ */
+function rootProblemsOf(schema: Schema, path: string): string[] {
+  const { apiVersion, kind, metadata } = schema.properties ?? {};
+  const restricted = Object.keys(metadata?.properties ?? {});
+  return [
+    ...(schema.type === 'object' ? [] : [`${path} is ${schema.type}`]),
+    ...(metadata?.type === 'object' ? [] : [`${path}.metadata is ${metadata?.type}`]),
+    ...Object.keys(metadata ?? {})
+      .filter((key) => key !== 'type' && key !== 'properties')
+      .map((key) => `${path}.metadata has ${key}`),
+    ...restricted
+      .filter((name) => name !== 'name' && name !== 'generateName')
+      .map((name) => `${path}.metadata restricts ${name}`),
+    ...Object.entries({ apiVersion, kind }).flatMap(([name, field]) =>
+      Object.keys(field ?? {})
+        .filter((key) => key !== 'type' && key !== 'description')
+        .map((key) => `${path}.${name} has ${key}`),
+    ),
+    ...Object.entries({ apiVersion, kind })
+      .filter(([, field]) => field?.type !== 'string')
+      .map(([name]) => `${path}.${name} is no string`),
+    ...[...(schema.required ?? [])].filter((name) => schema.properties?.[name] === undefined),
+  ];
+}
+
+/** What Kubernetes would refuse below the root, and what a reader would miss. */
 function problemsOf(schema: Schema, path: string): string[] {
   const { type, properties = {}, additionalProperties, items } = schema;
   return [
@@ -157,11 +197,20 @@ function problemsOf(schema: Schema, path: string): string[] {
       .filter((key) => !allowed.has(key))
       .map((key) => `${path} has ${key}`),
     ...(type === undefined ? [`${path} has no type`] : []),
+    // Defaults are pruned and validated: one that its own schema refuses keeps the whole definition out.
+    ...(schema['x-kubernetes-preserve-unknown-fields'] === true && type !== 'object'
+      ? [`${path} keeps unknown fields and is no object`]
+      : []),
+    ...(schema['x-kubernetes-list-type'] === 'map' && (items?.type !== 'object' || !hasKeys(schema))
+      ? [`${path} is a map by keys that its items do not require`]
+      : []),
     ...(schema.properties !== undefined && additionalProperties !== undefined
       ? [`${path} has both kinds of properties`]
       : []),
     ...Object.entries(properties).flatMap(([name, field]) => [
-      ...(field['description'] === undefined ? [`${path}.${name} says nothing`] : []),
+      ...(field['description'] === undefined && !isRootMetadata(path, name)
+        ? [`${path}.${name} says nothing`]
+        : []),
       ...problemsOf(field, `${path}.${name}`),
     ]),
     ...(additionalProperties === undefined ? [] : problemsOf(additionalProperties, `${path}.*`)),

@@ -69,7 +69,7 @@ export function schemaOf({ summary, spec, status }: Resource): ResourceSchema {
     properties: {
       apiVersion: { type: 'string', description: 'The group and version of the kind.' },
       kind: { type: 'string', description: 'The kind.' },
-      metadata: { type: 'object', description: 'Its name, namespace and labels.' },
+      metadata: { type: 'object' }, // the API server has its own schema for it, and forbids any other word here
       spec: { description: 'What is wanted.', ...structural(spec) },
       status: { description: 'What the operator has found.', ...structural(status) },
     },

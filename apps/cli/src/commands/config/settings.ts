@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { SettingName, SettingValue } from '@toolhive/contract/setting';
 import type { CommandCall } from '../../command.ts';
-import { printable } from '../../out.ts';
+import { printable } from '@toolhive/contract/printable';
 
 /** Prints what a setting is. */
 export async function tellSetting({ out, client, signal }: CommandCall, name: SettingName): Promise<void> {

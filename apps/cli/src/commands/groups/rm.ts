@@ -1,7 +1,7 @@
 import { invalid } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { CommandCall } from '../../command.ts';
-import { canAsk, confirm } from '../../prompt.ts';
+import { confirm } from '../../prompt.ts';
 
 /** Removes a group, and asks before anything happens to its workloads. */
 export async function run({
@@ -22,10 +22,12 @@ export async function run({
 
   // The hive refuses to remove the default group: nobody has to be asked about that.
   if (workloads.length > 0 && name !== defaultGroup && !flags.has('yes')) {
-    if (!canAsk()) {
-      throw invalid(`the group ${name} has workloads, and ${fate}`, { hint: 'say --yes if that is meant' });
-    }
-    await confirm(`Remove the group ${name}? Then ${fate}.`, { signal });
+    await confirm(`Remove the group ${name}? Then ${fate}.`, {
+      signal,
+      unanswered: invalid(`the group ${name} has workloads, and ${fate}`, {
+        hint: 'say --yes if that is meant',
+      }),
+    });
   }
   await hive.deleteGroup({ params: { name }, query: { 'with-workloads': String(removed) } }, { signal });
   const names = workloads.map((workload) => workload.name);

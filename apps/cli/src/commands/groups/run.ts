@@ -41,7 +41,7 @@ export async function run({
       secrets: own(secrets).map(({ key, target }) => ({ name: key, target })),
     };
     await hive.createWorkload({ body }, { signal, onProgress: (step) => out.progress(`${server}: ${step}`) });
-    const { url } = await hive.getWorkload({ params: { name: server } }, { signal });
+    const { proxy_url: url } = await hive.getWorkload({ params: { name: server } }, { signal });
     return { value: { url }, shown: `${server} runs at ${url}` };
   });
 }

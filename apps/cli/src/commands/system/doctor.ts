@@ -2,7 +2,7 @@ import { ThvError, notFound, unavailable } from '@toolhive/contract/failure';
 import type { Client } from '@toolhive/contract/client';
 import type { Diagnosis, Finding } from '@toolhive/contract/diagnosis';
 import type { CommandCall } from '../../command.ts';
-import { printable } from '../../out.ts';
+import { printable } from '@toolhive/contract/printable';
 import type { Colour, Page } from '../../out.ts';
 
 /** Tells what is right and wrong with a workload, a client application or the machine, and fails when something is wrong. */

@@ -2,7 +2,7 @@ import { timedOut, unavailable } from '@toolhive/contract/failure';
 import type { RuntimeCheck } from '@toolhive/contract/system';
 import type { CommandCall } from '../../command.ts';
 import { withinLimit } from '../../wait.ts';
-import { printable } from '../../out.ts';
+import { printable } from '@toolhive/contract/printable';
 import type { Page } from '../../out.ts';
 
 /** Tells what servers can run in here, and fails when it is nothing. */

@@ -5,20 +5,25 @@ import { openSite } from '@toolhive/api/site';
 import type { Site } from '@toolhive/api/site';
 import { openCore } from '@toolhive/core/core';
 import type { Core, CoreOptions } from '@toolhive/core/core';
+import { makePrivateDirectory } from '@toolhive/core/private-directory';
 import { openControl } from '@toolhive/control/control';
 import type { Control, ControlOptions } from '@toolhive/control/control';
 import type { Client } from '@toolhive/contract/client';
-import { ThvError, conflict, messageOf, unavailable } from '@toolhive/contract/failure';
+import { ThvError, conflict, unavailable } from '@toolhive/contract/failure';
 import { apiBase } from '@toolhive/contract/wire';
 import type { Logger } from 'pino';
 import { untilAborted, waitUntil } from '../../wait.ts';
 import type { CommandCall, FlagValues } from '../../command.ts';
 import { findHive } from '../../hive.ts';
 import type { Out } from '../../out.ts';
+import { endOnFault } from '../../last-resort.ts';
 import { openLog } from '../../log.ts';
 import { version } from '../../version.ts';
 import { accessFor } from '../access.ts';
 import { portFrom } from '../port.ts';
+
+/** The reason of an end that somebody has asked for. */
+const asked = Symbol('asked');
 
 /** How long a hive in the background gets to end before this one gives up taking over. */
 const takeOverMs = 30_000;
@@ -27,12 +32,9 @@ const takeOverMs = 30_000;
 export async function run({ flags, out, signal }: CommandCall): Promise<void> {
   const isBackground = flags.has('background');
   const log = openLog({ debug: flags.has('debug'), json: isBackground });
-  // No bug in one workload may end the others; what it was stands in the log.
-  process.on('uncaughtException', (error) =>
-    log.error({ err: error, reason: messageOf(error) }, 'uncaught failure'),
-  );
   const ended = new AbortController();
-  const stop = (): void => ended.abort();
+  endOnFault(log, (fault) => ended.abort(fault));
+  const stop = (): void => ended.abort(asked);
   signal.addEventListener('abort', stop, { once: true });
 
   const host = flags.text('host') ?? '127.0.0.1';
@@ -47,7 +49,9 @@ export async function run({ flags, out, signal }: CommandCall): Promise<void> {
     isBackground ? await openCore(options) : await openOrTakeOver(options, out.note, signal),
   );
   const own = { hive: { pid: process.pid, background: isBackground }, stop };
-  hive.use(await listenOnSocket(createApi(core, { listener: own }), core.paths.socket));
+  const { socket: ownSocket, sharedSocketDirectory: shared } = core.paths;
+  if (shared !== undefined) await makePrivateDirectory(shared);
+  hive.use(await listenOnSocket(createApi(core, { listener: own }), ownSocket));
   const reference = flags.has('openapi');
   let base: string | undefined;
   if (socket !== undefined) {
@@ -65,6 +69,7 @@ export async function run({ flags, out, signal }: CommandCall): Promise<void> {
   log.info({ version, socket: core.paths.socket }, 'hive runs');
   await untilAborted(ended.signal);
   log.info('hive ends');
+  if (ended.signal.reason !== asked) throw ended.signal.reason;
 }
 
 /** The documentation, for whoever starts this and has it: it may also come while the hive runs. */

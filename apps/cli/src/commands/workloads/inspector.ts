@@ -20,7 +20,7 @@ export async function run({
   signal,
 }: CommandCall): Promise<void> {
   const ports = { page: portFrom(flags, 'ui-port'), second: portFrom(flags, 'mcp-proxy-port') };
-  const { url, proxy_mode: mode } = await runningWorkload(name, { client, signal });
+  const { proxy_url: url, proxy_mode: mode } = await runningWorkload(name, { client, signal });
   for (const [flag, port] of [
     ['ui-port', ports.page],
     ['mcp-proxy-port', ports.second],

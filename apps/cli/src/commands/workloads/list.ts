@@ -1,6 +1,6 @@
 import type { Workload, WorkloadStatus } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
-import { printable } from '../../out.ts';
+import { printable } from '@toolhive/contract/printable';
 import type { Colour, Page } from '../../out.ts';
 import { readPairs } from './assignments.ts';
 

@@ -1,5 +1,5 @@
 import type { Out } from '../../out.ts';
-import { printable } from '../../out.ts';
+import { printable } from '@toolhive/contract/printable';
 
 /** Prints a log line by line as it comes, fit for a terminal, or for programs. */
 export async function followLog(

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { ThvError, invalid } from '@toolhive/contract/failure';
+import { isLoopback } from '@toolhive/contract/loopback';
 import { PermissionProfile, builtInProfiles } from '@toolhive/contract/permission-profile';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { FlagValue, FlagValues } from '../../command.ts';
@@ -24,6 +25,7 @@ const wishes: readonly Wish[] = [
   plain('group', 'group'),
   plain('transport', 'transport'),
   plain('host', 'host'),
+  plain('insecure_no_auth', 'insecure-no-auth'),
   plain('proxy_port', 'proxy-port'),
   plain('proxy_mode', 'proxy-mode'),
   plain('sessions', 'sessions'),
@@ -197,10 +199,6 @@ function asList(value: FlagValue): readonly string[] {
 /** The hive has a working directory of its own, so paths are made absolute here. */
 function asPath(value: FlagValue): string {
   return resolve(String(value));
-}
-
-function isLoopback(host: string): boolean {
-  return host === '127.0.0.1' || host === 'localhost';
 }
 
 async function readEnvironment(flags: FlagValues): Promise<Record<string, string>> {

@@ -1,31 +1,7 @@
-import { invalid } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
-import { forEach, selectedNames } from './many.ts';
-import { stayWith } from './stay.ts';
+import { startBy } from './start-by.ts';
 
-/** Starts workloads that do not run, and returns when they do, or, in the foreground, when somebody ends one. */
+/** Stops workloads and starts them again. */
 export async function run(call: CommandCall): Promise<void> {
-  const { flags, out, client, signal } = call;
-  const names = await selectedNames(call);
-  if (names.length === 0) out.note('There is nothing to start.');
-  const [name] = names;
-  const isForeground = flags.has('foreground');
-  if (isForeground && names.length > 1) throw invalid('only one workload at a time can be in the foreground');
-  const hive = await client();
-  const start = async (each: string) => {
-    await hive.restartWorkload({ params: { name: each } }, { signal, onProgress: out.progress });
-    return hive.getWorkload({ params: { name: each } }, { signal });
-  };
-  if (!isForeground || name === undefined) {
-    return forEach(names, { what: 'started', out }, async (each) => {
-      const { url } = await start(each);
-      return { value: { url }, shown: `${each} runs at ${url}` };
-    });
-  }
-  const workload = await start(name);
-  out.record(workload, `${name} runs at ${workload.url}`);
-  await stayWith(name, { hive, out, signal }, async (limit) => {
-    await hive.stopWorkload({ params: { name } }, { signal: limit, onProgress: () => {} });
-    out.note(`stopped ${name}`);
-  });
+  await startBy('restartWorkload', call);
 }

@@ -157,6 +157,12 @@ const declared: readonly Flag[] = [
       default: '127.0.0.1',
     },
     {
+      name: 'insecure-no-auth',
+      kind: 'boolean',
+      description:
+        'Let other machines use the workload without authentication, with a --host beyond this machine',
+    },
+    {
       name: 'proxy-port',
       kind: 'integer',
       value: 'PORT',

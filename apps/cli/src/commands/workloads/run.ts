@@ -2,6 +2,7 @@ import type { Client } from '@toolhive/contract/client';
 import { invalid } from '@toolhive/contract/failure';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
+import { shownWorkload } from '../endpoint.ts';
 import { readJsonObject } from './assignments.ts';
 import { findCatalogued } from './catalogued.ts';
 import { storeClientSecrets } from './client-secrets.ts';
@@ -22,7 +23,7 @@ export async function run(call: CommandCall): Promise<void> {
   const name = await (file === undefined
     ? runAsked(call, hive)
     : create(call, hive, await readRunConfig(file)));
-  const workload = await hive.getWorkload({ params: { name } }, { signal });
+  const workload = shownWorkload(await hive.getWorkload({ params: { name } }, { signal }));
   const { settings } = await hive.listSettings({}, { signal });
   const problems = settings.flatMap((setting) => setting.problem ?? []);
   for (const warning of [...problems, ...(workload.warnings ?? [])]) out.note(`note: ${warning}`);

@@ -10,26 +10,46 @@ const cleanUpMs = 30_000;
 const earlierLines = 100;
 
 /**
- * Shows what a server writes until Ctrl-C or until the workload is removed by somebody else; then `leave` is called,
- * with a signal of its own that gives it some time.
+ * Shows what a server writes until Ctrl-C; then `leave` is called, with a signal of its own that gives it some time.
+ * Throws when somebody else stops or removes the workload.
  */
 export async function stayWith(
   name: string,
   { hive, out, signal }: Pick<CommandCall, 'out' | 'signal'> & { hive: Client },
   leave: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  const stopped = untilStopped(name, hive, either).then(
+    () => over.abort(),
+    () => {}, // whoever reads the log is told, too
+  );
   try {
     await followLog(out, (onText) =>
       hive.getWorkloadLogs(
         { params: { name }, query: { follow: 'true', tail: earlierLines } },
-        { signal, onText },
+        { signal: either, onText },
       ),
     );
   } catch (thrown) {
-    if (!signal.aborted) throw thrown;
+    if (!either.aborted) throw thrown;
+  } finally {
+    over.abort();
+    await stopped;
   }
-  if (!signal.aborted) throw unavailable(`${name} is not there any more`);
+  if (!signal.aborted) throw unavailable(`${name} was stopped or removed by somebody else`);
   await cleanUp(name, out, leave);
+}
+
+/** Returns when the workload is stopped. */
+async function untilStopped(name: string, hive: Client, signal: AbortSignal): Promise<void> {
+  const events = await hive.watchEvents({ headers: {} }, { signal });
+  // It may have been stopped before the first event that comes.
+  const { status } = await hive.getWorkloadStatus({ params: { name } }, { signal });
+  if (status === 'stopped') return;
+  for await (const { event } of events) {
+    if (event.type === 'workload.changed' && event.name === name && event.status === 'stopped') return;
+  }
 }
 
 /**

@@ -54,6 +54,8 @@ test('the help of run says what it takes, by what it is about', () => {
 
     The proxy:
           --host ADDRESS         The address that the proxy binds to (default: 127.0.0.1)
+          --insecure-no-auth     Let other machines use the workload without authentication, with a
+                                 --host beyond this machine
           --proxy-port PORT      The port of the proxy; 0 is any free one (default: 0)
           --proxy-mode MODE      Which endpoint of a stdio server its URL names; both are there (one of
                                  sse, streamable-http; default: sse)

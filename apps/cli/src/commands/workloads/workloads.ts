@@ -13,6 +13,17 @@ const severalWorkloads: Argument = {
   variadic: true,
 };
 
+const startFlags: readonly Flag[] = [
+  { ...all, shorthand: 'a' },
+  { ...group, shorthand: 'g' },
+  {
+    name: 'foreground',
+    shorthand: 'f',
+    kind: 'boolean',
+    description: 'Stay and show what the server writes; Ctrl-C stops the workload',
+  },
+];
+
 /** The life of workloads. */
 export const workloadCommands: readonly Command[] = [
   {
@@ -181,7 +192,7 @@ export const workloadCommands: readonly Command[] = [
   {
     path: 'stop',
     summary: 'Stop workloads',
-    description: 'Stops workloads and waits until they have. They stay, and `thv restart` runs them again.',
+    description: 'Stops workloads and waits until they have. They stay, and `thv start` runs them again.',
     arguments: [severalWorkloads],
     flags: [
       all,
@@ -199,23 +210,25 @@ export const workloadCommands: readonly Command[] = [
     load: () => import('./stop.ts'),
   },
   {
-    path: 'restart',
-    summary: 'Start workloads again that do not run',
+    path: 'start',
+    summary: 'Start workloads that do not run',
     description:
-      'Starts workloads with what they were made with, on the port that they had. One that runs is left alone.',
-    arguments: [{ ...workload, required: false }],
-    flags: [
-      { ...all, shorthand: 'a' },
-      { ...group, shorthand: 'g' },
-      {
-        name: 'foreground',
-        shorthand: 'f',
-        kind: 'boolean',
-        description: 'Stay and show what the server writes; Ctrl-C stops the workload',
-      },
-    ],
+      'Starts workloads with their run config, on the same port. A workload that runs is left alone; `thv restart` restarts it.',
+    arguments: [severalWorkloads],
+    flags: startFlags,
     exclusive: [['all', 'group']],
-    examples: ['thv restart filesystem', 'thv restart --all'],
+    examples: ['thv start filesystem', 'thv start fetch time', 'thv start --all'],
+    load: () => import('./start.ts'),
+  },
+  {
+    path: 'restart',
+    summary: 'Stop workloads and start them again',
+    description:
+      'Stops workloads and starts them with their run config, on the same port. The servers get the present values of their secrets. A workload that does not run is started.',
+    arguments: [severalWorkloads],
+    flags: startFlags,
+    exclusive: [['all', 'group']],
+    examples: ['thv restart filesystem', 'thv restart fetch time', 'thv restart --all'],
     load: () => import('./restart.ts'),
   },
   {

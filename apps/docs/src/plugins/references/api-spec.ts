@@ -24,6 +24,8 @@ const commandOf: Partial<Record<OperationId, readonly [path: string, word?: stri
   pruneLogs: ['logs prune'],
   stopWorkload: ['stop', 'filesystem'],
   stopWorkloads: ['stop', '--group'],
+  startWorkload: ['start', 'filesystem'],
+  startWorkloads: ['start', '--all'],
   restartWorkload: ['restart', 'filesystem'],
   restartWorkloads: ['restart', '--all'],
   listGroups: ['group list'],
@@ -85,14 +87,16 @@ interface Request {
   isSocketOnly: boolean;
 }
 
-function operationOf({ operation: { operationId } }: Call): [OperationId, (typeof operations)[OperationId]] {
-  const id = operationId.replace(/AtRoot$/, '') as OperationId; // the document was made from these
+function operationOf({
+  operation: { operationId },
+}: Call): [OperationId, (typeof operations)[OperationId] | undefined] {
+  const id = operationId.replace(/AtRoot$/, '') as OperationId; // all but the one that answers with the document
   return [id, operations[id]];
 }
 
 function isSocketOnly(call: Call): boolean {
   const [, operation] = operationOf(call);
-  return 'socketOnly' in operation && operation.socketOnly;
+  return operation !== undefined && 'socketOnly' in operation && operation.socketOnly;
 }
 
 function commandLineOf(call: Call, program: Program): string | undefined {

@@ -1,0 +1,24 @@
+import { messageOf } from '@toolhive/contract/failure';
+import type { Logger } from 'pino';
+
+/** How long the daemon may take to end in good order after a fault. */
+const endMs = 20_000;
+
+/**
+ * Calls `end` after an exception that nothing has caught, or a rejection, which Node.js makes one: from then on nobody
+ * knows what state the process is in. It is given some time to end in good order, and ended after that. The next daemon
+ * makes the state on disk true again.
+ */
+export function endOnFault(log: Logger, end: (fault: Error) => void): void {
+  let isEnding = false;
+  process.on('uncaughtException', (error: unknown, origin) => {
+    log.fatal({ err: error, reason: messageOf(error), origin }, 'uncaught failure, the daemon ends');
+    process.exitCode = 1;
+    if (isEnding) return;
+    isEnding = true;
+    setTimeout(() => process.exit(1), endMs).unref();
+    end(
+      new Error(`the daemon ended because of an unexpected failure: ${messageOf(error)}`, { cause: error }),
+    );
+  });
+}

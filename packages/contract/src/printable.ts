@@ -1,0 +1,22 @@
+/**
+ * What must not reach a terminal: control characters but tabs and line ends, separators of lines and paragraphs, half
+ * characters, and everything that is not seen or that changes how other text is seen (format characters such as
+ * U+200B, and those that change its direction). Only the two selectors of emoji are left alone.
+ */
+const unprintable =
+  /(?!\t|\n|\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** Text from a server, a registry or a caller, fit for a terminal. */
+export function printable(text: string): string {
+  return text.replace(unprintable, '\ufffd');
+}
+
+/** The same with such characters as JSON and JavaScript write them. */
+export function escaped(text: string): string {
+  return text.replace(unprintable, (character) =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+}

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { remoteServer } from './remote-server.ts';
+import { SignInPace } from './sign-in-pace.ts';
+import { openWorld } from './testing/remote-world.ts';
+
+test('a server that refuses every token has the user sign in less and less often', async () => {
+  const opened: string[] = [];
+  await using world = await openWorld();
+  await using auth = await world.open({
+    openBrowser: (url) => {
+      opened.push(url);
+      return world.browser.open(url);
+    },
+  });
+  const server = remoteServer({
+    url: world.remote.url,
+    auth,
+    isPatient: () => true,
+    onNotSignedIn: () => {},
+    hint: 'start it again',
+    pace: new SignInPace(),
+    signal: new AbortController().signal,
+  });
+  const refuseAll = async (times: number): Promise<number> => {
+    for (let time = 0; time < times; time += 1) {
+      const { authorization: sent } = await server.headers();
+      await server.refused({ status: 401, wwwAuthenticate: 'Bearer', sent }).catch(() => {});
+    }
+    return opened.length;
+  };
+
+  const atOnce = await refuseAll(20);
+  world.clock.ms += 61_000;
+  const afterAMinute = await refuseAll(20);
+  world.clock.ms += 61_000;
+  const afterAnother = await refuseAll(20);
+
+  expect([atOnce, afterAMinute, afterAnother]).toEqual([3, 4, 4]);
+});
