@@ -1,4 +1,5 @@
-import { messageOf } from '@toolhive/contract/failure';
+import { messageOf, unavailable } from '@toolhive/contract/failure';
+import type { WorkloadInput } from '../input/workload-input.ts';
 import { errorCodes, idText, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { greet } from '../link/greeting.ts';
@@ -48,8 +49,10 @@ export interface BridgeOptions {
   isSlowToStart: boolean;
   /** Told when the conversation that all share has ended, where nobody else would notice. */
   onLost?: () => void;
-  /** Told what the server sent that is no protocol. */
-  onJunk: (line: string) => void;
+  /** The limits on what clients and servers send. */
+  input: WorkloadInput;
+  /** Told that the server which all share has exceeded a limit, and has to be stopped. */
+  onExcess: (reason: string) => void;
   /** Told of bugs in the bridge. */
   onFault: (error: unknown) => void;
   now?: () => number;
@@ -74,6 +77,8 @@ export interface Waiting {
  * something, that client has one of its own. Sessions stay when the server goes, and carry on with the next one.
  */
 export class Bridge implements LinkOwner, AsyncDisposable {
+  /** The limits on what clients and servers send. */
+  readonly input: WorkloadInput;
   /** Requests whose clients may lose patience. */
   readonly waiting = new Set<Waiting>();
   readonly #options: BridgeOptions;
@@ -92,12 +97,13 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   #whoWaits: (() => void)[] = [];
 
   constructor(options: BridgeOptions) {
-    const { version, limits, isSlowToStart, onJunk, onFault, now = Date.now } = options;
+    const { version, limits, isSlowToStart, input, onFault, now = Date.now } = options;
     this.#options = options;
+    this.input = input;
     this.#now = now;
     const clientInfo = { name: 'toolhive', version };
     this.#self = { protocolVersion: newestLegacyRevision, capabilities: {}, clientInfo };
-    this.#links = new Links({ ...limits, isSlow: isSlowToStart, onJunk, onFault });
+    this.#links = new Links({ ...limits, isSlow: isSlowToStart, input, onFault });
     this.#changes = new Changes(this.#self, onFault);
     const onNews = (message: Message): void => void this.#changes.deliver(message);
     this.#modernCalls = new ModernCalls({
@@ -126,8 +132,8 @@ export class Bridge implements LinkOwner, AsyncDisposable {
 
   /** Takes over a freshly started server, and lets waiting requests through. Throws if it cannot be greeted. */
   async connect({ wire, openWire, era }: Server, signal: AbortSignal): Promise<void> {
-    const { onJunk, onFault } = this.#options;
-    const link = new ServerLink({ wire, owner: this, onJunk, onFault });
+    const { input, onFault } = this.#options;
+    const link = new ServerLink({ wire, owner: this, input, onFault });
     const before = this.#state;
     this.#state = { kind: 'starting', link };
     if (before.kind !== 'down') void before.link.close('another one took its place').catch(onFault);
@@ -142,6 +148,7 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     } catch (error) {
       // Some servers end when the first thing they hear is not `initialize`.
       if (!link.isOpen && this.#era === undefined) this.#era = 'legacy';
+      if (link.excess !== undefined) throw unavailable(`the server ${link.excess}`, { cause: error });
       throw error;
     }
     this.#era = link.era;
@@ -273,7 +280,8 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   lost(link: ServerLink): void {
     if (this.#state.kind !== 'up' || this.#state.link !== link) return;
     this.#state = { kind: 'starting', link };
-    this.#options.onLost?.();
+    if (link.excess === undefined) this.#options.onLost?.();
+    else this.#options.onExcess(link.excess);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -42,6 +42,8 @@ export async function adaptStdio(options: StdioAdapterOptions): Promise<void> {
     modern: new Conversation('modern', endpoint, write),
   };
   readLines(input, {
+    input: endpoint.input,
+    onExceeded: onJunk,
     onTooLong: () => onJunk('(a line that is too long)'),
     onLine(line) {
       let message: Message;
@@ -102,7 +104,12 @@ class Conversation {
 
   #open(): HttpWire {
     const wire = new HttpWire({ endpoint: this.#endpoint, era: this.#era, mirrored: async () => [] });
-    wire.open({ message: (said) => this.#hear(said), unreadable() {}, closed: () => this.#begin() });
+    wire.open({
+      message: (said) => this.#hear(said),
+      unreadable() {},
+      exceeded: () => this.#begin(),
+      closed: () => this.#begin(),
+    });
     return wire;
   }
 

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { readBody } from '../http/body.ts';
-import { replyJson, replyText } from '../http/reply.ts';
+import { replyJson, replyUnacceptable } from '../http/reply.ts';
+import type { WorkloadInput } from '../input/workload-input.ts';
 import { MalformedMessage, errorCodes, errorText, readBatch, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { Exchange } from '../pipeline.ts';
@@ -13,11 +14,15 @@ export interface Incoming {
 }
 
 /** Reads the JSON-RPC messages that a request brings, or answers the request with what is wrong with them. */
-export function readIncoming(exchange: Exchange, accept: (incoming: Incoming) => void): void {
+export function readIncoming(
+  exchange: Exchange,
+  input: WorkloadInput,
+  accept: (incoming: Incoming) => void,
+): void {
   const { request, response } = exchange;
-  readBody(request, (error, text) => {
+  readBody(request, input, (error, text) => {
     if (error !== undefined) {
-      replyText(response, error.status, error.message, { connection: 'close' });
+      replyUnacceptable(response, error);
       return;
     }
     let incoming: Incoming;

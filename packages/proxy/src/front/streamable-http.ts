@@ -42,7 +42,7 @@ function receive(bridge: Bridge, exchange: Exchange): void {
   if (mediaType === undefined || !/^application\/json\s*(;|$)/i.test(mediaType)) {
     return replyText(response, 415, 'send the message as application/json');
   }
-  readIncoming(exchange, (incoming) => {
+  readIncoming(exchange, bridge.input, (incoming) => {
     const { message } = incoming;
     if (message !== undefined && isModernRequest(request.headers, message)) {
       return receiveModern(bridge, message, request, response);

@@ -1,4 +1,5 @@
 import { messageOf } from '@toolhive/contract/failure';
+import type { WorkloadInput } from '../input/workload-input.ts';
 import {
   isObject,
   errorCodes,
@@ -65,8 +66,8 @@ export interface LinkOwner {
 export interface LinkOptions {
   wire: Wire;
   owner: LinkOwner;
-  /** Told what the server sent that is no message. */
-  onJunk: (text: string) => void;
+  /** The limits on what the server sends. */
+  input: WorkloadInput;
   /** Told of bugs here. */
   onFault: (error: unknown) => void;
 }
@@ -80,6 +81,8 @@ export class ServerLink {
   readonly #calls = new Map<number, Call>();
   #lastId = 0;
   #isOpen = true;
+  /** Why the server has to be stopped, if it has to. The reason goes on from "the server". */
+  excess: string | undefined;
   #known: { era: Era; identity: ServerIdentity } | undefined;
   /** What the server was told of its client, when that holds for the whole conversation. */
   client: ClientIdentity | undefined;
@@ -90,6 +93,7 @@ export class ServerLink {
     options.wire.open({
       message: (said, related) => this.#receive(said, related),
       unreadable: (start, why) => this.#drop(start, why),
+      exceeded: (reason) => this.#exceed(reason),
       closed: (reason) => this.lose(reason),
     });
   }
@@ -209,6 +213,13 @@ export class ServerLink {
     for (const call of this.#calls.values()) if (call.caller === caller) this.refuse(call, reason);
   }
 
+  /** Ends it because the server sends more than its budget allows. */
+  #exceed(reason: string): void {
+    if (!this.#isOpen) return;
+    this.excess = reason;
+    void this.close(`it ${reason}`).catch(this.#options.onFault);
+  }
+
   /** Ends it because the server has: whoever waits is told why. */
   lose(reason: string): void {
     if (!this.#isOpen) return;
@@ -240,6 +251,7 @@ export class ServerLink {
   }
 
   #receive(said: string | Message, related: number | undefined): void {
+    if (!this.#isOpen) return;
     if (typeof said !== 'string') return this.#take(said, related);
     let message: Message;
     try {
@@ -261,7 +273,8 @@ export class ServerLink {
 
   /** Reports what is no message. Whoever waits for it is told, if it can be known whose answer it was to be. */
   #drop(text: string, why: string): void {
-    this.#options.onJunk(text);
+    const excess = this.#options.input.reportInvalid(text);
+    if (excess !== undefined) return this.#exceed(excess);
     const start = text.slice(0, 200);
     if (start.includes('"method"')) return;
     const [, id] = /^\{[^{}[\]]*"id"\s*:\s*(\d{1,15})\s*[,}]/.exec(start) ?? [];

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { WorkloadInput } from '../input/workload-input.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { errorCodes } from '../jsonrpc/message.ts';
 import type { ClientIdentity, Era } from '../protocol.ts';
@@ -24,7 +25,8 @@ export interface LinksOptions {
   probeMs: number;
   /** Starting one takes a while, so that the next one is started before it is needed. */
   isSlow: boolean;
-  onJunk: (text: string) => void;
+  /** The limits on what servers send. */
+  input: WorkloadInput;
   onFault: (error: unknown) => void;
 }
 
@@ -141,9 +143,9 @@ export class Links {
     const signal = AbortSignal.any([over.signal, AbortSignal.timeout(greetingMs)]);
     const spare = await takeSpare(source).catch(() => undefined);
     const wire = spare ?? (await source.openWire(over.signal));
-    const { onJunk, onFault } = this.#options;
+    const { input, onFault } = this.#options;
     const seat = new Seat((lost) => void this.#end(lost, 'the server ended'));
-    seat.link = new ServerLink({ wire, owner: seat, onJunk, onFault });
+    seat.link = new ServerLink({ wire, owner: seat, input, onFault });
     try {
       await greet(seat.link, { client, era, probeMs: this.#options.probeMs, signal });
       signal.throwIfAborted();

@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
+import { WorkloadInput } from '../input/workload-input.ts';
 import { readLines } from './lines.ts';
 
 /** What comes of chunks, in the order of the events. */
@@ -7,6 +8,8 @@ async function linesOf(chunks: readonly (string | Buffer)[], limitBytes = 100): 
   const output = new PassThrough();
   const seen: string[] = [];
   readLines(output, {
+    input: new WorkloadInput(),
+    onExceeded: (reason) => seen.push(reason),
     onLine: (line) => seen.push(line),
     onTooLong: () => seen.push('(too long)'),
     limitBytes,

@@ -47,6 +47,10 @@ export async function run({ arguments: [name = ''], flags, out, signal }: Comman
     version,
     access,
     onJunk: (line) => log.debug({ line: line.slice(0, 200) }, 'not a message'),
+    onExcess(reason) {
+      log.error({ reason }, 'server stopped');
+      proxy.disconnect(`it ${reason}`, true);
+    },
     onFault: (error) => log.error({ err: error }, 'fault in the proxy'),
   });
   await using remote = await openUnkeptRemote({
