@@ -4,6 +4,7 @@ import { replyJson, replyUnacceptable } from '../http/reply.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import { MalformedMessage, errorCodes, errorText, readBatch, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { requireUnambiguous } from '../jsonrpc/ambiguity.ts';
 import type { Exchange } from '../pipeline.ts';
 
 /** What a request brings. */
@@ -28,6 +29,8 @@ export function readIncoming(
     let incoming: Incoming;
     try {
       incoming = isBatch(text) ? { messages: readBatch(text) } : only(readMessage(text));
+      // The server must read in a message what is checked here.
+      for (const message of incoming.messages) requireUnambiguous(message.text);
     } catch (malformed) {
       if (!(malformed instanceof MalformedMessage)) throw malformed;
       // The id is not known, and JSON-RPC 2.0, section 5, wants null for that.
