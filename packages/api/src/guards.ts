@@ -10,7 +10,7 @@ import {
   unavailable,
   unsupportedMediaType,
 } from '@toolhive/contract/failure';
-import { excessOf } from '@toolhive/contract/json-text';
+import { excessOf, hasProtoMember } from '@toolhive/contract/json-text';
 import { apiRequests } from '@toolhive/proxy/byte-budget';
 import { hostOfOrigin, hostRule, isDialled } from '@toolhive/proxy/host-and-origin';
 import type { Context, MiddlewareHandler } from 'hono';
@@ -126,6 +126,7 @@ export async function readJson(context: Context): Promise<unknown> {
   } catch (cause) {
     throw invalid(text === '' ? 'the body is missing' : 'the body is not JSON', { cause });
   }
+  if (hasProtoMember(text, value)) throw invalid('the body has a member __proto__, which is not accepted');
   if (/\\u[dD][89a-fA-F]/.test(text) && !isUnicode(value)) {
     throw invalid('the body has half a character in a text', { hint: 'write surrogates in pairs' });
   }

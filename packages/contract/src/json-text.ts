@@ -43,6 +43,19 @@ export function excessOf(text: string, limits: JsonLimits): string | undefined {
   return elements > maxElements ? `has more than ${maxElements} elements` : undefined;
 }
 
+/**
+ * Does a JSON value contain a member `__proto__`, at any depth? Schemas drop such a member, and copying it can change
+ * the prototype of an object, so it is refused instead.
+ */
+export function hasProtoMember(text: string, value: unknown): boolean {
+  return /__proto__|\\u00/.test(text) && containsProto(value);
+}
+
+function containsProto(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.hasOwn(value, '__proto__') || Object.values(value).some(containsProto);
+}
+
 /** From an opening quote to behind the closing one; 0 when there is none. */
 export function skipString(text: string, at: number): number {
   for (;;) {

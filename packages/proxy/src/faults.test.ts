@@ -606,6 +606,7 @@ describe('a client', () => {
     ['a length that is none', `content-length: +${message.length}\r\n\r\n${message}`],
     ['an unknown coding', `transfer-encoding: xchunked\r\n\r\n${message}`],
     ['a coding after chunked', `transfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n`],
+    ['a second host', `host: localhost\r\ncontent-length: ${message.length}\r\n\r\n${message}`],
     ['a space before the colon', `content-length : ${message.length}\r\n\r\n${message}`],
     ['a folded header', `x: y\r\n content-length: 0\r\n\r\n${message}`],
     ['a chunk with a bad size', `transfer-encoding: chunked\r\n\r\n0x1\r\nx\r\n0\r\n\r\n`],
