@@ -105,8 +105,7 @@ function parseRunConfig(name: string, text: string): RunConfig {
   } catch (cause) {
     throw new Error(text.trim() === '' ? 'the file is empty' : 'the file is not JSON', { cause });
   }
-  if (hasProtoMember(text, value))
-    throw new Error('the file has a member __proto__, which is not accepted');
+  if (hasProtoMember(text, value)) throw new Error('the file has a member __proto__, which is not accepted');
   const parsed = RunConfig.safeParse(withVersion(value));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;

@@ -204,6 +204,7 @@ export class Workloads implements AsyncDisposable {
     await runConfigs.remove(name);
     await statuses.remove(name);
     onRemoved(name);
+    logs.endFollowing(name); // also for those who began while the files were being removed
   }
 
   /** Removes what removals left that were interrupted. */
