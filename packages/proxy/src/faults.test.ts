@@ -713,4 +713,91 @@ describe('a client', () => {
 
     expect(await other.call('recall')).toBe('');
   });
+
+  test('that disconnects before it is answered leaves its place to another one', async () => {
+    await using test = await openScriptedProxy({ limits: { maxOwn: 2, waitForRoomMs: 20_000 } });
+    for (let n = 0; n < 2; n++) {
+      const session = await RawSession.open(test.url);
+      const server = await test.serverOf(session);
+      const gone = new AbortController();
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } });
+      const call = fetch(`${test.url}/mcp`, {
+        method: 'POST',
+        headers: session.headers(),
+        body,
+        signal: gone.signal,
+      }).catch(() => {});
+      await untilHeld(server);
+      gone.abort();
+      await call;
+    }
+
+    const another = await RawSession.open(test.url);
+
+    expect(await another.call('recall')).toBe('');
+  });
+
+  test('that disconnects and does not come back has its request cancelled in the end', async () => {
+    await using test = await openScriptedProxy({ limits: { abandonedMs: 20, upkeepMs: 10 } });
+    const session = await RawSession.open(test.url);
+    const server = await test.serverOf(session);
+    const gone = new AbortController();
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } });
+    const call = fetch(`${test.url}/mcp`, {
+      method: 'POST',
+      headers: session.headers(),
+      body,
+      signal: gone.signal,
+    }).catch(() => {});
+    const [held] = await untilHeld(server);
+
+    gone.abort();
+    await call;
+
+    await expect
+      .poll(() => server.last('notifications/cancelled')?.params, quick)
+      .toMatchObject({ requestId: held?.id });
+  });
+
+  test('has a hundred requests under way in a session, and others are answered', async () => {
+    await using test = await openScriptedProxy({ sessions: 'shared' });
+    const [greedy, other] = [await RawSession.open(test.url), await RawSession.open(test.url)];
+    const calls = Array.from({ length: 101 }, (_, n) => greedy.postCall(n, 'hold'));
+    await untilHeld(test.servers[0], 100);
+
+    const first = await Promise.race(calls);
+
+    expect((await answerOf(first)).error?.message).toContain('more than 100 requests of this session');
+    expect(await other.call('recall')).toBe('');
+    await greedy.end();
+    await Promise.allSettled(calls);
+  });
+
+  test('that ends subscriptions/listen ends it at a server of the stateless protocol version, too', async () => {
+    const discovered = {
+      supportedVersions: ['2026-07-28'],
+      capabilities: { tools: { listChanged: true } },
+    };
+    await using test = await openScriptedProxy(
+      {},
+      { 'server/discover': () => discovered, 'subscriptions/listen': undefined },
+    );
+    const server = test.servers[0];
+    const over = new AbortController();
+    const notifications = { toolsListChanged: true };
+    const listening = postModern(
+      test.url,
+      'subscriptions/listen',
+      { notifications },
+      { signal: over.signal },
+    );
+    await expect.poll(() => server?.last('subscriptions/listen'), quick).toBeDefined();
+
+    over.abort();
+    await listening.catch(() => {});
+
+    await expect
+      .poll(() => server?.last('notifications/cancelled')?.params, quick)
+      .toMatchObject({ requestId: server?.last('subscriptions/listen')?.id });
+  });
 });

@@ -484,6 +484,9 @@ export class Bridge implements LinkOwner, AsyncDisposable {
 
   #tidy(): void {
     for (const one of this.waiting) one.keepAlive(); // first, so that whoever waits is seen to be there
+    const { abandonedMs } = this.#options.limits;
+    this.#links.giveUpAbandoned(abandonedMs);
+    if (this.#state.kind === 'up') this.#state.link.giveUpAbandoned(abandonedMs);
     const oldest = this.#now() - this.#options.limits.sessionIdleMs;
     for (const session of this.#sessions.values()) {
       session.stream.keepAlive();

@@ -61,6 +61,8 @@ export class ResumableStream {
    */
   connect(connection: EventStream, { lastSeen = this.#sent, prime = false } = {}): void {
     this.#connection?.end();
+    this.#connection = undefined;
+    if (!connection.isConnected) return; // nothing would ever tell that it has ended
     this.#connection = connection;
     connection.onClose(() => {
       if (this.#connection === connection) this.#connection = undefined;

@@ -105,7 +105,9 @@ function deliverBatch(
   if (missing === 0) response.writeHead(202).end();
   for (const message of messages) {
     bridge.accept(session, message, {
-      ...nothing,
+      get isAbandoned() {
+        return response.destroyed;
+      },
       notify: (text) => session.send(text),
       ask: (text) => session.send(text),
       answer(text) {

@@ -98,6 +98,11 @@ export class Links {
     return { link: seat.link, giveBack: (keepFor) => this.#giveBack(seat, keepFor) };
   }
 
+  /** Gives up requests for whose answers nobody has been waiting for this long. */
+  giveUpAbandoned(abandonedMs: number): void {
+    for (const { link } of this.#seats) link.giveUpAbandoned(abandonedMs);
+  }
+
   #giveBack(seat: Seat, key: string | undefined): void {
     seat.holder = undefined;
     if (key !== undefined && seat.link.isOpen) {
@@ -271,7 +276,8 @@ class Seat implements LinkOwner {
   get use(): Use {
     if (this.holder === undefined) return 'kept';
     if (this.holder.isParked === true) return 'parked';
-    return this.link.busy === 0 ? 'idle' : 'busy';
+    if (this.link.busy === 0) return 'idle';
+    return this.link.isAwaited ? 'busy' : 'parked';
   }
 
   notified(message: Message, call: Call | undefined): void {
