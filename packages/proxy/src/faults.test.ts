@@ -402,8 +402,9 @@ async function openHttpServer(
 async function openRemote(
   url: string,
   transport: 'streamable-http' | 'sse' = 'streamable-http',
+  sessions: 'own' | 'shared' = 'own',
 ): Promise<TestProxy> {
-  const test = await openTestProxy({ transport, sessions: 'own' });
+  const test = await openTestProxy({ transport, sessions });
   const address = { kind: 'remote', url, headers: async () => ({}), refused: async () => false } as const;
   await test.proxy.connect({ address }, () => Promise.reject(new Error('there is none')), never);
   return test;
@@ -527,7 +528,7 @@ describe('a server over HTTP', () => {
         return response.once('close', () => streams--);
       },
     );
-    await using test = await openRemote(server.url);
+    await using test = await openRemote(server.url, 'streamable-http', 'shared');
     const call = async (): Promise<Received> =>
       answerOf(await postModern(test.url, 'tools/call', { name: 'any' }));
 

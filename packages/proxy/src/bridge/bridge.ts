@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import { errorCodes, idText, isObject } from '../jsonrpc/message.ts';
@@ -85,6 +86,7 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   readonly #now: () => number;
   readonly #self: ClientIdentity;
   readonly #sessions = new Map<string, Session>();
+  readonly #unnamed = new Map<Duplex, Session>();
   readonly #listeners = new Map<Session, { uris: Set<string>; changed: (message: Message) => void }>();
   readonly #links: Links;
   readonly #changes: Changes;
@@ -181,9 +183,29 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     if (this.#sessions.has(session.id)) return;
     if (this.#sessions.size >= this.#options.limits.maxSessions) this.#forgetOldest();
     this.#sessions.set(session.id, session);
+    session.isLasting = true;
     const listener = { uris: session.subscriptions, changed: ({ text }: Message) => session.send(text) };
     this.#listeners.set(session, listener);
     if (!this.#hasOwn(session)) this.#changes.add(listener);
+  }
+
+  /** The session of requests that name none. It lasts as long as their connection, so that clients share nothing. */
+  sessionOn(connection: Duplex): Session {
+    const known = this.#unnamed.get(connection);
+    if (known !== undefined) return known;
+    const session = this.beginSession();
+    session.isLasting = true;
+    this.#unnamed.set(connection, session);
+    connection.once('close', () => {
+      this.#unnamed.delete(connection);
+      this.closeSession(session);
+    });
+    return session;
+  }
+
+  /** Ends the processes that are kept for the next request over a connection, which has ended. */
+  forgetConnection(connection: string): void {
+    this.#modernCalls.forget(connection);
   }
 
   findSession(id: string): Session | undefined {
@@ -194,6 +216,7 @@ export class Bridge implements LinkOwner, AsyncDisposable {
 
   closeSession(session: Session): void {
     this.#sessions.delete(session.id);
+    session.isLasting = false;
     if (this.#state.kind === 'up') this.#state.link.refuseAllOf(session, 'the session was closed');
     session.close();
     const listener = this.#listeners.get(session);
@@ -287,8 +310,9 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#upkeep);
     this.disconnect('the workload was stopped', true);
-    for (const session of this.#sessions.values()) session.close();
+    for (const session of [...this.#sessions.values(), ...this.#unnamed.values()]) session.close();
     this.#sessions.clear();
+    this.#unnamed.clear();
     await this.#links.close('the workload was stopped', true);
   }
 
@@ -321,7 +345,7 @@ export class Bridge implements LinkOwner, AsyncDisposable {
 
   /** Its own conversation is one with a legacy server: to a modern one, all requests are alike. */
   #hasOwn(session: Session): boolean {
-    return this.#options.sessions === 'own' && this.#era !== 'modern' && this.#sessions.has(session.id);
+    return this.#options.sessions === 'own' && this.#era !== 'modern' && session.isLasting;
   }
 
   async #ownLink(session: Session): Promise<OwnLink> {
@@ -419,7 +443,7 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   }
 
   #routeModern(request: ModernRequest, reply: ReplyTo, shared: ServerLink): Held {
-    const { message, client, logLevel } = request;
+    const { message, client } = request;
     const { method = '', params } = message.value;
     if (legacyOnlyMethods.has(method) || (shared.era === 'legacy' && isAboutTasks(method))) {
       notKnown(message, reply);
@@ -437,8 +461,8 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     const mayHaveOwn = this.#options.sessions === 'own';
     const isAskable = mayHaveOwn && canBeAsked(client);
     if (isAskable && listMethods.has(method)) return this.#modernCalls.list(request, reply);
-    const wantsLogs = mayHaveOwn && logLevel !== undefined;
-    const isPersonal = isAskable || wantsLogs || params?.['requestState'] !== undefined;
+    // What a call changes in a legacy server, calls over other connections must not find there.
+    const isPersonal = mayHaveOwn || params?.['requestState'] !== undefined;
     if (isPersonal && askingMethods.has(method)) return this.#modernCalls.accept(request, reply);
     const decorated: ReplyTo = {
       notify: (text) => reply.notify(text),

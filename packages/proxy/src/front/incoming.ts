@@ -43,12 +43,20 @@ export function readIncoming(
 }
 
 /** The only revision whose clients may send several messages at once (MCP 2025-03-26, Overview, Batching). */
-const batchRevision = '2025-03-26';
+export const batchRevision = '2025-03-26';
 
 /** Answers a request that brings several messages where they must come one by one; false where they need not. */
-export function refuseBatch({ message }: Incoming, revision: string, response: ServerResponse): boolean {
-  if (message !== undefined || revision === batchRevision) return false;
-  const why = `only clients of ${batchRevision} may send several messages at once`;
+export function refuseBatch(
+  { message, messages }: Incoming,
+  revision: string,
+  response: ServerResponse,
+): boolean {
+  if (message !== undefined) return false;
+  const begins = messages.some(({ value }) => value.method === 'initialize');
+  if (revision === batchRevision && !begins) return false;
+  const why = begins
+    ? 'initialize must not be one of several messages'
+    : `only clients of ${batchRevision} may send several messages at once`;
   replyJson(response, 400, errorText('null', errorCodes.invalidRequest, why));
   return true;
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Bridge } from '../bridge/bridge.ts';
-import { Session } from '../bridge/session.ts';
+import type { Session } from '../bridge/session.ts';
 import { parseEventId } from '../bridge/stream.ts';
 import { EventStream } from '../http/event-stream.ts';
 import { replyJson, replyText } from '../http/reply.ts';
@@ -10,7 +11,7 @@ import type { ReplyTo } from '../link/link.ts';
 import type { Exchange } from '../pipeline.ts';
 import { legacyRevisions, meta } from '../protocol.ts';
 import type { ClientIdentity } from '../protocol.ts';
-import { readIncoming, refuseBatch } from './incoming.ts';
+import { batchRevision, readIncoming, refuseBatch } from './incoming.ts';
 import type { Incoming } from './incoming.ts';
 import { isModernRequest, refusalOf, wrongParameter } from './modern-headers.ts';
 import type { Refusal } from './modern-headers.ts';
@@ -52,7 +53,13 @@ function receive(bridge: Bridge, exchange: Exchange): void {
       return replyText(response, 400, `the revision ${String(revision)} of MCP is not spoken here`);
     }
     const session = sessionFor(bridge, message, request, response);
-    if (session === undefined || refuseBatch(incoming, session.client.protocolVersion, response)) return;
+    if (session === undefined) return;
+    // Without a session and a header it is this one (MCP 2025-06-18, Transports, Protocol Version Header).
+    const spoken =
+      request.headers[sessionHeader] === undefined
+        ? (revision ?? batchRevision)
+        : session.client.protocolVersion;
+    if (refuseBatch(incoming, String(spoken), response)) return;
     if (message === undefined) return deliverBatch(bridge, session, incoming, response);
     deliver(bridge, session, message, request, response);
   });
@@ -67,8 +74,8 @@ function sessionFor(
 ): Session | undefined {
   if (message?.kind === 'request' && message.value.method === 'initialize') return bridge.beginSession();
   const id = request.headers[sessionHeader];
-  // A message outside any session is answered too, and remembered by nothing: simple clients send just that.
-  if (id === undefined) return new Session(Date.now());
+  // A message outside any session is answered too: simple clients send just that.
+  if (id === undefined) return bridge.sessionOn(request.socket);
   const session = typeof id === 'string' ? bridge.findSession(id) : undefined;
   // 404 is what tells a client to initialize again (MCP 2025-11-25, Transports, Session Management).
   if (session === undefined) replyText(response, 404, 'there is no such session, initialize a new one');
@@ -160,14 +167,29 @@ function answerModern(bridge: Bridge, message: Message, response: ServerResponse
   };
   const logLevel = described[meta.logLevel];
   const reply = new ModernPostReply(response, bridge.waiting);
+  const connection = connectionOf(bridge, response.req.socket);
   const held = bridge.acceptModern(
-    { message, client, logLevel: typeof logLevel === 'string' ? logLevel : undefined, principal: '' },
+    { message, client, connection, principal: '', ...(typeof logLevel === 'string' ? { logLevel } : {}) },
     reply,
   );
   response.once('close', () => {
     reply.close();
     held.giveUp();
   });
+}
+
+/** The names of connections. */
+const connections = new WeakMap<Duplex, string>();
+let lastConnection = 0;
+
+/** The name of a connection; what is kept for it ends when it does. */
+function connectionOf(bridge: Bridge, socket: Duplex): string {
+  const known = connections.get(socket);
+  if (known !== undefined) return known;
+  const name = String(++lastConnection);
+  connections.set(socket, name);
+  socket.once('close', () => bridge.forgetConnection(name));
+  return name;
 }
 
 function openStream(bridge: Bridge, request: IncomingMessage, response: ServerResponse): void {

@@ -98,6 +98,13 @@ export class Links {
     return { link: seat.link, giveBack: (keepFor) => this.#giveBack(seat, keepFor) };
   }
 
+  /** Ends those that are kept under a key that begins like this. */
+  endKept(start: string): void {
+    for (const seat of this.#seats)
+      if (seat.keptFor?.startsWith(start) === true)
+        this.#end(seat, 'nobody needs it any more').catch(this.#options.onFault);
+  }
+
   /** Gives up requests for whose answers nobody has been waiting for this long. */
   giveUpAbandoned(abandonedMs: number): void {
     for (const { link } of this.#seats) link.giveUpAbandoned(abandonedMs);
