@@ -483,6 +483,24 @@ describe('a stream that breaks', () => {
     expect((await resumed.next()).value).toMatchObject(log('three'));
   });
 
+  test('is not taken up by an event after which others are forgotten', async () => {
+    await using test = await openScriptedProxy();
+    const session = await RawSession.open(test.url);
+    const server = await test.serverOf(session);
+    const events = readRawEvents(await session.get());
+    server.send(log('seen'));
+    const seen = (await events.next()).value;
+    await events.return(undefined);
+    for (let n = 0; n < 101; n++) server.send(log(String(n)));
+    await session.call('instance'); // everything has been read
+
+    const response = await session.get(seen?.id);
+
+    expect(response.status).toBe(404);
+    expect(await response.text()).toContain('not available, initialize a new session');
+    expect((await session.get(seen?.id?.replace('_1', '_2'))).status).toBe(200);
+  });
+
   test('is remembered up to a bound, the oldest is forgotten', async () => {
     await using test = await openScriptedProxy();
     const session = await RawSession.open(test.url);

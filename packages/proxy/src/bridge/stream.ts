@@ -36,9 +36,9 @@ export class ResumableStream {
     return this.#keptChars;
   }
 
-  /** Has there been such an event? */
-  has(eventId: number): boolean {
-    return eventId <= this.#lastId;
+  /** Has there been such an event, and is everything remembered that came after it? */
+  canResumeAfter(eventId: number): boolean {
+    return eventId <= this.#lastId && eventId >= this.#lastId - this.#kept.length;
   }
 
   send(text: string): void {

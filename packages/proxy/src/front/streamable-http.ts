@@ -203,8 +203,9 @@ function openStream(bridge: Bridge, request: IncomingMessage, response: ServerRe
   if (eventId === undefined) return session.stream.connect(new EventStream(response));
   const last = parseEventId(String(eventId));
   const stream = last === undefined ? undefined : session.findStream(last.name);
-  if (last === undefined || stream?.has(last.id) !== true)
-    return replyText(response, 404, 'there is no such event any more');
+  // A client that misses messages must know, and 404 tells it to begin anew.
+  if (last === undefined || stream?.canResumeAfter(last.id) !== true)
+    return replyText(response, 404, 'the events after this one are not available, initialize a new session');
   stream.connect(new EventStream(response), { lastSeen: last.id });
 }
 
