@@ -21,9 +21,8 @@ const backoffMs = 1_000;
 const home = await mkdtemp(join(tmpdir(), 'thv-bench-'));
 const log = await new Logs(home).open('flood', 'server');
 
-function start(script: string, ...args: string[]): Instance {
-  const path = new URL(script, import.meta.url).pathname;
-  const server = spawn(process.execPath, [path, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+function start(script: URL, ...args: string[]): Instance {
+  const server = spawn(process.execPath, [script.pathname, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
   server.stderr.on('data', (chunk: Buffer) => log.write(chunk));
   const exited = once(server, 'exit').then(() => ({ code: 0, signal: null }));
   const stop = async (): Promise<void> => {
@@ -42,7 +41,7 @@ function start(script: string, ...args: string[]): Instance {
 const { proxy, port } = await openProxy('stdio');
 const never = new AbortController().signal;
 const other = (): Promise<never> => Promise.reject(new Error('all clients share one'));
-await proxy.connect(start('./stdio-echo.ts'), other, never);
+await proxy.connect(start(new URL('./stdio-echo.ts', import.meta.url)), other, never);
 
 let excess = Promise.withResolvers<string>();
 const flooded = await WorkloadProxy.open({
@@ -62,7 +61,7 @@ const flooded = await WorkloadProxy.open({
 async function keepFlooding(kind: string): Promise<never> {
   for (;;) {
     excess = Promise.withResolvers<string>();
-    const server = start('./flood-server.ts', kind);
+    const server = start(new URL('./flood-server.ts', import.meta.url), kind);
     await flooded.connect(server, other, never).catch(() => {}); // stopped before its first answer
     await Promise.race([excess.promise, server.exited]);
     await server.stop(0);

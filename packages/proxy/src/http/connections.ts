@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
@@ -130,11 +130,11 @@ function rawAnswer(status: FaultStatus, more: Readonly<Record<string, string>>):
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', faultText(status)].join('\r\n');
 }
 
-function faultHeaders(status: FaultStatus, more: Readonly<Record<string, string>>): OutgoingHttpHeaders {
+function faultHeaders(status: FaultStatus, more: Readonly<Record<string, string>>): Record<string, string> {
   return {
     ...more,
     'content-type': 'text/plain; charset=utf-8',
-    'content-length': faultText(status).length,
+    'content-length': String(faultText(status).length),
     connection: 'close',
   };
 }

@@ -10,7 +10,7 @@ export type ReadingStep = (isOver: () => boolean) => boolean;
  * Divides the time for processing input among workloads, so that no client and no server can keep the daemon from
  * everything else. A step that cannot be divided, such as parsing one message, may take longer.
  */
-export class ReadingTime {
+class ReadingTime {
   /** By workload, in the order in which they get their turn. */
   readonly #waiting = new Map<object, ReadingStep[]>();
   /** When the first input was processed in this turn of the event loop. */
