@@ -27,7 +27,7 @@ export async function run({ arguments: [name = ''], flags, out, signal }: Comman
   const config = remoteAuthFrom(flags);
   const clientSecret =
     (await clientSecretFrom(flags, 'oauth_config')) ?? process.env['TOOLHIVE_REMOTE_OAUTH_CLIENT_SECRET'];
-  const log = openLog({ debug: flags.has('debug'), json: false });
+  const log = openLog({ debug: flags.has('debug') });
 
   const { url, transport } = await withinLimit(
     findingMs,
