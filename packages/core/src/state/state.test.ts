@@ -103,6 +103,11 @@ describe('run configs', () => {
       'port: Invalid input: expected number, received string',
     ],
     [
+      'a member that would be dropped',
+      JSON.stringify(aRunConfig).replace('{', '{"env_vars":{"__proto__":"lost"},'),
+      'the file has a member __proto__, which is not accepted',
+    ],
+    [
       'another name',
       JSON.stringify({ ...aRunConfig, name: 'other' }),
       'the file is named echo, but its workload other',
