@@ -41,7 +41,7 @@ export class ToolServer implements AsyncDisposable {
 
   constructor(options: ToolServerOptions) {
     this.#options = options;
-    readLines(options.input, {
+    void readLines(options.input, {
       input: new WorkloadInput(),
       onLine: (line) => this.#receive(line),
       onTooLong: () => options.onFault(new Error('the proxy sends a line that is too long')),

@@ -41,7 +41,7 @@ export async function adaptStdio(options: StdioAdapterOptions): Promise<void> {
     legacy: new Conversation('legacy', endpoint, write),
     modern: new Conversation('modern', endpoint, write),
   };
-  readLines(input, {
+  const read = readLines(input, {
     input: endpoint.input,
     onExceeded: onJunk,
     onTooLong: () => onJunk('(a line that is too long)'),
@@ -56,8 +56,7 @@ export async function adaptStdio(options: StdioAdapterOptions): Promise<void> {
       conversations[isModern ? 'modern' : 'legacy'].send(message);
     },
   });
-  const ended = once(input, 'end', { signal }).catch(() => {}); // it is over either way
-  await ended;
+  if (!signal.aborted) await Promise.race([read, once(signal, 'abort')]);
   const all = Object.values(conversations);
   if (!signal.aborted) await Promise.all(all.map((conversation) => conversation.answered(signal)));
   await Promise.all(all.map((conversation) => conversation.close()));

@@ -7,7 +7,7 @@ import { readLines } from './lines.ts';
 async function linesOf(chunks: readonly (string | Buffer)[], limitBytes = 100): Promise<string[]> {
   const output = new PassThrough();
   const seen: string[] = [];
-  readLines(output, {
+  const read = readLines(output, {
     input: new WorkloadInput(),
     onExceeded: (reason) => seen.push(reason),
     onLine: (line) => seen.push(line),
@@ -16,7 +16,7 @@ async function linesOf(chunks: readonly (string | Buffer)[], limitBytes = 100): 
   });
   for (const chunk of chunks) output.write(chunk);
   output.end();
-  await new Promise((resolve) => output.once('end', resolve));
+  await read;
   return seen;
 }
 

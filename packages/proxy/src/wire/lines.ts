@@ -17,12 +17,14 @@ export interface LineOptions {
 
 /**
  * Calls `onLine` for every line of a server's standard output, without its line break. A line beyond
- * `limitBytes` is dropped and reported by `onTooLong`. While others use the reading time, the output is paused.
+ * `limitBytes` is dropped and reported by `onTooLong`. While others use the reading time, the output is paused. Settles when all of it has been read.
  */
-export function readLines(output: Readable, options: LineOptions): void {
+export function readLines(output: Readable, options: LineOptions): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
   const { input } = options;
   const lines = new LineSplitter(options);
   let chunks: Buffer[] = [];
+  let isOver = false;
 
   output.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
@@ -30,13 +32,23 @@ export function readLines(output: Readable, options: LineOptions): void {
     input.process(readSome);
     if (chunks.length > 0) output.pause();
   });
-  output.once('close', () => lines.end());
+  for (const event of ['end', 'close']) output.once(event, end);
+  return promise;
 
-  function readSome(isOver: () => boolean): boolean {
+  /** The last chunk may still wait for its turn. */
+  function end(): void {
+    isOver = true;
+    if (chunks.length > 0) return;
+    lines.end();
+    resolve();
+  }
+
+  function readSome(isTimeOver: () => boolean): boolean {
     for (let chunk = chunks[0]; chunk !== undefined; chunk = chunks[0]) {
-      const rest = lines.read(chunk, isOver);
+      const rest = lines.read(chunk, isTimeOver);
       if (lines.hasEnded) {
         chunks = [];
+        if (isOver) end();
         return false;
       }
       if (rest !== undefined) {
@@ -45,7 +57,8 @@ export function readLines(output: Readable, options: LineOptions): void {
       }
       chunks.shift();
     }
-    if (output.isPaused()) output.resume();
+    if (isOver) end();
+    else if (output.isPaused()) output.resume();
     return false;
   }
 }

@@ -36,7 +36,7 @@ export class StdioWire implements Wire {
 
   open(hearing: Hearing): void {
     this.#hearing = hearing;
-    readLines(this.#options.output, {
+    void readLines(this.#options.output, {
       input: this.#options.limits,
       onLine: (line) => this.#hearing?.message(line),
       onTooLong: (start) => this.#hearing?.unreadable(start, 'the line is too long'),
