@@ -1,6 +1,7 @@
 import type { Figure } from '../measurement.ts';
 import { bridge } from './bridge.ts';
 import { cli } from './cli.ts';
+import { underFloods } from './floods.ts';
 import { list } from './list.ts';
 import { memory } from './memory.ts';
 import { proxy } from './proxy.ts';
@@ -24,6 +25,7 @@ interface Benchmark {
 export const benchmarks: readonly Benchmark[] = [
   { name: 'bridge', run: bridge },
   { name: 'proxy', run: proxy },
+  { name: 'floods', run: underFloods },
   { name: 'memory', run: memory },
   { name: 'sessions', run: idleSessions },
   { name: 'cli', run: cli },

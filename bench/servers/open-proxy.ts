@@ -20,6 +20,7 @@ export async function openProxy(
     tools,
     version: 'v0.0.0',
     onJunk: fail,
+    onExcess: fail,
     onFault: fail,
   });
   return { proxy, port };

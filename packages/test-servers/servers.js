@@ -200,6 +200,12 @@ export const misbehaviours = {
   junk: ({ world }) => {
     world.output.write('Welcome to the server!\n\n{not json}\n[1,2\n"a string"\n');
   },
+  /** Prints what is no protocol on standard output in a flood when a tool is called. */
+  flood: ({ world }) => {
+    world.input.on('data', (chunk) => {
+      if (chunk.includes('tools/call')) world.output.write('not a message\n'.repeat(20_000));
+    });
+  },
   /** Talks a lot on standard error, then serves. */
   chatty: ({ world }) => {
     for (let line = 1; line <= 5000; line++) world.error.write(`line ${line} of a long story\n`);

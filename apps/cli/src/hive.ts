@@ -11,6 +11,7 @@ import { cancelled, timedOut, unavailable } from '@toolhive/contract/failure';
 import { statePaths } from '@toolhive/core/paths';
 import { requirePrivateDirectory } from '@toolhive/core/private-directory';
 import type { StatePaths } from '@toolhive/core/paths';
+import { hiveLogFile } from './bounded-log.ts';
 import { exitCodeOf } from './report.ts';
 
 /** How long a hive in the background may take until it answers. */
@@ -106,7 +107,7 @@ async function isListening({ socket: path, sharedSocketDirectory: shared }: Stat
 async function startHive(paths: StatePaths, { note, signal, debug }: Connection): Promise<void> {
   mkdirSync(paths.state, { recursive: true, mode: 0o700 });
   // Not among the logs of workloads: one of them may be called hive.
-  const logPath = join(paths.state, 'hive.log');
+  const logPath = join(paths.state, hiveLogFile);
   const log = openSync(logPath, 'a', 0o600);
   const script = isSea() ? [] : [...process.execArgv, process.argv[1] ?? '']; // the single executable has its own
   const words = ['serve', '--background', ...(debug ? ['--debug'] : [])];

@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
+import { boundedLog } from './bounded-log.ts';
 
 /** What never stands in a log, wherever it comes from. */
 const redacted = [
@@ -16,12 +17,12 @@ const redacted = [
   '*.authorization',
 ];
 
-/** The log of this process: lines for a person on standard error, or JSON for a file. */
-export function openLog({ debug, json }: { debug: boolean; json: boolean }): Logger {
+/** The log of this process: lines for a person on standard error, or JSON for the file at `path`. */
+export function openLog({ debug, path }: { debug: boolean; path?: string | undefined }): Logger {
   const options = { level: debug ? 'debug' : 'info', base: { pid: process.pid }, redact: redacted };
-  return json
-    ? pino(options, pino.destination({ dest: 2, sync: true }))
-    : pino(options, { write: (line) => writeForPeople(line) });
+  return path === undefined
+    ? pino(options, { write: (line) => writeForPeople(line) })
+    : pino(options, boundedLog({ path, descriptor: process.stderr.fd }));
 }
 
 const levels: Record<number, { name: string; colour: 'dim' | 'green' | 'yellow' | 'red' }> = {

@@ -7,8 +7,11 @@ import {
   invalid,
   tooLarge,
   tooManyRequests,
+  unavailable,
   unsupportedMediaType,
 } from '@toolhive/contract/failure';
+import { excessOf, hasProtoMember } from '@toolhive/contract/json-text';
+import { apiRequests } from '@toolhive/proxy/byte-budget';
 import { hostOfOrigin, hostRule, isDialled } from '@toolhive/proxy/host-and-origin';
 import type { Context, MiddlewareHandler } from 'hono';
 
@@ -136,13 +139,15 @@ function hasBody({
 /** The body of a request as JSON, within bounds. */
 export async function readJson(context: Context): Promise<unknown> {
   const text = await readText(context);
+  const excess = excessOf(text, { depth: maxDepth });
+  if (excess !== undefined) throw invalid(`the body ${excess}`);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
     throw invalid(text === '' ? 'the body is missing' : 'the body is not JSON', { cause });
   }
-  if (depthOf(text) > maxDepth) throw invalid(`the body nests deeper than ${maxDepth} levels`);
+  if (hasProtoMember(text, value)) throw invalid('the body has a member __proto__, which is not accepted');
   if (/\\u[dD][89a-fA-F]/.test(text) && !isUnicode(value)) {
     throw invalid('the body has half a character in a text', { hint: 'write surrogates in pairs' });
   }
@@ -152,17 +157,25 @@ export async function readJson(context: Context): Promise<unknown> {
 async function readText(context: Context): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const { body } = context.req.raw;
+  const hold = apiRequests.hold();
   let text = '';
   let bytes = 0;
   try {
     for await (const chunk of body ?? []) {
       bytes += chunk.length;
       if (bytes > maxBodyBytes) throw tooLarge(`the body is larger than ${maxBodyBytes} bytes`);
+      if (!hold.grow(chunk.length)) {
+        throw unavailable('incomplete requests use all the memory that is available for them', {
+          hint: 'try again later',
+        });
+      }
       text += decoded(decoder, chunk);
     }
   } catch (error) {
     if (error instanceof ThvError) throw error;
     throw cancelled('the body ended before it was whole', { cause: error });
+  } finally {
+    hold.release();
   }
   return text + decoded(decoder);
 }
@@ -181,16 +194,4 @@ function isUnicode(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed();
   if (typeof value !== 'object' || value === null) return true;
   return Object.entries(value).every(([key, part]) => key.isWellFormed() && isUnicode(part));
-}
-
-/** The nesting of a JSON text; brackets inside strings only make it look deeper, which is no harm. */
-function depthOf(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === 0x5b || code === 0x7b) deepest = Math.max(deepest, ++depth);
-    else if (code === 0x5d || code === 0x7d) depth--;
-  }
-  return deepest;
 }

@@ -700,3 +700,17 @@ test('tools that would have one name are refused', async () => {
 
   await expect(created).rejects.toMatchObject({ kind: 'invalid' });
 });
+
+test.each([{}, { name: '', description: '' }, { names: 'say' }])(
+  'an override of a tool that changes nothing is refused: %j',
+  async (override) => {
+    await using api = await openTestApi();
+    const tools_override = { echo: override };
+
+    const created = run(api, { tools_override });
+
+    await expect(created).rejects.toThrow(
+      'the override of the tool echo has neither a name nor a description',
+    );
+  },
+);

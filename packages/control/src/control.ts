@@ -60,6 +60,7 @@ export async function openControl(options: ControlOptions): Promise<Control> {
       version,
       access,
       onFault,
+      onExcess: (reason) => onFault(new Error(`the server of the tools ${reason}`)),
       onJunk: (line) => onFault(new Error(`the server of the tools said ${line.slice(0, 200)}`)),
     }),
   );

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Client } from '@toolhive/contract/client';
 import { ThvError } from '@toolhive/contract/failure';
+import { WorkloadInput } from '@toolhive/proxy/workload-input';
 import { readLines } from '@toolhive/proxy/lines';
 import * as z from 'zod';
 import type { AnyTool } from './tool.ts';
@@ -40,9 +41,11 @@ export class ToolServer implements AsyncDisposable {
 
   constructor(options: ToolServerOptions) {
     this.#options = options;
-    readLines(options.input, {
+    void readLines(options.input, {
+      input: new WorkloadInput(),
       onLine: (line) => this.#receive(line),
       onTooLong: () => options.onFault(new Error('the proxy sends a line that is too long')),
+      onExceeded: (reason) => options.onFault(new Error(`the proxy ${reason}`)),
     });
   }
 

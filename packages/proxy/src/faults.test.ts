@@ -218,12 +218,12 @@ describe('a server that writes', () => {
 
     for (let n = 0; n < 1000; n++) server.send({ id: `q${n}`, method: 'sampling/createMessage', params: {} });
     await session.call('instance');
-    const refused = server.heard.filter(({ error }) => error !== undefined);
+    const refused = (): number => server.heard.filter(({ error }) => error !== undefined).length;
 
-    expect(refused).toHaveLength(900);
+    await expect.poll(refused, quick).toBe(900);
     await session.end();
     await expect.poll(() => server.isRunning, quick).toBe(false);
-    expect(server.heard.filter(({ error }) => error !== undefined)).toHaveLength(1000);
+    expect(refused()).toBe(1000);
   });
 
   test('a thousand questions in one call of a modern client is cut off as well', async () => {
@@ -242,7 +242,8 @@ describe('a server that writes', () => {
 
     const { result } = await answerOf(response);
     expect(Object.keys((result as { inputRequests: object }).inputRequests)).toHaveLength(100);
-    expect(test.servers[1]?.heard.filter(({ error }) => error !== undefined)).toHaveLength(900);
+    const refused = (): unknown => test.servers[1]?.heard.filter(({ error }) => error !== undefined);
+    await expect.poll(refused, quick).toHaveLength(900);
   });
 });
 
@@ -401,8 +402,9 @@ async function openHttpServer(
 async function openRemote(
   url: string,
   transport: 'streamable-http' | 'sse' = 'streamable-http',
+  sessions: 'own' | 'shared' = 'own',
 ): Promise<TestProxy> {
-  const test = await openTestProxy({ transport, sessions: 'own' });
+  const test = await openTestProxy({ transport, sessions });
   const address = { kind: 'remote', url, headers: async () => ({}), refused: async () => false } as const;
   await test.proxy.connect({ address }, () => Promise.reject(new Error('there is none')), never);
   return test;
@@ -526,7 +528,7 @@ describe('a server over HTTP', () => {
         return response.once('close', () => streams--);
       },
     );
-    await using test = await openRemote(server.url);
+    await using test = await openRemote(server.url, 'streamable-http', 'shared');
     const call = async (): Promise<Received> =>
       answerOf(await postModern(test.url, 'tools/call', { name: 'any' }));
 
@@ -605,6 +607,7 @@ describe('a client', () => {
     ['a length that is none', `content-length: +${message.length}\r\n\r\n${message}`],
     ['an unknown coding', `transfer-encoding: xchunked\r\n\r\n${message}`],
     ['a coding after chunked', `transfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n`],
+    ['a second host', `host: localhost\r\ncontent-length: ${message.length}\r\n\r\n${message}`],
     ['a space before the colon', `content-length : ${message.length}\r\n\r\n${message}`],
     ['a folded header', `x: y\r\n content-length: 0\r\n\r\n${message}`],
     ['a chunk with a bad size', `transfer-encoding: chunked\r\n\r\n0x1\r\nx\r\n0\r\n\r\n`],
@@ -705,10 +708,97 @@ describe('a client', () => {
         params: { level: 'info', data: 'x'.repeat(1024 * 1024) },
       });
     }
-    await session.call('instance');
+    await expect.poll(() => server.stdio.output.readableLength, quick).toBe(0);
     socket.resume(); // what is in the buffers of the system is still there, and then the end
     await closed;
 
     expect(await other.call('recall')).toBe('');
+  });
+
+  test('that disconnects before it is answered leaves its place to another one', async () => {
+    await using test = await openScriptedProxy({ limits: { maxOwn: 2, waitForRoomMs: 20_000 } });
+    for (let n = 0; n < 2; n++) {
+      const session = await RawSession.open(test.url);
+      const server = await test.serverOf(session);
+      const gone = new AbortController();
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } });
+      const call = fetch(`${test.url}/mcp`, {
+        method: 'POST',
+        headers: session.headers(),
+        body,
+        signal: gone.signal,
+      }).catch(() => {});
+      await untilHeld(server);
+      gone.abort();
+      await call;
+    }
+
+    const another = await RawSession.open(test.url);
+
+    expect(await another.call('recall')).toBe('');
+  });
+
+  test('that disconnects and does not come back has its request cancelled in the end', async () => {
+    await using test = await openScriptedProxy({ limits: { abandonedMs: 20, upkeepMs: 10 } });
+    const session = await RawSession.open(test.url);
+    const server = await test.serverOf(session);
+    const gone = new AbortController();
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } });
+    const call = fetch(`${test.url}/mcp`, {
+      method: 'POST',
+      headers: session.headers(),
+      body,
+      signal: gone.signal,
+    }).catch(() => {});
+    const [held] = await untilHeld(server);
+
+    gone.abort();
+    await call;
+
+    await expect
+      .poll(() => server.last('notifications/cancelled')?.params, quick)
+      .toMatchObject({ requestId: held?.id });
+  });
+
+  test('has a hundred requests under way in a session, and others are answered', async () => {
+    await using test = await openScriptedProxy({ sessions: 'shared' });
+    const [greedy, other] = [await RawSession.open(test.url), await RawSession.open(test.url)];
+    const calls = Array.from({ length: 101 }, (_, n) => greedy.postCall(n, 'hold'));
+    await untilHeld(test.servers[0], 100);
+
+    const first = await Promise.race(calls);
+
+    expect((await answerOf(first)).error?.message).toContain('more than 100 requests of this session');
+    expect(await other.call('recall')).toBe('');
+    await greedy.end();
+    await Promise.allSettled(calls);
+  });
+
+  test('that ends subscriptions/listen ends it at a server of the stateless protocol version, too', async () => {
+    const discovered = {
+      supportedVersions: ['2026-07-28'],
+      capabilities: { tools: { listChanged: true } },
+    };
+    await using test = await openScriptedProxy(
+      {},
+      { 'server/discover': () => discovered, 'subscriptions/listen': undefined },
+    );
+    const server = test.servers[0];
+    const over = new AbortController();
+    const notifications = { toolsListChanged: true };
+    const listening = postModern(
+      test.url,
+      'subscriptions/listen',
+      { notifications },
+      { signal: over.signal },
+    );
+    await expect.poll(() => server?.last('subscriptions/listen'), quick).toBeDefined();
+
+    over.abort();
+    await listening.catch(() => {});
+
+    await expect
+      .poll(() => server?.last('notifications/cancelled')?.params, quick)
+      .toMatchObject({ requestId: server?.last('subscriptions/listen')?.id });
   });
 });

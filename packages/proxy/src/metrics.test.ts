@@ -62,6 +62,16 @@ test('requests are counted by what they ask for and how that ended, calls by the
   expect(sum(figures, 'toolhive_mcp_request_duration_seconds_count', ['mcp_method="tools/call"'])).toBe(3);
 });
 
+test('the number of open streams is there before the first one', async () => {
+  await using test = await openScriptedProxy({ metrics: true, workload: 'fresh' });
+
+  const figures = await figuresOf(test.url);
+
+  expect(figures).toMatchObject({
+    'toolhive_mcp_active_connections{server="fresh",transport="stdio",connection_type="sse"}': 0,
+  });
+});
+
 test('streams are counted while they are open', async () => {
   await using test = await openScriptedProxy({ metrics: true });
   const leaving = new AbortController();

@@ -12,6 +12,7 @@ import { serveConnections } from './http/connections.ts';
 import type { ConnectionLimits } from './http/connections.ts';
 import { replyJson, replyText } from './http/reply.ts';
 import type { ProxyAccess } from './middleware/authentication.ts';
+import { WorkloadInput } from './input/workload-input.ts';
 import { openMetrics } from './middleware/metrics.ts';
 import type { Metrics } from './middleware/metrics.ts';
 import { compose, messagePipeline } from './pipeline.ts';
@@ -46,6 +47,8 @@ export interface ProxyOptions {
   now?: () => number;
   /** Told what the server printed that is no protocol. */
   onJunk: (line: string) => void;
+  /** Told that the server has exceeded a limit and has to be stopped. The reason goes on from "the server". */
+  onExcess: (reason: string) => void;
   /** Told of bugs in the proxy. */
   onFault: (error: unknown) => void;
 }
@@ -82,7 +85,8 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#metrics = metrics;
     const { transport } = options;
     const pipeline = { ...options, metrics, allowedHosts: namesOf(options.host) };
-    const settings = { ...options, messages: messagePipeline(pipeline) };
+    const input = new WorkloadInput({ onInvalid: options.onJunk });
+    const settings = { ...options, input, messages: messagePipeline(pipeline) };
     this.#backend =
       transport === 'stdio' ? new StdioBackend(settings) : new HttpBackend({ ...settings, transport });
     const handle = compose(pipeline, (exchange) => this.#dispatch(exchange));

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { Agent, request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { openScriptedProxy } from './testing/scripted-server.ts';
@@ -480,6 +483,24 @@ describe('a stream that breaks', () => {
     expect((await resumed.next()).value).toMatchObject(log('three'));
   });
 
+  test('is not taken up by an event after which others are forgotten', async () => {
+    await using test = await openScriptedProxy();
+    const session = await RawSession.open(test.url);
+    const server = await test.serverOf(session);
+    const events = readRawEvents(await session.get());
+    server.send(log('seen'));
+    const seen = (await events.next()).value;
+    await events.return(undefined);
+    for (let n = 0; n < 101; n++) server.send(log(String(n)));
+    await session.call('instance'); // everything has been read
+
+    const response = await session.get(seen?.id);
+
+    expect(response.status).toBe(404);
+    expect(await response.text()).toContain('not available, initialize a new session');
+    expect((await session.get(seen?.id?.replace('_1', '_2'))).status).toBe(200);
+  });
+
   test('is remembered up to a bound, the oldest is forgotten', async () => {
     await using test = await openScriptedProxy();
     const session = await RawSession.open(test.url);
@@ -589,8 +610,8 @@ describe('a modern client', () => {
     await using test = await openScriptedProxy();
     const leaving = new AbortController();
     const held = postModern(test.url, 'tools/call', { name: 'hold' }, { signal: leaving.signal });
-    const [server] = test.servers;
-    await expect.poll(() => server?.methods, quick).toContain('tools/call');
+    await expect.poll(() => test.servers[1]?.methods, quick).toContain('tools/call');
+    const server = test.servers[1];
 
     leaving.abort();
 
@@ -711,8 +732,8 @@ describe('a modern client', () => {
 
   test('finds the process of its last call, which is ended when nobody calls any more', async () => {
     await using test = await openScriptedProxy({ limits: { keepMs: 300, maxOwn: 1 } });
-    const call = (): Promise<string | undefined> =>
-      textOf(postModern(test.url, 'tools/call', { name: 'instance' }, able));
+    using connection = new Connection(test.url);
+    const call = (): Promise<string> => connection.call('instance', modern);
 
     const [first, second] = [await call(), await call()];
 
@@ -734,16 +755,18 @@ test('an initialize that is refused begins no session', async () => {
   expect(response.headers.get('mcp-session-id')).toBeNull();
 });
 
-test('a client cannot have ever more requests under way', async () => {
-  await using test = await openScriptedProxy();
-  const session = await RawSession.open(test.url, { protocolVersion: '2025-03-26' });
+test('clients of a shared server have a thousand requests under way at most', async () => {
+  await using test = await openScriptedProxy({ sessions: 'shared' });
+  const open = (): Promise<RawSession> => RawSession.open(test.url, { protocolVersion: '2025-03-26' });
+  const session = await open();
+  const sessions = await Promise.all(Array.from({ length: 10 }, open));
   const calls = Array.from({ length: 100 }, (_none, id) => ({
     jsonrpc: '2.0',
     id,
     method: 'tools/call',
     params: { name: 'hold' },
   }));
-  const held = Array.from({ length: 10 }, () => session.postText(JSON.stringify(calls)));
+  const held = sessions.map((other) => other.postText(JSON.stringify(calls)));
   const server = (): ScriptedServer | undefined =>
     test.servers.find(({ methods }) => methods.includes('tools/call'));
   await expect
@@ -752,8 +775,10 @@ test('a client cannot have ever more requests under way', async () => {
 
   const answer = await answerOf(await session.postCall(1, 'instance'));
 
-  expect(answer).toMatchObject({ error: { message: 'too many requests are under way, try again later' } });
-  await session.end();
+  expect(answer).toMatchObject({
+    error: { message: 'too many requests are not answered yet, try again later' },
+  });
+  for (const other of sessions) await other.end();
   for (const response of await Promise.all(held)) await response.body?.cancel();
 });
 
@@ -843,3 +868,110 @@ function changed(text = ''): string {
   const at = text.length >> 1;
   return text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1);
 }
+
+/** What a client of the stateless protocol version sends with every call. */
+const modern = {
+  headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call' },
+  _meta: {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  },
+};
+
+/** Calls without a session, over one connection. */
+class Connection implements Disposable {
+  readonly #url: string;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+  constructor(url: string) {
+    this.#url = `${url}/mcp`;
+  }
+
+  /** The text of the answer. */
+  async call(
+    name: string,
+    { headers, _meta }: { headers: Record<string, string>; _meta?: object },
+    given: object = {},
+  ): Promise<string> {
+    const params = { name, arguments: given, _meta };
+    const named: Record<string, string> = _meta === undefined ? {} : { 'mcp-name': name };
+    const answer = await this.post({ id: 1, method: 'tools/call', params }, { ...headers, ...named });
+    return (JSON.parse(answer) as { result: { content: [{ text: string }] } }).result.content[0].text;
+  }
+
+  async post(message: object, headers: Record<string, string> = {}): Promise<string> {
+    const request = httpRequest(this.#url, {
+      method: 'POST',
+      agent: this.#agent,
+      headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
+    });
+    request.end(JSON.stringify(Array.isArray(message) ? message : { jsonrpc: '2.0', ...message }));
+    const [response] = (await once(request, 'response')) as [IncomingMessage]; // as it is documented
+    return (await Array.fromAsync(response.setEncoding('utf8'))).join('');
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+}
+
+describe.each([
+  ['the stateless protocol version', modern],
+  ['no session', { headers: {} }],
+])('clients of %s', (_title, how) => {
+  test('find what they did over the same connection, and nothing that others did', async () => {
+    await using test = await openScriptedProxy();
+    using one = new Connection(test.url);
+    using other = new Connection(test.url);
+
+    await one.call('remember', how, { value: 'secret' });
+
+    expect(await one.call('recall', how)).toBe('secret');
+    expect(await other.call('recall', how)).toBe('');
+  });
+
+  test('have processes that end with their connection', async () => {
+    await using test = await openScriptedProxy();
+    using one = new Connection(test.url);
+    const instance = await one.call('instance', how);
+    const server = test.servers.find(({ id }) => id === instance);
+
+    one[Symbol.dispose]();
+
+    await expect.poll(() => server?.isRunning, quick).toBe(false);
+  });
+
+  test('share one process when the workload is shared', async () => {
+    await using test = await openScriptedProxy({ sessions: 'shared' });
+    using one = new Connection(test.url);
+    using other = new Connection(test.url);
+
+    expect(await one.call('instance', how)).toBe(await other.call('instance', how));
+  });
+});
+
+describe('several messages at once without a session', () => {
+  const ping = (id: number): object => ({ jsonrpc: '2.0', id, method: 'ping' });
+
+  test.each([
+    ['that name no protocol version', {}],
+    ['of 2025-03-26', { 'mcp-protocol-version': '2025-03-26' }],
+  ])('are answered to clients %s', async (_title, headers) => {
+    await using test = await openScriptedProxy();
+    using connection = new Connection(test.url);
+
+    const answers = JSON.parse(await connection.post([ping(1), ping(2)], headers)) as object[];
+
+    expect(answers).toHaveLength(2);
+  });
+
+  test('are refused to clients of later protocol versions, and with initialize among them', async () => {
+    await using test = await openScriptedProxy();
+    using connection = new Connection(test.url);
+    const later = await connection.post([ping(1)], { 'mcp-protocol-version': '2025-06-18' });
+    const beginning = await connection.post([{ jsonrpc: '2.0', id: 1, method: 'initialize', params: {} }]);
+
+    expect(later).toContain('only clients of 2025-03-26 may send several messages at once');
+    expect(beginning).toContain('initialize must not be one of several messages');
+  });
+});

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { viewOf } from './bridge/tool-view.ts';
 import type { ToolRules } from './bridge/tool-view.ts';
 import { startHttpServer, startStdioServer } from './testing/conformance-servers.ts';
+import { openScriptedProxy } from './testing/scripted-server.ts';
 import { RawSession, openTestProxy } from './testing/test-proxy.ts';
 
 const rules: ToolRules = {
@@ -52,20 +53,95 @@ describe.each([
   });
 });
 
-test.each([
-  ['a name that stands there twice', '"name":"say","name":"test_sampling"', -32600],
-  ['a name that some readers would take for one', '"name":"say","Name":"test_sampling"', -32602],
-  ['no name', '"arguments":{}', -32602],
-])('a call with %s reaches no server', async (_title, params, code) => {
+describe('a message that a server could read in another way than the tool filter', () => {
+  const visible = '"method":"tools/call","params":{"name":"say"}';
+  const hidden = '{"name":"test_sampling"}';
+  test.each([
+    ['a name that appears twice', '"method":"tools/call","params":{"name":"say","name":"test_sampling"}'],
+    ['a second name in another case', '"method":"tools/call","params":{"name":"say","Name":"test_sampling"}'],
+    [
+      'a second name with an escape',
+      '"method":"tools/call","params":{"name":"say","n\\u0061me":"test_sampling"}',
+    ],
+    ['a second method', `"method":"ping","method":"tools/call","params":${hidden}`],
+    ['a second method in another case', `"method":"ping","METHOD":"tools/call","params":${hidden}`],
+    ['a second method with an escape', `"m\\u0065thod":"tools/call","method":"ping","params":${hidden}`],
+    ['second params', `${visible},"params":${hidden}`],
+    ['second params in another case', `${visible},"Params":${hidden}`],
+    ['second params with a long s', `${visible},"param\u017f":${hidden}`],
+    [
+      'an argument that appears twice',
+      '"method":"tools/call","params":{"name":"say","arguments":{"a":{"b":1,"b":2}}}',
+    ],
+  ])('reaches no server: %s', async (_title, members) => {
+    await using test = await openScriptedProxy({ tools: rules, sessions: 'shared' });
+    const session = await RawSession.open(test.url);
+
+    for (const id of ['"id":1,', '']) {
+      const response = await session.postText(`{"jsonrpc":"2.0",${id}${members}}`);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: { code: -32600 } });
+    }
+
+    expect(test.servers[0]?.methods).not.toContain('tools/call');
+    expect(test.servers[0]?.methods).not.toContain('ping');
+  });
+
+  test('is refused to a client of the stateless protocol version, too', async () => {
+    await using test = await openScriptedProxy({ tools: rules });
+    const session = new RawSession(test.url);
+    const meta = '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}';
+
+    const response = await session.postText(
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_sampling","Name":"say",${meta}}}`,
+      { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'say' },
+    );
+
+    expect(response.status).toBe(400);
+    expect(test.servers[0]?.methods).not.toContain('tools/call');
+  });
+});
+
+test('a call without the name of a tool reaches no server', async () => {
   await using test = await openTestProxy({ tools: rules });
   await test.connect();
   const session = await RawSession.open(test.url);
 
   const response = await session.postText(
-    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{${params}}}`,
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{}}}',
   );
 
-  expect(await response.json()).toMatchObject({ id: 1, error: { code } });
+  expect(await response.json()).toMatchObject({ id: 1, error: { code: -32602 } });
+});
+
+test('arguments may differ in case only, and keep their exact numbers and __proto__', async () => {
+  await using test = await openScriptedProxy({ tools: { filter: ['say'] }, sessions: 'shared' });
+  const session = await RawSession.open(test.url);
+  const args = '{"a":1,"A":12345678901234567890,"__proto__":{"x":1}}';
+  const heard: string[] = [];
+  test.servers[0]?.stdio.input.on('data', (chunk: Buffer) => heard.push(chunk.toString()));
+
+  await session.postText(
+    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":${args}}}`,
+  );
+
+  expect(heard.join('')).toContain(args);
+});
+
+test.each([
+  ['a second list', '"result":{"tools":[],"tools":[{"name":"say"},{"name":"secret"}]}'],
+  ['a second result', '"result":{"tools":[]},"result":{"tools":[{"name":"say"},{"name":"secret"}]}'],
+  ['a list in another case', '"result":{"Tools":[{"name":"secret"}],"tools":[{"name":"say"}]}'],
+])('a list of tools is filtered when the server sends %s', async (_title, result) => {
+  await using test = await openScriptedProxy(
+    { tools: { filter: ['say'] }, sessions: 'shared' },
+    { 'tools/list': (server, { id }) => server.write(`{"jsonrpc":"2.0","id":${id},${result}}\n`) },
+  );
+  const session = await RawSession.open(test.url);
+
+  const response = await session.post({ id: 1, method: 'tools/list' });
+
+  expect(await response.text()).toBe('{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"say"}]}}');
 });
 
 test('a server whose tools are hidden is not reached past what hides them', async () => {

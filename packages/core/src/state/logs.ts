@@ -3,6 +3,7 @@ import type { WriteStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** How large a log file grows before it becomes the older of two. */
 const maxFileBytes = 4 * 1024 * 1024;
@@ -10,6 +11,11 @@ const maxFileBytes = 4 * 1024 * 1024;
 const maxWaitingBytes = 1024 * 1024;
 /** How much of the end of what was dropped is written all the same. */
 const keptBytes = 16 * 1024;
+/** How much is written at once, and how much more per second: a flood costs processor time that other workloads need. */
+const burstBytes = 8 * 1024 * 1024;
+const bytesPerSecond = 1024 * 1024;
+/** How long to wait before writing again after a flood or a write error. */
+const retryMs = 500;
 
 /** What is written down of each workload, and the ending of its file: what the server wrote, and what its proxy noted. */
 const endings = { server: '.server.log', proxy: '.log' } as const;
@@ -54,7 +60,7 @@ export class Logs {
   }
 
   /** The last lines, and then whatever is written, until the signal ends it or the workload is removed. */
-  async *follow(
+  follow(
     name: string,
     kind: LogKind,
     window: LogWindow,
@@ -62,8 +68,17 @@ export class Logs {
   ): AsyncGenerator<string, void, void> {
     const path = this.#path(name, kind);
     const follower = new Follower();
-    const followers = this.#followers.get(path) ?? new Set();
-    this.#followers.set(path, followers.add(follower));
+    // At once: the workload may be removed before anything is read.
+    this.#followers.set(path, (this.#followers.get(path) ?? new Set()).add(follower));
+    return this.#piecesFor(follower, path, window, signal);
+  }
+
+  async *#piecesFor(
+    follower: Follower,
+    path: string,
+    window: LogWindow,
+    signal: AbortSignal,
+  ): AsyncGenerator<string, void, void> {
     const giveUp = (): void => follower.end();
     signal.addEventListener('abort', giveUp, { once: true });
     try {
@@ -76,8 +91,9 @@ export class Logs {
       yield* follower.pieces();
     } finally {
       signal.removeEventListener('abort', giveUp);
-      followers.delete(follower);
-      if (followers.size === 0) this.#followers.delete(path);
+      const followers = this.#followers.get(path);
+      followers?.delete(follower);
+      if (followers?.size === 0) this.#followers.delete(path);
     }
   }
 
@@ -86,8 +102,14 @@ export class Logs {
     for (const kind of Object.keys(endings) as LogKind[]) {
       const path = this.#path(name, kind);
       for (const file of [path, `${path}.1`]) await rm(file, { force: true });
-      this.#followers.get(path)?.forEach((follower) => follower.end());
     }
+    this.endFollowing(name);
+  }
+
+  /** Ends what follows the logs of a workload that does not exist any more. */
+  endFollowing(name: string): void {
+    for (const kind of Object.keys(endings) as LogKind[])
+      this.#followers.get(this.#path(name, kind))?.forEach((follower) => follower.end());
   }
 
   /** Removes the logs that belong to none of these workloads, and returns the paths of their files. */
@@ -125,7 +147,13 @@ export class LogFile implements AsyncDisposable {
   #bytes: number;
   #dropped = 0;
   /** The last of what was dropped: of a flood, that tells most. */
-  #lastDropped: Buffer = Buffer.alloc(0);
+  #lastDropped: Buffer[] = [];
+  #lastDroppedBytes = 0;
+  /** The last of what was dropped begins in the middle of a line. */
+  #isCut = false;
+  #allowance = burstBytes;
+  #allowedMs = performance.now();
+  readonly #closing = new AbortController();
   #isInLine = false;
   #rotating: Promise<void> | undefined;
   #catchingUp: Promise<void> | undefined;
@@ -138,11 +166,7 @@ export class LogFile implements AsyncDisposable {
   }
 
   static async open(path: string, hooks: LogHooks): Promise<LogFile> {
-    const bytes = await stat(path).then(
-      ({ size }) => size,
-      () => 0, // there is none yet
-    );
-    return new LogFile(path, bytes, hooks);
+    return new LogFile(path, await sizeOf(path), hooks);
   }
 
   /** How large the file is, with what still waits to be written. */
@@ -154,34 +178,76 @@ export class LogFile implements AsyncDisposable {
     const chunk = Buffer.from(text);
     this.#hooks.written(chunk);
     const stream = this.#stream;
-    if (stream === undefined || stream.writableLength > maxWaitingBytes) {
-      this.#dropped += chunk.length;
-      this.#lastDropped = Buffer.concat([this.#lastDropped, chunk]).subarray(-keptBytes);
-      this.#catchingUp ??= this.#catchUp().finally(() => (this.#catchingUp = undefined));
-      return;
+    const isFlooded = stream === undefined || stream.writableLength > maxWaitingBytes || !this.#isAllowed();
+    if (isFlooded || this.#dropped > 0) {
+      this.#keepLast(chunk);
+      return this.#noteDropped(chunk.length);
     }
-    this.#tellDropped(stream);
     this.#append(stream, chunk);
     if (this.#bytes > maxFileBytes)
       this.#rotating ??= this.#rotate().finally(() => (this.#rotating = undefined));
   }
 
+  #isAllowed(): boolean {
+    const nowMs = performance.now();
+    this.#allowance = Math.min(
+      burstBytes,
+      this.#allowance + ((nowMs - this.#allowedMs) / 1000) * bytesPerSecond,
+    );
+    this.#allowedMs = nowMs;
+    return this.#allowance > 0;
+  }
+
+  #noteDropped(bytes: number): void {
+    this.#dropped += bytes;
+    this.#catchingUp ??= this.#catchUp().finally(() => (this.#catchingUp = undefined));
+  }
+
+  #keepLast(chunk: Buffer): void {
+    this.#lastDropped.push(chunk);
+    this.#lastDroppedBytes += chunk.length;
+    // Not for every chunk: there may be very many, and very small ones.
+    if (this.#lastDroppedBytes < 8 * keptBytes) return;
+    const last = Buffer.concat(this.#lastDropped).subarray(-keptBytes);
+    this.#lastDropped = [Buffer.from(last)];
+    this.#lastDroppedBytes = last.length;
+    this.#isCut = true;
+  }
+
   /** Tells of what was dropped as soon as there is room, though nothing more may ever be written. */
   async #catchUp(): Promise<void> {
-    await this.flushed();
-    if (this.#stream !== undefined) this.#tellDropped(this.#stream);
+    const { signal } = this.#closing;
+    while (this.#dropped > 0) {
+      await this.flushed();
+      if (this.#stream === undefined || !this.#isAllowed())
+        await delay(retryMs, undefined, { signal, ref: false }).catch(() => {}); // it is being closed
+      await this.#reopen();
+      if (this.#stream === undefined) {
+        if (signal.aborted) return;
+      } else if (this.#isAllowed() || signal.aborted) this.#tellDropped(this.#stream);
+    }
+  }
+
+  /** Opens the file again after a write error. What has happened to it meanwhile is not known. */
+  async #reopen(): Promise<void> {
+    await this.#rotating;
+    if (this.#stream !== undefined) return;
+    this.#bytes = await sizeOf(this.#path);
+    this.#isInLine = false;
+    this.#stream = this.#open();
+    await new Promise<void>((resolve) => this.#stream?.once('ready', resolve).once('close', resolve));
   }
 
   #tellDropped(stream: WriteStream): void {
-    if (this.#dropped === 0) return;
-    const last = this.#lastDropped;
-    const isWhole = last.length === this.#dropped;
-    // What is cut off begins in the middle of a line.
-    const kept = isWhole ? last : last.subarray(last.indexOf(0x0a) + 1);
+    const last = Buffer.concat(this.#lastDropped).subarray(-keptBytes);
+    const isCut = this.#isCut || last.length < this.#lastDroppedBytes;
+    const kept = isCut ? last.subarray(last.indexOf(0x0a) + 1) : last;
     const lost = this.#dropped - kept.length;
     const note = lost === 0 ? '' : `${this.#isInLine ? '\n' : ''}(${lost} bytes were dropped here)\n`;
     this.#dropped = 0;
-    this.#lastDropped = Buffer.alloc(0);
+    this.#lastDropped = [];
+    this.#lastDroppedBytes = 0;
+    this.#isCut = false;
     if (note !== '') this.#append(stream, Buffer.from(note));
     this.#append(stream, kept);
   }
@@ -191,13 +257,11 @@ export class LogFile implements AsyncDisposable {
     await this.#rotating;
     const stream = this.#stream;
     if (stream === undefined || stream.destroyed) return;
-    await new Promise<void>((resolve) => {
-      stream.once('close', resolve);
-      stream.write('', () => resolve());
-    });
+    await new Promise<void>((resolve) => void stream.write('', () => resolve()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
     await this.#catchingUp;
     await this.#rotating;
     await this.#close();
@@ -205,24 +269,24 @@ export class LogFile implements AsyncDisposable {
   }
 
   #append(stream: WriteStream, chunk: Buffer): void {
+    if (chunk.length === 0) return;
     const stamped = this.#stamp(chunk);
-    stream.write(stamped);
+    // A full disk must not end a server; its output is lost, which is noted as soon as it can be.
+    stream.write(stamped, (error) => {
+      if (error) this.#noteDropped(stamped.length);
+    });
     this.#bytes += stamped.length;
+    this.#allowance -= stamped.length;
   }
 
-  /** Puts the time before every line that begins in this chunk. */
+  /** Puts the time before every line that begins in this chunk. As Latin-1, a character is a byte, whatever it is. */
   #stamp(chunk: Buffer): Buffer {
-    const stamp = Buffer.from(`${new Date().toISOString()} `);
-    const pieces: Buffer[] = [];
-    for (let start = 0; start < chunk.length;) {
-      const newline = chunk.indexOf(0x0a, start);
-      const end = newline === -1 ? chunk.length : newline + 1;
-      if (!this.#isInLine) pieces.push(stamp);
-      pieces.push(chunk.subarray(start, end));
-      this.#isInLine = newline === -1;
-      start = end;
-    }
-    return Buffer.concat(pieces);
+    const stamp = `${new Date().toISOString()} `;
+    const endsLine = chunk.at(-1) === 0x0a;
+    const lines = chunk.toString('latin1', 0, endsLine ? chunk.length - 1 : chunk.length);
+    const stamped = `${this.#isInLine ? '' : stamp}${lines.replaceAll('\n', `\n${stamp}`)}`;
+    this.#isInLine = !endsLine;
+    return Buffer.from(endsLine ? `${stamped}\n` : stamped, 'latin1');
   }
 
   async #rotate(): Promise<void> {
@@ -235,8 +299,9 @@ export class LogFile implements AsyncDisposable {
 
   #open(): WriteStream {
     const stream = createWriteStream(this.#path, { flags: 'a', mode: 0o600 });
-    // A full disk must not end a server; its output is lost and the next write tries again.
-    stream.on('error', () => {});
+    stream.on('error', () => {
+      if (this.#stream === stream) this.#stream = undefined;
+    });
     return stream;
   }
 
@@ -249,6 +314,13 @@ export class LogFile implements AsyncDisposable {
       stream.end();
     });
   }
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0, // there is none yet
+  );
 }
 
 /** Somebody who reads along, at their own pace and with bounded memory. */

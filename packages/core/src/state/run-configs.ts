@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RunConfig, runConfigVersion } from '@toolhive/contract/run-config';
 import { messageOf } from '@toolhive/contract/failure';
+import { hasProtoMember } from '@toolhive/contract/json-text';
 import { WorkloadName } from '@toolhive/contract/names';
 import type { Logger } from 'pino';
 import { filesIn, readIfThere, removeFile, writeWhole } from './files.ts';
@@ -111,6 +112,7 @@ function parseRunConfig(name: string, text: string): RunConfig {
   } catch (cause) {
     throw new Error(text.trim() === '' ? 'the file is empty' : 'the file is not JSON', { cause });
   }
+  if (hasProtoMember(text, value)) throw new Error('the file has a member __proto__, which is not accepted');
   const parsed = RunConfig.safeParse(withVersion(value));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;

@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, symlink, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
@@ -146,6 +146,11 @@ describe('run configs', () => {
       'a wrong port',
       JSON.stringify({ ...aRunConfig, port: 'many' }),
       'port: Invalid input: expected number, received string',
+    ],
+    [
+      'a member that would be dropped',
+      JSON.stringify(aRunConfig).replace('{', '{"env_vars":{"__proto__":"lost"},'),
+      'the file has a member __proto__, which is not accepted',
     ],
     [
       'another name',
@@ -301,6 +306,16 @@ describe('the log of a server', () => {
     expect([first.value, second.value, third.done]).toEqual(['two\n', 'three\n', true]);
   });
 
+  test('ends for a follower that has read nothing when the workload is removed', async () => {
+    await using home = await makeHome();
+    const logs = new Logs(home.path);
+    const pieces = logs.follow('echo', 'server', { lines: 1 }, new AbortController().signal);
+
+    await logs.remove('echo');
+
+    expect((await pieces.next()).done).toBe(true);
+  });
+
   test('drops what a follower does not read, and says so', async () => {
     await using home = await makeHome();
     const logs = new Logs(home.path);
@@ -343,6 +358,43 @@ describe('the log of a server', () => {
 
     expect(() => log.write('lost')).not.toThrow();
   });
+});
+
+describe('the log of a server after a write error', () => {
+  test('goes on when it can be written again, and notes what is missing', async () => {
+    await using home = await makeHome();
+    const logs = new Logs(home.path);
+    const path = join(home.path, 'echo.server.log');
+    await mkdir(path); // writing to a directory fails as a full disk does
+    await using log = await logs.open('echo', 'server');
+
+    log.write('lost\n');
+    await log.flushed();
+    await rm(path, { recursive: true });
+    log.write('kept\n');
+
+    await expect
+      .poll(() => logs.read('echo', 'server', { lines: 10 }), { timeout: 10_000 })
+      .toMatch(/^\(\d+ bytes were dropped here\)\nkept\n$/);
+  });
+});
+
+test('a log that is flooded without end stays small, and the rest is noted', async () => {
+  await using home = await makeHome();
+  const logs = new Logs(home.path);
+  const flood = Buffer.from('\n'.repeat(64 * 1024));
+  {
+    await using log = await logs.open('echo', 'server');
+    for (let n = 0; n < 500; n++) {
+      log.write(flood);
+      await new Promise(setImmediate);
+    }
+    log.write('the end\n');
+  }
+
+  const text = await logs.read('echo', 'server', { lines: 100_000 });
+
+  expect(text).toMatch(/\(\d{7,} bytes were dropped here\)\n\n+the end\n$/);
 });
 
 /** A time that nothing written so far has. */

@@ -5,6 +5,7 @@ import { isLoopback } from '@toolhive/contract/loopback';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { PrepareOptions, Progress, Runtime } from '@toolhive/runtime/runtime';
 import { viewOf } from '@toolhive/proxy/tool-view';
+import type { ToolRules } from '@toolhive/proxy/tool-view';
 import { formatSource } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
@@ -158,6 +159,7 @@ async function prepare(
   const port = await portFor(plan, present, reservation);
   const draft = plan.runConfigFor(name, port);
   refuseOpen(draft);
+  requireOverrides(toolsOf(draft));
   viewOf(toolsOf(draft)); // throws where two tools would have one name
   if (local === undefined) {
     refuseUnenforced(draft);
@@ -208,4 +210,14 @@ function refuseUnreachable(runtime: string, transport: string, network: string):
   throw invalid(`a server that speaks ${transport} cannot be reached in a container without a network`, {
     hint: 'allow a host in its permission profile, or use a server that speaks stdio',
   });
+}
+
+/** Throws for an override that changes nothing: it is most likely a mistake in the name of a member. */
+function requireOverrides({ overrides }: Required<ToolRules>): void {
+  for (const [tool, { name, description }] of Object.entries(overrides)) {
+    if (name || description) continue;
+    throw invalid(`the override of the tool ${tool} has neither a name nor a description`, {
+      hint: 'give it at least one of them, or leave it out',
+    });
+  }
 }

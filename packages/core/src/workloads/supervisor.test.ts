@@ -16,8 +16,13 @@ import { deleteWorkload, logsOf, restartWorkload, startWorkload, stopWorkload } 
 const never = new AbortController().signal;
 const silently = { report: () => {}, signal: never };
 
+/** All clients share its server, so that what a test calls reaches the one that is supervised. */
 async function run(core: Core, ...cmd_arguments: string[]): Promise<void> {
-  await createWorkload(core, { name: 'test', image: testServer, cmd_arguments }, silently);
+  await createWorkload(
+    core,
+    { name: 'test', image: testServer, cmd_arguments, sessions: 'shared' },
+    silently,
+  );
   await core.workloads.require('test').follow(() => {});
 }
 
@@ -44,6 +49,26 @@ test('says what a server wrote that exits at once', async () => {
   );
 
   expect(await logsOf(core, 'test', 'server', { tail: 100 }, never)).toContain('THE_SETTING is not set');
+});
+
+test('stops a server that floods it, says why, and starts it again', async () => {
+  await using home = await makeHome();
+  await using core = await openTestCore(home);
+  await run(core, 'flood');
+  const { port } = core.workloads.require('test').runConfig;
+  const contexts = new Set<string | undefined>();
+
+  await callTool(port, 'echo');
+  await until(() => {
+    const { status, context } = core.workloads.require('test').condition;
+    if (status === 'error') contexts.add(context);
+    return contexts.size > 0;
+  });
+  await until(() => core.workloads.require('test').condition.status === 'running');
+
+  expect([...contexts].join()).toContain(
+    'the server was stopped because it sent more than 10,000 lines or events that are not JSON-RPC messages',
+  );
 });
 
 test('gives the name of a failed workload to the next one', async () => {

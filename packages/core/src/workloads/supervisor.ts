@@ -124,6 +124,8 @@ export class Supervisor implements AsyncDisposable {
   #protocol: Era | undefined;
   #proxyLog: LogFile | undefined;
   #turn: Promise<void> = Promise.resolve();
+  /** Ends the server that runs, for a reason that goes on from "the server". */
+  #onExcess: (reason: string) => void = () => {};
 
   constructor(runConfig: RunConfig, condition: Condition, options: SupervisorOptions) {
     this.#runConfig = runConfig;
@@ -386,6 +388,7 @@ export class Supervisor implements AsyncDisposable {
       tools: toolsOf(this.#runConfig),
       metrics: this.#runConfig.telemetry_config?.enablePrometheusMetricsPath === true,
       version: this.#options.version,
+      onExcess: (reason) => this.#onExcess(reason),
       onFault: (error) => this.#note('warn', { err: error }, 'fault in the proxy'),
       onJunk: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
     });
@@ -397,6 +400,9 @@ export class Supervisor implements AsyncDisposable {
     const started = await (this.#runConfig.remote_url
       ? this.#reachRemote(signal)
       : this.#startHere(serverLog, signal));
+    const excess = Promise.withResolvers<string>();
+    this.#onExcess = excess.resolve;
+    const ended = Promise.race([started.ended, excess.promise]);
     const over = new AbortController();
     let end = 'it is being stopped';
     try {
@@ -409,7 +415,7 @@ export class Supervisor implements AsyncDisposable {
             if (deadline.aborted && !signal.aborted) throw this.#silent(started.patienceMs);
             throw error;
           }),
-        this.#endOf(started, startedMs),
+        this.#endOf(ended, startedMs),
       ]);
       signal.throwIfAborted();
       this.#condition = { ...this.#condition, hasWorked: true };
@@ -418,7 +424,7 @@ export class Supervisor implements AsyncDisposable {
       await this.#become('running');
       const ms = Math.round(performance.now() - startedMs);
       this.#note('info', { instance: started.id, ms }, 'workload runs');
-      await Promise.race([this.#endOf(started, startedMs), untilAborted(signal)]);
+      await Promise.race([this.#endOf(ended, startedMs), untilAborted(signal)]);
     } catch (error) {
       end = this.#reasonOf(error);
       throw error;
@@ -518,7 +524,7 @@ export class Supervisor implements AsyncDisposable {
     });
   }
 
-  async #endOf({ ended }: Started, startedMs: number): Promise<never> {
+  async #endOf(ended: Promise<string>, startedMs: number): Promise<never> {
     const why = await ended;
     throw new ServerEnded(why, performance.now() - startedMs);
   }

@@ -208,6 +208,7 @@ export class Workloads implements AsyncDisposable {
     await mounts.remove(name);
     await statuses.remove(name);
     onRemoved(name);
+    logs.endFollowing(name); // also for those who began while the files were being removed
   }
 
   /** Removes what removals left that were interrupted. */

@@ -1,5 +1,6 @@
 import type { Instance } from '@toolhive/runtime/runtime';
 import type { ServerAddress } from '../wire/http-endpoint.ts';
+import type { WorkloadInput } from '../input/workload-input.ts';
 import type { Limits } from '../bridge/limits.ts';
 import type { Exchange, MessageMiddleware } from '../pipeline.ts';
 import type { Era } from '../protocol.ts';
@@ -18,8 +19,10 @@ export interface BackendOptions {
   /** Where they are to be others than usual. */
   limits?: Partial<Limits>;
   now?: () => number;
-  /** Told what the server sent that is no protocol. */
-  onJunk: (line: string) => void;
+  /** The limits on what clients and servers send. */
+  input: WorkloadInput;
+  /** Told that the server has exceeded a limit, and has to be stopped. */
+  onExcess: (reason: string) => void;
   /** Told of bugs. */
   onFault: (error: unknown) => void;
 }

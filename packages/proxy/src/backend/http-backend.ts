@@ -37,13 +37,14 @@ interface Up {
  */
 export class HttpBackend implements Backend {
   readonly #options: HttpBackendOptions;
-  readonly #forwarder = new HttpForwarder();
+  readonly #forwarder: HttpForwarder;
   readonly #bridge: Bridge;
   #era: Era | undefined;
   #up: Up | undefined;
 
   constructor(options: HttpBackendOptions) {
     this.#options = options;
+    this.#forwarder = new HttpForwarder(options.input.requests);
     this.#bridge = new Bridge({
       ...options,
       limits: { ...defaultLimits, maxOwn: maxConversations, ...options.limits },
@@ -66,7 +67,7 @@ export class HttpBackend implements Backend {
     if (address === undefined) throw new Error('a forwarder needs an instance that speaks HTTP');
     const { transport } = this.#options;
     const isRemote = address.kind === 'remote';
-    const endpoint = new HttpEndpoint(address, transport === 'sse' ? '/sse' : '/mcp');
+    const endpoint = new HttpEndpoint(address, transport === 'sse' ? '/sse' : '/mcp', this.#options.input);
     try {
       this.#era = await (isRemote ? eraOfRemote : waitUntilServing)(endpoint, transport, signal);
     } catch (error) {

@@ -2,6 +2,7 @@ import { describeExit } from '@toolhive/runtime/runtime';
 import { Bridge } from '../bridge/bridge.ts';
 import { defaultLimits } from '../bridge/limits.ts';
 import { serveBridge } from '../front/serve.ts';
+import type { WorkloadInput } from '../input/workload-input.ts';
 import type { Exchange } from '../pipeline.ts';
 import type { Era } from '../protocol.ts';
 import { StdioWire } from '../wire/stdio-wire.ts';
@@ -14,8 +15,10 @@ const stopMs = 2_000;
 /** A server on the standard streams of its process: every client talks to it through the bridge. */
 export class StdioBackend implements Backend {
   readonly #bridge: Bridge;
+  readonly #input: WorkloadInput;
 
   constructor(options: BackendOptions) {
+    this.#input = options.input;
     this.#bridge = new Bridge({
       ...options,
       limits: { ...defaultLimits, ...options.limits },
@@ -30,11 +33,11 @@ export class StdioBackend implements Backend {
   connect(instance: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void> {
     const openWire = async (over: AbortSignal): Promise<Wire> => {
       const another = await startAnother(over);
-      const wire = wireTo(another, () => another.stop(stopMs));
+      const wire = this.#wireTo(another, () => another.stop(stopMs));
       void another.exited.then((exit) => wire.ended(`it ${describeExit(exit)}`));
       return wire;
     };
-    return this.#bridge.connect({ wire: wireTo(instance), openWire }, signal);
+    return this.#bridge.connect({ wire: this.#wireTo(instance), openWire }, signal);
   }
 
   disconnect(reason: string, final: boolean): void {
@@ -48,9 +51,9 @@ export class StdioBackend implements Backend {
   close(): Promise<void> {
     return this.#bridge[Symbol.asyncDispose]();
   }
-}
 
-function wireTo({ stdio }: RunningServer, end?: () => Promise<void>): StdioWire {
-  if (stdio === undefined) throw new Error('a bridge needs an instance that speaks stdio');
-  return new StdioWire({ ...stdio, end });
+  #wireTo({ stdio }: RunningServer, end?: () => Promise<void>): StdioWire {
+    if (stdio === undefined) throw new Error('a bridge needs an instance that speaks stdio');
+    return new StdioWire({ ...stdio, limits: this.#input, end });
+  }
 }

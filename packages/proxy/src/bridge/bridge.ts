@@ -1,4 +1,6 @@
-import { messageOf } from '@toolhive/contract/failure';
+import type { Duplex } from 'node:stream';
+import { messageOf, unavailable } from '@toolhive/contract/failure';
+import type { WorkloadInput } from '../input/workload-input.ts';
 import { errorCodes, idText, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { greet } from '../link/greeting.ts';
@@ -48,8 +50,10 @@ export interface BridgeOptions {
   isSlowToStart: boolean;
   /** Told when the conversation that all share has ended, where nobody else would notice. */
   onLost?: () => void;
-  /** Told what the server sent that is no protocol. */
-  onJunk: (line: string) => void;
+  /** The limits on what clients and servers send. */
+  input: WorkloadInput;
+  /** Told that the server which all share has exceeded a limit, and has to be stopped. */
+  onExcess: (reason: string) => void;
   /** Told of bugs in the bridge. */
   onFault: (error: unknown) => void;
   now?: () => number;
@@ -74,12 +78,15 @@ export interface Waiting {
  * something, that client has one of its own. Sessions stay when the server goes, and carry on with the next one.
  */
 export class Bridge implements LinkOwner, AsyncDisposable {
+  /** The limits on what clients and servers send. */
+  readonly input: WorkloadInput;
   /** Requests whose clients may lose patience. */
   readonly waiting = new Set<Waiting>();
   readonly #options: BridgeOptions;
   readonly #now: () => number;
   readonly #self: ClientIdentity;
   readonly #sessions = new Map<string, Session>();
+  readonly #unnamed = new Map<Duplex, Session>();
   readonly #listeners = new Map<Session, { uris: Set<string>; changed: (message: Message) => void }>();
   readonly #links: Links;
   readonly #changes: Changes;
@@ -92,12 +99,13 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   #whoWaits: (() => void)[] = [];
 
   constructor(options: BridgeOptions) {
-    const { version, limits, isSlowToStart, onJunk, onFault, now = Date.now } = options;
+    const { version, limits, isSlowToStart, input, onFault, now = Date.now } = options;
     this.#options = options;
+    this.input = input;
     this.#now = now;
     const clientInfo = { name: 'toolhive', version };
     this.#self = { protocolVersion: newestLegacyRevision, capabilities: {}, clientInfo };
-    this.#links = new Links({ ...limits, isSlow: isSlowToStart, onJunk, onFault });
+    this.#links = new Links({ ...limits, isSlow: isSlowToStart, input, onFault });
     this.#changes = new Changes(this.#self, onFault);
     const onNews = (message: Message): void => void this.#changes.deliver(message);
     this.#modernCalls = new ModernCalls({
@@ -126,8 +134,8 @@ export class Bridge implements LinkOwner, AsyncDisposable {
 
   /** Takes over a freshly started server, and lets waiting requests through. Throws if it cannot be greeted. */
   async connect({ wire, openWire, era }: Server, signal: AbortSignal): Promise<void> {
-    const { onJunk, onFault } = this.#options;
-    const link = new ServerLink({ wire, owner: this, onJunk, onFault });
+    const { input, onFault } = this.#options;
+    const link = new ServerLink({ wire, owner: this, input, onFault });
     const before = this.#state;
     this.#state = { kind: 'starting', link };
     if (before.kind !== 'down') void before.link.close('another one took its place').catch(onFault);
@@ -142,6 +150,7 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     } catch (error) {
       // Some servers end when the first thing they hear is not `initialize`.
       if (!link.isOpen && this.#era === undefined) this.#era = 'legacy';
+      if (link.excess !== undefined) throw unavailable(`the server ${link.excess}`, { cause: error });
       throw error;
     }
     this.#era = link.era;
@@ -174,9 +183,29 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     if (this.#sessions.has(session.id)) return;
     if (this.#sessions.size >= this.#options.limits.maxSessions) this.#forgetOldest();
     this.#sessions.set(session.id, session);
+    session.isLasting = true;
     const listener = { uris: session.subscriptions, changed: ({ text }: Message) => session.send(text) };
     this.#listeners.set(session, listener);
     if (!this.#hasOwn(session)) this.#changes.add(listener);
+  }
+
+  /** The session of requests that name none. It lasts as long as their connection, so that clients share nothing. */
+  sessionOn(connection: Duplex): Session {
+    const known = this.#unnamed.get(connection);
+    if (known !== undefined) return known;
+    const session = this.beginSession();
+    session.isLasting = true;
+    this.#unnamed.set(connection, session);
+    connection.once('close', () => {
+      this.#unnamed.delete(connection);
+      this.closeSession(session);
+    });
+    return session;
+  }
+
+  /** Ends the processes that are kept for the next request over a connection, which has ended. */
+  forgetConnection(connection: string): void {
+    this.#modernCalls.forget(connection);
   }
 
   findSession(id: string): Session | undefined {
@@ -187,6 +216,7 @@ export class Bridge implements LinkOwner, AsyncDisposable {
 
   closeSession(session: Session): void {
     this.#sessions.delete(session.id);
+    session.isLasting = false;
     if (this.#state.kind === 'up') this.#state.link.refuseAllOf(session, 'the session was closed');
     session.close();
     const listener = this.#listeners.get(session);
@@ -273,14 +303,16 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   lost(link: ServerLink): void {
     if (this.#state.kind !== 'up' || this.#state.link !== link) return;
     this.#state = { kind: 'starting', link };
-    this.#options.onLost?.();
+    if (link.excess === undefined) this.#options.onLost?.();
+    else this.#options.onExcess(link.excess);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#upkeep);
     this.disconnect('the workload was stopped', true);
-    for (const session of this.#sessions.values()) session.close();
+    for (const session of [...this.#sessions.values(), ...this.#unnamed.values()]) session.close();
     this.#sessions.clear();
+    this.#unnamed.clear();
     await this.#links.close('the workload was stopped', true);
   }
 
@@ -313,7 +345,7 @@ export class Bridge implements LinkOwner, AsyncDisposable {
 
   /** Its own conversation is one with a legacy server: to a modern one, all requests are alike. */
   #hasOwn(session: Session): boolean {
-    return this.#options.sessions === 'own' && this.#era !== 'modern' && this.#sessions.has(session.id);
+    return this.#options.sessions === 'own' && this.#era !== 'modern' && session.isLasting;
   }
 
   async #ownLink(session: Session): Promise<OwnLink> {
@@ -411,7 +443,7 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   }
 
   #routeModern(request: ModernRequest, reply: ReplyTo, shared: ServerLink): Held {
-    const { message, client, logLevel } = request;
+    const { message, client } = request;
     const { method = '', params } = message.value;
     if (legacyOnlyMethods.has(method) || (shared.era === 'legacy' && isAboutTasks(method))) {
       notKnown(message, reply);
@@ -429,8 +461,8 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     const mayHaveOwn = this.#options.sessions === 'own';
     const isAskable = mayHaveOwn && canBeAsked(client);
     if (isAskable && listMethods.has(method)) return this.#modernCalls.list(request, reply);
-    const wantsLogs = mayHaveOwn && logLevel !== undefined;
-    const isPersonal = isAskable || wantsLogs || params?.['requestState'] !== undefined;
+    // What a call changes in a legacy server, calls over other connections must not find there.
+    const isPersonal = mayHaveOwn || params?.['requestState'] !== undefined;
     if (isPersonal && askingMethods.has(method)) return this.#modernCalls.accept(request, reply);
     const decorated: ReplyTo = {
       notify: (text) => reply.notify(text),
@@ -476,6 +508,9 @@ export class Bridge implements LinkOwner, AsyncDisposable {
 
   #tidy(): void {
     for (const one of this.waiting) one.keepAlive(); // first, so that whoever waits is seen to be there
+    const { abandonedMs } = this.#options.limits;
+    this.#links.giveUpAbandoned(abandonedMs);
+    if (this.#state.kind === 'up') this.#state.link.giveUpAbandoned(abandonedMs);
     const oldest = this.#now() - this.#options.limits.sessionIdleMs;
     for (const session of this.#sessions.values()) {
       session.stream.keepAlive();

@@ -79,7 +79,8 @@ export class Changes {
     const wanted = new Set(this.#listeners.values().flatMap(({ uris }) => uris));
     const isNew = wanted.symmetricDifference(this.#asked).size > 0;
     if (link.era === 'modern') {
-      if (isNew || (this.#listening === undefined && this.#listeners.size > 0)) this.#listen(link, wanted);
+      if (this.#listeners.size === 0) this.#stopListening();
+      else if (isNew || this.#listening === undefined) this.#listen(link, wanted);
     } else if (isNew) this.#subscribe(link, wanted);
     this.#asked = wanted;
   }
@@ -106,6 +107,12 @@ export class Changes {
     };
     ask('resources/subscribe', wanted.difference(this.#asked));
     ask('resources/unsubscribe', this.#asked.difference(wanted));
+  }
+
+  #stopListening(): void {
+    const before = this.#listening;
+    this.#listening = undefined;
+    before?.abort(new Error('nobody listens any more'));
   }
 
   /** The new stream is there before the old one ends, so that nothing is missed. */

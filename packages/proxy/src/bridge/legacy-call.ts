@@ -30,6 +30,9 @@ export function askModern(
     readMessage(described),
     {
       notify: (text) => reply.notify(text),
+      get isAbandoned() {
+        return reply.isAbandoned === true;
+      },
       answer(text, value) {
         if (!isInputRequired(value)) return reply.answer(text, value);
         if (round > maxRounds) return fail(reply, message, 'the server never stops asking');

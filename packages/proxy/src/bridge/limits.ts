@@ -16,6 +16,8 @@ export interface Limits {
   keepMs: number;
   /** How long a modern client has to answer what it was asked. */
   patienceMs: number;
+  /** How long a request goes on whose client has disconnected, and may come back. */
+  abandonedMs: number;
   /** How long a list of a modern client waits for the one before it. */
   listTurnMs: number;
   /** How often it is seen to what nobody asks for: idle sessions, connections that have to be kept alive. */
@@ -31,6 +33,7 @@ export const defaultLimits: Limits = {
   waitForRoomMs: 30_000,
   keepMs: 5 * 60_000,
   patienceMs: 10 * 60_000,
+  abandonedMs: 5 * 60_000,
   listTurnMs: 5_000,
   upkeepMs: 15_000,
 };

@@ -25,6 +25,8 @@ export interface ModernRequest {
   logLevel?: string;
   /** Who asks, as far as that is known; the empty text for anybody who may use this machine. */
   principal: string;
+  /** The connection that it came over. */
+  connection: string;
 }
 
 /** Who holds a request, to give it up. */
@@ -108,6 +110,11 @@ export class ModernCalls {
     settled.abort();
   }
 
+  /** Ends the processes that are kept for the next call over a connection. */
+  forget(connection: string): void {
+    this.#options.links.endKept(keysOf(connection));
+  }
+
   close(reason: string): void {
     for (const call of this.#parked.values()) call.end(reason);
   }
@@ -117,7 +124,7 @@ export class ModernCalls {
     const bound = boundTo(request);
     const id = String(++this.#lastId);
     const { client, logLevel = '' } = request;
-    const key = `calls ${logLevel} ${canonical(client.capabilities)}`;
+    const key = `${keysOf(request.connection)} ${logLevel} ${canonical(client.capabilities)}`;
     const parking: Parking = {
       park: (step) => {
         this.#parked.set(id, call);
@@ -370,6 +377,11 @@ function boundTo({ message, principal }: ModernRequest): string {
   const { method, params = {} } = message.value;
   const { _meta, inputResponses: _responses, requestState: _state, ...salient } = params;
   return canonical([principal, method, salient]);
+}
+
+/** How the keys begin under which processes are kept for a connection. */
+function keysOf(connection: string): string {
+  return `calls over ${connection} `;
 }
 
 function withoutAnswers({ value }: Message): Message {

@@ -22,6 +22,8 @@ export class Session {
   /** What the client said of itself; the revision is the one that it was told. */
   client: ClientIdentity = { protocolVersion: newestLegacyRevision, capabilities: {} };
   lastSeenMs: number;
+  /** It goes on after the request that began it, so that it can have a server process of its own. */
+  isLasting = false;
   readonly subscriptions = new Set<string>();
   logLevel: string | undefined;
   /** A conversation with the server that nobody else has. */

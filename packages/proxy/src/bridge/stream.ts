@@ -36,9 +36,9 @@ export class ResumableStream {
     return this.#keptChars;
   }
 
-  /** Has there been such an event? */
-  has(eventId: number): boolean {
-    return eventId <= this.#lastId;
+  /** Has there been such an event, and is everything remembered that came after it? */
+  canResumeAfter(eventId: number): boolean {
+    return eventId <= this.#lastId && eventId >= this.#lastId - this.#kept.length;
   }
 
   send(text: string): void {
@@ -61,6 +61,8 @@ export class ResumableStream {
    */
   connect(connection: EventStream, { lastSeen = this.#sent, prime = false } = {}): void {
     this.#connection?.end();
+    this.#connection = undefined;
+    if (!connection.isConnected) return; // nothing would ever tell that it has ended
     this.#connection = connection;
     connection.onClose(() => {
       if (this.#connection === connection) this.#connection = undefined;

@@ -9,7 +9,7 @@ import {
   spanOf,
 } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import { answerError, withAnswer } from '../link/link.ts';
+import { answerError, answerResult, withAnswer } from '../link/link.ts';
 import type { ReplyTo } from '../link/link.ts';
 import type { MessageMiddleware, Passed } from '../pipeline.ts';
 
@@ -60,15 +60,13 @@ export class ToolView implements MessageMiddleware {
     const { method } = message.value;
     if (method === 'tools/list') {
       const answer: ReplyTo['answer'] = (text, value) => {
-        if (!isObject(value.result) || !Array.isArray(value.result['tools']))
-          return reply.answer(text, value);
-        const result = { ...value.result, tools: this.#visible(value.result['tools']) };
-        const listed = replaceAt(
-          text,
-          spanOf(text, ['result', 'tools']) ?? [0, 0],
-          JSON.stringify(result.tools),
-        );
-        reply.answer(listed, { ...value, result });
+        // The text may say more than the server did, which the value does not.
+        const { result } = readMessage(text).value;
+        if (!isObject(result)) return reply.answer(text, value);
+        // Written anew, so that clients read the list that is filtered here, and no other member.
+        const others = Object.entries(result).filter(([name]) => name.toLowerCase() !== 'tools');
+        const tools = Array.isArray(result['tools']) ? this.#visible(result['tools']) : [];
+        answerResult(reply, idText(message), { ...Object.fromEntries(others), tools });
       };
       return { message, reply: withAnswer(reply, answer) };
     }
@@ -93,13 +91,9 @@ export class ToolView implements MessageMiddleware {
   #called(message: Message): Message {
     const { params = {} } = message.value;
     const name = params['name'];
-    // Two readers of such a message could disagree about which tool it calls.
-    const isDoubtful = Object.keys(params).some((key) => key !== 'name' && key.toLowerCase() === 'name');
     const span = spanOf(message.text, ['params', 'name']);
-    spanOf(message.text, ['method']);
-    if (typeof name !== 'string' || span === undefined || isDoubtful) {
-      throw new MalformedMessage(errorCodes.invalidParams, 'params must have the name of a tool, once');
-    }
+    if (typeof name !== 'string' || span === undefined)
+      throw new MalformedMessage(errorCodes.invalidParams, 'params must contain the name of a tool');
     const real = this.realName(name);
     if (real === undefined) throw new MalformedMessage(errorCodes.invalidParams, `there is no tool ${name}`);
     return real === name ? message : readMessage(replaceAt(message.text, span, JSON.stringify(real)));

@@ -65,7 +65,7 @@ export class McpClient implements AsyncDisposable {
     const link = new ServerLink({
       wire,
       owner: { notified() {}, lost() {}, asked: (asked, question) => asked.decline(question) },
-      onJunk() {},
+      input: endpoint.input,
       onFault() {},
     });
     opened.defer(() => link.close('it is over'));

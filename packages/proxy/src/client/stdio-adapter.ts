@@ -41,7 +41,9 @@ export async function adaptStdio(options: StdioAdapterOptions): Promise<void> {
     legacy: new Conversation('legacy', endpoint, write),
     modern: new Conversation('modern', endpoint, write),
   };
-  readLines(input, {
+  const read = readLines(input, {
+    input: endpoint.input,
+    onExceeded: onJunk,
     onTooLong: () => onJunk('(a line that is too long)'),
     onLine(line) {
       let message: Message;
@@ -54,8 +56,7 @@ export async function adaptStdio(options: StdioAdapterOptions): Promise<void> {
       conversations[isModern ? 'modern' : 'legacy'].send(message);
     },
   });
-  const ended = once(input, 'end', { signal }).catch(() => {}); // it is over either way
-  await ended;
+  if (!signal.aborted) await Promise.race([read, once(signal, 'abort')]);
   const all = Object.values(conversations);
   if (!signal.aborted) await Promise.all(all.map((conversation) => conversation.answered(signal)));
   await Promise.all(all.map((conversation) => conversation.close()));
@@ -102,7 +103,12 @@ class Conversation {
 
   #open(): HttpWire {
     const wire = new HttpWire({ endpoint: this.#endpoint, era: this.#era, mirrored: async () => [] });
-    wire.open({ message: (said) => this.#hear(said), unreadable() {}, closed: () => this.#begin() });
+    wire.open({
+      message: (said) => this.#hear(said),
+      unreadable() {},
+      exceeded: () => this.#begin(),
+      closed: () => this.#begin(),
+    });
     return wire;
   }
 

@@ -1,8 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { readBody } from '../http/body.ts';
-import { replyJson, replyText } from '../http/reply.ts';
+import { replyJson, replyUnacceptable } from '../http/reply.ts';
+import type { WorkloadInput } from '../input/workload-input.ts';
 import { MalformedMessage, errorCodes, errorText, readBatch, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { requireUnambiguous } from '../jsonrpc/ambiguity.ts';
 import type { Exchange } from '../pipeline.ts';
 
 /** What a request brings. */
@@ -13,16 +15,22 @@ export interface Incoming {
 }
 
 /** Reads the JSON-RPC messages that a request brings, or answers the request with what is wrong with them. */
-export function readIncoming(exchange: Exchange, accept: (incoming: Incoming) => void): void {
+export function readIncoming(
+  exchange: Exchange,
+  input: WorkloadInput,
+  accept: (incoming: Incoming) => void,
+): void {
   const { request, response } = exchange;
-  readBody(request, (error, text) => {
+  readBody(request, input, (error, text) => {
     if (error !== undefined) {
-      replyText(response, error.status, error.message, { connection: 'close' });
+      replyUnacceptable(response, error);
       return;
     }
     let incoming: Incoming;
     try {
       incoming = isBatch(text) ? { messages: readBatch(text) } : only(readMessage(text));
+      // The server must read in a message what is checked here.
+      for (const message of incoming.messages) requireUnambiguous(message.text);
     } catch (malformed) {
       if (!(malformed instanceof MalformedMessage)) throw malformed;
       // The id is not known, and JSON-RPC 2.0, section 5, wants null for that.
@@ -35,12 +43,20 @@ export function readIncoming(exchange: Exchange, accept: (incoming: Incoming) =>
 }
 
 /** The only revision whose clients may send several messages at once (MCP 2025-03-26, Overview, Batching). */
-const batchRevision = '2025-03-26';
+export const batchRevision = '2025-03-26';
 
 /** Answers a request that brings several messages where they must come one by one; false where they need not. */
-export function refuseBatch({ message }: Incoming, revision: string, response: ServerResponse): boolean {
-  if (message !== undefined || revision === batchRevision) return false;
-  const why = `only clients of ${batchRevision} may send several messages at once`;
+export function refuseBatch(
+  { message, messages }: Incoming,
+  revision: string,
+  response: ServerResponse,
+): boolean {
+  if (message !== undefined) return false;
+  const begins = messages.some(({ value }) => value.method === 'initialize');
+  if (revision === batchRevision && !begins) return false;
+  const why = begins
+    ? 'initialize must not be one of several messages'
+    : `only clients of ${batchRevision} may send several messages at once`;
   replyJson(response, 400, errorText('null', errorCodes.invalidRequest, why));
   return true;
 }

@@ -48,6 +48,14 @@ export class SessionPostReply implements ReplyTo, Waiting {
     this.#canStream = canStream;
     this.#headers = headers;
     waiting.add(this);
+    response.once('close', () => {
+      if (this.#stream === undefined) waiting.delete(this);
+    });
+  }
+
+  /** Its client may still come back for a stream. */
+  get isAbandoned(): boolean {
+    return this.#stream === undefined ? this.#response.destroyed : !this.#stream.isConnected;
   }
 
   answer(text: string, { error }: MessageValue): void {

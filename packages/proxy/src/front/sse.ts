@@ -28,7 +28,7 @@ export function receiveEventMessage(bridge: Bridge, exchange: Exchange, query: U
   const session = bridge.findSession(id);
   if (session === undefined) return replyText(response, 404, 'there is no such session');
   const send = (text: string): void => session.send(text);
-  readIncoming(exchange, (incoming) => {
+  readIncoming(exchange, bridge.input, (incoming) => {
     if (refuseBatch(incoming, session.client.protocolVersion, response)) return;
     for (const message of incoming.messages)
       bridge.accept(session, message, { answer: send, notify: send, ask: send });

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Bridge } from '../bridge/bridge.ts';
-import { Session } from '../bridge/session.ts';
+import type { Session } from '../bridge/session.ts';
 import { parseEventId } from '../bridge/stream.ts';
 import { EventStream } from '../http/event-stream.ts';
 import { replyJson, replyText } from '../http/reply.ts';
@@ -10,7 +11,7 @@ import type { ReplyTo } from '../link/link.ts';
 import type { Exchange } from '../pipeline.ts';
 import { legacyRevisions, meta } from '../protocol.ts';
 import type { ClientIdentity } from '../protocol.ts';
-import { readIncoming, refuseBatch } from './incoming.ts';
+import { batchRevision, readIncoming, refuseBatch } from './incoming.ts';
 import type { Incoming } from './incoming.ts';
 import { isModernRequest, refusalOf, wrongParameter } from './modern-headers.ts';
 import type { Refusal } from './modern-headers.ts';
@@ -42,7 +43,7 @@ function receive(bridge: Bridge, exchange: Exchange): void {
   if (mediaType === undefined || !/^application\/json\s*(;|$)/i.test(mediaType)) {
     return replyText(response, 415, 'send the message as application/json');
   }
-  readIncoming(exchange, (incoming) => {
+  readIncoming(exchange, bridge.input, (incoming) => {
     const { message } = incoming;
     if (message !== undefined && isModernRequest(request.headers, message)) {
       return receiveModern(bridge, message, request, response);
@@ -52,7 +53,13 @@ function receive(bridge: Bridge, exchange: Exchange): void {
       return replyText(response, 400, `the revision ${String(revision)} of MCP is not spoken here`);
     }
     const session = sessionFor(bridge, message, request, response);
-    if (session === undefined || refuseBatch(incoming, session.client.protocolVersion, response)) return;
+    if (session === undefined) return;
+    // Without a session and a header it is this one (MCP 2025-06-18, Transports, Protocol Version Header).
+    const spoken =
+      request.headers[sessionHeader] === undefined
+        ? (revision ?? batchRevision)
+        : session.client.protocolVersion;
+    if (refuseBatch(incoming, String(spoken), response)) return;
     if (message === undefined) return deliverBatch(bridge, session, incoming, response);
     deliver(bridge, session, message, request, response);
   });
@@ -67,8 +74,8 @@ function sessionFor(
 ): Session | undefined {
   if (message?.kind === 'request' && message.value.method === 'initialize') return bridge.beginSession();
   const id = request.headers[sessionHeader];
-  // A message outside any session is answered too, and remembered by nothing: simple clients send just that.
-  if (id === undefined) return new Session(Date.now());
+  // A message outside any session is answered too: simple clients send just that.
+  if (id === undefined) return bridge.sessionOn(request.socket);
   const session = typeof id === 'string' ? bridge.findSession(id) : undefined;
   // 404 is what tells a client to initialize again (MCP 2025-11-25, Transports, Session Management).
   if (session === undefined) replyText(response, 404, 'there is no such session, initialize a new one');
@@ -105,7 +112,9 @@ function deliverBatch(
   if (missing === 0) response.writeHead(202).end();
   for (const message of messages) {
     bridge.accept(session, message, {
-      ...nothing,
+      get isAbandoned() {
+        return response.destroyed;
+      },
       notify: (text) => session.send(text),
       ask: (text) => session.send(text),
       answer(text) {
@@ -158,14 +167,29 @@ function answerModern(bridge: Bridge, message: Message, response: ServerResponse
   };
   const logLevel = described[meta.logLevel];
   const reply = new ModernPostReply(response, bridge.waiting);
+  const connection = connectionOf(bridge, response.req.socket);
   const held = bridge.acceptModern(
-    { message, client, logLevel: typeof logLevel === 'string' ? logLevel : undefined, principal: '' },
+    { message, client, connection, principal: '', ...(typeof logLevel === 'string' ? { logLevel } : {}) },
     reply,
   );
   response.once('close', () => {
     reply.close();
     held.giveUp();
   });
+}
+
+/** The names of connections. */
+const connections = new WeakMap<Duplex, string>();
+let lastConnection = 0;
+
+/** The name of a connection; what is kept for it ends when it does. */
+function connectionOf(bridge: Bridge, socket: Duplex): string {
+  const known = connections.get(socket);
+  if (known !== undefined) return known;
+  const name = String(++lastConnection);
+  connections.set(socket, name);
+  socket.once('close', () => bridge.forgetConnection(name));
+  return name;
 }
 
 function openStream(bridge: Bridge, request: IncomingMessage, response: ServerResponse): void {
@@ -179,8 +203,9 @@ function openStream(bridge: Bridge, request: IncomingMessage, response: ServerRe
   if (eventId === undefined) return session.stream.connect(new EventStream(response));
   const last = parseEventId(String(eventId));
   const stream = last === undefined ? undefined : session.findStream(last.name);
-  if (last === undefined || stream?.has(last.id) !== true)
-    return replyText(response, 404, 'there is no such event any more');
+  // A client that misses messages must know, and 404 tells it to begin anew.
+  if (last === undefined || stream?.canResumeAfter(last.id) !== true)
+    return replyText(response, 404, 'the events after this one are not available, initialize a new session');
   stream.connect(new EventStream(response), { lastSeen: last.id });
 }
 

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isUtf8 } from 'node:buffer';
-
-/** The largest request body that is accepted. */
-export const maxBodyBytes = 16 * 1024 * 1024;
+import { maxMessageBytes } from '../input/byte-budget.ts';
+import type { WorkloadInput } from '../input/workload-input.ts';
 
 /** Why a body was not accepted, as an HTTP status. */
 export class UnacceptableBody extends Error {
@@ -14,35 +13,57 @@ export class UnacceptableBody extends Error {
   }
 }
 
-/** Reads a request body as text, and calls back once, with the text or with what was wrong. */
+/** A body that is larger than accepted. */
+export function bodyTooLarge(): UnacceptableBody {
+  return new UnacceptableBody(413, `the body is larger than ${maxMessageBytes / 1024 / 1024} MiB`);
+}
+
+/** A body for which there is no room beside others. */
+export function noRoomForBody(): UnacceptableBody {
+  return new UnacceptableBody(
+    503,
+    'incomplete requests use all the memory that is available for them, try again later',
+  );
+}
+
+/** Reads a request body as text, and calls back once, with the text or with what was wrong, when there is time. */
 export function readBody(
   request: IncomingMessage,
+  input: WorkloadInput,
   done: (error: UnacceptableBody | undefined, text: string) => void,
 ): void {
   let chunks: Buffer[] = [];
   let bytes = 0;
   let settled = false;
+  const hold = input.requests.hold();
 
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes <= maxBodyBytes) {
+    const error =
+      bytes > maxMessageBytes ? bodyTooLarge() : hold.grow(chunk.length) ? undefined : noRoomForBody();
+    if (error === undefined) {
       chunks.push(chunk);
       return;
     }
-    chunks = [];
     request.pause();
-    settle(new UnacceptableBody(413, `the body is larger than ${maxBodyBytes / 1024 / 1024} MiB`), '');
+    settle(error);
   });
   request.on('end', () => {
-    const body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
-    if (isUtf8(body)) settle(undefined, body.toString('utf8'));
-    else settle(new UnacceptableBody(400, 'the body is not UTF-8'), '');
+    input.process(() => {
+      const body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+      if (isUtf8(body)) settle(undefined, body.toString('utf8'));
+      else settle(new UnacceptableBody(400, 'the body is not UTF-8'));
+      return false;
+    });
   });
-  request.on('error', () => settle(new UnacceptableBody(400, 'the body ended early'), ''));
+  for (const event of ['error', 'aborted'])
+    request.on(event, () => settle(new UnacceptableBody(400, 'the body ended early')));
 
-  function settle(error: UnacceptableBody | undefined, text: string): void {
+  function settle(error: UnacceptableBody | undefined, text = ''): void {
     if (settled) return;
     settled = true;
+    chunks = [];
+    hold.release();
     try {
       done(error, text);
     } catch (fault) {

@@ -57,13 +57,18 @@ export function serveConnections(
       if (answers.length === 0 && open.delete(socket)) open.set(socket, answers);
     });
     if (answers.length > maxWaiting) socket.destroy();
-    else if (before === undefined) answer(request, response);
+    else if (before === undefined) respond(request, response);
     // An answer that nobody takes yet is in memory, so there is one of them.
     else {
       before.once('close', () => {
-        if (!socket.destroyed) answer(request, response);
+        if (!socket.destroyed) respond(request, response);
       });
     }
+  }
+
+  function respond(request: IncomingMessage, response: ServerResponse): void {
+    if (!hasSecondHost(request)) return answer(request, response);
+    response.writeHead(400, faultHeaders(400, headers)).end(faultText(400));
   }
 
   /** There is one: nobody has asked for anything over the newest. */
@@ -110,14 +115,30 @@ function statusOfFault(code: string | undefined): FaultStatus {
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
 }
 
+/** Whoever reads the other one takes the request for one to another host (RFC 9112, section 3.2). */
+function hasSecondHost({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1;
+}
+
 function rawAnswer(status: FaultStatus, more: Readonly<Record<string, string>>): string {
-  const text = `${faults[status]}\n`;
-  const headers = {
+  const lines = Object.entries(faultHeaders(status, more)).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', faultText(status)].join('\r\n');
+}
+
+function faultHeaders(status: FaultStatus, more: Readonly<Record<string, string>>): Record<string, string> {
+  return {
     ...more,
     'content-type': 'text/plain; charset=utf-8',
-    'content-length': text.length,
+    'content-length': String(faultText(status).length),
     connection: 'close',
   };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', text].join('\r\n');
+}
+
+function faultText(status: FaultStatus): string {
+  return `${faults[status]}\n`;
 }

@@ -29,6 +29,11 @@ export class EventStream {
     if (!this.#response.writableEnded) this.#response.end(lastEvent);
   }
 
+  /** The client has not disconnected. */
+  get isConnected(): boolean {
+    return !this.#response.destroyed;
+  }
+
   onClose(listener: () => void): void {
     this.#response.once('close', listener);
   }

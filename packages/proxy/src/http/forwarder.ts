@@ -3,9 +3,11 @@ import type { InstanceAddress } from '@toolhive/runtime/runtime';
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { AnswerHeaders } from '../wire/answer.ts';
-import { maxBodyBytes } from './body.ts';
+import { maxMessageBytes } from '../input/byte-budget.ts';
+import type { ByteBudget } from '../input/byte-budget.ts';
+import { bodyTooLarge, noRoomForBody } from './body.ts';
 import { hopHeaders } from './hop-headers.ts';
-import { replyText } from './reply.ts';
+import { replyText, replyUnacceptable } from './reply.ts';
 
 /** The origin is checked here already; the server would compare it with an address of its own. */
 const notForwarded: ReadonlySet<string> = new Set([...hopHeaders, 'origin']);
@@ -18,10 +20,16 @@ const maxGatheredBytes = 64 * 1024;
  * server goes, and says so to clients.
  */
 export class HttpForwarder implements AsyncDisposable {
+  readonly #requests: ByteBudget;
   #state: { kind: 'up'; pool: Pool; authority: string } | { kind: 'down'; reason: string } = {
     kind: 'down',
     reason: 'the server has not started yet',
   };
+
+  /** `requests` is the budget for request bodies that are not complete yet. */
+  constructor(requests: ByteBudget) {
+    this.#requests = requests;
+  }
 
   connect(address: InstanceAddress): void {
     this.#state = { kind: 'up', ...openPool(address) };
@@ -38,12 +46,8 @@ export class HttpForwarder implements AsyncDisposable {
       replyText(response, 503, `the server is not running: ${this.#state.reason}`, { 'retry-after': '1' });
       return;
     }
-    if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) {
-      replyText(response, 413, `the body is larger than ${maxBodyBytes / 1024 / 1024} MiB`, {
-        connection: 'close',
-      });
-      return;
-    }
+    if (Number(request.headers['content-length'] ?? 0) > maxMessageBytes)
+      return replyUnacceptable(response, bodyTooLarge());
     const { pool, authority } = this.#state;
     const dispatch = (body: Dispatcher.DispatchOptions['body']): void => {
       const options: Dispatcher.DispatchOptions = {
@@ -59,8 +63,31 @@ export class HttpForwarder implements AsyncDisposable {
     };
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
     if (length === undefined) dispatch(coding === undefined ? null : request);
-    else if (Number(length) <= maxGatheredBytes) gather(request, dispatch);
+    else if (Number(length) <= maxGatheredBytes) this.#gather(request, response, dispatch);
     else dispatch(request);
+  }
+
+  /** Calls back with a body that has arrived; never when the client goes away before that. */
+  #gather(request: IncomingMessage, response: ServerResponse, done: (body: Buffer) => void): void {
+    const chunks: Buffer[] = [];
+    const hold = this.#requests.hold();
+    request.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      if (hold.grow(chunk.length) || response.headersSent) return;
+      request.pause();
+      replyUnacceptable(response, noRoomForBody());
+    });
+    request.on('error', () => {}); // the client went away, and nobody has heard of its request
+    request.once('close', () => hold.release());
+    request.on('end', () => {
+      hold.release();
+      const [first] = chunks;
+      try {
+        done(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
+      } catch (fault) {
+        request.emit('fault', fault); // to the recovery middleware: this runs outside of its call
+      }
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -74,21 +101,6 @@ function openPool(address: InstanceAddress): { pool: Pool; authority: string } {
   }
   const authority = `${address.host}:${address.port}`;
   return { pool: new Pool(`http://${authority}`), authority };
-}
-
-/** Calls back with a body that has arrived; never when the client goes away before that. */
-function gather(request: IncomingMessage, done: (body: Buffer) => void): void {
-  const chunks: Buffer[] = [];
-  request.on('data', (chunk: Buffer) => void chunks.push(chunk));
-  request.on('error', () => {}); // the client went away, and nobody has heard of its request
-  request.on('end', () => {
-    const [first] = chunks;
-    try {
-      done(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
-    } catch (fault) {
-      request.emit('fault', fault); // to the recovery middleware: this runs outside of its call
-    }
-  });
 }
 
 function forwardedHeaders({ rawHeaders, headers }: IncomingMessage, authority: string): string[] {

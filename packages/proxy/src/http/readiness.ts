@@ -91,7 +91,7 @@ export async function ask(
   const response = await endpoint.request({ ...question, signal: AbortSignal.any([signal, over.signal]) });
   if (typeof response.body !== 'string') response.body.on('error', () => {}); // it is ended here
   try {
-    const isModern = transport !== 'sse' && isModernAnswer(await readAnswer(response));
+    const isModern = transport !== 'sse' && isModernAnswer(await readAnswer(response, endpoint));
     return { status: response.statusCode, era: isModern ? 'modern' : 'legacy' };
   } finally {
     over.abort(new Error('it was answered'));
@@ -99,9 +99,9 @@ export async function ask(
 }
 
 /** The JSON of an answer, which may come as an event. */
-async function readAnswer({ body }: Answer): Promise<string> {
+async function readAnswer({ body }: Answer, { input }: HttpEndpoint): Promise<string> {
   if (typeof body === 'string') return body;
-  for await (const { data } of readEvents(body)) if (data !== '') return data;
+  for await (const { data } of readEvents(body, input)) if (data !== '') return data;
   return '';
 }
 

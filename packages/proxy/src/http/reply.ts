@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { UnacceptableBody } from './body.ts';
 
 /** Answers with plain text, a line. */
 export function replyText(
@@ -14,6 +15,12 @@ export function replyText(
     ...headers,
   });
   response.end(`${message}\n`);
+}
+
+/** Answers a request whose body is not accepted. What is left of the body is not read, so the connection ends. */
+export function replyUnacceptable(response: ServerResponse, { status, message }: UnacceptableBody): void {
+  const headers = { connection: 'close', ...(status === 503 ? { 'retry-after': '1' } : {}) };
+  replyText(response, status, message, headers);
 }
 
 /** Answers with a text that is JSON already. */

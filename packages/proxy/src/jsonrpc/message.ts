@@ -1,3 +1,5 @@
+import { excessOf, skipString } from '@toolhive/contract/json-text';
+
 /** A JSON-RPC 2.0 message together with the text it was read from, so that it can be passed on unchanged. */
 export interface Message {
   kind: 'request' | 'notification' | 'response';
@@ -105,39 +107,17 @@ function elementsOf(text: string): string[] {
   return elements;
 }
 
-/**
- * How deep objects and arrays may be nested. Deeper ones take seconds to be parsed, and cannot be written again.
- */
-const maxDepth = 500;
+/** Beyond these limits a message takes more than a tenth of a second to be parsed, or cannot be written again. */
+const limits = { depth: 500, parts: 100_000, elements: 1_000_000 };
 
 function parseJson(text: string): unknown {
-  if (isTooDeep(text)) {
-    throw new MalformedMessage(
-      errorCodes.invalidRequest,
-      `the message is nested deeper than ${maxDepth} levels`,
-    );
-  }
+  const excess = excessOf(text, limits);
+  if (excess !== undefined) throw new MalformedMessage(errorCodes.invalidRequest, `the message ${excess}`);
   try {
     return JSON.parse(text);
   } catch {
     throw new MalformedMessage(errorCodes.parseError, 'the body is not JSON');
   }
-}
-
-/** Nothing is known of the text yet: what is no JSON may be anything but too deep. */
-function isTooDeep(text: string): boolean {
-  if (text.length <= maxDepth) return false;
-  let depth = 0;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === quote) {
-      at = skipString(text, at) - 1;
-      if (at < 0) return false;
-    } else if (code === openBrace || code === openBracket) {
-      if (++depth > maxDepth) return true;
-    } else if (code === closeBrace || code === closeBracket) depth--;
-  }
-  return false;
 }
 
 function parse(text: string): MessageValue {
@@ -263,7 +243,6 @@ function member(text: string, start: number, name: string): Span | undefined {
 
 const quote = 0x22;
 const comma = 0x2c;
-const backslash = 0x5c;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
@@ -279,17 +258,6 @@ function keyIs(text: string, start: number, end: number, name: string): boolean 
 function skipSpace(text: string, at: number): number {
   while (text.charCodeAt(at) <= 0x20) at++;
   return at;
-}
-
-/** From an opening quote to behind the closing one; 0 when there is none. */
-function skipString(text: string, at: number): number {
-  for (;;) {
-    at = text.indexOf('"', at + 1);
-    if (at === -1) return 0;
-    let escapes = at - 1;
-    while (text.charCodeAt(escapes) === backslash) escapes--;
-    if ((at - escapes) % 2 === 1) return at + 1;
-  }
 }
 
 function skipValue(text: string, at: number): number {

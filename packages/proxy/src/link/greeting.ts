@@ -98,8 +98,11 @@ async function discover(link: ServerLink, signal: AbortSignal): Promise<Found | 
   }
 }
 
+/** What a server is told of a client that does not say who it is: `initialize` requires a name. */
+const unnamed = { name: 'unknown', version: '0' };
+
 async function initialize(link: ServerLink, client: ClientIdentity, signal: AbortSignal): Promise<Found> {
-  const { protocolVersion, capabilities, clientInfo } = client;
+  const { protocolVersion, capabilities, clientInfo = unnamed } = client;
   const revision = isModern(protocolVersion) ? newestLegacyRevision : protocolVersion;
   const params = { protocolVersion: revision, capabilities, clientInfo };
   return { era: 'legacy', identity: identityFrom(await link.request('initialize', params, signal)) };

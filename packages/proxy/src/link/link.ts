@@ -1,4 +1,5 @@
 import { messageOf } from '@toolhive/contract/failure';
+import type { WorkloadInput } from '../input/workload-input.ts';
 import {
   isObject,
   errorCodes,
@@ -15,8 +16,11 @@ import type { Wire } from '../wire/wire.ts';
 
 /** How much a server may leave unread before requests are refused. */
 const maxUnreadBytes = 32 * 1024 * 1024;
-/** How many requests it may leave unanswered before further ones are refused. */
+/** How many requests it may leave unanswered before further ones are refused, in total and of one session. */
 const maxCalls = 1000;
+const maxCallsOfSession = 100;
+/** How long a request waits, before it is given up for a new one when there are too many. */
+const patientMs = 60_000;
 
 /** Where the answer to one request goes. */
 export interface ReplyTo {
@@ -26,6 +30,8 @@ export interface ReplyTo {
   notify(text: string): void;
   /** A question of the server in the course of the request; absent where its client cannot be asked. */
   ask?(text: string): void;
+  /** No connection waits for the answer at the moment. */
+  readonly isAbandoned?: boolean;
 }
 
 /** A reply whose answer goes elsewhere first. */
@@ -33,6 +39,9 @@ export function withAnswer(reply: ReplyTo, answer: ReplyTo['answer']): ReplyTo {
   return {
     answer,
     notify: (text) => reply.notify(text),
+    get isAbandoned() {
+      return reply.isAbandoned === true;
+    },
     ...(reply.ask === undefined ? {} : { ask: (text: string) => reply.ask?.(text) }),
   };
 }
@@ -48,6 +57,7 @@ export interface Call {
   /** The client's id, as JSON text. */
   originalId: string;
   originalToken: string | undefined;
+  readonly sinceMs: number;
 }
 
 /** Hears what a server says of its own accord. */
@@ -65,8 +75,8 @@ export interface LinkOwner {
 export interface LinkOptions {
   wire: Wire;
   owner: LinkOwner;
-  /** Told what the server sent that is no message. */
-  onJunk: (text: string) => void;
+  /** The limits on what the server sends. */
+  input: WorkloadInput;
   /** Told of bugs here. */
   onFault: (error: unknown) => void;
 }
@@ -78,8 +88,11 @@ export interface LinkOptions {
 export class ServerLink {
   readonly #options: LinkOptions;
   readonly #calls = new Map<number, Call>();
+  readonly #abandonedSince = new Map<number, number>();
   #lastId = 0;
   #isOpen = true;
+  /** Why the server has to be stopped, if it has to. The reason goes on from "the server". */
+  excess: string | undefined;
   #known: { era: Era; identity: ServerIdentity } | undefined;
   /** What the server was told of its client, when that holds for the whole conversation. */
   client: ClientIdentity | undefined;
@@ -90,12 +103,18 @@ export class ServerLink {
     options.wire.open({
       message: (said, related) => this.#receive(said, related),
       unreadable: (start, why) => this.#drop(start, why),
+      exceeded: (reason) => this.#exceed(reason),
       closed: (reason) => this.lose(reason),
     });
   }
 
   get isOpen(): boolean {
     return this.#isOpen;
+  }
+
+  /** Is there a request that is not answered yet, and whose client is still connected? */
+  get isAwaited(): boolean {
+    return this.#calls.values().some(({ reply }) => reply.isAbandoned !== true);
   }
 
   /** Requests that are not answered yet. */
@@ -121,7 +140,7 @@ export class ServerLink {
   ask(message: Message, reply: ReplyTo, caller?: unknown): Call | undefined {
     const { wire } = this.#options;
     const originalId = idText(message);
-    const refusal = this.#refusal();
+    const refusal = this.#refusal(caller);
     if (refusal !== undefined) {
       answerError(reply, originalId, errorCodes.serverError, refusal);
       return undefined;
@@ -135,12 +154,41 @@ export class ServerLink {
   }
 
   /** Why it takes no further request, if it does not. */
-  #refusal(): string | undefined {
+  #refusal(caller: unknown): string | undefined {
     if (!this.#isOpen) return 'the server is not running';
-    if (this.#calls.size >= maxCalls) return 'too many requests are under way, try again later';
+    if (caller !== undefined && this.#calls.size >= maxCallsOfSession) {
+      const own = this.#calls.values().reduce((count, call) => count + Number(call.caller === caller), 0);
+      if (own >= maxCallsOfSession)
+        return `more than ${maxCallsOfSession} requests of this session are not answered yet, try again later`;
+    }
+    if (this.#calls.size >= maxCalls && !this.#makeRoom())
+      return 'too many requests are not answered yet, try again later';
     if (this.#options.wire.unreadBytes > maxUnreadBytes)
       return 'the server does not read what it is sent, try again later';
     return undefined;
+  }
+
+  /** Gives up a request that nobody waits for, or else the one that waits longest, if that is long. */
+  #makeRoom(): boolean {
+    const [longest] = this.#calls.values(); // they are in the order in which they came
+    const abandoned = this.#calls.values().find(({ reply }) => reply.isAbandoned === true);
+    const given = abandoned ?? longest;
+    if (given === undefined || (abandoned === undefined && performance.now() - given.sinceMs < patientMs))
+      return false;
+    this.refuse(given, 'the server has not answered, and others are waiting');
+    return true;
+  }
+
+  /** Gives up requests for whose answers nobody has been waiting for this long. */
+  giveUpAbandoned(abandonedMs: number): void {
+    const nowMs = performance.now();
+    for (const [id, call] of this.#calls) {
+      if (call.reply.isAbandoned !== true) this.#abandonedSince.delete(id);
+      else if (!this.#abandonedSince.has(id)) this.#abandonedSince.set(id, nowMs);
+      else if (nowMs - (this.#abandonedSince.get(id) ?? nowMs) >= abandonedMs)
+        this.refuse(call, 'the client went away');
+    }
+    for (const id of this.#abandonedSince.keys()) if (!this.#calls.has(id)) this.#abandonedSince.delete(id);
   }
 
   /** Sends a request of our own; rejects with what the server answers that is no result. */
@@ -157,7 +205,9 @@ export class ServerLink {
     signal?.throwIfAborted();
     const call = this.#enter({ method, caller: this, reply, originalId: '0', originalToken: undefined });
     const give = (): void => {
-      this.#calls.delete(call.id);
+      // A greeting must not be cancelled (MCP 2025-11-25, Cancellation, Behavior Requirements).
+      if (this.#known === undefined) this.#calls.delete(call.id);
+      else this.cancel(call, 'nobody needs it any more');
       reject(signal?.reason);
     };
     signal?.addEventListener('abort', give, { once: true });
@@ -209,6 +259,13 @@ export class ServerLink {
     for (const call of this.#calls.values()) if (call.caller === caller) this.refuse(call, reason);
   }
 
+  /** Ends it because the server sends more than its budget allows. */
+  #exceed(reason: string): void {
+    if (!this.#isOpen) return;
+    this.excess = reason;
+    void this.close(`it ${reason}`).catch(this.#options.onFault);
+  }
+
   /** Ends it because the server has: whoever waits is told why. */
   lose(reason: string): void {
     if (!this.#isOpen) return;
@@ -232,14 +289,15 @@ export class ServerLink {
     return this.#known;
   }
 
-  #enter(call: Omit<Call, 'id'>): Call {
-    const entered = { ...call, id: ++this.#lastId };
+  #enter(call: Omit<Call, 'id' | 'sinceMs'>): Call {
+    const entered = { ...call, id: ++this.#lastId, sinceMs: performance.now() };
     this.#calls.set(entered.id, entered);
-    this.lastUsedMs = performance.now();
+    this.lastUsedMs = entered.sinceMs;
     return entered;
   }
 
   #receive(said: string | Message, related: number | undefined): void {
+    if (!this.#isOpen) return;
     if (typeof said !== 'string') return this.#take(said, related);
     let message: Message;
     try {
@@ -261,7 +319,8 @@ export class ServerLink {
 
   /** Reports what is no message. Whoever waits for it is told, if it can be known whose answer it was to be. */
   #drop(text: string, why: string): void {
-    this.#options.onJunk(text);
+    const excess = this.#options.input.reportInvalid(text);
+    if (excess !== undefined) return this.#exceed(excess);
     const start = text.slice(0, 200);
     if (start.includes('"method"')) return;
     const [, id] = /^\{[^{}[\]]*"id"\s*:\s*(\d{1,15})\s*[,}]/.exec(start) ?? [];

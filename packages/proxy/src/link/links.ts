@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { WorkloadInput } from '../input/workload-input.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { errorCodes } from '../jsonrpc/message.ts';
 import type { ClientIdentity, Era } from '../protocol.ts';
@@ -24,7 +25,8 @@ export interface LinksOptions {
   probeMs: number;
   /** Starting one takes a while, so that the next one is started before it is needed. */
   isSlow: boolean;
-  onJunk: (text: string) => void;
+  /** The limits on what servers send. */
+  input: WorkloadInput;
   onFault: (error: unknown) => void;
 }
 
@@ -96,6 +98,18 @@ export class Links {
     return { link: seat.link, giveBack: (keepFor) => this.#giveBack(seat, keepFor) };
   }
 
+  /** Ends those that are kept under a key that begins like this. */
+  endKept(start: string): void {
+    for (const seat of this.#seats)
+      if (seat.keptFor?.startsWith(start) === true)
+        this.#end(seat, 'nobody needs it any more').catch(this.#options.onFault);
+  }
+
+  /** Gives up requests for whose answers nobody has been waiting for this long. */
+  giveUpAbandoned(abandonedMs: number): void {
+    for (const { link } of this.#seats) link.giveUpAbandoned(abandonedMs);
+  }
+
   #giveBack(seat: Seat, key: string | undefined): void {
     seat.holder = undefined;
     if (key !== undefined && seat.link.isOpen) {
@@ -141,9 +155,9 @@ export class Links {
     const signal = AbortSignal.any([over.signal, AbortSignal.timeout(greetingMs)]);
     const spare = await takeSpare(source).catch(() => undefined);
     const wire = spare ?? (await source.openWire(over.signal));
-    const { onJunk, onFault } = this.#options;
+    const { input, onFault } = this.#options;
     const seat = new Seat((lost) => void this.#end(lost, 'the server ended'));
-    seat.link = new ServerLink({ wire, owner: seat, onJunk, onFault });
+    seat.link = new ServerLink({ wire, owner: seat, input, onFault });
     try {
       await greet(seat.link, { client, era, probeMs: this.#options.probeMs, signal });
       signal.throwIfAborted();
@@ -269,7 +283,8 @@ class Seat implements LinkOwner {
   get use(): Use {
     if (this.holder === undefined) return 'kept';
     if (this.holder.isParked === true) return 'parked';
-    return this.link.busy === 0 ? 'idle' : 'busy';
+    if (this.link.busy === 0) return 'idle';
+    return this.link.isAwaited ? 'busy' : 'parked';
   }
 
   notified(message: Message, call: Call | undefined): void {

@@ -66,13 +66,19 @@ class ProxyMetrics implements Metrics {
 
   constructor(instruments: Instruments) {
     this.#instruments = instruments;
+    // Dashboards and alerts need the gauge before the first stream is opened.
+    instruments.streams.add(0, this.#streamLabels);
+  }
+
+  get #streamLabels(): Record<string, string> {
+    return { ...this.#instruments.common, connection_type: 'sse' };
   }
 
   readonly count: Middleware = (exchange, next) => {
     const { request, response, path } = exchange;
     const { common, requests, durations, streams } = this.#instruments;
     const start = performance.now();
-    const stream = { ...common, connection_type: 'sse' };
+    const stream = this.#streamLabels;
     const isStream = request.method === 'GET' && (path === '/sse' || takesEvents(request));
     if (isStream) streams.add(1, stream);
     response.once('close', () => {

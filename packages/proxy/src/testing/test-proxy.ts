@@ -14,6 +14,8 @@ export interface TestProxy extends AsyncDisposable {
   url: string;
   junk: string[];
   faults: unknown[];
+  /** Why its server was to be stopped. */
+  excesses: string[];
   /** Starts a test server and puts it behind the proxy. */
   connect(manners?: string): Promise<Instance>;
 }
@@ -22,6 +24,7 @@ export async function openTestProxy(changes: Partial<ProxyOptions> = {}): Promis
   await using opened = new AsyncDisposableStack();
   const junk: string[] = [];
   const faults: unknown[] = [];
+  const excesses: string[] = [];
   const port = await freePort();
   const proxy = opened.use(
     await WorkloadProxy.open({
@@ -32,6 +35,7 @@ export async function openTestProxy(changes: Partial<ProxyOptions> = {}): Promis
       sessions: 'shared',
       version: 'v0.0.0-test',
       onJunk: (line) => junk.push(line),
+      onExcess: (reason) => excesses.push(reason),
       onFault: (error) => faults.push(error),
       ...changes,
     }),
@@ -42,6 +46,7 @@ export async function openTestProxy(changes: Partial<ProxyOptions> = {}): Promis
     url: `http://127.0.0.1:${port}`,
     junk,
     faults,
+    excesses,
     async connect(manners = 'echo') {
       const instance = everything.use(await startServer(changes.transport ?? 'stdio', manners));
       const startAnother = (): Promise<Instance> => startServer(changes.transport ?? 'stdio', manners);

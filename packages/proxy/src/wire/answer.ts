@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-
-/** The largest message that is taken from a server. */
-export const maxMessageBytes = 64 * 1024 * 1024;
+import { ExceededBudget, maxMessageBytes } from '../input/byte-budget.ts';
+import type { ByteBudget, Hold } from '../input/byte-budget.ts';
 
 /** A header that stands there several times has several values, whichever it is. */
 export type AnswerHeaders = Dispatcher.ResponseData['headers'];
@@ -19,16 +18,23 @@ export interface Answer {
 export function answerTo(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
-  signal: AbortSignal,
+  { signal, budget }: AnswerOptions,
 ): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  dispatcher.dispatch(request, new AnswerReader(request.method, signal, resolve, reject));
+  dispatcher.dispatch(request, new AnswerReader(request.method, { signal, budget }, resolve, reject));
   return promise;
+}
+
+export interface AnswerOptions {
+  signal: AbortSignal;
+  /** What an incomplete answer uses. */
+  budget: ByteBudget;
 }
 
 class AnswerReader implements Dispatcher.DispatchHandler {
   readonly #method: string;
   readonly #signal: AbortSignal;
+  readonly #hold: Hold;
   readonly #resolve: (answer: Answer) => void;
   readonly #reject: (error: Error) => void;
   #abort: (() => void) | undefined;
@@ -41,12 +47,13 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   constructor(
     method: string,
-    signal: AbortSignal,
+    { signal, budget }: AnswerOptions,
     resolve: (answer: Answer) => void,
     reject: (error: Error) => void,
   ) {
     this.#method = method;
     this.#signal = signal;
+    this.#hold = budget.hold();
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -87,6 +94,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.#bytes += chunk.length;
     if (this.#bytes > maxMessageBytes)
       controller.abort(new Error('the server sends a message that is too large'));
+    else if (!this.#hold.grow(chunk.length)) controller.abort(new ExceededBudget());
   }
 
   onResponseEnd(): void {
@@ -109,6 +117,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   /** A signal may outlive many requests. */
   #forget(): void {
+    this.#hold.release();
     if (this.#abort !== undefined) this.#signal.removeEventListener('abort', this.#abort);
   }
 }

@@ -1,6 +1,7 @@
 import type { InstanceAddress } from '@toolhive/runtime/runtime';
 import { Agent, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
+import { WorkloadInput } from '../input/workload-input.ts';
 import { answerTo } from './answer.ts';
 import type { Answer } from './answer.ts';
 
@@ -41,11 +42,14 @@ export class HttpEndpoint implements AsyncDisposable {
   readonly origin: string;
   /** Of the endpoint, with its query. */
   readonly path: string;
+  /** The limits on what the server sends. */
+  readonly input: WorkloadInput;
   readonly #dispatcher: Dispatcher;
   readonly #remote: RemoteServer | undefined;
 
   /** `path` is where a server on this machine has its endpoint; that of a remote one stands in its URL. */
-  constructor(address: ServerAddress, path: string) {
+  constructor(address: ServerAddress, path: string, input: WorkloadInput = new WorkloadInput()) {
+    this.input = input;
     if (address.kind === 'remote') {
       const url = new URL(address.url);
       this.origin = url.origin;
@@ -93,6 +97,6 @@ export class HttpEndpoint implements AsyncDisposable {
       headersTimeout: 0,
       bodyTimeout: 0,
     };
-    return answerTo(this.#dispatcher, request, signal);
+    return answerTo(this.#dispatcher, request, { signal, budget: this.input.output });
   }
 }

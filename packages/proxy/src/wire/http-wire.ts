@@ -5,6 +5,7 @@ import type { Dispatcher } from 'undici';
 import { mirroredValue } from '../bridge/tool-parameters.ts';
 import type { MirroredParameter } from '../bridge/tool-parameters.ts';
 import { encoded, namedBy } from '../front/modern-headers.ts';
+import { ExceededBudget } from '../input/byte-budget.ts';
 import { errorCodes, errorText, isObject, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { modernRevision } from '../protocol.ts';
@@ -100,6 +101,7 @@ export class HttpWire implements Wire {
       const answer = await this.#request('POST', { headers, body: message.text, signal });
       await this.#receive(message, answer, signal);
     } catch (error) {
+      if (error instanceof ExceededBudget) this.#hearing?.exceeded(error.message);
       if (!signal.aborted) throw error;
     } finally {
       this.#posts.delete(message);
@@ -114,6 +116,7 @@ export class HttpWire implements Wire {
     const type = String(headers['content-type'] ?? '');
     if (typeof body !== 'string') return this.#hearStream(message, id, body, signal);
     if (id === undefined) return;
+    await this.#options.endpoint.input.turn();
     const isJson = type.startsWith('application/json');
     // That a session is over may be said in an error without an id, which answers nothing (MCP 2025-03-26, Streamable
     // HTTP, Session Management).
@@ -138,7 +141,7 @@ export class HttpWire implements Wire {
     let retryMs = firstRetryMs;
     for (let attempt = 0; attempt <= maxResumptions; attempt++) {
       try {
-        for await (const event of readEvents(body)) {
+        for await (const event of readEvents(body, this.#options.endpoint.input)) {
           lastId = event.id ?? lastId;
           if (event.data === '') continue;
           const said = read(event.data);
@@ -146,7 +149,7 @@ export class HttpWire implements Wire {
           if (id !== undefined && isAnswer(said, id)) return;
         }
       } catch (error) {
-        if (signal.aborted || lastId === undefined) throw error;
+        if (signal.aborted || lastId === undefined || error instanceof ExceededBudget) throw error;
       }
       if (id === undefined) return;
       if (lastId === undefined || this.#isModern) break;
@@ -170,12 +173,13 @@ export class HttpWire implements Wire {
       try {
         const { body } = await this.#request('GET', { headers, signal });
         if (typeof body === 'string') return; // 405: there is no such stream
-        for await (const event of readEvents(body)) {
+        for await (const event of readEvents(body, this.#options.endpoint.input)) {
           retryMs = firstRetryMs;
           lastId = event.id ?? lastId;
           if (event.data !== '') this.#hearing?.message(event.data);
         }
-      } catch {
+      } catch (error) {
+        if (error instanceof ExceededBudget) return this.#hearing?.exceeded(error.message);
         // It is over, or it is tried again: what is lost that way can be asked for by its event's id.
       }
       await delay(retryMs, undefined, { signal });

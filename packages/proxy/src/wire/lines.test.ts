@@ -1,19 +1,22 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
+import { WorkloadInput } from '../input/workload-input.ts';
 import { readLines } from './lines.ts';
 
 /** What comes of chunks, in the order of the events. */
 async function linesOf(chunks: readonly (string | Buffer)[], limitBytes = 100): Promise<string[]> {
   const output = new PassThrough();
   const seen: string[] = [];
-  readLines(output, {
+  const read = readLines(output, {
+    input: new WorkloadInput(),
+    onExceeded: (reason) => seen.push(reason),
     onLine: (line) => seen.push(line),
     onTooLong: () => seen.push('(too long)'),
     limitBytes,
   });
   for (const chunk of chunks) output.write(chunk);
   output.end();
-  await new Promise((resolve) => output.once('end', resolve));
+  await read;
   return seen;
 }
 

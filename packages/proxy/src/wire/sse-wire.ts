@@ -1,4 +1,5 @@
 import { messageOf } from '@toolhive/contract/failure';
+import { ExceededBudget } from '../input/byte-budget.ts';
 import { errorCodes, errorText, readMessage } from '../jsonrpc/message.ts';
 import { readEvents } from './events.ts';
 import type { HttpEndpoint } from './http-endpoint.ts';
@@ -24,7 +25,10 @@ export class SseWire implements Wire {
     this.#hearing = hearing;
     void this.#listen().then(
       () => this.#end('its stream has ended'),
-      (error: unknown) => this.#end(messageOf(error)),
+      (error: unknown) => {
+        if (error instanceof ExceededBudget) this.#hearing?.exceeded(error.message);
+        this.#end(messageOf(error));
+      },
     );
   }
 
@@ -48,7 +52,7 @@ export class SseWire implements Wire {
       signal: this.#over.signal,
     });
     if (typeof body === 'string') throw new Error(`it answered with status ${statusCode}`);
-    for await (const { event, data } of readEvents(body)) {
+    for await (const { event, data } of readEvents(body, this.#endpoint.input)) {
       if (event === 'endpoint') this.#path.resolve(this.#own(data));
       else if (data !== '') this.#hearing?.message(data);
     }

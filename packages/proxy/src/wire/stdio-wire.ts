@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import type { WorkloadInput } from '../input/workload-input.ts';
 import { onOneLine } from '../jsonrpc/message.ts';
 import { readLines } from './lines.ts';
 import { ServerInput } from './server-input.ts';
@@ -6,6 +7,8 @@ import type { Hearing, Wire } from './wire.ts';
 
 interface StdioWireOptions {
   input: Writable;
+  /** The limits on what the server writes. */
+  limits: WorkloadInput;
   output: Readable;
   /** Ends the process. */
   end?: () => Promise<void>;
@@ -33,9 +36,11 @@ export class StdioWire implements Wire {
 
   open(hearing: Hearing): void {
     this.#hearing = hearing;
-    readLines(this.#options.output, {
+    void readLines(this.#options.output, {
+      input: this.#options.limits,
       onLine: (line) => this.#hearing?.message(line),
       onTooLong: (start) => this.#hearing?.unreadable(start, 'the line is too long'),
+      onExceeded: (reason) => this.#hearing?.exceeded(reason),
     });
     const ended = this.#ended;
     if (ended !== undefined) queueMicrotask(() => this.#hearing?.closed(ended));
@@ -51,6 +56,7 @@ export class StdioWire implements Wire {
 
   async close(): Promise<void> {
     this.#hearing = undefined;
+    this.#options.output.destroy(); // nothing more of it is read
     await this.#options.end?.();
   }
 }

@@ -28,6 +28,8 @@ export interface Hearing {
   message(said: string | Message, related?: number): void;
   /** Something that is too large to be taken: how it begins, and what is wrong with it. */
   unreadable(start: string, why: string): void;
+  /** The server sends more than its budget allows, and has to be stopped. `reason` goes on from "the server". */
+  exceeded(reason: string): void;
   /** The server is gone, and why. */
   closed(reason: string): void;
 }

@@ -11,7 +11,7 @@ export async function run({ flags, out, signal, client }: CommandCall): Promise<
   const host = flags.text('host') ?? 'localhost';
   const check = await accessFor(flags, { host, what: 'the tools', note: out.note });
   const port = listeningPort(flags);
-  const log = openLog({ debug: flags.has('debug'), json: false });
+  const log = openLog({ debug: flags.has('debug') });
   await using control = await openControl({
     host,
     port,

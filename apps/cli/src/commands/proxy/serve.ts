@@ -28,7 +28,7 @@ export async function run({ arguments: [name = ''], flags, out, signal }: Comman
   const config = remoteAuthFrom(flags);
   const clientSecret =
     (await clientSecretFrom(flags, 'oauth_config')) ?? process.env['TOOLHIVE_REMOTE_OAUTH_CLIENT_SECRET'];
-  const log = openLog({ debug: flags.has('debug'), json: false });
+  const log = openLog({ debug: flags.has('debug') });
 
   const { url, transport } = await withinLimit(
     findingMs,
@@ -48,6 +48,10 @@ export async function run({ arguments: [name = ''], flags, out, signal }: Comman
     version,
     access,
     onJunk: (line) => log.debug({ line: line.slice(0, 200) }, 'not a message'),
+    onExcess(reason) {
+      log.error({ reason }, 'server stopped');
+      proxy.disconnect(`it ${reason}`, true);
+    },
     onFault: (error) => log.error({ err: error }, 'fault in the proxy'),
   });
   await using remote = await openUnkeptRemote({

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createApi } from '@toolhive/api/api';
 import { listenOnSocket, listenOnTcp } from '@toolhive/api/listen';
 import { openSite } from '@toolhive/api/site';
@@ -6,6 +6,7 @@ import type { Site } from '@toolhive/api/site';
 import { openCore } from '@toolhive/core/core';
 import type { Core, CoreOptions } from '@toolhive/core/core';
 import { makePrivateDirectory } from '@toolhive/core/private-directory';
+import { statePaths } from '@toolhive/core/paths';
 import { openControl } from '@toolhive/control/control';
 import type { Control, ControlOptions } from '@toolhive/control/control';
 import type { Client } from '@toolhive/contract/client';
@@ -14,6 +15,7 @@ import { apiBase } from '@toolhive/contract/wire';
 import type { Logger } from 'pino';
 import { untilAborted, waitUntil } from '../../wait.ts';
 import type { CommandCall, FlagValues } from '../../command.ts';
+import { hiveLogFile } from '../../bounded-log.ts';
 import { findHive } from '../../hive.ts';
 import type { Out } from '../../out.ts';
 import { endOnFault } from '../../last-resort.ts';
@@ -31,7 +33,8 @@ const takeOverMs = 30_000;
 /** Runs the hive until it is told to end. */
 export async function run({ flags, out, signal }: CommandCall): Promise<void> {
   const isBackground = flags.has('background');
-  const log = openLog({ debug: flags.has('debug'), json: isBackground });
+  const path = isBackground ? join(statePaths(process.env).state, hiveLogFile) : undefined;
+  const log = openLog({ debug: flags.has('debug'), path });
   const ended = new AbortController();
   endOnFault(log, (fault) => ended.abort(fault));
   const stop = (): void => ended.abort(asked);

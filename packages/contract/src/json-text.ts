@@ -1,0 +1,68 @@
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const backslash = 0x5c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/** What a JSON text may contain, so that parsing it takes neither long nor much memory. */
+export interface JsonLimits {
+  /** How deep objects and arrays may be nested. */
+  depth: number;
+  /** How many objects, arrays, and members there may be in total. */
+  parts?: number;
+  /** How many elements of arrays and members there may be in total. */
+  elements?: number;
+}
+
+/**
+ * Which limit a text exceeds, as a phrase that goes on from its name; undefined if none. Nothing needs to be known of the
+ * text, which may not be JSON. Brackets inside strings do not count.
+ */
+export function excessOf(text: string, limits: JsonLimits): string | undefined {
+  const { depth: maxDepth, parts: maxParts = Infinity, elements: maxElements = Infinity } = limits;
+  if (text.length <= maxDepth) return undefined;
+  let depth = 0;
+  let parts = 0;
+  let elements = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      at = skipString(text, at) - 1;
+      if (at < 0) return undefined;
+    } else if (code === comma) elements++;
+    else if (code === colon) parts++;
+    else if (code === openBrace || code === openBracket) {
+      parts++;
+      if (++depth > maxDepth) return `nests deeper than ${maxDepth} levels`;
+    } else if (code === closeBrace || code === closeBracket) depth--;
+  }
+  if (parts > maxParts) return `has more than ${maxParts} objects, arrays, and members`;
+  return elements > maxElements ? `has more than ${maxElements} elements` : undefined;
+}
+
+/**
+ * Does a JSON value contain a member `__proto__`, at any depth? Schemas drop such a member, and copying it can change
+ * the prototype of an object, so it is refused instead.
+ */
+export function hasProtoMember(text: string, value: unknown): boolean {
+  return /__proto__|\\u00/.test(text) && containsProto(value);
+}
+
+function containsProto(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.hasOwn(value, '__proto__') || Object.values(value).some(containsProto);
+}
+
+/** From an opening quote to behind the closing one; 0 when there is none. */
+export function skipString(text: string, at: number): number {
+  for (;;) {
+    at = text.indexOf('"', at + 1);
+    if (at === -1) return 0;
+    let escapes = at - 1;
+    while (text.charCodeAt(escapes) === backslash) escapes--;
+    if ((at - escapes) % 2 === 1) return at + 1;
+  }
+}

@@ -1,0 +1,67 @@
+import { skipString } from '@toolhive/contract/json-text';
+import { MalformedMessage, errorCodes } from './message.ts';
+
+/**
+ * Throws `MalformedMessage` for a message that two readers could understand differently: one with a member that
+ * appears twice in any object, or, where the protocol defines the members, twice except for case. Some
+ * readers take the first of several members, some the last, and some ignore case. `text` is known to be JSON.
+ */
+export function requireUnambiguous(text: string): void {
+  /** The names in every object that is open; undefined for an array. */
+  const open: (Set<string> | undefined)[] = [];
+  let isKeyNext = false;
+  let section = '';
+  for (let at = 0; at < text.length; at++) {
+    switch (text[at]) {
+      case '{':
+        open.push(new Set());
+        isKeyNext = true;
+        break;
+      case '[':
+        open.push(undefined);
+        isKeyNext = false;
+        break;
+      case '}':
+      case ']':
+        open.pop();
+        isKeyNext = false;
+        break;
+      case ',':
+        isKeyNext = open.at(-1) !== undefined;
+        break;
+      case '"': {
+        const end = skipString(text, at);
+        if (isKeyNext) {
+          const name = nameIn(text, at, end);
+          if (open.length === 1) section = name;
+          const isDefined = open.length === 1 || (open.length === 2 && section === 'params');
+          addName(open.at(-1), name, isDefined);
+        }
+        isKeyNext = false;
+        at = end - 1;
+      }
+    }
+  }
+}
+
+function nameIn(text: string, start: number, end: number): string {
+  const name = text.slice(start + 1, end - 1);
+  return name.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : name;
+}
+
+function addName(names: Set<string> | undefined, name: string, ignoreCase: boolean): void {
+  const known = ignoreCase ? folded(name) : name;
+  if (names?.has(known)) {
+    const like = ignoreCase ? ' except for case' : '';
+    throw new MalformedMessage(
+      errorCodes.invalidRequest,
+      `the message has two members ${JSON.stringify(name)} that are the same${like}`,
+    );
+  }
+  names?.add(known);
+}
+
+/** Characters such as the long s and the Kelvin sign have no case of their own kind, so both steps are needed. */
+function folded(name: string): string {
+  return name.toLowerCase().toUpperCase();
+}
