@@ -32,9 +32,15 @@ describe.each(runtimes)('a hostile server in $name', ({ name, socket, source, en
 
   const run = (user: User, workload: string, ...volumes: string[]) =>
     user.thv(
-      ...['run', source, '--name', workload, '--proxy-mode', 'streamable-http'],
+      'run',
+      source,
+      '--name',
+      workload,
+      '--proxy-mode',
+      'streamable-http',
       ...volumes.flatMap((volume) => ['--volume', volume]),
-      ...['--', 'echo'],
+      '--',
+      'echo',
     );
 
   /** What a server with write access to the project does: the directory beside it becomes a link to everything. */

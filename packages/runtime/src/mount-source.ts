@@ -1,4 +1,4 @@
-import { close, constants, fstat, open, readlink } from 'node:fs';
+import { type BigIntStats, close, constants, fstat, open, readlink } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { promisify } from 'node:util';
@@ -66,7 +66,7 @@ export async function verifySource({ source, pin }: PinnedMount): Promise<void> 
 const O_PATH = 0o10000000; // Node.js does not export this Linux flag: a descriptor that only names the file
 const openFile = promisify(open);
 const closeFile = promisify(close);
-const statFile = promisify<number, { bigint: true }, import('node:fs').BigIntStats>(fstat);
+const statFile = promisify<number, { bigint: true }, BigIntStats>(fstat);
 const readLink = promisify(readlink);
 
 /**

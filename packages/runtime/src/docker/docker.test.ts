@@ -501,12 +501,6 @@ function packageCases(socket: string): void {
     await rm(folder, { recursive: true });
   });
 
-  test('that depends on something outside package registries is refused', async () => {
-    const preparing = runtime.prepare(parseSource('npx://hostile-package@1.0.0'), options);
-
-    await expect(preparing).rejects.toMatchObject({ name: 'ThvError' });
-  });
-
   async function outputOf(url: string, args: string[]): Promise<unknown> {
     const launch = aLaunch(parseSource(url), { workload: 'packaged', args });
     const instance = await runtime.start(launch, never);
@@ -592,6 +586,12 @@ function packageCases(socket: string): void {
     const launch = aLaunch(parseSource('npx://test-package@9.9.9'));
 
     await expect(runtime.start(launch, never)).rejects.toMatchObject({ kind: 'not-found' });
+  });
+
+  test('that depends on something outside package registries is refused', async () => {
+    const preparing = runtime.prepare(parseSource('npx://hostile-package@1.0.0'), options);
+
+    await expect(preparing).rejects.toMatchObject({ name: 'ThvError' });
   });
 }
 
