@@ -16,6 +16,9 @@ export interface GatewayOptions {
   env: NodeJS.ProcessEnv;
 }
 
+/** More than any tool opens at once; the rest is closed. */
+const MAX_CONNECTIONS = 256;
+
 /**
  * The way of an installer to the network: an HTTP proxy on a Unix socket. It connects to the configured
  * registries, and to public addresses on ports 80 and 443, because registries redirect downloads to other hosts.
@@ -50,6 +53,7 @@ export class Gateway implements AsyncDisposable {
       Object.defineProperty(connection, 'remoteAddress', { value: path });
       proxy.server.emit('connection', connection);
     });
+    listener.maxConnections = MAX_CONNECTIONS;
     listener.listen(path);
     await once(listener, 'listening');
     return new Gateway(path, listener, proxy);

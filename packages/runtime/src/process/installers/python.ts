@@ -87,16 +87,15 @@ async function downloadedPython(request: string | undefined, context: InstallCon
   );
 }
 
-/** A server sees all of an interpreter's directory, so that must not be somebody's home or the whole machine. */
+/** A server reads all of an interpreter's directory, so that must contain neither a home directory nor our own files. */
 async function refuseLargePrefix(
   path: string,
   prefix: string,
-  { cacheDir, env }: InstallContext,
+  { cacheDir, place, env }: InstallContext,
 ): Promise<void> {
-  const home = await realpath(env['HOME'] ?? homedir()).catch(() => undefined);
-  const cache = await realpath(cacheDir).catch(() => cacheDir);
-  const inner = [home, cache].find((one) => one !== undefined && `${one}/`.startsWith(`${prefix}/`));
-  if (prefix !== '/' && inner === undefined) return;
+  const others = [env['HOME'] ?? homedir(), cacheDir, place.tempDir];
+  const real = await Promise.all(others.map((other) => realpath(other).catch(() => other)));
+  if (prefix !== '/' && !real.some((other) => `${other}/`.startsWith(`${prefix}/`))) return;
   throw unavailable(`the Python interpreter ${path} is installed in ${prefix}, which servers may not read`, {
     hint: 'install Python in a directory of its own, and make sure that it is on PATH',
   });
