@@ -1,4 +1,4 @@
-import { isLoopback } from './registries.ts';
+import { isLoopback } from '@toolhive/contract/loopback';
 
 /** What an installer wants to connect to. */
 export interface Target {

@@ -1,5 +1,3 @@
-import { isIPv4 } from 'node:net';
-
 const defaultPorts: Record<string, number | undefined> = { 'http:': 80, 'https:': 443 };
 
 /** The `HOST:PORT` of every HTTP URL among the texts; other texts are passed over. */
@@ -12,11 +10,6 @@ export function originsIn(texts: readonly (string | undefined)[]): Set<string> {
       return url === null || port === undefined ? [] : [`${url.hostname.replace(/^\[|\]$/g, '')}:${port}`];
     }),
   );
-}
-
-/** Whether a host is one of this machine's loopback addresses, by its spelling alone. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
 /** The entries of a `.netrc` for these registries, and no others. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { type ThvError, cancelled, timedOut, unavailable } from '@toolhive/contract/failure';
+import { isLoopback } from '@toolhive/contract/loopback';
 import type { Progress, ResourceLimits } from '../../runtime.ts';
 import { Cgroup } from '../cgroup.ts';
 import type { Machine } from '../check.ts';
@@ -11,7 +12,6 @@ import { inside, planSandbox } from '../plan.ts';
 import { findProgram, requireNode } from '../programs.ts';
 import { Sandbox } from '../sandbox.ts';
 import { Gateway } from './gateway.ts';
-import { isLoopback } from './registries.ts';
 import { tunnelSource } from './tunnel.ts';
 
 /** What an installer works with. */
