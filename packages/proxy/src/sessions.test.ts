@@ -804,6 +804,9 @@ describe('tasks', () => {
 
     const created = await answerOf(await one.postCall(1, 'any', {}, { task: { ttl: 60_000 } }));
     await two.postCall(1, 'any');
+    await expect
+      .poll(() => test.servers.filter(({ methods }) => methods.includes('tools/call')).length, quick)
+      .toBe(2);
     const listed = await answerOf(await one.post({ id: 2, method: 'tasks/list' }));
     const server = test.servers.find(({ heard }) =>
       heard.some(({ params }) => params?.['task'] !== undefined),
@@ -948,6 +951,22 @@ describe.each([
 
     expect(await one.call('instance', how)).toBe(await other.call('instance', how));
   });
+});
+
+test('a stateless client that names itself finds what it did over any connection, and nothing that others did', async () => {
+  await using test = await openScriptedProxy();
+  const named = (name: string) => ({
+    ...modern,
+    _meta: { ...modern._meta, 'io.modelcontextprotocol/clientInfo': { name, version: '1' } },
+  });
+  using one = new Connection(test.url);
+  using again = new Connection(test.url);
+  using other = new Connection(test.url);
+
+  await one.call('remember', named('editor'), { value: 'secret' });
+
+  expect(await again.call('recall', named('editor'))).toBe('secret');
+  expect(await other.call('recall', named('terminal'))).toBe('');
 });
 
 describe('several messages at once without a session', () => {

@@ -5,6 +5,7 @@ import { messageOf, unavailable } from '@toolhive/contract/failure';
 import type { HiveEvent } from '@toolhive/contract/event';
 import type { Sent } from '@toolhive/contract/operation';
 import type { Logger } from 'pino';
+import { openDatabase } from '../state/database.ts';
 import { setAside } from '../state/set-aside.ts';
 import { isDamage } from '../state/sqlite.ts';
 
@@ -55,19 +56,19 @@ export class Events implements Disposable {
    * are remembered only until the daemon ends.
    */
   static async open(path: string, log: Logger): Promise<Events> {
-    const opened = (where: string): Events => new Events(new DatabaseSync(where), log);
+    const opened = (): Events => new Events(openDatabase(path), log);
     try {
       try {
-        return opened(path);
+        return opened();
       } catch (error) {
         if (!isDamage(error)) throw error;
         await setAside(path, error, log);
         for (const file of [`${path}-wal`, `${path}-shm`]) await rm(file, { force: true });
-        return opened(path);
+        return opened();
       }
     } catch (error) {
       log.error({ path, why: messageOf(error) }, 'events are remembered only until the daemon ends');
-      return opened(':memory:');
+      return new Events(new DatabaseSync(':memory:'), log);
     }
   }
 

@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { conflict, messageOf, unavailable } from '@toolhive/contract/failure';
 import type { Logger } from 'pino';
 import * as z from 'zod';
+import { openDatabase } from './database.ts';
 import { readIfThere, writeWhole } from './files.ts';
 import type { StatePaths } from './paths.ts';
 import { setAside } from './set-aside.ts';
@@ -51,7 +52,7 @@ async function lockedFile({ lock, state }: StatePaths, log: Logger): Promise<Dat
 }
 
 function lockNow(path: string): DatabaseSync {
-  const database = new DatabaseSync(path);
+  const database = openDatabase(path);
   try {
     // Nothing is ever written into it. A journal would be, and on a full disk it cannot be.
     database.exec(

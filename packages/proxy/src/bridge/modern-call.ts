@@ -124,7 +124,7 @@ export class ModernCalls {
     const bound = boundTo(request);
     const id = String(++this.#lastId);
     const { client, logLevel = '' } = request;
-    const key = `${keysOf(request.connection)} ${logLevel} ${canonical(client.capabilities)}`;
+    const key = `${ownerOf(request)}${logLevel} ${canonical(client.capabilities)}`;
     const parking: Parking = {
       park: (step) => {
         this.#parked.set(id, call);
@@ -377,6 +377,15 @@ function boundTo({ message, principal }: ModernRequest): string {
   const { method, params = {} } = message.value;
   const { _meta, inputResponses: _responses, requestState: _state, ...salient } = params;
   return canonical([principal, method, salient]);
+}
+
+/**
+ * For whom a process is kept: for a client that names itself, over whichever connection it calls next, and
+ * otherwise for the connection alone.
+ */
+function ownerOf({ client, principal, connection }: ModernRequest): string {
+  const { clientInfo } = client;
+  return isObject(clientInfo) ? `calls of ${canonical([principal, clientInfo])} ` : keysOf(connection);
 }
 
 /** How the keys begin under which processes are kept for a connection. */

@@ -68,12 +68,13 @@ export class PackageStore {
     if (installer.isPinned(source) && (await this.#find(source)) !== undefined) return source;
     const { cacheDir, env } = this.#options;
     const staging = this.#stagingFolder();
-    const downloads = join(cacheDir, '.downloads', source.scheme, fileName(source.name));
     await mkdir(staging, { recursive: true, mode: 0o700 });
-    await mkdir(downloads, { recursive: true, mode: 0o700 });
     const staged = await mkdtemp(`${staging}/`);
     const folder = join(staged, packageFolder);
-    await mkdir(folder);
+    const downloads = installer.keepsDownloads
+      ? join(cacheDir, '.downloads', source.scheme, fileName(source.name))
+      : join(staged, 'downloads');
+    await Promise.all([folder, downloads].map((path) => mkdir(path, { recursive: true, mode: 0o700 })));
     try {
       const context: InstallContext = {
         env,

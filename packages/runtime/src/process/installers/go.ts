@@ -32,6 +32,8 @@ const localVersion = /^local-[0-9a-f]{16}$/;
  * as C is left out of it.
  */
 export const goInstaller: Installer = {
+  keepsDownloads: true, // compiling the standard library takes longer than everything else
+
   isPinned: (source) =>
     source.version !== undefined && (isLocalPath(source) ? localVersion : exactVersion).test(source.version),
 

@@ -12,6 +12,8 @@ import { uvInstaller } from './uv.ts';
 export interface Installer {
   /** Whether the source's version names one release for ever, so that an installed one needs no look-up. */
   isPinned(source: PackageSource): boolean;
+  /** Whether what was downloaded and compiled is kept for the next version of the same package. */
+  keepsDownloads: boolean;
   /** Finds the release that the source means now; undefined where only installing it tells. */
   resolve(source: PackageSource, context: InstallContext): Promise<string | undefined>;
   /** Installs into the empty folder of the context, which is moved to another place afterwards. */

@@ -17,6 +17,8 @@ const exactVersion = /^\d+\.\d+\.\d+(-[\w.-]+)?(\+[\w.-]+)?$/;
 
 /** Packages of the npm registry. Their install scripts never run. */
 export const npmInstaller: Installer = {
+  keepsDownloads: false,
+
   isPinned: ({ version }) => version !== undefined && exactVersion.test(version),
 
   async resolve(source, context) {

@@ -22,7 +22,7 @@ export interface InstallContext {
   place: SocketPlace;
   /** An empty directory of the daemon's, which is the package's in the sandbox. */
   folder: string;
-  /** A directory for what tools download, for this package alone: what one package does to it is its own affair. */
+  /** A directory for what tools download, which no other package shares. */
   downloads: string;
   /** The package cache, for what the daemon keeps besides packages. */
   cacheDir: string;

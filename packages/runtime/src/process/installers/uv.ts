@@ -20,6 +20,8 @@ const exactVersion = /^v?\d+(\.\d+)*((a|b|rc|\.post|\.dev)\d+)*(\+[\w.]+)?$/;
  * nothing here starts the environment's own Python after the packages are in it: their `.pth` files would run.
  */
 export const uvInstaller: Installer = {
+  keepsDownloads: false,
+
   isPinned: ({ version }) => version !== undefined && exactVersion.test(version),
 
   async resolve(source, context) {
