@@ -9,6 +9,7 @@ import type { RuntimeName } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Resolved } from '../registry/registry.ts';
 import { formatReference } from '../secrets/reference.ts';
+import { registryPermissions } from './registry-permissions.ts';
 
 /** The port that an HTTP server is told to listen on when neither the request nor the registry names one. */
 const defaultTargetPort = 8080;
@@ -76,7 +77,7 @@ function profileOf(
   { permission_profile: asked, network_mode: mode }: CreateWorkload,
   entry: Resolved['entry'],
 ) {
-  const profile = asked ?? entry?.permissions ?? builtInProfiles.network;
+  const profile = asked ?? (entry && registryPermissions(entry)) ?? builtInProfiles.network;
   return mode ? { ...profile, network: { ...profile.network, mode } } : profile;
 }
 
