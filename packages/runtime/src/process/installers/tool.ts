@@ -5,7 +5,7 @@ import type { Progress, ResourceLimits } from '../../runtime.ts';
 import { Cgroup } from '../cgroup.ts';
 import type { Machine } from '../check.ts';
 import type { SocketPlace } from '../forwarder.ts';
-import { groupName, limitedCommand, watchLimits } from '../limits.ts';
+import { groupName, setLimits, watchLimits } from '../limits.ts';
 import type { OpenMount } from '../mounts.ts';
 import { inside, planSandbox } from '../plan.ts';
 import { findProgram, requireNode } from '../programs.ts';
@@ -84,7 +84,7 @@ export async function runTool(call: ToolCall, context: InstallContext): Promise<
   const way = gateway === undefined ? undefined : wayOut(registries);
   const plan = await planSandbox({
     architecture: machine.architecture,
-    command: [...limitedCommand(machine, limits), ...(way?.command ?? []), ...call.command],
+    command: [...(way?.command ?? []), ...call.command],
     env: { ...call.env, ...way?.env, ...(certificates === undefined ? {} : trusting) },
     network: 'none',
     mounts: call.mounts ?? [],
@@ -110,7 +110,10 @@ export async function runTool(call: ToolCall, context: InstallContext): Promise<
     plan,
     speaks: true,
     log: (chunk) => stderr.add(chunk),
-    beforeStart: (pid) => cgroup.add(pid),
+    beforeStart: async (pid) => {
+      await cgroup.add(pid);
+      await setLimits(machine, limits, pid);
+    },
     signal,
   });
   const sandbox = undo.use(await started);
