@@ -50,6 +50,7 @@ export class Gateway implements AsyncDisposable {
       Object.defineProperty(connection, 'remoteAddress', { value: path });
       proxy.server.emit('connection', connection);
     });
+    listener.maxConnections = MAX_CONNECTIONS;
     listener.listen(path);
     await once(listener, 'listening');
     return new Gateway(path, listener, proxy);
@@ -61,6 +62,9 @@ export class Gateway implements AsyncDisposable {
     await rm(dirname(this.path), { recursive: true, force: true });
   }
 }
+
+/** Several times what npm, uv, and Go open at once. Each connection costs the daemon two descriptors and memory. */
+const MAX_CONNECTIONS = 256;
 
 const webPorts: ReadonlySet<number> = new Set([80, 443]);
 
