@@ -35,6 +35,13 @@ describe.each(['docker', 'podman'] as const)('%s', (name) => {
   describe.runIf(socket !== '')('an image', () => {
     imageCases(socket);
   });
+  test.runIf(socket !== '')('limits the memory of what runs while an image is built', async () => {
+    const steps = [`FROM ${TEST_IMAGE}`, `RUN ${JSON.stringify(['node', '-e', requireLimit])}`, ''];
+
+    const building = buildFromScratch(socket, 'toolhive-test-limited:1', steps.join('\n'));
+
+    await expect(building).resolves.toBeUndefined();
+  });
 });
 
 describe.runIf(inject('dockerSocket') !== '')('docker', () => {
@@ -479,6 +486,9 @@ function imageCases(socket: string): void {
     await expect(preparing).rejects.toMatchObject({ kind: 'cancelled' });
   });
 }
+
+/** Ends a build unless the kernel limits the memory of its containers. */
+const requireLimit = `if (process.constrainedMemory() > 8 * 1024 ** 3) throw new Error('memory is not limited')`;
 
 function packageCases(socket: string): void {
   // Stands in for a Node.js image: it has a node and a shell, and package managers that know one package.

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import { type ThvError, cancelled, timedOut, unavailable } from '@toolhive/contract/failure';
-import type { Progress, ResourceLimits } from '../../runtime.ts';
+import { installationLimits as limits } from '../../installation-limits.ts';
+import type { Progress } from '../../runtime.ts';
 import { Cgroup } from '../cgroup.ts';
 import type { Machine } from '../check.ts';
 import type { SocketPlace } from '../forwarder.ts';
@@ -58,13 +58,6 @@ export interface ToolResult {
   stderr: string;
 }
 
-/** Enough for the largest Go modules; what a package brings along may not take more. */
-const limits: ResourceLimits = {
-  memoryBytes: 4 * 1024 ** 3,
-  processes: 1024,
-  openFiles: 16_384,
-  cpus: availableParallelism(),
-};
 const TIMEOUT_MS = 20 * 60_000;
 const PROXY_PORTS = [3128, 3129, 3130];
 
