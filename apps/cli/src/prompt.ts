@@ -52,6 +52,7 @@ export async function ask(
   } finally {
     signal.removeEventListener('abort', giveUp);
     editor.close();
-    if (hidden) process.stderr.write('\n');
+    // Without a terminal, no Enter has ended the line of the question.
+    if (hidden || !canAsk()) process.stderr.write('\n');
   }
 }

@@ -59,7 +59,7 @@ export const tools: readonly AnyTool[] = [
     name: 'run_server',
     title: 'Run a server',
     description:
-      'Run an MCP server isolated, and return when clients can reach it at the URL of the result. What it may do is what its registry entry asks for.',
+      'Run an MCP server isolated, and return when clients can reach it at the URL of the result. Its network rules are those of its registry entry, and it sees no files of this machine.',
     input: z.strictObject({
       server: z.string().min(1).max(2048).meta({
         description: 'A name of the registry, a package (npx://, uvx://, go://), an image, or a URL.',

@@ -101,6 +101,16 @@ test('names that clients make up do not make ever more series', async () => {
   expect(Object.keys(figures).length - before).toBeLessThan(260);
 });
 
+test('a name that is too long for a label is counted as another one', async () => {
+  await using test = await openScriptedProxy({ metrics: true }, { 'tools/call': () => ({ content: [] }) });
+  const session = await RawSession.open(test.url);
+  await answerOf(await session.postCall(1, 'x'.repeat(100_000)));
+
+  const figures = await figuresOf(test.url);
+
+  expect(sum(figures, 'toolhive_mcp_tool_calls_total', ['tool="other"'])).toBe(1);
+});
+
 test('a server that speaks HTTP itself is counted in the same way', async () => {
   await using opened = new AsyncDisposableStack();
   const test = opened.use(await openTestProxy({ transport: 'streamable-http', metrics: true }));

@@ -192,6 +192,21 @@ describe('readers', () => {
     expect(skipped).toEqual([{ name: 'example', why: expect.stringContaining(why) as string }]);
   });
 
+  test('take no value of a secret header, which could refer to a secret of the user', () => {
+    const header = { name: 'X-Key', description: 'A key of the service.', required: true };
+    const headers = [
+      { ...header, secret: true, default: 'github-token,target=X-Key' },
+      { ...header, name: 'X-Unit', default: 'metric' },
+    ];
+
+    const { registry } = readRegistry(registryOf({}, { headers }));
+
+    expect(registry.remote_servers['example-remote']?.headers).toEqual([
+      { ...header, secret: true },
+      { ...header, name: 'X-Unit', secret: false, default: 'metric' },
+    ]);
+  });
+
   test('leave out names that no workload can have', () => {
     const { registry, skipped } = readRegistry({
       servers: {

@@ -77,7 +77,18 @@ function readServers(entries: RawEntries, skip: Skip): Record<string, RegistrySe
 }
 
 function readRemoteServers(entries: RawEntries, skip: Skip): Record<string, RegistryRemoteServer> {
-  return readEntries(entries, skip, (value) => RegistryRemoteServer.parse(value));
+  return readEntries(entries, skip, (value) => withoutSecretValues(RegistryRemoteServer.parse(value)));
+}
+
+/** The value of a secret header is a reference to a secret of the user, which no registry may choose. */
+function withoutSecretValues({ headers, ...entry }: RegistryRemoteServer): RegistryRemoteServer {
+  if (headers === undefined) return entry;
+  return {
+    ...entry,
+    headers: headers.map(({ default: value, ...header }) =>
+      header.secret || value === undefined ? header : { ...header, default: value },
+    ),
+  };
 }
 
 function readGroup(value: unknown, skip: Skip): RegistryGroup[] {

@@ -38,7 +38,32 @@ test('rules about tools that the server does not have are refused', () => {
 test('the network mode is that of the profile, wherever the profile comes from', () => {
   const { permission_profile: profile } = build({ ...needed, network_mode: 'none' });
 
-  expect(profile).toEqual({ read: ['/srv'], network: { mode: 'none', outbound: { allow_port: [443] } } });
+  expect(profile).toEqual({ network: { mode: 'none', outbound: { allow_port: [443] } } });
+});
+
+describe('a registry entry', () => {
+  test.each([
+    ['to run privileged', { privileged: true }],
+    ['to read /etc', { read: ['/etc'] }],
+    ['to write /home/ada/.ssh:/keys', { write: ['/home/ada/.ssh:/keys'] }],
+    ['for the network mode host', { network: { mode: 'host' } }],
+    ['for the network mode container:other', { network: { mode: 'container:other' } }],
+  ])('cannot be granted what it asks %s', (asked, permissions) => {
+    const entry = { ...weather, permissions };
+
+    expect(() => build(needed, entry)).toThrow(`the registry entry weather asks ${asked}`);
+  });
+
+  test('gets what it asks for from the user alone', () => {
+    const entry = { ...weather, permissions: { privileged: true, write: ['/'] } };
+
+    const { permission_profile: profile } = build(
+      { ...needed, permission_profile: { read: ['/srv'] } },
+      entry,
+    );
+
+    expect(profile).toEqual({ read: ['/srv'] });
+  });
 });
 
 test('labels, and what is to be observed, stand in the run config', () => {
@@ -75,25 +100,24 @@ test.each<[string, CreateWorkload]>([
 
 const needed: CreateWorkload = { env_vars: { WEATHER_KEY: 'x' } };
 
-function build(request: CreateWorkload) {
+type Entry = NonNullable<Resolved['entry']>;
+
+function build(request: CreateWorkload, entry: Entry = weather) {
+  const resolved: Resolved = { source: { kind: 'image', image: entry.image }, sourceArgs: [], entry };
   return buildRunConfig({ request, resolved, name: 'weather', port: 4000, runtime: 'docker' });
 }
 
-const resolved: Resolved = {
-  source: { kind: 'image', image: 'example/weather:1' },
-  sourceArgs: [],
-  entry: {
-    name: 'weather',
-    description: '',
-    image: 'example/weather:1',
-    status: 'Active',
-    tier: 'Community',
-    transport: 'stdio',
-    tools: ['forecast'],
-    env_vars: [
-      { name: 'WEATHER_KEY', description: 'A key', required: true, secret: true },
-      { name: 'WEATHER_UNIT', description: 'A unit', required: false, secret: false, default: 'metric' },
-    ],
-    permissions: { read: ['/srv'], network: { outbound: { allow_port: [443] } } },
-  },
+const weather: Entry = {
+  name: 'weather',
+  description: '',
+  image: 'example/weather:1',
+  status: 'Active',
+  tier: 'Community',
+  transport: 'stdio',
+  tools: ['forecast'],
+  env_vars: [
+    { name: 'WEATHER_KEY', description: 'A key', required: true, secret: true },
+    { name: 'WEATHER_UNIT', description: 'A unit', required: false, secret: false, default: 'metric' },
+  ],
+  permissions: { network: { outbound: { allow_port: [443] } } },
 };

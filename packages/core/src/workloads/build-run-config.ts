@@ -76,8 +76,30 @@ function profileOf(
   { permission_profile: asked, network_mode: mode }: CreateWorkload,
   entry: Resolved['entry'],
 ) {
-  const profile = asked ?? entry?.permissions ?? builtInProfiles.network;
+  const profile = asked ?? (entry && entryPermissions(entry)) ?? builtInProfiles.network;
   return mode ? { ...profile, network: { ...profile.network, mode } } : profile;
+}
+
+/** Network modes of container engines that connect a server to nothing that belongs to this machine or others. */
+const ownNetworks: readonly (string | undefined)[] = [undefined, '', 'none', 'bridge', 'default'];
+
+/**
+ * The permission profile of a registry entry: its network rules. Throws `invalid` if the entry asks for anything of
+ * this machine, which only the user can grant: anybody can publish an entry.
+ */
+function entryPermissions({ name, permissions }: NonNullable<Resolved['entry']>) {
+  if (permissions === undefined) return undefined;
+  const { privileged, read = [], write = [], network } = permissions;
+  const asked = [
+    ...(privileged === true ? ['to run privileged'] : []),
+    ...read.map((mount) => `to read ${mount}`),
+    ...write.map((mount) => `to write ${mount}`),
+    ...(ownNetworks.includes(network?.mode) ? [] : [`for the network mode ${network?.mode}`]),
+  ];
+  if (asked.length === 0) return permissions;
+  throw invalid(`the registry entry ${name} asks ${asked.join(', ')}, which registries cannot grant`, {
+    hint: 'if you trust the server, grant it in a permission profile of your own (--permission-profile FILE); to run it without, use --permission-profile network',
+  });
 }
 
 /** Throws for a rule about a tool that the registry does not know of the server: it would do nothing. */

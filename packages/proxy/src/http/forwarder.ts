@@ -9,8 +9,11 @@ import { bodyTooLarge, noRoomForBody } from './body.ts';
 import { hopHeaders } from './hop-headers.ts';
 import { replyText, replyUnacceptable } from './reply.ts';
 
-/** The origin is checked here already; the server would compare it with an address of its own. */
-const notForwarded: ReadonlySet<string> = new Set([...hopHeaders, 'origin']);
+/**
+ * The origin is checked here already; the server would compare it with an address of its own. Browsers send cookies to
+ * every port of a host: those that other programs on this machine have set are not for servers, and the reverse.
+ */
+const notForwarded: ReadonlySet<string> = new Set([...hopHeaders, 'origin', 'cookie', 'set-cookie']);
 
 /** A body up to this size is passed on when it is all there, which takes less work than passing on a stream. */
 const maxGatheredBytes = 64 * 1024;

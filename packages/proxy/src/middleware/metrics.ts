@@ -11,6 +11,8 @@ import { replyText } from '../http/reply.ts';
 
 /** How many tools are counted by name: names come from clients, and each makes a series of its own. */
 const maxTools = 200;
+/** The longest name that is a label; longer ones would only fill the memory. */
+const maxToolName = 128;
 
 /** Where the request of an event stream has no message to be named by. */
 const streamMethod = 'sse_connection';
@@ -117,7 +119,7 @@ class ProxyMetrics implements Metrics {
   #toolOf({ value: { params } }: Message): string {
     const name = params?.['name'];
     if (typeof name !== 'string') return 'unknown';
-    if (this.#tools.size < maxTools) this.#tools.add(name);
+    if (this.#tools.size < maxTools && name.length <= maxToolName) this.#tools.add(name);
     return this.#tools.has(name) ? name : 'other';
   }
 }

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { notFound, unavailable } from '@toolhive/contract/failure';
+import { installationLimits } from '../installation-limits.ts';
 import type { PrepareOptions } from '../runtime.ts';
 import { followProgress, type Engine } from './engine.ts';
 
@@ -32,6 +33,9 @@ export async function buildImage(engine: Engine, build: Build): Promise<void> {
     rm: '1',
     forcerm: '1',
     labels: JSON.stringify({ toolhive: 'true' }),
+    // A package may run code of its own while it is installed. Builders have no limit on processes.
+    memory: String(installationLimits.memoryBytes),
+    memswap: String(installationLimits.memoryBytes),
   };
   const output: string[] = [];
   report(`building ${title}`);

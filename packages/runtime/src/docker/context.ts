@@ -1,8 +1,9 @@
-import { readdir, readFile, readlink, stat } from 'node:fs/promises';
+import { readdir, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { invalid, tooLarge } from '@toolhive/contract/failure';
+import { conflict, invalid, tooLarge } from '@toolhive/contract/failure';
 import { pack, type Pack } from 'tar-stream';
+import { openInner } from '../inner-file.ts';
 
 /** The Dockerfile's name in every archive: one that no project uses for its own. */
 export const DOCKERFILE = '.toolhive.Dockerfile';
@@ -51,14 +52,18 @@ async function addFolder(archive: Pack, root: string): Promise<void> {
     if (entry.isSymbolicLink()) {
       archive.entry({ name, type: 'symlink', linkname: await readlink(path) });
     } else if (entry.isFile()) {
-      const { mode, size } = await stat(path);
+      // A server may have been granted the folder: what it puts in the place of the file is not read.
+      await using file = await openInner(root, name);
+      if (file === undefined) throw conflict(`${path} was replaced while it was read`, { hint: 'try again' });
+      const { mode, size } = await file.stat();
       bytes += size;
       if (bytes > MAX_CONTEXT_BYTES) {
         throw tooLarge(`${root} holds more than ${MAX_CONTEXT_BYTES / 1024 ** 2} MiB`, {
           hint: 'name the folder of the Go module alone',
         });
       }
-      const content = await readFile(path);
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0);
+      const content = buffer.subarray(0, bytesRead);
       await new Promise<void>((resolve, reject) => {
         archive.entry({ name, mode: mode & 0o777 }, content, (error) => (error ? reject(error) : resolve()));
       });

@@ -13,6 +13,7 @@ import { aLaunch, describeRuntime, waitFor } from '../testing/conformance.ts';
 import { buildFromScratch, programFiles, TEST_IMAGE } from '../testing/docker-engine.ts';
 import { startRegistry, type TestRegistry } from '../testing/registry.ts';
 import { Conversation } from '../testing/talk.ts';
+import { removeContainer } from './container.ts';
 import { openDockerRuntime } from './docker.ts';
 import { callEngine, connectEngine, type Call } from './engine.ts';
 
@@ -34,10 +35,29 @@ describe.each(['docker', 'podman'] as const)('%s', (name) => {
   describe.runIf(socket !== '')('an image', () => {
     imageCases(socket);
   });
+  test.runIf(socket !== '')('limits the memory of what runs while an image is built', async () => {
+    const steps = [`FROM ${TEST_IMAGE}`, `RUN ${JSON.stringify(['node', '-e', requireLimit])}`, ''];
+
+    const building = buildFromScratch(socket, 'toolhive-test-limited:1', steps.join('\n'));
+
+    await expect(building).resolves.toBeUndefined();
+  });
 });
 
 describe.runIf(inject('dockerSocket') !== '')('docker', () => {
   const socket = inject('dockerSocket');
+
+  test('stops a container whose image names a stop signal that does not exist', async () => {
+    const image = await imageWithStopSignal(socket, 'SIGNOTHING');
+    const runtime = openDockerRuntime({ hiveId: newHiveId(), env: {}, socket });
+    const launch = { workload: 'without-signal', source: { kind: 'image', image } as const };
+    await using instance = await runtime.start(aLaunch(testServers, { ...launch, ...http() }), never);
+
+    await instance.stop(200);
+
+    expect(await instance.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  });
+
   describe('a package', () => {
     packageCases(socket);
   });
@@ -66,6 +86,19 @@ test('says that there is no engine, and throws only when something is asked of i
   await expect(starting).rejects.toMatchObject({ name: 'ThvError', kind: 'unavailable' });
   await expect(runtime.sweep()).resolves.toBeUndefined();
 });
+
+/** The image of the test servers with another stop signal. No builder accepts every one, but images can have them. */
+async function imageWithStopSignal(socket: string, signal: string): Promise<string> {
+  const engine = await connectEngine(socket);
+  const post = (path: string, query: Record<string, string>, body: object) =>
+    callEngine(engine, z.object({ Id: z.string() }), { method: 'POST', path, query, body: { json: body } });
+  const { Id: container } = await post('/containers/create', {}, { Image: TEST_IMAGE });
+  const config = { StopSignal: signal, Entrypoint: ['node', '/app/main.js'], Env: ['PATH=/bin'] };
+  const [repo, tag] = ['toolhive-test-stop-signal', '1'];
+  await post('/commit', { container, repo, tag }, { ...config, WorkingDir: '/app' });
+  await removeContainer(engine, container);
+  return `${repo}:${tag}`;
+}
 
 function containerCases(socket: string): void {
   const hiveId = newHiveId();
@@ -453,6 +486,9 @@ function imageCases(socket: string): void {
     await expect(preparing).rejects.toMatchObject({ kind: 'cancelled' });
   });
 }
+
+/** Ends a build unless the kernel limits the memory of its containers. */
+const requireLimit = `if (process.constrainedMemory() > 8 * 1024 ** 3) throw new Error('memory is not limited')`;
 
 function packageCases(socket: string): void {
   // Stands in for a Node.js image: it has a node and a shell, and package managers that know one package.

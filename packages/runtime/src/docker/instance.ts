@@ -74,7 +74,8 @@ export function openInstance(engine: Engine, started: Started): Instance {
       const inputMs = stdio === undefined ? 0 : Math.min(INPUT_END_MS, graceMs / 2);
       stdio?.input.end();
       if (inputMs === 0 || !(await settlesWithin(ended, inputMs))) {
-        await signalContainer(engine, id, stopSignal);
+        // The image names this signal, and the engine may not know it: then the container is killed after the grace.
+        await signalContainer(engine, id, stopSignal).catch(() => {});
         await settlesWithin(ended, graceMs - inputMs);
       }
     }

@@ -45,6 +45,17 @@ describe('a server in the sandbox', () => {
     });
   });
 
+  test('alone is started with the environment that it was given', async () => {
+    let said = '';
+    const log = (chunk: Buffer) => void (said += chunk.toString());
+    await using server = await talkTo(rig, { env: { LD_DEBUG: 'files' }, log });
+
+    await server.call('environment');
+
+    const started = [...said.matchAll(/transferring control: (.+)/g)].map(([, program]) => program);
+    expect(started).toEqual(['/opt/toolhive/bin/node']);
+  });
+
   test('finds nothing of the hive in the environment of the first process', async () => {
     await using server = await talkTo(rig);
 

@@ -9,8 +9,9 @@ import { unavailable } from '@toolhive/contract/failure';
 import { markOf } from './mark.ts';
 
 /**
- * Runs inside the sandbox as the parent of a server that speaks HTTP: takes a listening socket from the hive, and
- * passes what arrives on it to the server's own port. Plain JavaScript, as it runs from a file made up on the spot.
+ * Runs inside the sandbox as the parent of a server that speaks HTTP: takes a listening socket and the environment of
+ * the server from the daemon, and passes what arrives on the socket to the server's own port. Plain JavaScript, as it
+ * runs from a file that is made for the sandbox.
  */
 export const forwarderSource = `'use strict';
 const { spawn } = require('node:child_process');
@@ -18,7 +19,7 @@ const { connect } = require('node:net');
 const { constants } = require('node:os');
 
 const [port, command, ...args] = process.argv.slice(2);
-process.once('message', (_message, listener) => {
+process.once('message', ({ env }, listener) => {
   listener.allowHalfOpen = true;
   listener.on('connection', (outer) => {
     const inner = connect({ host: '127.0.0.1', port: Number(port), allowHalfOpen: true });
@@ -26,7 +27,7 @@ process.once('message', (_message, listener) => {
     inner.on('error', () => {}).on('close', () => outer.destroy());
     outer.pipe(inner).pipe(outer);
   });
-  const server = spawn(command, args, { stdio: 'inherit' });
+  const server = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => server.kill(signal));
   server.on('error', (error) => {
     process.stderr.write(error.message + '\\n');
@@ -65,10 +66,10 @@ export class Door implements AsyncDisposable {
     return new Door(path, listener);
   }
 
-  /** Gives the socket away, and returns when the forwarder has it or has ended. */
-  async handTo(forwarder: ChildProcess): Promise<void> {
+  /** Gives the socket and the environment of the server away, and returns when the forwarder has them or has ended. */
+  async handTo(forwarder: ChildProcess, env: Readonly<Record<string, string>>): Promise<void> {
     const gone = once(forwarder, 'disconnect');
-    forwarder.send('listen', this.#listener, () => {});
+    forwarder.send({ env }, this.#listener, () => {});
     this.#listener.close();
     if (forwarder.connected) forwarder.disconnect();
     const timeout = new AbortController();

@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
 import type { ResourceLimits } from '../runtime.ts';
 import type { Machine } from './check.ts';
 import { markOf } from './mark.ts';
@@ -14,21 +16,30 @@ export const groupName = (hiveId: string) => `${groupPrefix(hiveId)}${randomUUID
 
 const LARGEST_FILE_BYTES = 4 * 1024 ** 3;
 
-/** Limits that the kernel keeps for each process or user; `prlimit` sets them and becomes the server. */
-export function limitedCommand(
+const run = promisify(execFile);
+
+/**
+ * Sets the limits that the kernel keeps for each process or user on the first process of a sandbox, from which all
+ * others inherit them. That happens from outside: inside, the environment of the server decides what programs do.
+ */
+export async function setLimits(
   { prlimit, cgroups, countsProcesses }: Machine,
   { openFiles, processes }: ResourceLimits,
-): string[] {
-  if (prlimit === undefined) return [];
+  pid: number,
+): Promise<void> {
+  if (prlimit === undefined) return;
   const files = Math.min(openFiles, openFilesCeiling());
-  return [
+  await run(
     prlimit,
-    `--nofile=${files}:${files}`,
-    `--fsize=${LARGEST_FILE_BYTES}`,
-    '--core=0',
-    ...(cgroups.pids === undefined && countsProcesses ? [`--nproc=${processes}`] : []),
-    '--',
-  ];
+    [
+      `--pid=${pid}`,
+      `--nofile=${files}:${files}`,
+      `--fsize=${LARGEST_FILE_BYTES}`,
+      '--core=0',
+      ...(cgroups.pids === undefined && countsProcesses ? [`--nproc=${processes}`] : []),
+    ],
+    { env: {} },
+  );
 }
 
 /** Watches what the kernel does not limit here. */

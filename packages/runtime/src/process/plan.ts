@@ -218,15 +218,15 @@ function environment({ env, channel }: Confinement): string[] {
     HOME: inside.home,
     ...env,
   };
-  return ['--clearenv', ...Object.entries(all).flatMap(([name, value]) => setVariable(name, value))];
+  return ['--clearenv', ...Object.entries(all).flatMap(([name, value]) => ['--setenv', name, value])];
 }
 
-function setVariable(name: string, value: string): string[] {
+/** Throws `invalid` for what no environment can contain. */
+export function requireVariable(name: string, value: string): void {
   if (name === '' || /[=\0]/.test(name))
     throw invalid(`${JSON.stringify(name)} cannot name an environment variable`);
   if (value.includes('\0'))
     throw invalid(`the value of the environment variable ${name} holds a NUL character`);
-  return ['--setenv', name, value];
 }
 
 /**

@@ -5,10 +5,10 @@ import { Cgroup } from './cgroup.ts';
 import type { Machine } from './check.ts';
 import { Door, type SocketPlace, forwarderOptions, forwarderShare, forwarderSource } from './forwarder.ts';
 import { ProcessInstance } from './instance.ts';
-import { groupName, limitedCommand, watchLimits } from './limits.ts';
+import { groupName, setLimits, watchLimits } from './limits.ts';
 import { type OpenMount, openMounts, verifyNested } from './mounts.ts';
 import { type NetworkTools, OwnNetwork, networkShare } from './network.ts';
-import { type SandboxNetwork, type SandboxPlan, inside, planSandbox } from './plan.ts';
+import { type SandboxNetwork, type SandboxPlan, inside, planSandbox, requireVariable } from './plan.ts';
 import { requireNode } from './programs.ts';
 import { Sandbox } from './sandbox.ts';
 import type { InstalledPackage } from './store.ts';
@@ -48,13 +48,14 @@ export async function startInstance(start: Start): Promise<Instance> {
       beforeStart: async (pid) => {
         // What a server makes slirp4netns use, the server uses.
         for (const member of [pid, own?.pid]) if (member !== undefined) await cgroup.add(member);
+        await setLimits(machine, serverLimits(launch), pid);
         await own?.ready();
         await verifyNested(opened.mounts, pid);
       },
       signal,
     }),
   );
-  await door?.handTo(sandbox.bwrap);
+  await door?.handTo(sandbox.bwrap, environmentOf(launch));
 
   const resources = undo.move();
   const watched = watchLimits(sandbox, machine, launch.limits);
@@ -106,12 +107,8 @@ async function planLaunch(
   ];
   return planSandbox({
     architecture: machine.architecture,
-    command: [
-      ...limitedCommand(machine, serverLimits(launch)),
-      ...(transport.kind === 'http' ? behindForwarder(transport.targetPort) : []),
-      ...server,
-    ],
-    env: { ...launch.env, ...launch.secrets, ...(forwarded ? { MCP_HOST: '127.0.0.1' } : {}) },
+    command: [...(transport.kind === 'http' ? behindForwarder(transport.targetPort) : []), ...server],
+    env: forwarded ? {} : environmentOf(launch),
     network,
     mounts,
     packageFolder: folder,
@@ -120,6 +117,16 @@ async function planLaunch(
     channel: forwarded,
     ...(node === undefined ? {} : { node }),
   });
+}
+
+/**
+ * The environment of the server. A forwarder gets it with its socket and passes it on: it has a channel to the daemon,
+ * so that a variable such as NODE_OPTIONS must not decide what it runs.
+ */
+function environmentOf({ env, secrets, transport }: Launch): Record<string, string> {
+  const all = { ...env, ...secrets, ...(transport.kind === 'http' ? { MCP_HOST: '127.0.0.1' } : {}) };
+  for (const [name, value] of Object.entries(all)) requireVariable(name, value);
+  return all;
 }
 
 /** Never the machine's network instead: whoever wants that asks for it. */

@@ -69,6 +69,20 @@ describe('a server that speaks HTTP', () => {
     expect(JSON.parse(list)).toEqual(['bin', 'forwarder.cjs', 'package']);
   });
 
+  test('cannot have its own code run in the forwarder, which has a channel to the hive', async () => {
+    let said = '';
+    const log = (chunk: Buffer) => void (said += chunk.toString());
+    const code = "console.error('loaded:'+process.argv[1])";
+    const { env, ...launch } = isolated(8080);
+    const loading = { ...env, NODE_OPTIONS: `--import=data:text/javascript,${code}` };
+    await using instance = await serve({ ...launch, env: loading, log });
+
+    await waitFor(() => initialize(instance.address));
+
+    const loaded = [...said.matchAll(/loaded:(.+)/g)].map(([, program]) => program);
+    expect(loaded).toEqual([expect.stringContaining('/opt/toolhive/package/')]);
+  });
+
   test('has a socket that only the user of the hive can reach', async () => {
     await using instance = await serve(isolated(8080));
 

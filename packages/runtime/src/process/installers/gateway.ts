@@ -16,9 +16,6 @@ export interface GatewayOptions {
   env: NodeJS.ProcessEnv;
 }
 
-/** More than any tool opens at once; the rest is closed. */
-const MAX_CONNECTIONS = 256;
-
 /**
  * The way of an installer to the network: an HTTP proxy on a Unix socket. It connects to the configured
  * registries, and to public addresses on ports 80 and 443, because registries redirect downloads to other hosts.
@@ -65,6 +62,9 @@ export class Gateway implements AsyncDisposable {
     await rm(dirname(this.path), { recursive: true, force: true });
   }
 }
+
+/** Several times what npm, uv, and Go open at once. Each connection costs the daemon two descriptors and memory. */
+const MAX_CONNECTIONS = 256;
 
 const webPorts: ReadonlySet<number> = new Set([80, 443]);
 

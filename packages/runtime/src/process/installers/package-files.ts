@@ -1,7 +1,5 @@
-import { constants } from 'node:fs';
-import { open, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
 import { unsupported } from '@toolhive/contract/failure';
+import { openInner } from '../../inner-file.ts';
 
 /** Larger than any manifest that is not an attack. */
 const MANIFEST_LIMIT = 16 * 1024 * 1024;
@@ -15,13 +13,10 @@ export async function readPackageFile(
   path: string,
   limit = MANIFEST_LIMIT,
 ): Promise<Buffer | undefined> {
-  const root = await realpath(folder);
-  const real = await realpath(join(root, path)).catch(() => undefined);
-  if (real === undefined || !real.startsWith(`${root}/`)) return undefined;
-  await using file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  const found = await file.stat();
-  if (!found.isFile()) return undefined;
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(found.size, limit)), 0);
+  await using file = await openInner(folder, path);
+  if (file === undefined) return undefined;
+  const { size } = await file.stat();
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(size, limit)), 0);
   return buffer.subarray(0, bytesRead);
 }
 

@@ -100,6 +100,20 @@ test('a tool reaches nothing else on loopback, neither directly nor through the 
   expect(other.requests).toEqual([]);
 });
 
+test('a tool cannot use up the connections of the daemon', async () => {
+  const connecting = `
+    let closed = 0;
+    const end = (said) => { console.log(said); process.exit(); };
+    for (let i = 0; i < 400; i++)
+      require('net').connect('${inside.gateway}').on('error', () => {}).on('close', () => ++closed === 144 && end('limited'));
+    setTimeout(end, 10_000, 'unlimited');`;
+  const call = script(connecting, { registries: new Set(['registry.example:443']) });
+
+  const { stdout } = await runTool(call, await aContext());
+
+  expect(stdout.trim()).toBe('limited');
+});
+
 test('a tool without registries has no network', async () => {
   const { origin, requests } = await listenHere();
 

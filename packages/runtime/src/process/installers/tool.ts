@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import { type ThvError, cancelled, timedOut, unavailable } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
-import type { Progress, ResourceLimits } from '../../runtime.ts';
+import { installationLimits as limits } from '../../installation-limits.ts';
+import type { Progress } from '../../runtime.ts';
 import { Cgroup } from '../cgroup.ts';
 import type { Machine } from '../check.ts';
 import type { SocketPlace } from '../forwarder.ts';
-import { groupName, limitedCommand, watchLimits } from '../limits.ts';
+import { groupName, setLimits, watchLimits } from '../limits.ts';
 import type { OpenMount } from '../mounts.ts';
 import { inside, planSandbox } from '../plan.ts';
 import { findProgram, requireNode } from '../programs.ts';
@@ -58,13 +58,6 @@ export interface ToolResult {
   stderr: string;
 }
 
-/** Enough for the largest Go modules; what a package brings along may not take more. */
-const limits: ResourceLimits = {
-  memoryBytes: 4 * 1024 ** 3,
-  processes: 1024,
-  openFiles: 16_384,
-  cpus: availableParallelism(),
-};
 const TIMEOUT_MS = 20 * 60_000;
 const PROXY_PORTS = [3128, 3129, 3130];
 
@@ -84,7 +77,7 @@ export async function runTool(call: ToolCall, context: InstallContext): Promise<
   const way = gateway === undefined ? undefined : wayOut(registries);
   const plan = await planSandbox({
     architecture: machine.architecture,
-    command: [...limitedCommand(machine, limits), ...(way?.command ?? []), ...call.command],
+    command: [...(way?.command ?? []), ...call.command],
     env: { ...call.env, ...way?.env, ...(certificates === undefined ? {} : trusting) },
     network: 'none',
     mounts: call.mounts ?? [],
@@ -110,7 +103,10 @@ export async function runTool(call: ToolCall, context: InstallContext): Promise<
     plan,
     speaks: true,
     log: (chunk) => stderr.add(chunk),
-    beforeStart: (pid) => cgroup.add(pid),
+    beforeStart: async (pid) => {
+      await cgroup.add(pid);
+      await setLimits(machine, limits, pid);
+    },
     signal,
   });
   const sandbox = undo.use(await started);
