@@ -18,7 +18,11 @@ test.each([
   [['list'], 4, /secrets are not set up\nHint: run thv secret setup/],
   [['set', 'token'], 4, /secrets are not set up/],
   [['provider', 'vault'], 2, /"vault" is no provider of secrets\nHint: there are encrypted, 1password, none/],
-  [['provider', 'encrypted'], 2, /OS keyring is not available.*\nHint: give a password, as `thv secret setup` does/],
+  [
+    ['provider', 'encrypted'],
+    2,
+    /OS keyring is not available.*\nHint: give a password, as `thv secret setup` does/,
+  ],
   [['setup'], 2, /there is no terminal to ask on\nHint: name the provider with --provider/],
 ])('before the first setup: secret %j is refused', async (words, exitCode, message) => {
   const { code, stdout, stderr } = await user.thv('secret', ...words);
