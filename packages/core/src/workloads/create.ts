@@ -11,6 +11,7 @@ import type { ServerSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
 import { installationSettings } from '../settings/settings.ts';
 import { buildRunConfig } from './build-run-config.ts';
+import { refusePrivateEntry } from './entry-address.ts';
 import { refuseUnenforced, refuseUnenforcedRequest } from './enforcement.ts';
 import { refuseReplaceable } from './granted-mounts.ts';
 import { launchOf, mountsOfRunConfig, toolsOf } from './launch.ts';
@@ -90,6 +91,7 @@ async function planOf(core: Core, asked: WorkloadRequest, { report, signal }: Ca
   const remote = remoteOf(catalogue, request);
   if (remote !== undefined) {
     trustedFor(core, request, undefined); // throws when it is asked for
+    await refusePrivateEntry(remote, core.settings.current);
     return planOfRemote(request, remote);
   }
   if (!request.image) {
