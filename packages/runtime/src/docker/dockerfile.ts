@@ -1,4 +1,5 @@
 import { invalid } from '@toolhive/contract/failure';
+import { npmSourceOptions } from '../npm-source-options.ts';
 import { CERTIFICATES } from './context.ts';
 import { formatSource, isLocalPath, parseSource, type PackageScheme, type PackageSource } from '../source.ts';
 
@@ -31,7 +32,7 @@ const recipes: Record<PackageScheme, Recipe> = {
       'ENV NPM_CONFIG_UPDATE_NOTIFIER=false NPM_CONFIG_PROGRESS=false',
       ...unprivileged('/app'),
       'WORKDIR /app',
-      run('npm', 'install', '--save-exact', ...npmSources(allowed), npmSpec(source)),
+      run('npm', 'install', '--save-exact', ...npmSourceOptions(allowed), npmSpec(source)),
       run('node', '-e', refuseOtherSources, ...allowed),
       run('node', '-e', linkNpmBin, source.name),
     ],
@@ -136,17 +137,6 @@ function unprivileged(...directories: string[]): string[] {
     run('sh', '-ec', `mkdir -p ${list}; chown 65534:65534 ${list}`),
     'USER 65534:65534',
     'ENV HOME=/tmp',
-  ];
-}
-
-/** Newer versions of npm refuse what comes from elsewhere before they fetch it; older ones ignore the options. */
-function npmSources(allowed: readonly string[]): string[] {
-  const elsewhere = allowed.length === 0 ? 'none' : 'all';
-  return [
-    `--allow-git=${elsewhere}`,
-    `--allow-remote=${elsewhere}`,
-    '--allow-file=none',
-    '--allow-directory=none',
   ];
 }
 

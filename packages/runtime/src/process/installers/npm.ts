@@ -1,9 +1,9 @@
-import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { execFile } from 'node:child_process';
-import { access } from 'node:fs/promises';
+import { access, realpath } from 'node:fs/promises';
 import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
+import { npmSourceOptions } from '../../npm-source-options.ts';
 import type { PackageSource } from '../../source.ts';
 import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
@@ -32,7 +32,15 @@ export const npmInstaller: Installer = {
 
   async install(source, context) {
     const result = await npm(
-      ['install', ...installOptions, ...sourceOptions(context), '--prefix', inside.package, specOf(source)],
+      [
+        'install',
+        ...installOptions,
+        ...npmSourceOptions(context.allowed),
+        ...gitOptions(context),
+        '--prefix',
+        inside.package,
+        specOf(source),
+      ],
       context,
     );
     if (result.code !== 0) throw npmFailure(source, result);
@@ -46,17 +54,8 @@ const installOptions =
     ' ',
   );
 
-/** Newer versions of npm refuse by themselves whatever comes from elsewhere; older ones do not know the options. */
-function sourceOptions({ allowed }: InstallContext): string[] {
-  const elsewhere = allowed.length === 0 ? 'none' : 'all';
-  return [
-    `--allow-git=${elsewhere}`,
-    `--allow-remote=${elsewhere}`,
-    '--allow-file=none',
-    '--allow-directory=none',
-    ...(allowed.length === 0 ? ['--git=/dev/null'] : []),
-  ];
-}
+/** Without a source besides the registry, npm has no use for git, which runs programs that a repository names. */
+const gitOptions = ({ allowed }: InstallContext) => (allowed.length === 0 ? ['--git=/dev/null'] : []);
 
 const specOf = ({ name, version }: PackageSource) => (version === undefined ? name : `${name}@${version}`);
 
