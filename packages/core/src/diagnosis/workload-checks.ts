@@ -1,8 +1,8 @@
-import { parseSource } from '@toolhive/runtime/source';
 import { stat } from 'node:fs/promises';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { WorkloadStatus } from '@toolhive/contract/workload';
 import { McpClient } from '@toolhive/proxy/client';
+import { parseSource } from '@toolhive/runtime/source';
 import { Pool } from 'undici';
 import type { Core } from '../core.ts';
 import { installationSettings } from '../settings/settings.ts';

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { hintFor } from './check.ts';
 
@@ -11,6 +13,22 @@ test.each([
   );
 
   expect(hint).toContain(expected);
+});
+
+test('a limit on open files is named, and not user namespaces', async () => {
+  const script = `import { inspectMachine } from './check.ts';
+    const found = await inspectMachine(process.env, AbortSignal.timeout(30_000));
+    console.log(JSON.stringify(found));`;
+  const node = [process.execPath, '--input-type=module-typescript', '-e', script];
+
+  const { stdout } = await promisify(execFile)('prlimit', ['--nofile=64:64', '--', ...node], {
+    cwd: import.meta.dirname,
+  });
+
+  expect(JSON.parse(stdout)).toEqual({
+    problem: 'the daemon may open only 64 files at once',
+    hint: expect.stringContaining('ulimit -n'),
+  });
 });
 
 test('an old bubblewrap is to be updated', async () => {

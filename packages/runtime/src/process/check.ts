@@ -14,7 +14,9 @@ import {
 } from './network.ts';
 import { planSandbox } from './plan.ts';
 import { type Binary, findNode, findProgram } from './programs.ts';
+import { openFilesCeiling } from './proc.ts';
 import { Sandbox } from './sandbox.ts';
+import { openFilesHint } from './spawn.ts';
 import { type Architecture, auditArchitecture } from './syscalls.ts';
 
 /** What the machine offers for sandboxes. */
@@ -33,6 +35,9 @@ export interface Machine {
 /** The machine if it can confine servers, or else why not and what to do about it. */
 export type Inspection = { machine: Machine } | { problem: string; hint: string };
 
+/** What the daemon and one server with its sandbox need. */
+const FEWEST_OPEN_FILES = 128;
+
 /** Looks at the machine, and runs a sandbox with the real options once: whatever is missing shows there. */
 export async function inspectMachine(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Inspection> {
   if (process.platform !== 'linux') {
@@ -44,6 +49,10 @@ export async function inspectMachine(env: NodeJS.ProcessEnv, signal: AbortSignal
       problem: `there is no sandbox for ${process.arch} processors`,
       hint: 'install Docker or Podman',
     };
+  }
+  const openFiles = openFilesCeiling();
+  if (openFiles < FEWEST_OPEN_FILES) {
+    return { problem: `the daemon may open only ${openFiles} files at once`, hint: openFilesHint };
   }
   const bwrap = await findProgram('bwrap', env);
   if (bwrap === undefined) return { problem: 'bubblewrap is not installed', hint: installHint };
@@ -168,7 +177,7 @@ export async function hintFor(complaint: string, setting: ReadSetting): Promise<
   if (/unknown option/i.test(complaint))
     return 'bubblewrap 0.8 or newer is needed: update it, or install Docker or Podman';
   if (/EMFILE|ENFILE|too many open files/i.test(complaint)) {
-    return 'raise the limit on open files for the daemon, for example with: ulimit -n 4096';
+    return openFilesHint;
   }
   for (const { setting: name, forbids, hint } of restrictions) {
     if ((await setting(name)) === forbids) return hint;

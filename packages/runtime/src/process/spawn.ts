@@ -1,6 +1,10 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
+import { unavailable } from '@toolhive/contract/failure';
 import { inheritableDescriptors } from './proc.ts';
+
+/** What to do when the daemon may not open enough files. */
+export const openFilesHint = 'raise the limit on open files for the daemon, for example with: ulimit -n 4096';
 
 /**
  * Starts a program that inherits nothing from the hive: no environment, and only the descriptors named, of which
@@ -17,15 +21,25 @@ export function spawnSealed(
     const inherited = inheritableDescriptors().filter((descriptor) => descriptor >= stdio.length);
     const highest = Math.max(stdio.length - 1, ...inherited);
     while (stdio.length <= highest) stdio.push(inherited.includes(stdio.length) ? nothing : 'ignore');
-    return spawn(program, args, {
+    const child = spawn(program, args, {
       env: {},
       cwd: '/',
       detached: true, // a Ctrl-C meant for the hive is not for what it started
       stdio,
     });
+    if (child.pid === undefined) requireStreams(child, program);
+    return child;
   } finally {
     closeSync(nothing);
   }
+}
+
+/** Node.js gives a child no streams at all when no more files can be opened, and tells the error later. */
+function requireStreams(child: ChildProcess, program: string): void {
+  const stdio: unknown = child.stdio;
+  if (stdio !== undefined) return;
+  child.on('error', () => {}); // told here
+  throw unavailable(`${program} cannot be started: too many open files`, { hint: openFilesHint });
 }
 
 interface RawExit {

@@ -1,7 +1,7 @@
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { execFile } from 'node:child_process';
 import { access, realpath } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
 import { npmSourceOptions } from '../../npm-source-options.ts';
 import type { PackageSource } from '../../source.ts';
