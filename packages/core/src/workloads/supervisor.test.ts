@@ -266,6 +266,18 @@ test('a removal that failed can be tried again', async () => {
   expect(core.workloads.all()).toEqual([]);
 });
 
+test('whoever follows a start is told that the workload was removed', async () => {
+  await using home = await makeHome();
+  await using core = await openTestCore(home, { timing: { ...quickTiming, startMs: 60_000 } });
+  await createWorkload(core, { name: 'test', image: testServer, cmd_arguments: ['silent'] }, silently);
+  const following = core.workloads.require('test').follow(() => {});
+  following.catch(() => {}); // told below
+
+  await (await deleteWorkload(core, 'test')).follow(() => {}, never);
+
+  await expect(following).rejects.toMatchObject({ kind: 'not-found', message: 'workload test was removed' });
+});
+
 test('a workload whose runtime is unknown keeps its name, and says what is wrong', async () => {
   await using home = await makeHome();
   {

@@ -261,7 +261,8 @@ export class Supervisor implements AsyncDisposable {
   }
 
   /**
-   * Tells `report` what is going on until the workload runs, has stopped, or failed; throws why in that case.
+   * Tells `report` what is going on until the workload runs or has stopped. Throws why if it failed, and `not-found` if
+   * it is removed.
    */
   async follow(report: Progress, signal?: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -269,6 +270,7 @@ export class Supervisor implements AsyncDisposable {
       if (status === 'running' || status === 'stopped') resolve();
       else if (status === 'error')
         reject(unavailable(context ?? 'it failed', { hint: this.#adviceAfterFailure() }));
+      else if (status === 'removing') reject(notFound(`workload ${this.#runConfig.name} was removed`));
     };
     const watcher: Watcher = { report, settle };
     this.#watchers.add(watcher);
