@@ -9,18 +9,22 @@ import type { User } from './testing/thv.ts';
 // A server that is granted a directory, and tries to get more of the machine at its next start.
 
 const runtimes = [
-  { name: 'the sandbox', socket: '', source: testServer, env: {} },
+  { name: 'the sandbox', isSandbox: true, socket: '', source: testServer, env: {} },
   ...(['docker', 'podman'] as const).map((name) => {
     const socket = inject(`${name}Socket`);
     const variable = name === 'docker' ? 'TOOLHIVE_DOCKER_SOCKET' : 'TOOLHIVE_PODMAN_SOCKET';
-    return { name, socket, source: TEST_IMAGE, env: { TOOLHIVE_RUNTIME: '', [variable]: socket } };
+    const env = { TOOLHIVE_RUNTIME: '', [variable]: socket };
+    return { name, isSandbox: false, socket, source: TEST_IMAGE, env };
   }),
 ];
 
-describe.each(runtimes)('a hostile server in $name', ({ name, socket, source, env }) => {
-  const isSandbox = name === 'the sandbox';
-  const isThere = isSandbox || socket !== '';
+/** The set-up of the tests says which engines are missing. */
+const available = runtimes.filter(({ isSandbox, socket }) => isSandbox || socket !== '');
 
+/** A test that makes sense for some runtimes. */
+const only = (applies: boolean): object[] => (applies ? [{}] : []);
+
+describe.each(available)('a hostile server in $name', ({ isSandbox, source, env }) => {
   async function makeVictim() {
     const user = await makeUser({ env });
     const project = join(user.home, 'project');
@@ -49,7 +53,7 @@ describe.each(runtimes)('a hostile server in $name', ({ name, socket, source, en
     await symlink('/', output);
   }
 
-  test.runIf(isThere)('does not get what a link in the place of its directory leads to', async () => {
+  test('does not get what a link in the place of its directory leads to', async () => {
     const { user, output } = await makeVictim();
     await using _user = user;
     const { stdout } = await run(user, 'hostile', `${output}:/out`);
@@ -65,7 +69,7 @@ describe.each(runtimes)('a hostile server in $name', ({ name, socket, source, en
     expect(stderr).toContain(`mount source ${output} has changed since it was granted`);
   });
 
-  test.runIf(isThere)('does not get it in a second session either', async () => {
+  test('does not get it in a second session either', async () => {
     const { user, output } = await makeVictim();
     await using _user = user;
     const { stdout } = await run(user, 'hostile', `${output}:/out`);
@@ -74,18 +78,19 @@ describe.each(runtimes)('a hostile server in $name', ({ name, socket, source, en
     await first.call('list', { path: '/out' });
     await replaceByLink(output);
 
-    const second = await connectTo(url).then(
-      async (client) => {
-        await using connected = client;
-        return await connected.call('list', { path: '/out' });
-      },
-      (error: unknown) => ({ text: String(error) }),
-    );
+    const listSecond = async () => {
+      await using second = await connectTo(url);
+      const { text } = await second.call('list', { path: '/out' });
+      return text;
+    };
+    // It gets a process that was started before, or none.
+    const listed = await listSecond().catch(String);
 
-    expect(second.text).not.toContain('"etc"');
+    expect(listed).not.toContain('"etc"');
+    expect(listed).toMatch(/^\[\]$|has changed since it was granted/);
   });
 
-  test.runIf(isThere)('does not get it after the daemon was started again', async () => {
+  test('does not get it after the daemon was started again', async () => {
     const { user, output } = await makeVictim();
     await using _user = user;
     await run(user, 'hostile', `${output}:/out`);
@@ -102,7 +107,7 @@ describe.each(runtimes)('a hostile server in $name', ({ name, socket, source, en
     expect(context).toContain(`mount source ${output} has changed since it was granted`);
   });
 
-  test.runIf(isThere && !isSandbox)('cannot be granted a directory that it could replace', async () => {
+  test.each(only(!isSandbox))('cannot be granted a directory that it could replace', async () => {
     const { user, project, output } = await makeVictim();
     await using _user = user;
 
@@ -112,7 +117,7 @@ describe.each(runtimes)('a hostile server in $name', ({ name, socket, source, en
     expect(stderr).toContain(`${output} is inside ${project}, which the workload hostile can write to`);
   });
 
-  test.runIf(isSandbox)('gets nothing by replacing a directory itself', async () => {
+  test.each(only(isSandbox))('gets nothing by replacing a directory itself', async () => {
     const { user, project, output } = await makeVictim();
     await using _user = user;
     const { stdout } = await run(user, 'hostile', `${project}:/project`, `${output}:/out`);
@@ -127,7 +132,7 @@ describe.each(runtimes)('a hostile server in $name', ({ name, socket, source, en
     expect(stderr).toContain(`mount source ${output} has changed since it was granted`);
   });
 
-  test.runIf(isThere)('cannot stop other workloads with an ignore file of its own', async () => {
+  test('cannot stop other workloads with an ignore file of its own', async () => {
     const { user, output } = await makeVictim();
     await using _user = user;
     await run(user, 'hostile', `${output}:/out`);

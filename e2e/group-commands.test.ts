@@ -104,7 +104,7 @@ describe('a group of the registry', () => {
 
 describe('a group with workloads', () => {
   test('is not removed without a question that nobody can answer', async () => {
-    const { code, stderr } = await user.thv('group', 'rm', 'pair');
+    const { code, stderr } = await feed(user, '', 'group', 'rm', 'pair');
 
     expect(code).toBe(2);
     expect(stderr).toMatch(

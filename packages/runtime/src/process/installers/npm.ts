@@ -72,7 +72,8 @@ async function npm(args: string[], context: InstallContext): Promise<ToolResult>
       files: {
         // Without one of its own, npm would take the nearest folder above that has a package.json.
         [`${inside.home}/.npmrc`]: `${npmrc}${certificates === '' ? '' : `cafile=${authorities}\n`}`,
-        ...(certificates === '' ? {} : { [authorities]: certificates }),
+        // npm trusts nothing else than what its own setting names.
+        ...(certificates === '' ? {} : { [authorities]: [certificates, context.certificates].join('\n') }),
       },
       readOnlyPaths: [root],
       registries,
