@@ -59,9 +59,14 @@ function sensitiveSources(home: string): Sensitive[] {
   ];
 }
 
+/** Worked out once, because lists of workloads ask for each of them. */
+let ofThisUser: Sensitive[] | undefined;
+
 /** What a person should know about mount sources, given as absolute paths. */
-export function mountWarnings(sources: readonly string[], home = homedir()): string[] {
-  const sensitive = sensitiveSources(home);
+export function mountWarnings(sources: readonly string[], home?: string): string[] {
+  if (sources.length === 0) return [];
+  const sensitive =
+    home === undefined ? (ofThisUser ??= sensitiveSources(homedir())) : sensitiveSources(home);
   return sources.flatMap((source) => {
     const found = sensitive.find(({ paths, alsoAbove }) =>
       paths.some((path) => isSame(source, path) || (alsoAbove && isWithin(path, source))),
