@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openHive, passphrase } from './testing/crash-hive.ts';
 import {
   aRunConfig,
@@ -29,7 +29,7 @@ let directory: string;
 let cache: string;
 let registry: string;
 
-beforeAll(async () => {
+beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'thv-crash-'));
   cache = join(directory, 'cache');
   registry = join(directory, 'registry.json');
@@ -38,7 +38,7 @@ beforeAll(async () => {
     JSON.stringify({ version: '1.0.0', last_updated: '2026-01-01T00:00:00Z', servers: {} }),
   );
 });
-afterAll(() => rm(directory, { recursive: true, force: true }));
+afterEach(() => rm(directory, { recursive: true, force: true }));
 
 /** A home as a kill left it. */
 interface Killed {

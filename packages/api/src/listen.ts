@@ -1,7 +1,7 @@
-import { chmod, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
 import { conflict, invalid, messageOf } from '@toolhive/contract/failure';
 import { serveConnections } from '@toolhive/proxy/connections';
@@ -47,8 +47,11 @@ export async function listenOnSocket(app: Hono, path: string): Promise<Listener>
     return listenerOf(server);
   }
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  // Until its mode is set, nobody else can reach it in there.
-  const own = await mkdtemp(join(dirname(path), '.'));
+  // Until its mode is set, nobody else can reach it in here. The name is fixed, so that the next start clears
+  // what a kill left, and the path inside is no longer than the socket's own, which fits into an address.
+  const own = join(dirname(path), basename(path, '.sock'));
+  await rm(own, { recursive: true, force: true });
+  await mkdir(own, { mode: 0o700 });
   try {
     const bound = join(own, 's');
     await opened(server, { path: bound });
