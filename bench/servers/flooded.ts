@@ -51,7 +51,7 @@ const flooded = await WorkloadProxy.open({
   transport: 'stdio',
   sessions: 'shared',
   version: 'v0.0.0',
-  onJunk: (line) => log.write(`[stdout] ${line.slice(0, 2000)}\n`),
+  onInvalidOutput: (line) => log.write(`[stdout] ${line.slice(0, 2000)}\n`),
   onExcess: (reason) => excess.resolve(reason),
   onFault(error) {
     throw error;

@@ -19,7 +19,7 @@ export async function openProxy(
     sessions: 'shared',
     tools,
     version: 'v0.0.0',
-    onJunk: fail,
+    onInvalidOutput: fail,
     onExcess: fail,
     onFault: fail,
   });

@@ -13,9 +13,9 @@ const quick = { interval: 5 };
 const never = new AbortController().signal;
 
 async function untilHeld(server: ScriptedServer | undefined, times = 1): Promise<Said[]> {
-  const held = (): Said[] => server?.heard.filter(({ params }) => params?.name === 'hold') ?? [];
-  await expect.poll(() => held().length, quick).toBe(times);
-  return held();
+  const pending = (): Said[] => server?.heard.filter(({ params }) => params?.name === 'hold') ?? [];
+  await expect.poll(() => pending().length, quick).toBe(times);
+  return pending();
 }
 
 describe('a process of a session that ends in the middle of a call', () => {
@@ -126,15 +126,15 @@ describe('a shared server that ends', () => {
 describe('a server that writes', () => {
   /** A proxy with one shared server and a session whose call waits. */
   async function openHolding(): Promise<
-    TestProxy & { server: ScriptedServer; session: RawSession; held: Promise<Response>; id: Said['id'] }
+    TestProxy & { server: ScriptedServer; session: RawSession; pending: Promise<Response>; id: Said['id'] }
   > {
     const test = await openTestProxy();
     const server = new ScriptedServer('only');
     await test.proxy.connect(server, async () => server, never);
     const session = await RawSession.open(test.url);
-    const held = session.postCall('mine', 'hold');
+    const pending = session.postCall('mine', 'hold');
     const [call] = await untilHeld(server);
-    return { ...test, server, session, held, id: call?.id };
+    return { ...test, server, session, pending, id: call?.id };
   }
 
   test('its answer in pieces is understood', async () => {
@@ -143,7 +143,7 @@ describe('a server that writes', () => {
 
     for (const byte of bytes) test.server.write(Buffer.of(byte));
 
-    expect(await answerOf(await test.held)).toMatchObject({ id: 'mine', result: { text: 'ä' } });
+    expect(await answerOf(await test.pending)).toMatchObject({ id: 'mine', result: { text: 'ä' } });
   });
 
   test('invalid UTF-8 is understood as far as that goes', async () => {
@@ -152,8 +152,8 @@ describe('a server that writes', () => {
     test.server.write(Buffer.from([0xff, 0xfe, 0x0a]));
     test.server.write(Buffer.from(`{"jsonrpc":"2.0","id":${test.id},"result":{"text":"\xe4"}}\n`, 'latin1'));
 
-    expect(await answerOf(await test.held)).toMatchObject({ result: { text: '\ufffd' } });
-    expect(test.junk).toEqual(['\ufffd\ufffd']);
+    expect(await answerOf(await test.pending)).toMatchObject({ result: { text: '\ufffd' } });
+    expect(test.invalidOutput).toEqual(['\ufffd\ufffd']);
   });
 
   test.each([
@@ -167,8 +167,8 @@ describe('a server that writes', () => {
 
     test.server.write(`{"jsonrpc":"2.0","id":${test.id},${rest}\n`);
 
-    expect(await answerOf(await test.held)).toMatchObject({ id: 'mine', error: { code: -32000 } });
-    expect(test.junk).toHaveLength(1);
+    expect(await answerOf(await test.pending)).toMatchObject({ id: 'mine', error: { code: -32000 } });
+    expect(test.invalidOutput).toHaveLength(1);
     expect(test.faults).toEqual([]);
   });
 
@@ -183,7 +183,7 @@ describe('a server that writes', () => {
     }
     test.server.write('"}}\n');
 
-    const { error } = await answerOf(await test.held);
+    const { error } = await answerOf(await test.pending);
     expect(error?.message).toContain('the line is too long');
     expect(await test.session.call('instance')).toBe('only');
   });
@@ -194,7 +194,7 @@ describe('a server that writes', () => {
     for (const id of [test.id, test.id, 999, -1, 'mine', `${test.id}`, 0])
       test.server.send({ id, result: { nr: id } });
 
-    expect(await answerOf(await test.held)).toMatchObject({ id: 'mine', result: { nr: test.id } });
+    expect(await answerOf(await test.pending)).toMatchObject({ id: 'mine', result: { nr: test.id } });
     expect(await test.session.call('instance')).toBe('only');
   });
 
@@ -251,7 +251,7 @@ describe('a server that writes', () => {
 
 describe('a server that is greeted', () => {
   /** Puts a server behind a proxy as the supervisor does, which tells when it has ended. */
-  async function greet(test: TestProxy, server: ScriptedServer, signal = never): Promise<void> {
+  async function performHandshake(test: TestProxy, server: ScriptedServer, signal = never): Promise<void> {
     void server.exited.then(() => test.proxy.disconnect('it exited with code 1', false));
     await test.proxy.connect(server, async () => server, signal);
   }
@@ -261,7 +261,7 @@ describe('a server that is greeted', () => {
     const silent = new ScriptedServer('silent', { initialize: undefined, 'server/discover': undefined });
     const over = new AbortController();
 
-    const greeted = greet(test, silent, over.signal);
+    const greeted = performHandshake(test, silent, over.signal);
     await expect.poll(() => silent.methods, quick).toEqual(['server/discover', 'initialize']);
     over.abort(new Error('it said nothing'));
 
@@ -273,17 +273,17 @@ describe('a server that is greeted', () => {
     const manners: ScriptedServer['manners'] = { 'server/discover': (server) => server.exit() };
     const [first, second] = [new ScriptedServer('1', manners), new ScriptedServer('2', manners)];
 
-    await expect(greet(test, first)).rejects.toThrow();
-    await greet(test, second);
+    await expect(performHandshake(test, first)).rejects.toThrow();
+    await performHandshake(test, second);
 
     await expect.poll(() => second.methods, quick).toEqual(['initialize', 'notifications/initialized']);
-    expect(test.proxy.era).toBe('legacy');
+    expect(test.proxy.generation).toBe('legacy');
   });
 
   test('and is silent on server/discover is a legacy one, whose logs find their call', async () => {
     await using test = await openTestProxy({ limits: { probeMs: 5 } });
     const server = new ScriptedServer('only', { 'server/discover': undefined });
-    await greet(test, server);
+    await performHandshake(test, server);
     const [session] = [await RawSession.open(test.url), await RawSession.open(test.url)];
     const log = { method: 'notifications/message', params: { level: 'info', data: 'x' } };
 
@@ -296,24 +296,24 @@ describe('a server that is greeted', () => {
     ['what it says of itself', { protocolVersion: '2025-11-25', capabilities: { tools: {} } }],
     ['nothing in particular', {}],
     [
-      'the revisions that it speaks, all of them old',
+      'the protocolVersions that it speaks, all of them old',
       { supportedVersions: ['2025-11-25'], capabilities: {} },
     ],
   ])('and answers server/discover with %s is a legacy one', async (_what, result) => {
     await using test = await openTestProxy();
     const server = new ScriptedServer('only', { 'server/discover': () => result });
 
-    await greet(test, server);
+    await performHandshake(test, server);
 
     const greeted = ['server/discover', 'initialize', 'notifications/initialized'];
     await expect.poll(() => server.methods, quick).toEqual(greeted);
-    expect(test.proxy.era).toBe('legacy');
+    expect(test.proxy.generation).toBe('legacy');
   });
 
   test('and answers late, and both questions, is of one era only', async () => {
     await using test = await openTestProxy({ limits: { probeMs: 5 } });
     const server = new ScriptedServer('late', { initialize: undefined, 'server/discover': undefined });
-    const greeted = greet(test, server);
+    const greeted = performHandshake(test, server);
     await expect.poll(() => server.methods, quick).toContain('initialize');
     const identity = { capabilities: {}, serverInfo: { name: 'both', version: '1' } };
 
@@ -328,7 +328,7 @@ describe('a server that is greeted', () => {
     });
     await answerOf(await postModern(test.url, 'tools/list'));
 
-    expect(test.proxy.era).toBe('modern');
+    expect(test.proxy.generation).toBe('modern');
     expect(server.methods).not.toContain('notifications/initialized');
     expect(server.last('tools/list')?.params?._meta).toMatchObject({
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -344,7 +344,7 @@ describe('a server that is greeted', () => {
       server.send({ id, result });
     };
 
-    await greet(test, server);
+    await performHandshake(test, server);
 
     expect(await (await RawSession.open(test.url)).call('instance')).toBe('twice');
     expect(server.methods.filter((method) => method === 'notifications/initialized')).toHaveLength(1);
@@ -752,14 +752,14 @@ describe('a client', () => {
       body,
       signal: gone.signal,
     }).catch(() => {});
-    const [held] = await untilHeld(server);
+    const [pending] = await untilHeld(server);
 
     gone.abort();
     await call;
 
     await expect
       .poll(() => server.last('notifications/cancelled')?.params, quick)
-      .toMatchObject({ requestId: held?.id });
+      .toMatchObject({ requestId: pending?.id });
   });
 
   test('has a hundred requests under way in a session, and others are answered', async () => {

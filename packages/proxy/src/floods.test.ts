@@ -31,17 +31,17 @@ describe('a server that writes what is not a message', () => {
     await using other = await openScriptedProxy();
     await using test = await openScriptedProxy({ sessions: 'shared' });
     const session = await RawSession.open(other.url);
-    const held = (await RawSession.open(test.url)).postCall(1, 'hold');
+    const pending = (await RawSession.open(test.url)).postCall(1, 'hold');
     await expect.poll(() => test.servers[0]?.last('tools/call'), quick).toBeDefined();
 
     test.servers[0]?.write(Buffer.from(flood));
     const blockMs = await longestBlockMs(() => test.excesses.length > 0);
 
     expect(test.excesses[0]).toMatch(/^was stopped because it sent more than (10,000|16 MiB of) lines/);
-    expect((await answerOf(await held)).error?.message).toContain('was stopped because');
+    expect((await answerOf(await pending)).error?.message).toContain('was stopped because');
     expect(await session.call('instance')).toBe('s1');
     expect(blockMs).toBeLessThan(1_000); // once, all of it took seconds
-    expect(test.junk.length).toBeLessThan(20_000);
+    expect(test.invalidOutput.length).toBeLessThan(20_000);
   });
 
   test('in a process of one session costs that session its process, and others nothing', async () => {
@@ -72,7 +72,7 @@ describe('a server that writes what is not a message', () => {
     await using test = await openScriptedProxy({ sessions: 'shared' });
 
     test.servers[0]?.write('x\n'.repeat(9_000));
-    await expect.poll(() => test.junk.length, quick).toBe(9_000);
+    await expect.poll(() => test.invalidOutput.length, quick).toBe(9_000);
 
     expect(test.excesses).toEqual([]);
   });
@@ -121,13 +121,13 @@ describe('a message that is expensive to parse', () => {
 
   test('is not taken from a server, and whoever waits for it is told', async () => {
     await using test = await openScriptedProxy({ sessions: 'shared' });
-    const held = (await RawSession.open(test.url)).postCall(1, 'hold');
+    const pending = (await RawSession.open(test.url)).postCall(1, 'hold');
     await expect.poll(() => test.servers[0]?.last('tools/call'), quick).toBeDefined();
     const { id } = test.servers[0]?.last('tools/call') ?? {};
 
     test.servers[0]?.write(`{"jsonrpc":"2.0","id":${id},"result":{"x":[${flat}1]}}\n`);
 
-    expect((await answerOf(await held)).error?.message).toContain('more than 100000 objects');
+    expect((await answerOf(await pending)).error?.message).toContain('more than 100000 objects');
   });
 });
 
@@ -146,13 +146,13 @@ describe('a server that speaks HTTP', () => {
       else response.writeHead(200, json).end(JSON.stringify({ jsonrpc: '2.0', id, ...said }));
     });
 
-  type Hearing = (
+  type TransportListener = (
     message: { id?: number; method: string },
     request: IncomingMessage,
     response: ServerResponse,
   ) => void;
 
-  async function openRemoteServer(hear: Hearing) {
+  async function openRemoteServer(hear: TransportListener) {
     const server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));

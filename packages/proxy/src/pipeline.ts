@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { viewOf } from './bridge/tool-view.ts';
-import type { ToolRules } from './bridge/tool-view.ts';
+import { toolFilterOf } from './middleware/tool-filter.ts';
+import type { ToolRules } from './middleware/tool-filter.ts';
 import type { Message } from './jsonrpc/message.ts';
-import type { ReplyTo } from './link/link.ts';
+import type { Responder } from './connection/connection.ts';
 import { authentication } from './middleware/authentication.ts';
 import type { ProxyAccess } from './middleware/authentication.ts';
 import { hostAndOrigin } from './middleware/host-and-origin.ts';
@@ -27,13 +27,13 @@ export type Middleware = (exchange: Exchange, next: () => void) => void;
 /** A request of MCP that goes on, perhaps not as it came. */
 export interface Passed {
   message: Message;
-  reply: ReplyTo;
+  reply: Responder;
 }
 
 /** Knows one concern of the messages that requests bring. Where there is one, no message goes past unread. */
 export interface MessageMiddleware {
   /** The request as it goes on; undefined when it was answered here. */
-  pass(message: Message, reply: ReplyTo): Passed | undefined;
+  pass(message: Message, reply: Responder): Passed | undefined;
   /** What is called further in by this name of a tool; undefined when that is no tool for this client. */
   realName?(tool: string): string | undefined;
 }
@@ -67,7 +67,7 @@ const pipeline: readonly MiddlewareRow[] = [
   { type: 'host-and-origin', ofRequests: hostAndOrigin },
   { type: 'authentication', ofRequests: authentication },
   { type: 'metrics', ofRequests: ({ metrics }) => metrics?.count, ofMessages: ({ metrics }) => metrics },
-  { type: 'tools', ofMessages: ({ tools }) => viewOf(tools) },
+  { type: 'tools', ofMessages: ({ tools }) => toolFilterOf(tools) },
 ];
 
 /** The middleware that has something to do: around `handle`, and for the messages that it reads. */

@@ -242,7 +242,7 @@ describe('a server with bad manners', () => {
     await test.connect('junk');
 
     expect(await (await RawSession.open(test.url)).call('echo', { message: 'fine' })).toBe('fine');
-    expect(test.junk).toEqual(['Welcome to the server!', '{not json}', '[1,2', '"a string"']);
+    expect(test.invalidOutput).toEqual(['Welcome to the server!', '{not json}', '[1,2', '"a string"']);
   });
 
   test('gets no answer from clients to what it may not ask', async () => {

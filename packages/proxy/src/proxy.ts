@@ -4,10 +4,10 @@ import { isIP } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { messageOf, conflict, invalid } from '@toolhive/contract/failure';
 import type { Limits } from './bridge/limits.ts';
-import type { ToolRules } from './bridge/tool-view.ts';
-import type { Backend, RunningServer, StartInstance } from './backend/backend.ts';
-import { HttpBackend } from './backend/http-backend.ts';
-import { StdioBackend } from './backend/stdio-backend.ts';
+import type { ToolRules } from './middleware/tool-filter.ts';
+import type { Upstream, RunningServer, StartInstance } from './upstream/upstream.ts';
+import { HttpUpstream } from './upstream/http-upstream.ts';
+import { StdioUpstream } from './upstream/stdio-upstream.ts';
 import { serveConnections } from './http/connections.ts';
 import type { ConnectionLimits } from './http/connections.ts';
 import { replyJson, replyText } from './http/reply.ts';
@@ -17,7 +17,7 @@ import { openMetrics } from './middleware/metrics.ts';
 import type { Metrics } from './middleware/metrics.ts';
 import { compose, messagePipeline } from './pipeline.ts';
 import type { Exchange } from './pipeline.ts';
-import type { Era } from './protocol.ts';
+import type { ProtocolGeneration } from './protocol/protocol.ts';
 
 export interface ProxyOptions {
   /** Whose it is, if any workload's. */
@@ -46,17 +46,17 @@ export interface ProxyOptions {
   connections?: Partial<ConnectionLimits>;
   now?: () => number;
   /** Told what the server printed that is no protocol. */
-  onJunk: (line: string) => void;
+  onInvalidOutput: (line: string) => void;
   /** Told that the server has exceeded a limit and has to be stopped. The reason goes on from "the server". */
   onExcess: (reason: string) => void;
   /** Told of bugs in the proxy. */
   onFault: (error: unknown) => void;
 }
 
-export type { RunningServer, StartInstance } from './backend/backend.ts';
+export type { RunningServer, StartInstance } from './upstream/upstream.ts';
 export type { ProtectedResource, ProxyAccess } from './middleware/authentication.ts';
-export type { Era } from './protocol.ts';
-export type { RemoteServer } from './wire/http-endpoint.ts';
+export type { ProtocolGeneration } from './protocol/protocol.ts';
+export type { RemoteServer } from './transport/upstream-client.ts';
 
 /** Every session may have a stream and some requests under way. Answers may take as long as they take. */
 const connectionLimits: ConnectionLimits = {
@@ -75,7 +75,7 @@ const checkingMs = 5_000;
 export class WorkloadProxy implements AsyncDisposable {
   readonly #options: ProxyOptions;
   readonly #metrics: Metrics | undefined;
-  readonly #backend: Backend;
+  readonly #upstream: Upstream;
   readonly #server: Server;
   #health: 'healthy' | 'unhealthy' = 'unhealthy';
   #reason = 'the server has not started yet';
@@ -85,10 +85,10 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#metrics = metrics;
     const { transport } = options;
     const pipeline = { ...options, metrics, allowedHosts: namesOf(options.host) };
-    const input = new WorkloadInput({ onInvalid: options.onJunk });
+    const input = new WorkloadInput({ onInvalid: options.onInvalidOutput });
     const settings = { ...options, input, messages: messagePipeline(pipeline) };
-    this.#backend =
-      transport === 'stdio' ? new StdioBackend(settings) : new HttpBackend({ ...settings, transport });
+    this.#upstream =
+      transport === 'stdio' ? new StdioUpstream(settings) : new HttpUpstream({ ...settings, transport });
     const handle = compose(pipeline, (exchange) => this.#dispatch(exchange));
     const connections = { ...connectionLimits, ...options.connections };
     this.#server = createServer({
@@ -121,7 +121,7 @@ export class WorkloadProxy implements AsyncDisposable {
    * further ones, for clients that need one of their own.
    */
   async connect(server: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void> {
-    await this.#backend.connect(server, startAnother, signal);
+    await this.#upstream.connect(server, startAnother, signal);
     this.#health = 'healthy';
   }
 
@@ -131,19 +131,19 @@ export class WorkloadProxy implements AsyncDisposable {
   }
 
   /** How the server talks, once that is known. */
-  get era(): Era | undefined {
-    return this.#backend.era;
+  get generation(): ProtocolGeneration | undefined {
+    return this.#upstream.generation;
   }
 
   /** Tells clients that the server is gone; with `final`, that none will come soon. */
   disconnect(reason: string, final: boolean): void {
     this.#health = 'unhealthy';
     this.#reason = reason;
-    this.#backend.disconnect(reason, final);
+    this.#upstream.disconnect(reason, final);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#backend.close();
+    await this.#upstream.close();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
     this.#server.closeAllConnections();
@@ -153,7 +153,7 @@ export class WorkloadProxy implements AsyncDisposable {
   #dispatch(exchange: Exchange): void {
     if (exchange.path === '/health') this.#answerHealth(exchange);
     else if (exchange.path === '/metrics' && this.#metrics !== undefined) this.#metrics.serve(exchange);
-    else this.#backend.handle(exchange);
+    else this.#upstream.handle(exchange);
   }
 
   #answerHealth({ request, response }: Exchange): void {

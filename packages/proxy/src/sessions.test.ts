@@ -174,20 +174,20 @@ describe('sessions with processes of their own', () => {
     await using test = await openScriptedProxy({ limits: { maxOwn: 1 } });
     const [one, two] = [await RawSession.open(test.url), await RawSession.open(test.url)];
     const server = await test.serverOf(one);
-    const held = one.postCall(1, 'hold');
+    const pending = one.postCall(1, 'hold');
     const [call] = await untilCalled(server, 'hold');
 
     const waiting = two.call('recall');
     server.send({ id: call?.id, result: {} });
 
-    expect(await answerOf(await held)).toMatchObject({ id: 1, result: {} });
+    expect(await answerOf(await pending)).toMatchObject({ id: 1, result: {} });
     expect(await waiting).toBe('');
   });
 
   test('are told when no process became free in time', async () => {
     await using test = await openScriptedProxy({ limits: { maxOwn: 1, waitForRoomMs: 20 } });
     const [one, two] = [await RawSession.open(test.url), await RawSession.open(test.url)];
-    const held = one.postCall(1, 'hold');
+    const pending = one.postCall(1, 'hold');
     await expect.poll(() => test.servers[1]?.methods, quick).toContain('tools/call');
 
     await expect(two.call('recall')).rejects.toThrow(
@@ -195,19 +195,19 @@ describe('sessions with processes of their own', () => {
     );
 
     await one.end();
-    await held;
+    await pending;
   });
 
   test('end their process with DELETE, and what was under way is answered', async () => {
     await using test = await openScriptedProxy();
     const session = await RawSession.open(test.url);
     const server = await test.serverOf(session);
-    const held = session.postCall('x', 'hold');
+    const pending = session.postCall('x', 'hold');
     await untilCalled(server, 'hold');
 
     await session.end();
 
-    expect(await answerOf(await held)).toMatchObject({ id: 'x', error: { code: -32000 } });
+    expect(await answerOf(await pending)).toMatchObject({ id: 'x', error: { code: -32000 } });
     await expect.poll(() => server.isRunning, quick).toBe(false);
   });
 
@@ -234,14 +234,14 @@ describe('sessions with processes of their own', () => {
     });
     const [waiting, idle] = [await RawSession.open(test.url), await RawSession.open(test.url)];
     const [server, other] = [await test.serverOf(waiting), await test.serverOf(idle)];
-    const held = waiting.postCall(1, 'hold');
+    const pending = waiting.postCall(1, 'hold');
     const [call] = await untilCalled(server, 'hold');
 
     nowMs = 1001;
     await expect.poll(() => other.isRunning, quick).toBe(false);
     server.send({ id: call?.id, result: { late: true } });
 
-    expect(await answerOf(await held)).toMatchObject({ id: 1, result: { late: true } });
+    expect(await answerOf(await pending)).toMatchObject({ id: 1, result: { late: true } });
   });
 
   test('of HTTP+SSE end their process with their stream', async () => {
@@ -381,12 +381,12 @@ describe.each(['own', 'shared'] as const)('sessions with %s processes', (session
     await using test = await openScriptedProxy({ sessions });
     const session = await RawSession.open(test.url);
     const server = await test.serverOf(session);
-    const held = session.postCall(5, 'hold');
+    const pending = session.postCall(5, 'hold');
     const [call] = await untilCalled(server, 'hold');
 
     await session.end();
 
-    expect(await answerOf(await held)).toMatchObject({ id: 5, error: { code: -32000 } });
+    expect(await answerOf(await pending)).toMatchObject({ id: 5, error: { code: -32000 } });
     expect(server.last('notifications/cancelled')?.params?.['requestId']).toBe(
       sessions === 'shared' ? call?.id : undefined, // a process that is ended need not be told
     );
@@ -609,13 +609,13 @@ describe('a modern client', () => {
   test('cancels by going away', async () => {
     await using test = await openScriptedProxy();
     const leaving = new AbortController();
-    const held = postModern(test.url, 'tools/call', { name: 'hold' }, { signal: leaving.signal });
+    const pending = postModern(test.url, 'tools/call', { name: 'hold' }, { signal: leaving.signal });
     await expect.poll(() => test.servers[1]?.methods, quick).toContain('tools/call');
     const server = test.servers[1];
 
     leaving.abort();
 
-    await expect(held).rejects.toThrow('abort');
+    await expect(pending).rejects.toThrow('abort');
     await expect.poll(() => server?.methods, quick).toContain('notifications/cancelled');
     expect(server?.last('notifications/cancelled')?.params?.['requestId']).toBe(
       server?.last('tools/call')?.id,
@@ -766,7 +766,7 @@ test('clients of a shared server have a thousand requests under way at most', as
     method: 'tools/call',
     params: { name: 'hold' },
   }));
-  const held = sessions.map((other) => other.postText(JSON.stringify(calls)));
+  const pending = sessions.map((other) => other.postText(JSON.stringify(calls)));
   const server = (): ScriptedServer | undefined =>
     test.servers.find(({ methods }) => methods.includes('tools/call'));
   await expect
@@ -779,7 +779,7 @@ test('clients of a shared server have a thousand requests under way at most', as
     error: { message: 'too many requests are not answered yet, try again later' },
   });
   for (const other of sessions) await other.end();
-  for (const response of await Promise.all(held)) await response.body?.cancel();
+  for (const response of await Promise.all(pending)) await response.body?.cancel();
 });
 
 describe('tasks', () => {

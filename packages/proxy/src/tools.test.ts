@@ -2,8 +2,8 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { freePort } from '@toolhive/runtime/free-port';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { describe, expect, test } from 'vitest';
-import { viewOf } from './bridge/tool-view.ts';
-import type { ToolRules } from './bridge/tool-view.ts';
+import { toolFilterOf } from './middleware/tool-filter.ts';
+import type { ToolRules } from './middleware/tool-filter.ts';
 import { startHttpServer, startStdioServer } from './testing/conformance-servers.ts';
 import { openScriptedProxy } from './testing/scripted-server.ts';
 import { RawSession, openTestProxy } from './testing/test-proxy.ts';
@@ -25,12 +25,14 @@ describe.each([
   ['modern', 'stdio', 'legacy'],
   ['legacy', 'streamable-http', 'legacy'],
   ['modern', 'streamable-http', 'modern'],
-] as const)('tools of a %s server over %s, for a %s client', (era, transport, client) => {
+] as const)('tools of a %s server over %s, for a %s client', (generation, transport, client) => {
   test('are shown and called by the names that they were given', async () => {
     await using opened = new AsyncDisposableStack();
     const proxy = opened.use(await openTestProxy({ transport, tools: rules, sessions: 'shared' }));
     const start = async (): Promise<Instance> =>
-      opened.use(transport === 'stdio' ? startStdioServer(era) : startHttpServer(era, await freePort()));
+      opened.use(
+        transport === 'stdio' ? startStdioServer(generation) : startHttpServer(generation, await freePort()),
+      );
     await proxy.proxy.connect(await start(), start, AbortSignal.timeout(20_000));
     const versionNegotiation = client === 'modern' ? { mode: { pin: '2026-07-28' } } : undefined;
     const caller = new Client({ name: 'test', version: '1' }, { versionNegotiation });
@@ -154,11 +156,11 @@ test('a server whose tools are hidden is not reached past what hides them', asyn
 });
 
 test('rules by which two tools would have one name are refused', () => {
-  expect(() => viewOf({ overrides: { one: { name: 'same' }, other: { name: 'same' } } })).toThrow(
+  expect(() => toolFilterOf({ overrides: { one: { name: 'same' }, other: { name: 'same' } } })).toThrow(
     'both to be called same',
   );
 });
 
 test('rules that change nothing make no view', () => {
-  expect(viewOf({ filter: [], overrides: { one: { name: '' } } })).toBeUndefined();
+  expect(toolFilterOf({ filter: [], overrides: { one: { name: '' } } })).toBeUndefined();
 });

@@ -4,8 +4,8 @@ import { cancelled, invalid } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { PrepareOptions, Progress, Runtime } from '@toolhive/runtime/runtime';
-import { viewOf } from '@toolhive/proxy/tool-view';
-import type { ToolRules } from '@toolhive/proxy/tool-view';
+import { toolFilterOf } from '@toolhive/proxy/tool-filter';
+import type { ToolRules } from '@toolhive/proxy/tool-filter';
 import { formatSource } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
@@ -162,7 +162,7 @@ async function prepare(
   const draft = plan.runConfigFor(name, port);
   refuseOpen(draft);
   requireOverrides(toolsOf(draft));
-  viewOf(toolsOf(draft)); // throws where two tools would have one name
+  toolFilterOf(toolsOf(draft)); // throws where two tools would have one name
   if (local === undefined) {
     refuseUnenforced(draft);
     return { runConfig: draft, mounts: [] };

@@ -1,6 +1,6 @@
 import { isLoopback } from '@toolhive/contract/loopback';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import type { ToolRules } from '@toolhive/proxy/tool-view';
+import type { ToolRules } from '@toolhive/proxy/tool-filter';
 import type { Mount, PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Launch, ResourceLimits, RuntimeLimit } from '@toolhive/runtime/runtime';
 import { parseSource } from '@toolhive/runtime/source';

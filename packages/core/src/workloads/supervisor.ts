@@ -5,7 +5,7 @@ import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { WorkloadStatus } from '@toolhive/contract/workload';
 import { WorkloadProxy } from '@toolhive/proxy/proxy';
-import type { Era, RunningServer, StartInstance } from '@toolhive/proxy/proxy';
+import type { ProtocolGeneration, RunningServer, StartInstance } from '@toolhive/proxy/proxy';
 import { describeExit } from '@toolhive/runtime/runtime';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Instance, PrepareOptions, Progress, Runtime, RuntimeLimit } from '@toolhive/runtime/runtime';
@@ -121,7 +121,7 @@ export class Supervisor implements AsyncDisposable {
   #removal: Promise<void> | undefined;
   #removed: Promise<void> | undefined;
   #limits: readonly RuntimeLimit[] = [];
-  #protocol: Era | undefined;
+  #protocol: ProtocolGeneration | undefined;
   #proxyLog: LogFile | undefined;
   #turn: Promise<void> = Promise.resolve();
   /** Ends the server that runs, for a reason that goes on from "the server". */
@@ -158,7 +158,7 @@ export class Supervisor implements AsyncDisposable {
   }
 
   /** How its server talks, known once it was started. */
-  get protocol(): Era | undefined {
+  get protocol(): ProtocolGeneration | undefined {
     return this.#protocol;
   }
 
@@ -392,7 +392,7 @@ export class Supervisor implements AsyncDisposable {
       version: this.#options.version,
       onExcess: (reason) => this.#onExcess(reason),
       onFault: (error) => this.#note('warn', { err: error }, 'fault in the proxy'),
-      onJunk: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
+      onInvalidOutput: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
     });
   }
 
@@ -422,7 +422,7 @@ export class Supervisor implements AsyncDisposable {
       signal.throwIfAborted();
       this.#condition = { ...this.#condition, hasWorked: true };
       this.#isOffered = true;
-      this.#protocol = proxy.era;
+      this.#protocol = proxy.generation;
       await this.#become('running');
       const ms = Math.round(performance.now() - startedMs);
       this.#note('info', { instance: started.id, ms }, 'workload runs');

@@ -3,34 +3,34 @@ import { messageOf, unavailable } from '@toolhive/contract/failure';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import { errorCodes, idText, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import { greet } from '../link/greeting.ts';
-import { ServerLink, answerError, answerResult } from '../link/link.ts';
-import type { Call, LinkOwner, ReplyTo } from '../link/link.ts';
-import { Links } from '../link/links.ts';
-import type { OpenWire, OwnLink } from '../link/links.ts';
+import { performHandshake } from '../connection/handshake.ts';
+import { ServerConnection, answerError, answerResult } from '../connection/connection.ts';
+import type { Call, ConnectionOwner, Responder } from '../connection/connection.ts';
+import { ConnectionPool } from '../connection/pool.ts';
+import type { OpenTransport, OwnConnection } from '../connection/pool.ts';
 import {
   askingMethods,
   canBeAsked,
   capabilityFor,
-  commonRevision,
+  negotiateVersion,
   isAboutTasks,
   legacyOnlyMethods,
   listMethods,
-  newestLegacyRevision,
-} from '../protocol.ts';
-import type { ClientIdentity, Era, ServerIdentity } from '../protocol.ts';
+  newestLegacyVersion,
+} from '../protocol/protocol.ts';
+import type { ClientIdentity, ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
 import type { MessageMiddleware, Passed } from '../pipeline.ts';
-import type { Wire } from '../wire/wire.ts';
-import { Changes, Subscription, filterFrom, granted, maxUris } from './changes.ts';
+import type { Transport } from '../transport/transport.ts';
+import { Changes, Subscription, filterFrom, granted, maxUris } from './subscriptions.ts';
 import { askModern } from './legacy-call.ts';
 import type { Limits } from './limits.ts';
 import { ModernCalls } from './modern-call.ts';
-import type { Held, ModernRequest } from './modern-call.ts';
+import type { PendingRequest, ModernRequest } from './modern-call.ts';
 import {
   discoverResult,
   missingCapability,
   modernised,
-  withAllRevisions,
+  withAllVersions,
   withoutTasks,
 } from './modern-result.ts';
 import { Seal } from './seal.ts';
@@ -61,10 +61,10 @@ export interface BridgeOptions {
 
 /** A server to talk to: the conversation that all share, and how to begin others. */
 export interface Server {
-  wire: Wire;
-  openWire: OpenWire;
+  transport: Transport;
+  openTransport: OpenTransport;
   /** Where that is known already. */
-  era?: Era;
+  generation?: ProtocolGeneration;
 }
 
 /** Whom `keepAlive` is called on now and then, as long as it is in the set. */
@@ -77,7 +77,7 @@ export interface Waiting {
  * and by legacy ones where the server keeps nothing of them. Where it does, or where it is to ask a client
  * something, that client has one of its own. Sessions stay when the server goes, and carry on with the next one.
  */
-export class Bridge implements LinkOwner, AsyncDisposable {
+export class Bridge implements ConnectionOwner, AsyncDisposable {
   /** The limits on what clients and servers send. */
   readonly input: WorkloadInput;
   /** Requests whose clients may lose patience. */
@@ -88,13 +88,13 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   readonly #sessions = new Map<string, Session>();
   readonly #unnamed = new Map<Duplex, Session>();
   readonly #listeners = new Map<Session, { uris: Set<string>; changed: (message: Message) => void }>();
-  readonly #links: Links;
+  readonly #pool: ConnectionPool;
   readonly #changes: Changes;
   readonly #modernCalls: ModernCalls;
   readonly #parameters = new ToolParameters();
   readonly #upkeep: NodeJS.Timeout;
   /** Of the server, once it is known; one that dies when it is asked is of the legacy one. */
-  #era: Era | undefined;
+  #generation: ProtocolGeneration | undefined;
   #state: BridgeState = { kind: 'down', reason: 'the server has not started yet', final: false };
   #whoWaits: (() => void)[] = [];
 
@@ -104,13 +104,13 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     this.input = input;
     this.#now = now;
     const clientInfo = { name: 'toolhive', version };
-    this.#self = { protocolVersion: newestLegacyRevision, capabilities: {}, clientInfo };
-    this.#links = new Links({ ...limits, isSlow: isSlowToStart, input, onFault });
+    this.#self = { protocolVersion: newestLegacyVersion, capabilities: {}, clientInfo };
+    this.#pool = new ConnectionPool({ ...limits, isSlow: isSlowToStart, input, onFault });
     this.#changes = new Changes(this.#self, onFault);
     const onNews = (message: Message): void => void this.#changes.deliver(message);
     this.#modernCalls = new ModernCalls({
       ...limits,
-      links: this.#links,
+      pool: this.#pool,
       seal: new Seal(now),
       onNews,
       onFault,
@@ -120,12 +120,12 @@ export class Bridge implements LinkOwner, AsyncDisposable {
 
   /** What the running server said of itself; undefined while none is ready. */
   get identity(): ServerIdentity | undefined {
-    return this.#state.kind === 'up' ? this.#state.link.identity : undefined;
+    return this.#state.kind === 'up' ? this.#state.connection.identity : undefined;
   }
 
   /** How the server talks, once that is known. */
-  get era(): Era | undefined {
-    return this.#era;
+  get generation(): ProtocolGeneration | undefined {
+    return this.#generation;
   }
 
   get sessionCount(): number {
@@ -133,34 +133,35 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   }
 
   /** Takes over a freshly started server, and lets waiting requests through. Throws if it cannot be greeted. */
-  async connect({ wire, openWire, era }: Server, signal: AbortSignal): Promise<void> {
+  async connect({ transport, openTransport, generation }: Server, signal: AbortSignal): Promise<void> {
     const { input, onFault } = this.#options;
-    const link = new ServerLink({ wire, owner: this, input, onFault });
+    const connection = new ServerConnection({ transport, owner: this, input, onFault });
     const before = this.#state;
-    this.#state = { kind: 'starting', link };
-    if (before.kind !== 'down') void before.link.close('another one took its place').catch(onFault);
-    this.#era = era ?? this.#era;
+    this.#state = { kind: 'starting', connection };
+    if (before.kind !== 'down') void before.connection.close('another one took its place').catch(onFault);
+    this.#generation = generation ?? this.#generation;
     try {
-      await greet(link, {
+      await performHandshake(connection, {
         client: this.#self,
-        era: this.#era,
+        generation: this.#generation,
         probeMs: this.#options.limits.probeMs,
         signal,
       });
     } catch (error) {
       // Some servers end when the first thing they hear is not `initialize`.
-      if (!link.isOpen && this.#era === undefined) this.#era = 'legacy';
-      if (link.excess !== undefined) throw unavailable(`the server ${link.excess}`, { cause: error });
+      if (!connection.isOpen && this.#generation === undefined) this.#generation = 'legacy';
+      if (connection.excess !== undefined)
+        throw unavailable(`the server ${connection.excess}`, { cause: error });
       throw error;
     }
-    this.#era = link.era;
-    this.#state = { kind: 'up', link };
-    this.#links.use(openWire, link.era);
+    this.#generation = connection.generation;
+    this.#state = { kind: 'up', connection };
+    this.#pool.use(openTransport, connection.generation);
     this.#parameters.forget();
     // Only now it is known which sessions will have a conversation of their own.
     for (const [session, listener] of this.#listeners)
       if (!this.#hasOwn(session)) this.#changes.add(listener);
-    this.#changes.follow(link);
+    this.#changes.follow(connection);
     this.#wake();
   }
 
@@ -168,9 +169,9 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   disconnect(reason: string, final: boolean): void {
     const before = this.#state;
     this.#state = { kind: 'down', reason, final };
-    if (before.kind !== 'down') void before.link.close(reason).catch(this.#options.onFault);
+    if (before.kind !== 'down') void before.connection.close(reason).catch(this.#options.onFault);
     this.#modernCalls.close(reason);
-    void this.#links.close(reason, final).catch(this.#options.onFault);
+    void this.#pool.close(reason, final).catch(this.#options.onFault);
     if (final) this.#wake();
   }
 
@@ -217,7 +218,7 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   closeSession(session: Session): void {
     this.#sessions.delete(session.id);
     session.isLasting = false;
-    if (this.#state.kind === 'up') this.#state.link.refuseAllOf(session, 'the session was closed');
+    if (this.#state.kind === 'up') this.#state.connection.refuseAllOf(session, 'the session was closed');
     session.close();
     const listener = this.#listeners.get(session);
     this.#listeners.delete(session);
@@ -225,32 +226,32 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   }
 
   /** Takes one message from a legacy client. `reply` is used exactly once for a request, and never for anything else. */
-  accept(session: Session, received: Message, replyTo: ReplyTo): void {
+  accept(session: Session, received: Message, responder: Responder): void {
     if (received.kind === 'response') return session.answered(received);
-    const passed = this.#passed(received, replyTo);
+    const passed = this.#passed(received, responder);
     if (passed === undefined) return;
     const { message, reply } = passed;
-    if (this.#state.kind === 'up') return this.#route(session, message, reply, this.#state.link);
+    if (this.#state.kind === 'up') return this.#route(session, message, reply, this.#state.connection);
     if (message.kind !== 'request') return; // nothing to tell a server that knows of nothing
-    this.#whenReady(message, reply, (link) => this.#route(session, message, reply, link));
+    this.#whenReady(message, reply, (connection) => this.#route(session, message, reply, connection));
   }
 
   /** Takes one request from a modern client. */
-  acceptModern(received: ModernRequest, replyTo: ReplyTo): Held {
-    const passed = this.#passed(received.message, replyTo);
+  acceptModern(received: ModernRequest, responder: Responder): PendingRequest {
+    const passed = this.#passed(received.message, responder);
     if (passed === undefined) return nothing;
     const { message, reply } = passed;
     const request = { ...received, message };
-    if (this.#state.kind === 'up') return this.#routeModern(request, reply, this.#state.link);
-    let held: Held | undefined;
+    if (this.#state.kind === 'up') return this.#routeModern(request, reply, this.#state.connection);
+    let pending: PendingRequest | undefined;
     let isGivenUp = false;
-    this.#whenReady(request.message, reply, (link) => {
-      if (!isGivenUp) held = this.#routeModern(request, reply, link);
+    this.#whenReady(request.message, reply, (connection) => {
+      if (!isGivenUp) pending = this.#routeModern(request, reply, connection);
     });
     return {
       giveUp() {
         isGivenUp = true;
-        held?.giveUp();
+        pending?.giveUp();
       },
     };
   }
@@ -263,14 +264,14 @@ export class Bridge implements LinkOwner, AsyncDisposable {
       tool,
     );
     if (this.#state.kind !== 'up' || real === undefined) return proceed([]); // whoever calls it is told soon enough
-    this.#parameters.of(this.#state.link, real, proceed);
+    this.#parameters.of(this.#state.connection, real, proceed);
   }
 
   /** The same for a tool by the server's own name. */
   async mirrored(tool: string): Promise<readonly MirroredParameter[]> {
     const state = this.#state;
     return state.kind === 'up'
-      ? new Promise((resolve) => this.#parameters.of(state.link, tool, resolve))
+      ? new Promise((resolve) => this.#parameters.of(state.connection, tool, resolve))
       : [];
   }
 
@@ -281,7 +282,9 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     if (call !== undefined) {
       // A modern client that wants logs has a conversation of its own, where it is certain that they are its own.
       const isUnwanted =
-        isModernCall(call) && this.#era === 'legacy' && message.value.method === 'notifications/message';
+        isModernCall(call) &&
+        this.#generation === 'legacy' &&
+        message.value.method === 'notifications/message';
       if (!isUnwanted) call.reply.notify(message.text);
       return;
     }
@@ -289,22 +292,22 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   }
 
   /** The server was told that nobody here can be asked. */
-  asked(link: ServerLink, message: Message, call: Call | undefined): void {
-    link.decline(message);
+  asked(connection: ServerConnection, message: Message, call: Call | undefined): void {
+    connection.decline(message);
     const required = capabilityFor[message.value.method ?? ''];
     // A list has no use for the answer, whatever else the server wants to know meanwhile.
     const isWanted = call !== undefined && askingMethods.has(call.method);
     if (!isWanted || required === undefined || !isModernCall(call)) return;
-    link.cancel(call, 'the client cannot be asked');
+    connection.cancel(call, 'the client cannot be asked');
     missingCapability(call.reply, call.originalId, required);
   }
 
   /** It has ended by itself; what comes in meanwhile waits for the next one. */
-  lost(link: ServerLink): void {
-    if (this.#state.kind !== 'up' || this.#state.link !== link) return;
-    this.#state = { kind: 'starting', link };
-    if (link.excess === undefined) this.#options.onLost?.();
-    else this.#options.onExcess(link.excess);
+  lost(connection: ServerConnection): void {
+    if (this.#state.kind !== 'up' || this.#state.connection !== connection) return;
+    this.#state = { kind: 'starting', connection };
+    if (connection.excess === undefined) this.#options.onLost?.();
+    else this.#options.onExcess(connection.excess);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -313,10 +316,10 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     for (const session of [...this.#sessions.values(), ...this.#unnamed.values()]) session.close();
     this.#sessions.clear();
     this.#unnamed.clear();
-    await this.#links.close('the workload was stopped', true);
+    await this.#pool.close('the workload was stopped', true);
   }
 
-  #passed(message: Message, reply: ReplyTo): Passed | undefined {
+  #passed(message: Message, reply: Responder): Passed | undefined {
     if (message.kind !== 'request') return { message, reply };
     let passed: Passed | undefined = { message, reply };
     for (const middleware of this.#options.messages) {
@@ -326,7 +329,7 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     return passed;
   }
 
-  #route(session: Session, message: Message, reply: ReplyTo, shared: ServerLink): void {
+  #route(session: Session, message: Message, reply: Responder, shared: ServerConnection): void {
     if (message.kind === 'notification') return this.#routeNotification(session, message, shared);
     if (message.value.method === 'initialize')
       return this.#initialize(session, message, reply, shared.identity);
@@ -334,10 +337,10 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     void this.#askOwn(session, message, reply);
   }
 
-  async #askOwn(session: Session, message: Message, reply: ReplyTo): Promise<void> {
+  async #askOwn(session: Session, message: Message, reply: Responder): Promise<void> {
     try {
-      const { link } = await this.#ownLink(session);
-      if (this.#remember(session, message, reply)) link.ask(message, reply, session);
+      const { connection } = await this.#ownConnection(session);
+      if (this.#remember(session, message, reply)) connection.ask(message, reply, session);
     } catch (error) {
       answerError(reply, idText(message), errorCodes.serverError, messageOf(error));
     }
@@ -345,40 +348,41 @@ export class Bridge implements LinkOwner, AsyncDisposable {
 
   /** Its own conversation is one with a legacy server: to a modern one, all requests are alike. */
   #hasOwn(session: Session): boolean {
-    return this.#options.sessions === 'own' && this.#era !== 'modern' && session.isLasting;
+    return this.#options.sessions === 'own' && this.#generation !== 'modern' && session.isLasting;
   }
 
-  async #ownLink(session: Session): Promise<OwnLink> {
+  async #ownConnection(session: Session): Promise<OwnConnection> {
     if (session.own !== undefined) return session.own;
-    const holder: LinkOwner = {
+    const holder: ConnectionOwner = {
       notified: (message, call) =>
         call === undefined || isChange(message)
           ? session.send(message.text)
           : call.reply.notify(message.text),
-      asked: (link, message, call) => session.ask(link, message, call),
+      asked: (connection, message, call) => session.ask(connection, message, call),
       lost: () => (session.own = undefined),
     };
-    session.own = this.#links.take(holder, session.client);
+    session.own = this.#pool.take(holder, session.client);
     session.own.catch(() => (session.own = undefined));
     const own = await session.own;
     // An earlier one may have been lost, with everything that the session had asked of it.
-    for (const uri of session.subscriptions) own.link.request('resources/subscribe', { uri }).catch(() => {});
+    for (const uri of session.subscriptions)
+      own.connection.request('resources/subscribe', { uri }).catch(() => {});
     const { logLevel: level } = session;
-    if (level !== undefined) own.link.request('logging/setLevel', { level }).catch(() => {});
+    if (level !== undefined) own.connection.request('logging/setLevel', { level }).catch(() => {});
     return own;
   }
 
-  #askShared(session: Session, message: Message, reply: ReplyTo, link: ServerLink): void {
+  #askShared(session: Session, message: Message, reply: Responder, connection: ServerConnection): void {
     const { method, params } = message.value;
     const uri = params?.['uri'];
     const done = (): void => answerResult(reply, idText(message), {});
-    if (link.era === 'modern') {
+    if (connection.generation === 'modern') {
       if (method !== undefined && legacyOnlyMethods.has(method)) {
         if (!this.#remember(session, message, reply)) return;
         this.#changes.update();
         return done();
       }
-      return askModern(link, session, message, reply);
+      return askModern(connection, session, message, reply);
     }
     // A server takes all who share a conversation for one, and would show each the tasks of the others.
     if (isAboutTasks(method)) return notKnown(message, reply);
@@ -389,11 +393,11 @@ export class Bridge implements LinkOwner, AsyncDisposable {
       this.#changes.wasAsked(uri, false);
     }
     if (method === 'resources/subscribe' && typeof uri === 'string') this.#changes.wasAsked(uri, true);
-    link.ask(message, reply, session);
+    connection.ask(message, reply, session);
   }
 
   /** Keeps what a session must not lose when its server does; answers the request when that is too much. */
-  #remember(session: Session, message: Message, reply: ReplyTo): boolean {
+  #remember(session: Session, message: Message, reply: Responder): boolean {
     const { method, params } = message.value;
     const uri = params?.['uri'];
     const level = params?.['level'];
@@ -410,13 +414,13 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     return true;
   }
 
-  #routeNotification(session: Session, message: Message, shared: ServerLink): void {
+  #routeNotification(session: Session, message: Message, shared: ServerConnection): void {
     const { method, params } = message.value;
     if (method === 'notifications/initialized') return; // what talks to the server has said so itself
-    const send = (link: ServerLink): void => {
-      if (method !== 'notifications/cancelled') return link.notify(message.text);
-      const call = link.callOf(session, params?.['requestId']);
-      if (call !== undefined) link.refuse(call, 'the request was cancelled');
+    const send = (connection: ServerConnection): void => {
+      if (method !== 'notifications/cancelled') return connection.notify(message.text);
+      const call = connection.callOf(session, params?.['requestId']);
+      if (call !== undefined) connection.refuse(call, 'the request was cancelled');
     };
     if (!this.#hasOwn(session)) {
       // A server that all share was told that its client has no roots; a modern one is told with every request.
@@ -424,14 +428,14 @@ export class Bridge implements LinkOwner, AsyncDisposable {
       return;
     }
     void session.own?.then(
-      ({ link }) => send(link),
+      ({ connection }) => send(connection),
       () => {},
     ); // without one there is nobody to be told
   }
 
-  #initialize(session: Session, message: Message, reply: ReplyTo, identity: ServerIdentity): void {
+  #initialize(session: Session, message: Message, reply: Responder, identity: ServerIdentity): void {
     const { protocolVersion: asked, capabilities, clientInfo } = message.value.params ?? {};
-    const protocolVersion = commonRevision(asked, identity.protocolVersion);
+    const protocolVersion = negotiateVersion(asked, identity.protocolVersion);
     session.client = {
       protocolVersion,
       capabilities: isObject(capabilities) ? capabilities : {},
@@ -442,17 +446,17 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     answerResult(reply, idText(message), { ...offered, protocolVersion });
   }
 
-  #routeModern(request: ModernRequest, reply: ReplyTo, shared: ServerLink): Held {
+  #routeModern(request: ModernRequest, reply: Responder, shared: ServerConnection): PendingRequest {
     const { message, client } = request;
     const { method = '', params } = message.value;
-    if (legacyOnlyMethods.has(method) || (shared.era === 'legacy' && isAboutTasks(method))) {
+    if (legacyOnlyMethods.has(method) || (shared.generation === 'legacy' && isAboutTasks(method))) {
       notKnown(message, reply);
       return nothing;
     }
     if (method === 'subscriptions/listen') return this.#listen(message, reply, shared);
-    if (shared.era === 'modern') {
+    if (shared.generation === 'modern') {
       const isGreeting = method === 'server/discover';
-      return held(shared, shared.ask(message, isGreeting ? withAllRevisions(reply) : reply));
+      return pending(shared, shared.ask(message, isGreeting ? withAllVersions(reply) : reply));
     }
     if (method === 'server/discover') {
       answerResult(reply, idText(message), discoverResult(shared.identity));
@@ -464,14 +468,14 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     // What a call changes in a legacy server, calls over other connections must not find there.
     const isPersonal = mayHaveOwn || params?.['requestState'] !== undefined;
     if (isPersonal && askingMethods.has(method)) return this.#modernCalls.accept(request, reply);
-    const decorated: ReplyTo = {
+    const decorated: Responder = {
       notify: (text) => reply.notify(text),
       answer: (text, value) => reply.answer(modernised(text, value, method, shared.identity), value),
     };
-    return held(shared, shared.ask(message, decorated));
+    return pending(shared, shared.ask(message, decorated));
   }
 
-  #listen(message: Message, reply: ReplyTo, { identity }: ServerLink): Held {
+  #listen(message: Message, reply: Responder, { identity }: ServerConnection): PendingRequest {
     const filter = filterFrom(message.value.params);
     const { id } = message.value;
     if (filter === undefined || id === undefined) {
@@ -484,9 +488,9 @@ export class Bridge implements LinkOwner, AsyncDisposable {
     return { giveUp: () => this.#changes.delete(subscription) };
   }
 
-  #whenReady(message: Message, reply: ReplyTo, proceed: (link: ServerLink) => void): void {
+  #whenReady(message: Message, reply: Responder, proceed: (connection: ServerConnection) => void): void {
     this.#afterWait(() => {
-      if (this.#state.kind === 'up') proceed(this.#state.link);
+      if (this.#state.kind === 'up') proceed(this.#state.connection);
       else answerError(reply, idText(message), errorCodes.serverError, notThere(this.#state));
     });
   }
@@ -509,8 +513,8 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   #tidy(): void {
     for (const one of this.waiting) one.keepAlive(); // first, so that whoever waits is seen to be there
     const { abandonedMs } = this.#options.limits;
-    this.#links.giveUpAbandoned(abandonedMs);
-    if (this.#state.kind === 'up') this.#state.link.giveUpAbandoned(abandonedMs);
+    this.#pool.giveUpAbandoned(abandonedMs);
+    if (this.#state.kind === 'up') this.#state.connection.giveUpAbandoned(abandonedMs);
     const oldest = this.#now() - this.#options.limits.sessionIdleMs;
     for (const session of this.#sessions.values()) {
       session.stream.keepAlive();
@@ -526,18 +530,18 @@ export class Bridge implements LinkOwner, AsyncDisposable {
   }
 }
 
-const nothing: Held = { giveUp() {} };
+const nothing: PendingRequest = { giveUp() {} };
 
 /** Only sessions are named as the caller of a request that is passed on. */
 function isModernCall({ caller }: Call): boolean {
   return caller === undefined;
 }
 
-function held(link: ServerLink, call: Call | undefined): Held {
-  return call === undefined ? nothing : { giveUp: () => link.cancel(call, 'the client went away') };
+function pending(connection: ServerConnection, call: Call | undefined): PendingRequest {
+  return call === undefined ? nothing : { giveUp: () => connection.cancel(call, 'the client went away') };
 }
 
-function notKnown(message: Message, reply: ReplyTo): void {
+function notKnown(message: Message, reply: Responder): void {
   answerError(reply, idText(message), errorCodes.methodNotFound, `${message.value.method} is not known`);
 }
 
@@ -546,7 +550,8 @@ function isChange({ value: { method = '' } }: Message): boolean {
 }
 
 type BridgeState =
-  { kind: 'up' | 'starting'; link: ServerLink } | { kind: 'down'; reason: string; final: boolean };
+  | { kind: 'up' | 'starting'; connection: ServerConnection }
+  | { kind: 'down'; reason: string; final: boolean };
 
 function notThere(state: BridgeState): string {
   return state.kind === 'down'

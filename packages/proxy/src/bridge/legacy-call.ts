@@ -1,10 +1,10 @@
 import { messageOf } from '@toolhive/contract/failure';
 import { errorCodes, idText, insertMembers, isObject, readMessage } from '../jsonrpc/message.ts';
 import type { Message, MessageValue } from '../jsonrpc/message.ts';
-import { modernMeta } from '../link/greeting.ts';
-import { answerError } from '../link/link.ts';
-import type { ReplyTo, ServerLink } from '../link/link.ts';
-import { isOffered } from '../protocol.ts';
+import { modernMeta } from '../connection/handshake.ts';
+import { answerError } from '../connection/connection.ts';
+import type { Responder, ServerConnection } from '../connection/connection.ts';
+import { isOffered } from '../protocol/protocol.ts';
 import type { Session } from './session.ts';
 
 /** How often a server may ask the client in the course of one request. */
@@ -15,10 +15,10 @@ const maxRounds = 50;
  * in return becomes questions to the client, whose answers go with the request made again.
  */
 export function askModern(
-  link: ServerLink,
+  connection: ServerConnection,
   session: Session,
   message: Message,
-  reply: ReplyTo,
+  reply: Responder,
   round = 1,
 ): void {
   const described = insertMembers(
@@ -26,7 +26,7 @@ export function askModern(
     ['params', '_meta'],
     modernMeta(session.client, session.logLevel),
   );
-  link.ask(
+  connection.ask(
     readMessage(described),
     {
       notify: (text) => reply.notify(text),
@@ -38,7 +38,13 @@ export function askModern(
         if (round > maxRounds) return fail(reply, message, 'the server never stops asking');
         void askClient(session, reply, value.result)
           .then((inputResponses) =>
-            askModern(link, session, madeAgain(message, inputResponses, value.result), reply, round + 1),
+            askModern(
+              connection,
+              session,
+              madeAgain(message, inputResponses, value.result),
+              reply,
+              round + 1,
+            ),
           )
           .catch((error: unknown) => fail(reply, message, messageOf(error)));
       },
@@ -59,7 +65,7 @@ function isInputRequired(value: MessageValue): value is { result: InputRequired 
 /** Asks the client everything at once. Rejects when it cannot be asked, or refuses. */
 async function askClient(
   session: Session,
-  reply: ReplyTo,
+  reply: Responder,
   { inputRequests = {} }: InputRequired,
 ): Promise<Record<string, unknown>> {
   const answers = Object.entries(inputRequests).map(async ([key, { method, params }]) => {
@@ -88,6 +94,6 @@ function madeAgain({ value }: Message, inputResponses: object, { requestState }:
   return readMessage(JSON.stringify({ jsonrpc: '2.0', id, method, params: { ...params, ...more } }));
 }
 
-function fail(reply: ReplyTo, message: Message, why: string): void {
+function fail(reply: Responder, message: Message, why: string): void {
   answerError(reply, idText(message), errorCodes.serverError, why);
 }

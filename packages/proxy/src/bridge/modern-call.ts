@@ -2,16 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '@toolhive/contract/failure';
 import { errorCodes, isObject, readMessage } from '../jsonrpc/message.ts';
 import type { Message, MessageValue } from '../jsonrpc/message.ts';
-import { answerError, answerResult } from '../link/link.ts';
-import type { Call, LinkOwner, ReplyTo, ServerLink } from '../link/link.ts';
-import type { Links, OwnLink } from '../link/links.ts';
-import { capabilityFor, isLoud, isOffered, mcpErrors } from '../protocol.ts';
-import type { ClientIdentity } from '../protocol.ts';
+import { answerError, answerResult } from '../connection/connection.ts';
+import type { Call, ConnectionOwner, Responder, ServerConnection } from '../connection/connection.ts';
+import type { ConnectionPool, OwnConnection } from '../connection/pool.ts';
+import { capabilityFor, isLoud, isOffered, mcpErrors } from '../protocol/protocol.ts';
+import type { ClientIdentity } from '../protocol/protocol.ts';
 import { missingCapability, modernised } from './modern-result.ts';
 import type { Seal } from './seal.ts';
 
 /** What a server asks within this time of another question reaches the client together with that. */
-const breathMs = 25;
+const questionBatchMs = 25;
 /** How many calls of one workload may wait for answers of clients. */
 const maxParked = 100;
 /** How many questions a server may have in the course of one call that nobody has answered. */
@@ -30,12 +30,12 @@ export interface ModernRequest {
 }
 
 /** Who holds a request, to give it up. */
-export interface Held {
+export interface PendingRequest {
   giveUp(): void;
 }
 
 export interface ModernCallsOptions {
-  links: Links;
+  pool: ConnectionPool;
   seal: Seal;
   /** How long a client has to answer what it was asked. */
   patienceMs: number;
@@ -72,7 +72,7 @@ export class ModernCalls {
   }
 
   /** Answers the request, in the end or for now. */
-  accept(request: ModernRequest, reply: ReplyTo): Held {
+  accept(request: ModernRequest, reply: Responder): PendingRequest {
     const { requestState } = request.message.value.params ?? {};
     return requestState === undefined
       ? this.#begin(request, reply)
@@ -83,11 +83,11 @@ export class ModernCalls {
    * Answers with a list, from a server that was told what this client can do: some offer a tool only to those whom it
    * can ask. One after the other, so that a client which wants all lists at once takes one process for them.
    */
-  list(request: ModernRequest, reply: ReplyTo): Held {
-    const { links, patienceMs, onNews, onFault } = this.#options;
+  list(request: ModernRequest, reply: Responder): PendingRequest {
+    const { pool, patienceMs, onNews, onFault } = this.#options;
     const key = `lists ${canonical(request.client.capabilities)}`;
     const call = new ModernCall({ request, reply, key, patienceMs, onNews });
-    const asked = this.#turnAfter(this.#turns.get(key)).then(() => call.start(links));
+    const asked = this.#turnAfter(this.#turns.get(key)).then(() => call.start(pool));
     const turn: Turn = { asked, over: asked.then(() => call.over).catch(onFault) };
     this.#turns.set(key, turn);
     void turn.over.finally(() => {
@@ -112,15 +112,15 @@ export class ModernCalls {
 
   /** Ends the processes that are kept for the next call over a connection. */
   forget(connection: string): void {
-    this.#options.links.endKept(keysOf(connection));
+    this.#options.pool.endKept(keysOf(connection));
   }
 
   close(reason: string): void {
     for (const call of this.#parked.values()) call.end(reason);
   }
 
-  #begin(request: ModernRequest, reply: ReplyTo): Held {
-    const { links, seal, patienceMs, onNews, onFault } = this.#options;
+  #begin(request: ModernRequest, reply: Responder): PendingRequest {
+    const { pool, seal, patienceMs, onNews, onFault } = this.#options;
     const bound = boundTo(request);
     const id = String(++this.#lastId);
     const { client, logLevel = '' } = request;
@@ -136,11 +136,11 @@ export class ModernCalls {
       retry: () => seal.close('again', bound, patienceMs),
     };
     const call = new ModernCall({ request, reply, key, patienceMs, onNews, parking });
-    call.start(links).catch(onFault);
+    call.start(pool).catch(onFault);
     return call;
   }
 
-  #resume(request: ModernRequest, requestState: unknown, reply: ReplyTo): Held {
+  #resume(request: ModernRequest, requestState: unknown, reply: Responder): PendingRequest {
     const sealed = typeof requestState === 'string' ? requestState : '';
     const content = this.#options.seal.open(sealed, boundTo(request));
     // Nothing waits: the client has done what it was told to, and the call is made anew.
@@ -161,7 +161,7 @@ export class ModernCalls {
 
 interface ModernCallOptions {
   request: ModernRequest;
-  reply: ReplyTo;
+  reply: Responder;
   patienceMs: number;
   onNews: (message: Message) => void;
   /** What the process that it needs can be used for again. */
@@ -178,7 +178,7 @@ interface Parking {
   retry: () => string;
 }
 
-class ModernCall implements LinkOwner, Held {
+class ModernCall implements ConnectionOwner, PendingRequest {
   /** How often the client was asked. */
   step = 0;
   /** Settles when there is nothing more to come. */
@@ -186,13 +186,13 @@ class ModernCall implements LinkOwner, Held {
   readonly #options: ModernCallOptions;
   readonly #settle: () => void;
   /** Where the client waits; nowhere while the call is parked. */
-  #reply: ReplyTo | undefined;
+  #reply: Responder | undefined;
   #message: Message;
-  #own: OwnLink | undefined;
+  #own: OwnConnection | undefined;
   #call: Call | undefined;
   #isOver = false;
   #patience: NodeJS.Timeout | undefined;
-  #breath: NodeJS.Timeout | undefined;
+  #batchTimer: NodeJS.Timeout | undefined;
   /** What the server has asked and nobody has answered. */
   readonly #questions = new Map<string, Message>();
   #lastQuestion = 0;
@@ -206,21 +206,21 @@ class ModernCall implements LinkOwner, Held {
     this.#settle = resolve;
   }
 
-  async start(links: Links): Promise<void> {
+  async start(pool: ConnectionPool): Promise<void> {
     const { key, request } = this.#options;
     const { client, logLevel } = request;
     if (this.#isOver) return;
     try {
-      const own = await links.take(this, client, key);
+      const own = await pool.take(this, client, key);
       if (this.#isOver) return own.giveBack(key);
       this.#own = own;
-      const { link } = own;
-      if (logLevel !== undefined && link.identity.capabilities['logging'] !== undefined) {
-        link.request('logging/setLevel', { level: logLevel }).catch(() => {}); // then it logs as it likes
+      const { connection } = own;
+      if (logLevel !== undefined && connection.identity.capabilities['logging'] !== undefined) {
+        connection.request('logging/setLevel', { level: logLevel }).catch(() => {}); // then it logs as it likes
       }
-      this.#call = link.ask(this.#message, {
+      this.#call = connection.ask(this.#message, {
         notify: (text) => this.#reply?.notify(text),
-        answer: (text, value) => this.#answered(text, value, link),
+        answer: (text, value) => this.#answered(text, value, connection),
       });
     } catch (error) {
       this.end(messageOf(error));
@@ -234,12 +234,12 @@ class ModernCall implements LinkOwner, Held {
     if (logLevel !== undefined && isLoud(params?.['level'], logLevel)) this.#reply?.notify(message.text);
   }
 
-  asked(link: ServerLink, question: Message): void {
+  asked(connection: ServerConnection, question: Message): void {
     const { request, parking } = this.#options;
     const { method = '' } = question.value;
-    if (parking === undefined) return link.decline(question);
+    if (parking === undefined) return connection.decline(question);
     if (!isOffered(request.client, method)) {
-      link.decline(question);
+      connection.decline(question);
       const required = capabilityFor[method];
       if (required === undefined || this.#reply === undefined) return;
       missingCapability(this.#reply, written(this.#message), required);
@@ -247,11 +247,11 @@ class ModernCall implements LinkOwner, Held {
     }
     if (this.#questions.size >= maxQuestions) {
       const message = 'the client has not answered the questions before this one';
-      return link.respond(question, { error: { code: errorCodes.serverError, message } });
+      return connection.respond(question, { error: { code: errorCodes.serverError, message } });
     }
     this.#questions.set(`q${++this.#lastQuestion}`, question);
-    clearTimeout(this.#breath);
-    this.#breath = setTimeout(() => this.#park(), breathMs);
+    clearTimeout(this.#batchTimer);
+    this.#batchTimer = setTimeout(() => this.#park(), questionBatchMs);
   }
 
   /** The client was asked something, and is to come back with the answer. */
@@ -259,7 +259,7 @@ class ModernCall implements LinkOwner, Held {
     return this.#reply === undefined && this.#questions.size > 0;
   }
 
-  lost(_link: ServerLink, reason: string): void {
+  lost(_link: ServerConnection, reason: string): void {
     this.#own = undefined;
     this.end(reason);
   }
@@ -270,7 +270,7 @@ class ModernCall implements LinkOwner, Held {
   }
 
   /** Gives the answers to the server, and waits for what it says to them. */
-  resume({ message }: ModernRequest, reply: ReplyTo): void {
+  resume({ message }: ModernRequest, reply: Responder): void {
     clearTimeout(this.#patience);
     this.#options.parking?.unpark();
     this.#reply = reply;
@@ -282,7 +282,7 @@ class ModernCall implements LinkOwner, Held {
       const answer = isObject(inputResponses) ? inputResponses[key] : undefined;
       if (answer === undefined) continue;
       this.#questions.delete(key);
-      this.#own?.link.respond(question, { result: answer });
+      this.#own?.connection.respond(question, { result: answer });
     }
     this.#park();
   }
@@ -319,7 +319,7 @@ class ModernCall implements LinkOwner, Held {
     });
   }
 
-  #answered(text: string, value: MessageValue, link: ServerLink): void {
+  #answered(text: string, value: MessageValue, connection: ServerConnection): void {
     const reply = this.#reply;
     const { parking, key } = this.#options;
     const elicitations = this.#elicitationsIn(value);
@@ -328,7 +328,7 @@ class ModernCall implements LinkOwner, Held {
     this.#over(key);
     if (reply === undefined) return;
     if (elicitations === undefined || parking === undefined)
-      return reply.answer(modernised(text, value, method, link.identity), value);
+      return reply.answer(modernised(text, value, method, connection.identity), value);
     const inputRequests = Object.fromEntries(
       elicitations.map((params, n) => [`q${n}`, { method: 'elicitation/create', params }]),
     );
@@ -354,9 +354,9 @@ class ModernCall implements LinkOwner, Held {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#patience);
-    clearTimeout(this.#breath);
+    clearTimeout(this.#batchTimer);
     this.#options.parking?.unpark();
-    if (this.#call !== undefined) this.#own?.link.cancel(this.#call, 'the client gave it up');
+    if (this.#call !== undefined) this.#own?.connection.cancel(this.#call, 'the client gave it up');
     this.#own?.giveBack(key);
     this.#own = undefined;
     this.#reply = undefined;

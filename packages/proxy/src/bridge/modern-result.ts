@@ -9,10 +9,10 @@ import {
   spanOf,
 } from '../jsonrpc/message.ts';
 import type { MessageValue } from '../jsonrpc/message.ts';
-import { answerError } from '../link/link.ts';
-import type { ReplyTo } from '../link/link.ts';
-import { cacheableMethods, mcpErrors, meta, revisions } from '../protocol.ts';
-import type { ServerIdentity } from '../protocol.ts';
+import { answerError } from '../connection/connection.ts';
+import type { Responder } from '../connection/connection.ts';
+import { cacheableMethods, mcpErrors, meta, protocolVersions } from '../protocol/protocol.ts';
+import type { ServerIdentity } from '../protocol/protocol.ts';
 
 /**
  * A legacy server's answer as the modern era wants it: results say of which type they are, who gives them, and for
@@ -54,7 +54,7 @@ export function discoverResult(identity: ServerIdentity): object {
   const { capabilities, serverInfo, instructions } = withoutTasks(identity);
   return {
     resultType: 'complete',
-    supportedVersions: revisions,
+    supportedVersions: protocolVersions,
     capabilities,
     ...(instructions === undefined ? {} : { instructions }),
     ttlMs: 0,
@@ -69,19 +69,22 @@ export function withoutTasks(identity: ServerIdentity): ServerIdentity {
   return { ...identity, capabilities };
 }
 
-/** A modern server's own answer to `server/discover`: clients of revisions that it does not speak can use it too. */
-export function withAllRevisions(reply: ReplyTo): ReplyTo {
+/** A modern server's own answer to `server/discover`: clients of protocolVersions that it does not speak can use it too. */
+export function withAllVersions(reply: Responder): Responder {
   return {
     notify: (text) => reply.notify(text),
     answer(text, value) {
       const span = isObject(value.result) ? spanOf(text, ['result', 'supportedVersions']) : undefined;
-      reply.answer(span === undefined ? text : replaceAt(text, span, JSON.stringify(revisions)), value);
+      reply.answer(
+        span === undefined ? text : replaceAt(text, span, JSON.stringify(protocolVersions)),
+        value,
+      );
     },
   };
 }
 
 /** Tells a modern client that its request needs something of it that it has not said it can give. */
-export function missingCapability(reply: ReplyTo, id: string, capability: string): void {
+export function missingCapability(reply: Responder, id: string, capability: string): void {
   const data = { requiredCapabilities: { [capability]: {} } };
   answerError(
     reply,

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { errorCodes, restate } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import type { Call, ServerLink } from '../link/link.ts';
-import type { OwnLink } from '../link/links.ts';
-import type { ClientIdentity } from '../protocol.ts';
-import { isOffered, newestLegacyRevision } from '../protocol.ts';
+import type { Call, ServerConnection } from '../connection/connection.ts';
+import type { OwnConnection } from '../connection/pool.ts';
+import type { ClientIdentity } from '../protocol/protocol.ts';
+import { isOffered, newestLegacyVersion } from '../protocol/protocol.ts';
 import { ResumableStream } from './stream.ts';
 
 /** How many streams of a session are remembered so that they can be resumed, and how much of them. */
@@ -20,14 +20,14 @@ export type Answered = (answer: { result: unknown } | { error: unknown }) => voi
 export class Session {
   readonly id = randomUUID();
   /** What the client said of itself; the revision is the one that it was told. */
-  client: ClientIdentity = { protocolVersion: newestLegacyRevision, capabilities: {} };
+  client: ClientIdentity = { protocolVersion: newestLegacyVersion, capabilities: {} };
   lastSeenMs: number;
   /** It goes on after the request that began it, so that it can have a server process of its own. */
   isLasting = false;
   readonly subscriptions = new Set<string>();
   logLevel: string | undefined;
   /** A conversation with the server that nobody else has. */
-  own: Promise<OwnLink> | undefined;
+  own: Promise<OwnConnection> | undefined;
   /** What belongs to no request goes here. */
   readonly stream = new ResumableStream('s');
   readonly #streams = new Map<string, ResumableStream>([['s', this.stream]]);
@@ -63,9 +63,9 @@ export class Session {
   }
 
   /** Passes a question of a server on to the client, if it has said that it takes such questions. */
-  ask(link: ServerLink, question: Message, call: Call | undefined): void {
-    if (!isOffered(this.client, question.value.method ?? '')) return link.decline(question);
-    const text = this.question((answer) => link.respond(question, answer), question);
+  ask(connection: ServerConnection, question: Message, call: Call | undefined): void {
+    if (!isOffered(this.client, question.value.method ?? '')) return connection.decline(question);
+    const text = this.question((answer) => connection.respond(question, answer), question);
     // The request that it is asked for has a stream, or can still have one.
     if (call?.reply.ask === undefined) this.send(text);
     else call.reply.ask(text);

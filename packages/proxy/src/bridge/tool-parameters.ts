@@ -1,7 +1,7 @@
 import { isObject } from '../jsonrpc/message.ts';
-import { modernMeta } from '../link/greeting.ts';
-import type { ServerLink } from '../link/link.ts';
-import { newestLegacyRevision } from '../protocol.ts';
+import { modernMeta } from '../connection/handshake.ts';
+import type { ServerConnection } from '../connection/connection.ts';
+import { newestLegacyVersion } from '../protocol/protocol.ts';
 
 /** A parameter of a tool whose value stands in a header too (MCP 2026-07-28, Streamable HTTP, Custom Headers). */
 export interface MirroredParameter {
@@ -27,13 +27,17 @@ export class ToolParameters {
     this.#loading = undefined;
   }
 
-  of(link: ServerLink, tool: string, proceed: (mirrored: readonly MirroredParameter[]) => void): void {
+  of(
+    connection: ServerConnection,
+    tool: string,
+    proceed: (mirrored: readonly MirroredParameter[]) => void,
+  ): void {
     if (this.#byTool !== undefined) return proceed(this.#byTool.get(tool) ?? none);
-    void this.#load(link).then((byTool) => proceed(byTool?.get(tool) ?? none));
+    void this.#load(connection).then((byTool) => proceed(byTool?.get(tool) ?? none));
   }
 
-  async #load(link: ServerLink): Promise<ByTool | undefined> {
-    const loading = (this.#loading ??= load(link));
+  async #load(connection: ServerConnection): Promise<ByTool | undefined> {
+    const loading = (this.#loading ??= load(connection));
     const byTool = await loading;
     if (this.#loading !== loading) return byTool;
     // What has changed meanwhile, or could not be had, is asked for again by the next one.
@@ -43,8 +47,8 @@ export class ToolParameters {
   }
 }
 
-async function load(link: ServerLink): Promise<ByTool | undefined> {
-  const tools = await listTools(link).catch(() => undefined); // the call itself will tell what is wrong
+async function load(connection: ServerConnection): Promise<ByTool | undefined> {
+  const tools = await listTools(connection).catch(() => undefined); // the call itself will tell what is wrong
   return tools && new Map(tools.map(({ name, inputSchema }) => [name, mirroredIn(inputSchema)]));
 }
 
@@ -53,14 +57,14 @@ interface Tool {
   inputSchema?: unknown;
 }
 
-async function listTools(link: ServerLink): Promise<Tool[]> {
-  if (link.identity.capabilities['tools'] === undefined) return [];
-  const who = { protocolVersion: newestLegacyRevision, capabilities: {} };
-  const described = link.era === 'modern' ? { _meta: modernMeta(who) } : {};
+async function listTools(connection: ServerConnection): Promise<Tool[]> {
+  if (connection.identity.capabilities['tools'] === undefined) return [];
+  const who = { protocolVersion: newestLegacyVersion, capabilities: {} };
+  const described = connection.generation === 'modern' ? { _meta: modernMeta(who) } : {};
   const tools: Tool[] = [];
   let cursor: unknown;
   for (let page = 0; page < maxPages; page++) {
-    const result = await link.request('tools/list', {
+    const result = await connection.request('tools/list', {
       ...described,
       ...(cursor === undefined ? {} : { cursor }),
     });

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { describe, expect, test } from 'vitest';
 import type { Limits } from '../bridge/limits.ts';
-import type { Era } from '../protocol.ts';
+import type { ProtocolGeneration } from '../protocol/protocol.ts';
 import { startStdioServer } from '../testing/conformance-servers.ts';
 import { RawSession, openTestProxy } from '../testing/test-proxy.ts';
 import { findEndpoint, withoutCredentials } from './endpoint.ts';
@@ -16,22 +16,22 @@ import { adaptStdio } from './stdio-adapter.ts';
 
 const version = 'v0.0.0-test';
 
-async function openProxy(era: Era, limits: Partial<Limits> = {}) {
+async function openProxy(generation: ProtocolGeneration, limits: Partial<Limits> = {}) {
   await using opened = new AsyncDisposableStack();
   const test = opened.use(await openTestProxy({ sessions: 'own', limits }));
-  const first = opened.use(startStdioServer(era));
+  const first = opened.use(startStdioServer(generation));
   // The proxy ends those that it starts.
-  const start = async (): Promise<Instance> => startStdioServer(era);
+  const start = async (): Promise<Instance> => startStdioServer(generation);
   await test.proxy.connect(first, start, AbortSignal.timeout(20_000));
   const everything = opened.move();
   return { ...test, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
 
-describe.each(['legacy', 'modern'] as const)('a server of the %s era', (era) => {
+describe.each(['legacy', 'modern'] as const)('a server of the %s era', (generation) => {
   test.each(['streamable-http', 'sse'] as const)(
     'tells a client over %s all that it has',
     async (transport) => {
-      await using server = await openProxy(era);
+      await using server = await openProxy(generation);
       const signal = AbortSignal.timeout(20_000);
       const url = `${server.url}/${transport === 'sse' ? 'sse' : 'mcp'}`;
 
@@ -170,12 +170,18 @@ function openServer(
 function openAdapter(url: string) {
   const input = new PassThrough();
   const output = new PassThrough();
-  const junk: string[] = [];
+  const invalidOutput: string[] = [];
   const over = new AbortController();
-  const done = adaptStdio({ input, output, url, onJunk: (line) => junk.push(line), signal: over.signal });
+  const done = adaptStdio({
+    input,
+    output,
+    url,
+    onInvalidOutput: (line) => invalidOutput.push(line),
+    signal: over.signal,
+  });
   const lines = createInterface({ input: output })[Symbol.asyncIterator]();
   return {
-    junk,
+    invalidOutput,
     done,
     input,
     async ask(message: object): Promise<Record<string, unknown>> {
@@ -213,7 +219,7 @@ test('a client on standard streams uses a server behind a proxy, in either era',
   expect(greeted).toMatchObject({ id: 'a', result: { protocolVersion: '2025-06-18' } });
   expect(called).toMatchObject({ id: 'b', result: { content: [{ type: 'text' }] } });
   expect(modern).toMatchObject({ id: 7, result: { resultType: 'complete' } });
-  expect(adapter.junk).toEqual(['no message']);
+  expect(adapter.invalidOutput).toEqual(['no message']);
 });
 
 test('a client on standard streams goes on when its session was forgotten', async () => {
@@ -248,7 +254,14 @@ test('a client that does not read what it is sent is given up', async () => {
   const output = new PassThrough();
   const { signal } = new AbortController();
 
-  const options = { input, output, url: `${server.url}/mcp`, onJunk() {}, signal, maxUnreadBytes: 20_000 };
+  const options = {
+    input,
+    output,
+    url: `${server.url}/mcp`,
+    onInvalidOutput() {},
+    signal,
+    maxUnreadBytes: 20_000,
+  };
   const adapted = adaptStdio(options);
   for (let id = 0; id < 1_000; id++) {
     const ping = { jsonrpc: '2.0', id, method: 'tools/list', params: { _meta } };

@@ -1,13 +1,13 @@
 import { ThvError } from '@toolhive/contract/failure';
 import { ask } from '../http/readiness.ts';
-import type { HttpTransport } from '../http/readiness.ts';
-import { HttpEndpoint } from '../wire/http-endpoint.ts';
-import type { RemoteServer } from '../wire/http-endpoint.ts';
+import type { HttpTransportKind } from '../http/readiness.ts';
+import { UpstreamClient } from '../transport/upstream-client.ts';
+import type { RemoteServer } from '../transport/upstream-client.ts';
 
 /** Where a server is talked to, and how. */
 export interface FoundEndpoint {
   url: string;
-  transport: HttpTransport;
+  transport: HttpTransportKind;
 }
 
 /** A server that is shown nothing, and is not asked again when it refuses that. */
@@ -27,7 +27,7 @@ export async function findEndpoint(server: RemoteServer, signal: AbortSignal): P
 
 /** The likeliest first. A server of the newer transport may stand at any path, one of the older one mostly at `/sse`. */
 function candidates(url: URL): [FoundEndpoint, ...FoundEndpoint[]] {
-  const at = (path: string, transport: HttpTransport): FoundEndpoint => ({
+  const at = (path: string, transport: HttpTransportKind): FoundEndpoint => ({
     url: new URL(`${path}${url.search}`, url).href,
     transport,
   });
@@ -42,7 +42,7 @@ async function isThere(
   { url, transport }: FoundEndpoint,
   signal: AbortSignal,
 ): Promise<boolean> {
-  await using endpoint = new HttpEndpoint({ ...server, url }, '');
+  await using endpoint = new UpstreamClient({ ...server, url }, '');
   try {
     const { status } = await ask(endpoint, transport, signal);
     // One that asks for a token is there, too. A legacy server answers 400 to what it does not expect.

@@ -1,14 +1,14 @@
 import { invalid, messageOf, unavailable } from '@toolhive/contract/failure';
-import { eraOfRemote } from '../http/readiness.ts';
-import type { HttpTransport } from '../http/readiness.ts';
+import { generationOfRemote } from '../http/readiness.ts';
+import type { HttpTransportKind } from '../http/readiness.ts';
 import { errorCodes, isObject } from '../jsonrpc/message.ts';
-import { greet, modernMeta } from '../link/greeting.ts';
-import { RefusedRequest, ServerLink } from '../link/link.ts';
-import { newestLegacyRevision } from '../protocol.ts';
-import type { ClientIdentity, Era, ServerIdentity } from '../protocol.ts';
-import { HttpEndpoint } from '../wire/http-endpoint.ts';
-import { HttpWire } from '../wire/http-wire.ts';
-import { SseWire } from '../wire/sse-wire.ts';
+import { performHandshake, modernMeta } from '../connection/handshake.ts';
+import { RefusedRequest, ServerConnection } from '../connection/connection.ts';
+import { newestLegacyVersion } from '../protocol/protocol.ts';
+import type { ClientIdentity, ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
+import { UpstreamClient } from '../transport/upstream-client.ts';
+import { HttpTransport } from '../transport/http-transport.ts';
+import { SseTransport } from '../transport/sse-transport.ts';
 import { findEndpoint, withoutCredentials } from './endpoint.ts';
 
 /** How many pages of a list are read, and how many things may stand on them. */
@@ -19,7 +19,7 @@ export interface McpClientOptions {
   /** Of the server's endpoint. */
   url: string;
   /** `auto` finds it out. */
-  transport: HttpTransport | 'auto';
+  transport: HttpTransportKind | 'auto';
   /** Named to the server in `clientInfo`. */
   version: string;
   signal: AbortSignal;
@@ -41,12 +41,12 @@ export type ListName = keyof typeof lists;
 
 /** A client of one server of any era, for asking what it has. Disposing of it ends the conversation. */
 export class McpClient implements AsyncDisposable {
-  readonly #link: ServerLink;
-  readonly #endpoint: HttpEndpoint;
+  readonly #connection: ServerConnection;
+  readonly #endpoint: UpstreamClient;
   readonly #identity: ClientIdentity;
 
-  private constructor(link: ServerLink, endpoint: HttpEndpoint, identity: ClientIdentity) {
-    this.#link = link;
+  private constructor(connection: ServerConnection, endpoint: UpstreamClient, identity: ClientIdentity) {
+    this.#connection = connection;
     this.#endpoint = endpoint;
     this.#identity = identity;
   }
@@ -58,47 +58,51 @@ export class McpClient implements AsyncDisposable {
     const server = withoutCredentials(url);
     const found = transport === 'auto' ? await findEndpoint(server, signal) : { url, transport };
     await using opened = new AsyncDisposableStack();
-    const endpoint = opened.use(new HttpEndpoint({ ...server, url: found.url }, ''));
-    const era = await eraOfRemote(endpoint, found.transport, signal);
+    const endpoint = opened.use(new UpstreamClient({ ...server, url: found.url }, ''));
+    const generation = await generationOfRemote(endpoint, found.transport, signal);
     const isSse = found.transport === 'sse';
-    const wire = isSse ? new SseWire(endpoint) : new HttpWire({ endpoint, era, mirrored: async () => [] });
-    const link = new ServerLink({
-      wire,
+    const openedTransport = isSse
+      ? new SseTransport(endpoint)
+      : new HttpTransport({ endpoint, generation, mirrored: async () => [] });
+    const connection = new ServerConnection({
+      transport: openedTransport,
       owner: { notified() {}, lost() {}, asked: (asked, question) => asked.decline(question) },
       input: endpoint.input,
       onFault() {},
     });
-    opened.defer(() => link.close('it is over'));
+    opened.defer(() => connection.close('it is over'));
     const clientInfo = { name: 'toolhive', version };
-    const identity = { protocolVersion: newestLegacyRevision, capabilities: {}, clientInfo };
-    await greet(link, { client: identity, era, probeMs: 0, signal }).catch((error: unknown) => {
-      signal.throwIfAborted();
-      throw unavailable(`${url} cannot be talked to: ${messageOf(error)}`, { cause: error });
-    });
-    const client = new McpClient(link, endpoint, identity);
+    const identity = { protocolVersion: newestLegacyVersion, capabilities: {}, clientInfo };
+    await performHandshake(connection, { client: identity, generation, probeMs: 0, signal }).catch(
+      (error: unknown) => {
+        signal.throwIfAborted();
+        throw unavailable(`${url} cannot be talked to: ${messageOf(error)}`, { cause: error });
+      },
+    );
+    const client = new McpClient(connection, endpoint, identity);
     opened.move();
     return client;
   }
 
-  get era(): Era {
-    return this.#link.era;
+  get generation(): ProtocolGeneration {
+    return this.#connection.generation;
   }
 
   /** What the server says of itself. */
   get server(): ServerIdentity {
-    return this.#link.identity;
+    return this.#connection.identity;
   }
 
   /** Everything that it lists, page by page; nothing when it has no such list. Throws when that never ends. */
   async list(name: ListName, signal: AbortSignal): Promise<Record<string, unknown>[]> {
     const { method, member, capability } = lists[name];
     if (this.server.capabilities[capability] === undefined) return [];
-    const described = this.era === 'modern' ? { _meta: modernMeta(this.#identity) } : {};
+    const described = this.generation === 'modern' ? { _meta: modernMeta(this.#identity) } : {};
     const found: Record<string, unknown>[] = [];
     let cursor: unknown;
     for (let page = 0; page < maxPages && found.length < maxListed; page++) {
       const params = { ...described, ...(cursor === undefined ? {} : { cursor }) };
-      const result = await this.#link.request(method, params, signal).catch((error: unknown) => {
+      const result = await this.#connection.request(method, params, signal).catch((error: unknown) => {
         if (!(error instanceof RefusedRequest)) throw error;
         // Many servers have resources, and do not know the method that lists templates of them.
         if (error.error.code === errorCodes.methodNotFound) return { [member]: [] };
@@ -113,7 +117,7 @@ export class McpClient implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#link.close('it is over');
+    await this.#connection.close('it is over');
     await this.#endpoint[Symbol.asyncDispose]();
   }
 }

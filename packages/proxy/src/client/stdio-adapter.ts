@@ -3,11 +3,11 @@ import type { Readable, Writable } from 'node:stream';
 import { unavailable } from '@toolhive/contract/failure';
 import { errorCodes, errorText, idText, onOneLine, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import { meta } from '../protocol.ts';
-import type { Era } from '../protocol.ts';
-import { HttpEndpoint } from '../wire/http-endpoint.ts';
-import { HttpWire } from '../wire/http-wire.ts';
-import { readLines } from '../wire/lines.ts';
+import { meta } from '../protocol/protocol.ts';
+import type { ProtocolGeneration } from '../protocol/protocol.ts';
+import { UpstreamClient } from '../transport/upstream-client.ts';
+import { HttpTransport } from '../transport/http-transport.ts';
+import { readLines } from '../transport/lines.ts';
 import { withoutCredentials } from './endpoint.ts';
 
 export interface StdioAdapterOptions {
@@ -16,7 +16,7 @@ export interface StdioAdapterOptions {
   /** Of the endpoint of a workload's proxy, which talks to clients of every era. */
   url: string;
   /** Told what came in that is no message. */
-  onJunk: (line: string) => void;
+  onInvalidOutput: (line: string) => void;
   signal: AbortSignal;
   /** How much the client may leave unread. */
   maxUnreadBytes?: number;
@@ -28,8 +28,8 @@ export interface StdioAdapterOptions {
  * `unavailable` when the client does not read what it is sent, which would be remembered for it without end.
  */
 export async function adaptStdio(options: StdioAdapterOptions): Promise<void> {
-  const { input, output, url, onJunk, maxUnreadBytes = 64 * 1024 * 1024 } = options;
-  await using endpoint = new HttpEndpoint(withoutCredentials(url), '');
+  const { input, output, url, onInvalidOutput, maxUnreadBytes = 64 * 1024 * 1024 } = options;
+  await using endpoint = new UpstreamClient(withoutCredentials(url), '');
   const unread = new AbortController();
   const signal = AbortSignal.any([options.signal, unread.signal]);
   const write = (text: string): void => {
@@ -37,20 +37,20 @@ export async function adaptStdio(options: StdioAdapterOptions): Promise<void> {
     output.write(`${onOneLine(text)}\n`);
     if (output.writableLength > maxUnreadBytes) unread.abort();
   };
-  const conversations: Record<Era, Conversation> = {
+  const conversations: Record<ProtocolGeneration, Conversation> = {
     legacy: new Conversation('legacy', endpoint, write),
     modern: new Conversation('modern', endpoint, write),
   };
   const read = readLines(input, {
     input: endpoint.input,
-    onExceeded: onJunk,
-    onTooLong: () => onJunk('(a line that is too long)'),
+    onExceeded: onInvalidOutput,
+    onTooLong: () => onInvalidOutput('(a line that is too long)'),
     onLine(line) {
       let message: Message;
       try {
         message = readMessage(line);
       } catch {
-        return onJunk(line);
+        return onInvalidOutput(line);
       }
       const isModern = message.value.params?._meta?.[meta.protocolVersion] !== undefined;
       conversations[isModern ? 'modern' : 'legacy'].send(message);
@@ -65,18 +65,18 @@ export async function adaptStdio(options: StdioAdapterOptions): Promise<void> {
 
 /** What the client says in one era. When the proxy forgets a session, another one is begun in its place. */
 class Conversation {
-  readonly #era: Era;
-  readonly #endpoint: HttpEndpoint;
+  readonly #generation: ProtocolGeneration;
+  readonly #endpoint: UpstreamClient;
   readonly #write: (text: string) => void;
   readonly #pending = new Set<string>();
-  #wire: HttpWire;
+  #wire: HttpTransport;
   #initialize: Message | undefined;
   /** The greeting of a session that replaces another; its answer is not for the client. */
   #isSilent = false;
   #whenAnswered: (() => void) | undefined;
 
-  constructor(era: Era, endpoint: HttpEndpoint, write: (text: string) => void) {
-    this.#era = era;
+  constructor(generation: ProtocolGeneration, endpoint: UpstreamClient, write: (text: string) => void) {
+    this.#generation = generation;
     this.#endpoint = endpoint;
     this.#write = write;
     this.#wire = this.#open();
@@ -101,8 +101,12 @@ class Conversation {
     return this.#wire.close();
   }
 
-  #open(): HttpWire {
-    const wire = new HttpWire({ endpoint: this.#endpoint, era: this.#era, mirrored: async () => [] });
+  #open(): HttpTransport {
+    const wire = new HttpTransport({
+      endpoint: this.#endpoint,
+      generation: this.#generation,
+      mirrored: async () => [],
+    });
     wire.open({
       message: (said) => this.#hear(said),
       unreadable() {},

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { InstanceAddress } from '@toolhive/runtime/runtime';
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
-import type { AnswerHeaders } from '../wire/answer.ts';
+import type { AnswerHeaders } from '../transport/answer.ts';
 import { maxMessageBytes } from '../input/byte-budget.ts';
 import type { ByteBudget } from '../input/byte-budget.ts';
 import { bodyTooLarge, noRoomForBody } from './body.ts';

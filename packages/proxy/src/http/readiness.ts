@@ -1,17 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ThvError, messageOf, unavailable } from '@toolhive/contract/failure';
-import { modernMeta } from '../link/greeting.ts';
-import { isModernDiscovery, isModernRefusal, modernRevision, newestLegacyRevision } from '../protocol.ts';
-import type { Era } from '../protocol.ts';
-import type { Answer } from '../wire/answer.ts';
-import { readEvents } from '../wire/events.ts';
-import type { EndpointRequest, HttpEndpoint } from '../wire/http-endpoint.ts';
+import { modernMeta } from '../connection/handshake.ts';
+import {
+  isModernDiscovery,
+  isModernRefusal,
+  modernVersion,
+  newestLegacyVersion,
+} from '../protocol/protocol.ts';
+import type { ProtocolGeneration } from '../protocol/protocol.ts';
+import type { Answer } from '../transport/answer.ts';
+import { readEvents } from '../transport/events.ts';
+import type { UpstreamRequest, UpstreamClient } from '../transport/upstream-client.ts';
 
 /** How often a server that does not listen yet is asked again. */
 const retryMs = 50;
 
 /** How a server that speaks HTTP does it. */
-export type HttpTransport = 'sse' | 'streamable-http';
+export type HttpTransportKind = 'sse' | 'streamable-http';
 
 /**
  * Returns once a server that was just started answers as an MCP server does, with its era: to `server/discover` over
@@ -19,16 +24,16 @@ export type HttpTransport = 'sse' | 'streamable-http';
  * `signal` ends it.
  */
 export async function waitUntilServing(
-  endpoint: HttpEndpoint,
-  transport: HttpTransport,
+  endpoint: UpstreamClient,
+  transport: HttpTransportKind,
   signal: AbortSignal,
-): Promise<Era> {
+): Promise<ProtocolGeneration> {
   for (;;) {
     signal.throwIfAborted();
     try {
-      const { status, era } = await ask(endpoint, transport, signal);
+      const { status, generation } = await ask(endpoint, transport, signal);
       // Any answer but a server's own failure shows that it serves: its endpoint may stand somewhere else.
-      if (status < 500) return era;
+      if (status < 500) return generation;
     } catch (error) {
       signal.throwIfAborted();
       if (!isNotListening(error)) throw error;
@@ -38,17 +43,17 @@ export async function waitUntilServing(
 }
 
 /** The era of a server that somebody else runs. Throws `unavailable` when it does not let us use it. */
-export async function eraOfRemote(
-  endpoint: HttpEndpoint,
-  transport: HttpTransport,
+export async function generationOfRemote(
+  endpoint: UpstreamClient,
+  transport: HttpTransportKind,
   signal: AbortSignal,
-): Promise<Era> {
+): Promise<ProtocolGeneration> {
   const asked = ask(endpoint, transport, signal).catch((error: unknown) => {
     signal.throwIfAborted();
     if (error instanceof ThvError) throw error; // it could be asked, but nobody has signed in
     throw unavailable(`${endpoint.origin} cannot be reached: ${messageOf(error)}`, { cause: error });
   });
-  const { status, era } = await asked;
+  const { status, generation } = await asked;
   if (status === 401 || status === 403) {
     throw unavailable(`${endpoint.origin} does not let us in: it answered with status ${status}`, {
       hint: '`thv run` and `thv restart` can sign in there for a workload; else check the headers that it was given',
@@ -57,16 +62,20 @@ export async function eraOfRemote(
   if (status >= 500 || (transport === 'sse' && status !== 200)) {
     throw unavailable(`${endpoint.origin} answered with status ${status}`);
   }
-  if ((status === 404 || status === 405) && era === 'legacy' && !(await isEndpoint(endpoint, signal))) {
+  if (
+    (status === 404 || status === 405) &&
+    generation === 'legacy' &&
+    !(await isEndpoint(endpoint, signal))
+  ) {
     throw unavailable(`there is no MCP endpoint at ${endpoint.origin}${endpoint.path}`, {
       hint: 'check the URL; a server that speaks HTTP+SSE needs the transport sse',
     });
   }
-  return era;
+  return generation;
 }
 
 /** Some servers say "not found" to everything that belongs to no session, and take only what begins one. */
-async function isEndpoint(endpoint: HttpEndpoint, signal: AbortSignal): Promise<boolean> {
+async function isEndpoint(endpoint: UpstreamClient, signal: AbortSignal): Promise<boolean> {
   const over = new AbortController();
   const response = await endpoint.request({ ...initialize, signal: AbortSignal.any([signal, over.signal]) });
   if (typeof response.body !== 'string') response.body.on('error', () => {}); // it is ended here
@@ -81,10 +90,10 @@ async function isEndpoint(endpoint: HttpEndpoint, signal: AbortSignal): Promise<
 
 /** What a server answers to a question that costs it nothing, and the era that this tells of. */
 export async function ask(
-  endpoint: HttpEndpoint,
-  transport: HttpTransport,
+  endpoint: UpstreamClient,
+  transport: HttpTransportKind,
   signal: AbortSignal,
-): Promise<{ status: number; era: Era }> {
+): Promise<{ status: number; generation: ProtocolGeneration }> {
   // Who asks goes away when it is answered: an event stream would go on for ever.
   const over = new AbortController();
   const question = transport === 'sse' ? eventStream : discover;
@@ -92,14 +101,14 @@ export async function ask(
   if (typeof response.body !== 'string') response.body.on('error', () => {}); // it is ended here
   try {
     const isModern = transport !== 'sse' && isModernAnswer(await readAnswer(response, endpoint));
-    return { status: response.statusCode, era: isModern ? 'modern' : 'legacy' };
+    return { status: response.statusCode, generation: isModern ? 'modern' : 'legacy' };
   } finally {
     over.abort(new Error('it was answered'));
   }
 }
 
 /** The JSON of an answer, which may come as an event. */
-async function readAnswer({ body }: Answer, { input }: HttpEndpoint): Promise<string> {
+async function readAnswer({ body }: Answer, { input }: UpstreamClient): Promise<string> {
   if (typeof body === 'string') return body;
   for await (const { data } of readEvents(body, input)) if (data !== '') return data;
   return '';
@@ -120,7 +129,7 @@ function isNotListening(error: unknown): boolean {
   return ['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'UND_ERR_SOCKET'].includes(code ?? '');
 }
 
-type Question = Omit<EndpointRequest, 'signal'>;
+type Question = Omit<UpstreamRequest, 'signal'>;
 
 const eventStream: Question = { method: 'GET', headers: { accept: 'text/event-stream' } };
 
@@ -132,7 +141,7 @@ const initialize: Question = {
     id: 0,
     method: 'initialize',
     params: {
-      protocolVersion: newestLegacyRevision,
+      protocolVersion: newestLegacyVersion,
       capabilities: {},
       clientInfo: { name: 'toolhive', version: '' },
     },
@@ -144,13 +153,13 @@ const discover: Question = {
   headers: {
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
-    'mcp-protocol-version': modernRevision,
+    'mcp-protocol-version': modernVersion,
     'mcp-method': 'server/discover',
   },
   body: JSON.stringify({
     jsonrpc: '2.0',
     id: 0,
     method: 'server/discover',
-    params: { _meta: modernMeta({ protocolVersion: modernRevision, capabilities: {} }) },
+    params: { _meta: modernMeta({ protocolVersion: modernVersion, capabilities: {} }) },
   }),
 };

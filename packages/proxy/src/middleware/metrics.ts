@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Counter, Histogram, UpDownCounter } from '@opentelemetry/api';
 import { isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import { withAnswer } from '../link/link.ts';
-import type { ReplyTo } from '../link/link.ts';
+import { withAnswer } from '../connection/connection.ts';
+import type { Responder } from '../connection/connection.ts';
 import type { Exchange, MessageMiddleware, Middleware, Passed } from '../pipeline.ts';
-import { isKnownMethod } from '../protocol.ts';
-import { takesEvents } from '../front/post-reply.ts';
+import { isKnownMethod } from '../protocol/protocol.ts';
+import { takesEvents } from '../endpoint/post-reply.ts';
 import { replyText } from '../http/reply.ts';
 
 /** How many tools are counted by name: names come from clients, and each makes a series of its own. */
@@ -98,7 +98,7 @@ class ProxyMetrics implements Metrics {
     next();
   };
 
-  pass(message: Message, reply: ReplyTo): Passed {
+  pass(message: Message, reply: Responder): Passed {
     if (message.value.method !== 'tools/call') return { message, reply };
     const { common, toolCalls } = this.#instruments;
     const tool = this.#toolOf(message);

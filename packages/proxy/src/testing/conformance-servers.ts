@@ -3,20 +3,20 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Instance } from '@toolhive/runtime/runtime';
-import type { Era } from '../protocol.ts';
+import type { ProtocolGeneration } from '../protocol/protocol.ts';
 
 const main = fileURLToPath(new URL('../../../test-servers/src/conformance/main.ts', import.meta.url));
 
 /** A server with every feature of its era, in a process of its own that speaks stdio. */
-export function startStdioServer(era: Era): Instance {
-  const child = spawn(process.execPath, [main, era, 'stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
+export function startStdioServer(generation: ProtocolGeneration): Instance {
+  const child = spawn(process.execPath, [main, generation, 'stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
   return { ...instanceOf(child), stdio: { input: child.stdin, output: child.stdout } };
 }
 
 /** The same over streamable HTTP. */
-export function startHttpServer(era: Era, port: number): Instance {
+export function startHttpServer(generation: ProtocolGeneration, port: number): Instance {
   const env = { ...process.env, MCP_PORT: String(port) };
-  const child = spawn(process.execPath, [main, era, 'http'], { stdio: 'inherit', env });
+  const child = spawn(process.execPath, [main, generation, 'http'], { stdio: 'inherit', env });
   return { ...instanceOf(child), address: { kind: 'tcp', host: '127.0.0.1', port } };
 }
 

@@ -12,7 +12,7 @@ const never = new AbortController().signal;
 export interface TestProxy extends AsyncDisposable {
   proxy: WorkloadProxy;
   url: string;
-  junk: string[];
+  invalidOutput: string[];
   faults: unknown[];
   /** Why its server was to be stopped. */
   excesses: string[];
@@ -22,7 +22,7 @@ export interface TestProxy extends AsyncDisposable {
 
 export async function openTestProxy(changes: Partial<ProxyOptions> = {}): Promise<TestProxy> {
   await using opened = new AsyncDisposableStack();
-  const junk: string[] = [];
+  const invalidOutput: string[] = [];
   const faults: unknown[] = [];
   const excesses: string[] = [];
   const port = await freePort();
@@ -34,7 +34,7 @@ export async function openTestProxy(changes: Partial<ProxyOptions> = {}): Promis
       transport: 'stdio',
       sessions: 'shared',
       version: 'v0.0.0-test',
-      onJunk: (line) => junk.push(line),
+      onInvalidOutput: (line) => invalidOutput.push(line),
       onExcess: (reason) => excesses.push(reason),
       onFault: (error) => faults.push(error),
       ...changes,
@@ -44,7 +44,7 @@ export async function openTestProxy(changes: Partial<ProxyOptions> = {}): Promis
   return {
     proxy,
     url: `http://127.0.0.1:${port}`,
-    junk,
+    invalidOutput,
     faults,
     excesses,
     async connect(manners = 'echo') {

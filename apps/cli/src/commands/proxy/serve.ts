@@ -47,7 +47,7 @@ export async function run({ arguments: [name = ''], flags, out, signal }: Comman
     sessions: 'own',
     version,
     access,
-    onJunk: (line) => log.debug({ line: line.slice(0, 200) }, 'not a message'),
+    onInvalidOutput: (line) => log.debug({ line: line.slice(0, 200) }, 'not a message'),
     onExcess(reason) {
       log.error({ reason }, 'server stopped');
       proxy.disconnect(`it ${reason}`, true);

@@ -12,7 +12,7 @@ export async function run(call: CommandCall): Promise<void> {
       input,
       output,
       url,
-      onJunk: (line) => out.note(`not a message: ${line.slice(0, 200)}`),
+      onInvalidOutput: (line) => out.note(`not a message: ${line.slice(0, 200)}`),
       signal,
     });
   } finally {

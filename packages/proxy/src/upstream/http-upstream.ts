@@ -1,30 +1,30 @@
 import { messageOf } from '@toolhive/contract/failure';
 import { Bridge } from '../bridge/bridge.ts';
 import { defaultLimits } from '../bridge/limits.ts';
-import { isModernRequest } from '../front/modern-headers.ts';
-import { serveBridge } from '../front/serve.ts';
-import { messagesPath } from '../front/sse.ts';
+import { isModernRequest } from '../endpoint/modern-headers.ts';
+import { serveBridge } from '../endpoint/serve.ts';
+import { messagesPath } from '../endpoint/sse.ts';
 import { HttpForwarder } from '../http/forwarder.ts';
-import { eraOfRemote, waitUntilServing } from '../http/readiness.ts';
+import { generationOfRemote, waitUntilServing } from '../http/readiness.ts';
 import type { Exchange } from '../pipeline.ts';
-import type { Era } from '../protocol.ts';
-import { HttpEndpoint } from '../wire/http-endpoint.ts';
-import { HttpWire } from '../wire/http-wire.ts';
-import { SseWire } from '../wire/sse-wire.ts';
-import type { Wire } from '../wire/wire.ts';
-import type { Backend, BackendOptions, RunningServer, StartInstance } from './backend.ts';
+import type { ProtocolGeneration } from '../protocol/protocol.ts';
+import { UpstreamClient } from '../transport/upstream-client.ts';
+import { HttpTransport } from '../transport/http-transport.ts';
+import { SseTransport } from '../transport/sse-transport.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Upstream, UpstreamOptions, RunningServer, StartInstance } from './upstream.ts';
 
 /** How many conversations with the server clients of other eras may have; each costs a little memory. */
 const maxConversations = 1000;
 /** How long the server has to be greeted for them. */
-const greetingMs = 30_000;
+const handshakeMs = 30_000;
 
-export interface HttpBackendOptions extends BackendOptions {
+export interface HttpUpstreamOptions extends UpstreamOptions {
   transport: 'sse' | 'streamable-http';
 }
 
 interface Up {
-  endpoint: HttpEndpoint;
+  endpoint: UpstreamClient;
   isRemote: boolean;
   over: AbortController;
   /** The bridge, from the first client on that needs it. */
@@ -35,14 +35,14 @@ interface Up {
  * A server that speaks HTTP itself. Clients that speak as it does are passed through, byte for byte; others talk to
  * it through a bridge, which is there from the first of them on.
  */
-export class HttpBackend implements Backend {
-  readonly #options: HttpBackendOptions;
+export class HttpUpstream implements Upstream {
+  readonly #options: HttpUpstreamOptions;
   readonly #forwarder: HttpForwarder;
   readonly #bridge: Bridge;
-  #era: Era | undefined;
+  #generation: ProtocolGeneration | undefined;
   #up: Up | undefined;
 
-  constructor(options: HttpBackendOptions) {
+  constructor(options: HttpUpstreamOptions) {
     this.#options = options;
     this.#forwarder = new HttpForwarder(options.input.requests);
     this.#bridge = new Bridge({
@@ -55,8 +55,8 @@ export class HttpBackend implements Backend {
     });
   }
 
-  get era(): Era | undefined {
-    return this.#era;
+  get generation(): ProtocolGeneration | undefined {
+    return this.#generation;
   }
 
   async connect(
@@ -67,9 +67,13 @@ export class HttpBackend implements Backend {
     if (address === undefined) throw new Error('a forwarder needs an instance that speaks HTTP');
     const { transport } = this.#options;
     const isRemote = address.kind === 'remote';
-    const endpoint = new HttpEndpoint(address, transport === 'sse' ? '/sse' : '/mcp', this.#options.input);
+    const endpoint = new UpstreamClient(address, transport === 'sse' ? '/sse' : '/mcp', this.#options.input);
     try {
-      this.#era = await (isRemote ? eraOfRemote : waitUntilServing)(endpoint, transport, signal);
+      this.#generation = await (isRemote ? generationOfRemote : waitUntilServing)(
+        endpoint,
+        transport,
+        signal,
+      );
     } catch (error) {
       await endpoint[Symbol.asyncDispose]();
       throw error;
@@ -110,28 +114,28 @@ export class HttpBackend implements Backend {
     if (transport === 'sse') return isStreamable;
     if (path === '/sse' || (path === messagesPath && query.includes('session_id='))) return true;
     if (path !== '/mcp') return false;
-    return isModernRequest(request.headers, undefined) !== (this.#era === 'modern');
+    return isModernRequest(request.headers, undefined) !== (this.#generation === 'modern');
   }
 
   /** Greets the server for those who cannot do it themselves. What they ask waits for that. */
   #openBridge(): void {
     const up = this.#up;
     if (up === undefined || up.bridged !== undefined) return;
-    const signal = AbortSignal.any([up.over.signal, AbortSignal.timeout(greetingMs)]);
-    const openWire = async (): Promise<Wire> => this.#wire(up);
-    const server = { wire: this.#wire(up), openWire, era: this.#era };
+    const signal = AbortSignal.any([up.over.signal, AbortSignal.timeout(handshakeMs)]);
+    const openTransport = async (): Promise<Transport> => this.#transport(up);
+    const server = { transport: this.#transport(up), openTransport, generation: this.#generation };
     up.bridged = this.#bridge.connect(server, signal).catch((error: unknown) => {
       up.bridged = undefined; // the next one tries again
       this.#bridge.disconnect(messageOf(error), true);
     });
   }
 
-  #wire({ endpoint }: Up): Wire {
+  #transport({ endpoint }: Up): Transport {
     const { transport } = this.#options;
-    if (transport === 'sse') return new SseWire(endpoint);
-    return new HttpWire({
+    if (transport === 'sse') return new SseTransport(endpoint);
+    return new HttpTransport({
       endpoint,
-      era: this.#era ?? 'legacy',
+      generation: this.#generation ?? 'legacy',
       mirrored: (tool) => this.#bridge.mirrored(tool),
     });
   }

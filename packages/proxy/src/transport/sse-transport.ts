@@ -2,31 +2,31 @@ import { messageOf } from '@toolhive/contract/failure';
 import { ExceededBudget } from '../input/byte-budget.ts';
 import { errorCodes, errorText, readMessage } from '../jsonrpc/message.ts';
 import { readEvents } from './events.ts';
-import type { HttpEndpoint } from './http-endpoint.ts';
-import type { Hearing, Wire } from './wire.ts';
+import type { UpstreamClient } from './upstream-client.ts';
+import type { TransportListener, Transport } from './transport.ts';
 
 /** A server that speaks HTTP+SSE (MCP 2024-11-05, Transports): it talks on one stream, and is talked to by POST. */
-export class SseWire implements Wire {
+export class SseTransport implements Transport {
   readonly unreadBytes = 0;
-  readonly #endpoint: HttpEndpoint;
+  readonly #endpoint: UpstreamClient;
   readonly #over = new AbortController();
   /** Where messages are posted to, once the server has told. */
   readonly #path = Promise.withResolvers<string>();
-  #hearing: Hearing | undefined;
+  #listener: TransportListener | undefined;
   /** Messages go out in the order in which they were sent. */
   #sent: Promise<void> = Promise.resolve();
 
-  constructor(endpoint: HttpEndpoint) {
+  constructor(endpoint: UpstreamClient) {
     this.#endpoint = endpoint;
     this.#path.promise.catch(() => {}); // whoever sends is told
   }
 
-  open(hearing: Hearing): void {
-    this.#hearing = hearing;
+  open(listener: TransportListener): void {
+    this.#listener = listener;
     void this.#listen().then(
       () => this.#end('its stream has ended'),
       (error: unknown) => {
-        if (error instanceof ExceededBudget) this.#hearing?.exceeded(error.message);
+        if (error instanceof ExceededBudget) this.#listener?.exceeded(error.message);
         this.#end(messageOf(error));
       },
     );
@@ -41,7 +41,7 @@ export class SseWire implements Wire {
   }
 
   async close(): Promise<void> {
-    this.#hearing = undefined;
+    this.#listener = undefined;
     this.#over.abort(new Error('the conversation is over'));
   }
 
@@ -54,7 +54,7 @@ export class SseWire implements Wire {
     if (typeof body === 'string') throw new Error(`it answered with status ${statusCode}`);
     for await (const { event, data } of readEvents(body, this.#endpoint.input)) {
       if (event === 'endpoint') this.#path.resolve(this.#own(data));
-      else if (data !== '') this.#hearing?.message(data);
+      else if (data !== '') this.#listener?.message(data);
     }
   }
 
@@ -84,11 +84,11 @@ export class SseWire implements Wire {
     const { kind, value } = readMessage(text);
     if (kind !== 'request' || typeof value.id !== 'number') return;
     const answer = errorText(String(value.id), errorCodes.serverError, `the server gave no answer: ${why}`);
-    this.#hearing?.message(answer);
+    this.#listener?.message(answer);
   }
 
   #end(reason: string): void {
     this.#path.reject(new Error(reason));
-    this.#hearing?.closed(reason);
+    this.#listener?.closed(reason);
   }
 }

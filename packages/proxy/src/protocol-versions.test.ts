@@ -69,14 +69,16 @@ describe.each([
   ['modern', 'stdio'],
   ['legacy', 'streamable-http'],
   ['modern', 'streamable-http'],
-] as const)('a %s server over %s', (era, transport) => {
+] as const)('a %s server over %s', (generation, transport) => {
   let server: TestProxy;
   const opened = new AsyncDisposableStack();
 
   beforeAll(async () => {
     server = opened.use(await openTestProxy({ sessions: 'own', transport }));
     const start = async (): Promise<Instance> =>
-      opened.use(transport === 'stdio' ? startStdioServer(era) : startHttpServer(era, await freePort()));
+      opened.use(
+        transport === 'stdio' ? startStdioServer(generation) : startHttpServer(generation, await freePort()),
+      );
     await server.proxy.connect(await start(), start, AbortSignal.timeout(20_000));
   });
   afterAll(() => opened.disposeAsync());

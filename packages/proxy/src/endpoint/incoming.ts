@@ -43,7 +43,7 @@ export function readIncoming(
 }
 
 /** The only revision whose clients may send several messages at once (MCP 2025-03-26, Overview, Batching). */
-export const batchRevision = '2025-03-26';
+export const batchVersion = '2025-03-26';
 
 /** Answers a request that brings several messages where they must come one by one; false where they need not. */
 export function refuseBatch(
@@ -53,10 +53,10 @@ export function refuseBatch(
 ): boolean {
   if (message !== undefined) return false;
   const begins = messages.some(({ value }) => value.method === 'initialize');
-  if (revision === batchRevision && !begins) return false;
+  if (revision === batchVersion && !begins) return false;
   const why = begins
     ? 'initialize must not be one of several messages'
-    : `only clients of ${batchRevision} may send several messages at once`;
+    : `only clients of ${batchVersion} may send several messages at once`;
   replyJson(response, 400, errorText('null', errorCodes.invalidRequest, why));
   return true;
 }

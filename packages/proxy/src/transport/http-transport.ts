@@ -4,20 +4,20 @@ import { messageOf } from '@toolhive/contract/failure';
 import type { Dispatcher } from 'undici';
 import { mirroredValue } from '../bridge/tool-parameters.ts';
 import type { MirroredParameter } from '../bridge/tool-parameters.ts';
-import { encoded, namedBy } from '../front/modern-headers.ts';
+import { encoded, namedBy } from '../endpoint/modern-headers.ts';
 import { ExceededBudget } from '../input/byte-budget.ts';
 import { errorCodes, errorText, isObject, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import { modernRevision } from '../protocol.ts';
-import type { Era } from '../protocol.ts';
+import { modernVersion } from '../protocol/protocol.ts';
+import type { ProtocolGeneration } from '../protocol/protocol.ts';
 import type { Answer } from './answer.ts';
 import { readEvents } from './events.ts';
-import type { HttpEndpoint } from './http-endpoint.ts';
-import type { Hearing, Wire } from './wire.ts';
+import type { UpstreamClient } from './upstream-client.ts';
+import type { TransportListener, Transport } from './transport.ts';
 
-export interface HttpWireOptions {
-  endpoint: HttpEndpoint;
-  era: Era;
+export interface HttpTransportOptions {
+  endpoint: UpstreamClient;
+  generation: ProtocolGeneration;
   /** Which parameters of a tool are mirrored in headers. */
   mirrored: (tool: string) => Promise<readonly MirroredParameter[]>;
 }
@@ -29,35 +29,35 @@ const maxRetryMs = 30_000;
 const maxResumptions = 20;
 
 /** A server that speaks streamable HTTP, of either era: every message is a POST, every answer its response. */
-export class HttpWire implements Wire {
+export class HttpTransport implements Transport {
   /** Nothing is kept here: each message has a connection of its own. */
   readonly unreadBytes = 0;
-  readonly #options: HttpWireOptions;
+  readonly #options: HttpTransportOptions;
   readonly #over = new AbortController();
   /** What is under way, and how it is ended. */
   readonly #posts = new Map<Sent, AbortController>();
-  #hearing: Hearing | undefined;
+  #listener: TransportListener | undefined;
   /** None before a legacy server has agreed to one. */
-  #revision: string | undefined;
+  #version: string | undefined;
   #sessionId: string | undefined;
   /** A legacy server must have heard that it is initialized before anything else. */
   #initialized: Promise<void> | undefined;
 
-  constructor(options: HttpWireOptions) {
+  constructor(options: HttpTransportOptions) {
     this.#options = options;
-    if (options.era === 'modern') this.#revision = modernRevision;
+    if (options.generation === 'modern') this.#version = modernVersion;
   }
 
   get #isModern(): boolean {
-    return this.#options.era === 'modern';
+    return this.#options.generation === 'modern';
   }
 
-  open(hearing: Hearing): void {
-    this.#hearing = hearing;
+  open(listener: TransportListener): void {
+    this.#listener = listener;
   }
 
   agree(revision: string): void {
-    this.#revision = revision;
+    this.#version = revision;
   }
 
   send(text: string, value = readMessage(text).value): void {
@@ -78,7 +78,7 @@ export class HttpWire implements Wire {
 
   async close(): Promise<void> {
     if (this.#over.signal.aborted) return;
-    this.#hearing = undefined;
+    this.#listener = undefined;
     const reason = new Error('the conversation is over');
     this.#over.abort(reason);
     for (const post of this.#posts.values()) post.abort(reason);
@@ -101,7 +101,7 @@ export class HttpWire implements Wire {
       const answer = await this.#request('POST', { headers, body: message.text, signal });
       await this.#receive(message, answer, signal);
     } catch (error) {
-      if (error instanceof ExceededBudget) this.#hearing?.exceeded(error.message);
+      if (error instanceof ExceededBudget) this.#listener?.exceeded(error.message);
       if (!signal.aborted) throw error;
     } finally {
       this.#posts.delete(message);
@@ -122,7 +122,7 @@ export class HttpWire implements Wire {
     // HTTP, Session Management).
     const isAnswered = isJson && statusCode === 404 && isAnswer(read(body), id);
     if (statusCode === 404 && this.#sessionId !== undefined && !isAnswered)
-      return this.#hearing?.closed('it has ended the session');
+      return this.#listener?.closed('it has ended the session');
     const answer = isJson ? answerIn(body, id) : undefined;
     if (answer !== undefined) return this.#hear(answer, id);
     const said = body.trim().slice(0, 200);
@@ -176,10 +176,10 @@ export class HttpWire implements Wire {
         for await (const event of readEvents(body, this.#options.endpoint.input)) {
           retryMs = firstRetryMs;
           lastId = event.id ?? lastId;
-          if (event.data !== '') this.#hearing?.message(event.data);
+          if (event.data !== '') this.#listener?.message(event.data);
         }
       } catch (error) {
-        if (error instanceof ExceededBudget) return this.#hearing?.exceeded(error.message);
+        if (error instanceof ExceededBudget) return this.#listener?.exceeded(error.message);
         // It is over, or it is tried again: what is lost that way can be asked for by its event's id.
       }
       await delay(retryMs, undefined, { signal });
@@ -192,7 +192,7 @@ export class HttpWire implements Wire {
   ): Promise<Answer> {
     const described: Record<string, string> = {
       ...(this.#sessionId === undefined ? {} : { 'mcp-session-id': this.#sessionId }),
-      ...(this.#revision === undefined ? {} : { 'mcp-protocol-version': this.#revision }),
+      ...(this.#version === undefined ? {} : { 'mcp-protocol-version': this.#version }),
     };
     return this.#options.endpoint.request({
       method,
@@ -229,7 +229,7 @@ export class HttpWire implements Wire {
   }
 
   #hear(said: string | Message, id: RequestId | undefined): void {
-    this.#hearing?.message(said, typeof id === 'number' ? id : undefined);
+    this.#listener?.message(said, typeof id === 'number' ? id : undefined);
   }
 }
 

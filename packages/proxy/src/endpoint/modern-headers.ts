@@ -3,7 +3,7 @@ import { errorCodes, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { mirroredValue } from '../bridge/tool-parameters.ts';
 import type { MirroredParameter } from '../bridge/tool-parameters.ts';
-import { isModern, mcpErrors, meta, revisions } from '../protocol.ts';
+import { isModern, mcpErrors, meta, protocolVersions } from '../protocol/protocol.ts';
 
 /** Why a request is refused, as the JSON-RPC error that goes with status 400. */
 export interface Refusal {
@@ -34,7 +34,7 @@ export function refusalOf(headers: IncomingHttpHeaders, { value, kind }: Message
       return mismatch(`MCP-Protocol-Version is ${inHeader}, but _meta says ${JSON.stringify(revision)}`);
     if (!isObject(capabilities)) return invalid(`_meta has no ${meta.clientCapabilities}`);
   }
-  if (!revisions.includes(inHeader) || !isModern(inHeader)) return unsupported(inHeader);
+  if (!protocolVersions.includes(inHeader) || !isModern(inHeader)) return unsupported(inHeader);
   return wrongName(headers, method, params);
 }
 
@@ -120,6 +120,6 @@ function invalid(message: string): Refusal {
 }
 
 function unsupported(requested: string): Refusal {
-  const data = { supported: revisions, requested };
+  const data = { supported: protocolVersions, requested };
   return { code: mcpErrors.unsupportedVersion, message: 'Unsupported protocol version', data };
 }

@@ -5,17 +5,17 @@ import {
   isModernDiscovery,
   isModernRefusal,
   meta,
-  modernRevision,
-  newestLegacyRevision,
-} from '../protocol.ts';
-import type { ClientIdentity, Era, ServerIdentity } from '../protocol.ts';
-import { RefusedRequest } from './link.ts';
-import type { ServerLink } from './link.ts';
+  modernVersion,
+  newestLegacyVersion,
+} from '../protocol/protocol.ts';
+import type { ClientIdentity, ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
+import { RefusedRequest } from './connection.ts';
+import type { ServerConnection } from './connection.ts';
 
-export interface Greeting {
+export interface HandshakeOptions {
   client: ClientIdentity;
   /** What is known of the server from an earlier conversation; it is not probed again then. */
-  era?: Era;
+  generation?: ProtocolGeneration;
   /** How long it may be silent on `server/discover` before it is asked in the legacy way as well. */
   probeMs: number;
   signal: AbortSignal;
@@ -25,32 +25,39 @@ export interface Greeting {
  * Gets to know a server: finds out its era (MCP 2026-07-28, stdio, Backward Compatibility), and initializes it if
  * that wants to be. A server that knows both is talked to in the modern way.
  */
-export async function greet(link: ServerLink, { signal, ...greeting }: Greeting): Promise<void> {
-  link.client = greeting.client;
+export async function performHandshake(
+  connection: ServerConnection,
+  { signal, ...greeting }: HandshakeOptions,
+): Promise<void> {
+  connection.client = greeting.client;
   const over = new AbortController();
   try {
-    const found = await meet(link, { ...greeting, signal: AbortSignal.any([signal, over.signal]) });
-    link.become(found.era, found.identity);
+    const found = await meet(connection, { ...greeting, signal: AbortSignal.any([signal, over.signal]) });
+    connection.become(found.generation, found.identity);
   } finally {
     over.abort(new Error('the greeting is over')); // a question that is still open must not be answered later
   }
-  if (link.era === 'legacy') link.notify('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+  if (connection.generation === 'legacy')
+    connection.notify('{"jsonrpc":"2.0","method":"notifications/initialized"}');
 }
 
 /** How a server talks, and what it says of itself. */
 interface Found {
-  era: Era;
+  generation: ProtocolGeneration;
   identity: ServerIdentity;
 }
 
-async function meet(link: ServerLink, { client, era, probeMs, signal }: Greeting): Promise<Found> {
-  if (era === 'legacy') return initialize(link, client, signal);
-  const discovered = discover(link, signal);
-  const first = era === 'modern' ? await discovered : await orSilent(discovered, probeMs, signal);
-  if (first === 'legacy') return initialize(link, client, signal);
+async function meet(
+  connection: ServerConnection,
+  { client, generation, probeMs, signal }: HandshakeOptions,
+): Promise<Found> {
+  if (generation === 'legacy') return initialize(connection, client, signal);
+  const discovered = discover(connection, signal);
+  const first = generation === 'modern' ? await discovered : await orSilent(discovered, probeMs, signal);
+  if (first === 'legacy') return initialize(connection, client, signal);
   if (first !== 'silent') return first;
   // It may only be slow to start, and know no other way: whatever succeeds first tells.
-  return firstOf(initialize(link, client, signal), requireModern(discovered));
+  return firstOf(initialize(connection, client, signal), requireModern(discovered));
 }
 
 async function requireModern(discovered: Promise<Found | 'legacy'>): Promise<Found> {
@@ -83,11 +90,11 @@ async function firstOf(one: Promise<Found>, other: Promise<Found>): Promise<Foun
   }
 }
 
-async function discover(link: ServerLink, signal: AbortSignal): Promise<Found | 'legacy'> {
-  const _meta = modernMeta({ protocolVersion: modernRevision, capabilities: {} });
+async function discover(connection: ServerConnection, signal: AbortSignal): Promise<Found | 'legacy'> {
+  const _meta = modernMeta({ protocolVersion: modernVersion, capabilities: {} });
   try {
-    const result = await link.request('server/discover', { _meta }, signal);
-    return isModernDiscovery(result) ? { era: 'modern', identity: identityFrom(result) } : 'legacy';
+    const result = await connection.request('server/discover', { _meta }, signal);
+    return isModernDiscovery(result) ? { generation: 'modern', identity: identityFrom(result) } : 'legacy';
   } catch (error) {
     if (!(error instanceof RefusedRequest)) throw error;
     if (!isModernRefusal(error.error)) return 'legacy';
@@ -101,11 +108,18 @@ async function discover(link: ServerLink, signal: AbortSignal): Promise<Found | 
 /** What a server is told of a client that does not say who it is: `initialize` requires a name. */
 const unnamed = { name: 'unknown', version: '0' };
 
-async function initialize(link: ServerLink, client: ClientIdentity, signal: AbortSignal): Promise<Found> {
+async function initialize(
+  connection: ServerConnection,
+  client: ClientIdentity,
+  signal: AbortSignal,
+): Promise<Found> {
   const { protocolVersion, capabilities, clientInfo = unnamed } = client;
-  const revision = isModern(protocolVersion) ? newestLegacyRevision : protocolVersion;
+  const revision = isModern(protocolVersion) ? newestLegacyVersion : protocolVersion;
   const params = { protocolVersion: revision, capabilities, clientInfo };
-  return { era: 'legacy', identity: identityFrom(await link.request('initialize', params, signal)) };
+  return {
+    generation: 'legacy',
+    identity: identityFrom(await connection.request('initialize', params, signal)),
+  };
 }
 
 /** The members of `_meta` that describe a client to a modern server. */
@@ -114,7 +128,7 @@ export function modernMeta(
   logLevel?: string,
 ): Record<string, unknown> {
   return {
-    [meta.protocolVersion]: modernRevision,
+    [meta.protocolVersion]: modernVersion,
     [meta.clientCapabilities]: capabilities,
     ...(clientInfo === undefined ? {} : { [meta.clientInfo]: clientInfo }),
     ...(logLevel === undefined ? {} : { [meta.logLevel]: logLevel }),

@@ -10,9 +10,9 @@ import {
   written,
 } from '../jsonrpc/message.ts';
 import type { Message, MessageValue } from '../jsonrpc/message.ts';
-import { meta } from '../protocol.ts';
-import type { ClientIdentity, Era, ServerIdentity } from '../protocol.ts';
-import type { Wire } from '../wire/wire.ts';
+import { meta } from '../protocol/protocol.ts';
+import type { ClientIdentity, ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
+import type { Transport } from '../transport/transport.ts';
 
 /** How much a server may leave unread before requests are refused. */
 const maxUnreadBytes = 32 * 1024 * 1024;
@@ -23,7 +23,7 @@ const maxCallsOfSession = 100;
 const patientMs = 60_000;
 
 /** Where the answer to one request goes. */
-export interface ReplyTo {
+export interface Responder {
   /** Called once, with the response as the client's own id wants it. */
   answer(text: string, value: MessageValue): void;
   /** A notification that belongs to the request, such as its progress. */
@@ -35,7 +35,7 @@ export interface ReplyTo {
 }
 
 /** A reply whose answer goes elsewhere first. */
-export function withAnswer(reply: ReplyTo, answer: ReplyTo['answer']): ReplyTo {
+export function withAnswer(reply: Responder, answer: Responder['answer']): Responder {
   return {
     answer,
     notify: (text) => reply.notify(text),
@@ -53,7 +53,7 @@ export interface Call {
   /** Whose it is; only compared. */
   readonly caller: unknown;
   /** Where its answer goes; a call that is resumed is answered somewhere else than where it began. */
-  reply: ReplyTo;
+  reply: Responder;
   /** The client's id, as JSON text. */
   originalId: string;
   originalToken: string | undefined;
@@ -61,20 +61,20 @@ export interface Call {
 }
 
 /** Hears what a server says of its own accord. */
-export interface LinkOwner {
+export interface ConnectionOwner {
   /** Whether the server waits for somebody who may never come back: then another client may have its place. */
   readonly isParked?: boolean;
   /** A notification; `call` is the request it belongs to, when that can be known. */
   notified(message: Message, call: Call | undefined): void;
   /** A question of a legacy server. It is answered with `link.respond`. */
-  asked(link: ServerLink, message: Message, call: Call | undefined): void;
+  asked(connection: ServerConnection, message: Message, call: Call | undefined): void;
   /** The conversation is over. Calls under way have been answered with that. */
-  lost(link: ServerLink, reason: string): void;
+  lost(connection: ServerConnection, reason: string): void;
 }
 
-export interface LinkOptions {
-  wire: Wire;
-  owner: LinkOwner;
+export interface ConnectionOptions {
+  transport: Transport;
+  owner: ConnectionOwner;
   /** The limits on what the server sends. */
   input: WorkloadInput;
   /** Told of bugs here. */
@@ -85,22 +85,22 @@ export interface LinkOptions {
  * One conversation with a server. Every request gets an id of its own, so that those of any number of clients can
  * share it; answers and progress go back under the client's. Who hears the rest is the owner's affair.
  */
-export class ServerLink {
-  readonly #options: LinkOptions;
+export class ServerConnection {
+  readonly #options: ConnectionOptions;
   readonly #calls = new Map<number, Call>();
   readonly #abandonedSince = new Map<number, number>();
   #lastId = 0;
   #isOpen = true;
   /** Why the server has to be stopped, if it has to. The reason goes on from "the server". */
   excess: string | undefined;
-  #known: { era: Era; identity: ServerIdentity } | undefined;
+  #known: { generation: ProtocolGeneration; identity: ServerIdentity } | undefined;
   /** What the server was told of its client, when that holds for the whole conversation. */
   client: ClientIdentity | undefined;
   lastUsedMs = performance.now();
 
-  constructor(options: LinkOptions) {
+  constructor(options: ConnectionOptions) {
     this.#options = options;
-    options.wire.open({
+    options.transport.open({
       message: (said, related) => this.#receive(said, related),
       unreadable: (start, why) => this.#drop(start, why),
       exceeded: (reason) => this.#exceed(reason),
@@ -122,8 +122,8 @@ export class ServerLink {
     return this.#calls.size;
   }
 
-  get era(): Era {
-    return this.#greeted.era;
+  get generation(): ProtocolGeneration {
+    return this.#greeted.generation;
   }
 
   get identity(): ServerIdentity {
@@ -131,14 +131,14 @@ export class ServerLink {
   }
 
   /** Says who the server is and how it talks, as the greeting has found. */
-  become(era: Era, identity: ServerIdentity): void {
-    this.#known = { era, identity };
-    this.#options.wire.agree(identity.protocolVersion);
+  become(generation: ProtocolGeneration, identity: ServerIdentity): void {
+    this.#known = { generation, identity };
+    this.#options.transport.agree(identity.protocolVersion);
   }
 
   /** Passes on a request of a client. Undefined when it was answered here: nobody is there to take it. */
-  ask(message: Message, reply: ReplyTo, caller?: unknown): Call | undefined {
-    const { wire } = this.#options;
+  ask(message: Message, reply: Responder, caller?: unknown): Call | undefined {
+    const { transport } = this.#options;
     const originalId = idText(message);
     const refusal = this.#refusal(caller);
     if (refusal !== undefined) {
@@ -149,7 +149,7 @@ export class ServerLink {
     const method = message.value.method ?? '';
     const call = this.#enter({ method, caller, reply, originalId, originalToken });
     const id = String(call.id);
-    wire.send(restate(message, { newId: id, newToken: id }), { ...message.value, id: call.id });
+    transport.send(restate(message, { newId: id, newToken: id }), { ...message.value, id: call.id });
     return call;
   }
 
@@ -163,7 +163,7 @@ export class ServerLink {
     }
     if (this.#calls.size >= maxCalls && !this.#makeRoom())
       return 'too many requests are not answered yet, try again later';
-    if (this.#options.wire.unreadBytes > maxUnreadBytes)
+    if (this.#options.transport.unreadBytes > maxUnreadBytes)
       return 'the server does not read what it is sent, try again later';
     return undefined;
   }
@@ -194,7 +194,7 @@ export class ServerLink {
   /** Sends a request of our own; rejects with what the server answers that is no result. */
   async request(method: string, params: object, signal?: AbortSignal): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const reply: ReplyTo = {
+    const reply: Responder = {
       notify() {},
       answer(_text, { result, error }) {
         if (error === undefined) resolve(result);
@@ -211,7 +211,7 @@ export class ServerLink {
       reject(signal?.reason);
     };
     signal?.addEventListener('abort', give, { once: true });
-    this.#options.wire.send(JSON.stringify({ jsonrpc: '2.0', id: call.id, method, params }));
+    this.#options.transport.send(JSON.stringify({ jsonrpc: '2.0', id: call.id, method, params }));
     try {
       return await promise;
     } finally {
@@ -220,7 +220,7 @@ export class ServerLink {
   }
 
   notify(text: string): void {
-    if (this.#isOpen) this.#options.wire.send(text);
+    if (this.#isOpen) this.#options.transport.send(text);
   }
 
   /** Answers a question of the server: with its id, in the place of whichever the answer had. */
@@ -281,10 +281,10 @@ export class ServerLink {
 
   async close(reason: string): Promise<void> {
     this.lose(reason);
-    await this.#options.wire.close();
+    await this.#options.transport.close();
   }
 
-  get #greeted(): { era: Era; identity: ServerIdentity } {
+  get #greeted(): { generation: ProtocolGeneration; identity: ServerIdentity } {
     if (this.#known === undefined) throw new Error('the server has not been greeted yet');
     return this.#known;
   }
@@ -375,11 +375,17 @@ export class RefusedRequest extends Error {
 }
 
 /** Answers a request with an error; `id` is JSON text. */
-export function answerError(reply: ReplyTo, id: string, code: number, message: string, data?: object): void {
+export function answerError(
+  reply: Responder,
+  id: string,
+  code: number,
+  message: string,
+  data?: object,
+): void {
   reply.answer(errorText(id, code, message, data), { error: { code, message, data } });
 }
 
 /** Answers a request with a result of our own; `id` is JSON text. */
-export function answerResult(reply: ReplyTo, id: string, result: object): void {
+export function answerResult(reply: Responder, id: string, result: object): void {
   reply.answer(`{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`, { result });
 }

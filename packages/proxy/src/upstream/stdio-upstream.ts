@@ -1,23 +1,23 @@
 import { describeExit } from '@toolhive/runtime/runtime';
 import { Bridge } from '../bridge/bridge.ts';
 import { defaultLimits } from '../bridge/limits.ts';
-import { serveBridge } from '../front/serve.ts';
+import { serveBridge } from '../endpoint/serve.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import type { Exchange } from '../pipeline.ts';
-import type { Era } from '../protocol.ts';
-import { StdioWire } from '../wire/stdio-wire.ts';
-import type { Wire } from '../wire/wire.ts';
-import type { Backend, BackendOptions, RunningServer, StartInstance } from './backend.ts';
+import type { ProtocolGeneration } from '../protocol/protocol.ts';
+import { StdioTransport } from '../transport/stdio-transport.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Upstream, UpstreamOptions, RunningServer, StartInstance } from './upstream.ts';
 
 /** How long such a process has to end by itself. */
 const stopMs = 2_000;
 
 /** A server on the standard streams of its process: every client talks to it through the bridge. */
-export class StdioBackend implements Backend {
+export class StdioUpstream implements Upstream {
   readonly #bridge: Bridge;
   readonly #input: WorkloadInput;
 
-  constructor(options: BackendOptions) {
+  constructor(options: UpstreamOptions) {
     this.#input = options.input;
     this.#bridge = new Bridge({
       ...options,
@@ -26,18 +26,18 @@ export class StdioBackend implements Backend {
     });
   }
 
-  get era(): Era | undefined {
-    return this.#bridge.era;
+  get generation(): ProtocolGeneration | undefined {
+    return this.#bridge.generation;
   }
 
   connect(instance: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void> {
-    const openWire = async (over: AbortSignal): Promise<Wire> => {
+    const openTransport = async (over: AbortSignal): Promise<Transport> => {
       const another = await startAnother(over);
-      const wire = this.#wireTo(another, () => another.stop(stopMs));
-      void another.exited.then((exit) => wire.ended(`it ${describeExit(exit)}`));
-      return wire;
+      const transport = this.#transportTo(another, () => another.stop(stopMs));
+      void another.exited.then((exit) => transport.ended(`it ${describeExit(exit)}`));
+      return transport;
     };
-    return this.#bridge.connect({ wire: this.#wireTo(instance), openWire }, signal);
+    return this.#bridge.connect({ transport: this.#transportTo(instance), openTransport }, signal);
   }
 
   disconnect(reason: string, final: boolean): void {
@@ -52,8 +52,8 @@ export class StdioBackend implements Backend {
     return this.#bridge[Symbol.asyncDispose]();
   }
 
-  #wireTo({ stdio }: RunningServer, end?: () => Promise<void>): StdioWire {
+  #transportTo({ stdio }: RunningServer, end?: () => Promise<void>): StdioTransport {
     if (stdio === undefined) throw new Error('a bridge needs an instance that speaks stdio');
-    return new StdioWire({ ...stdio, limits: this.#input, end });
+    return new StdioTransport({ ...stdio, limits: this.#input, end });
   }
 }

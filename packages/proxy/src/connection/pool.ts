@@ -2,18 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { errorCodes } from '../jsonrpc/message.ts';
-import type { ClientIdentity, Era } from '../protocol.ts';
-import type { Wire } from '../wire/wire.ts';
-import { greet } from './greeting.ts';
-import { ServerLink } from './link.ts';
-import type { Call, LinkOwner } from './link.ts';
+import type { ClientIdentity, ProtocolGeneration } from '../protocol/protocol.ts';
+import type { Transport } from '../transport/transport.ts';
+import { performHandshake } from './handshake.ts';
+import { ServerConnection } from './connection.ts';
+import type { Call, ConnectionOwner } from './connection.ts';
 
 /** How long a server has for its greeting. */
-const greetingMs = 60_000;
+const handshakeMs = 60_000;
 /** How long one that was started for the next client is kept. Clients come in swarms. */
 const spareMs = 60_000;
 
-export interface LinksOptions {
+export interface PoolOptions {
   /** How many there may be at once. */
   maxOwn: number;
   /** How long a request waits for one to become free. */
@@ -31,20 +31,20 @@ export interface LinksOptions {
 }
 
 /** Starts something that can be talked to: a process of its own, or a conversation over HTTP. */
-export type OpenWire = (signal: AbortSignal) => Promise<Wire>;
+export type OpenTransport = (signal: AbortSignal) => Promise<Transport>;
 
 /** Where conversations come from, until it is over. */
 interface Source {
-  openWire: OpenWire;
-  era: Era;
+  openTransport: OpenTransport;
+  generation: ProtocolGeneration;
   over: AbortController;
   /** Started, and not greeted yet: for whom it is will be known only then. */
-  spare?: { wire: Promise<Wire>; timer: NodeJS.Timeout } | undefined;
+  spare?: { transport: Promise<Transport>; timer: NodeJS.Timeout } | undefined;
 }
 
 /** A conversation that is its holder's own until it is given back. */
-export interface OwnLink {
-  readonly link: ServerLink;
+export interface OwnConnection {
+  readonly connection: ServerConnection;
   /** With a `key`, it is kept for whoever asks for the same; without, it is ended. */
   giveBack(key?: string): void;
 }
@@ -53,24 +53,24 @@ export interface OwnLink {
  * The conversations with one server that are not shared. There are only so many: the one that was silent for
  * longest makes room, and its holder, who is told that it is lost, gets another one with its next request.
  */
-export class Links {
-  readonly #options: LinksOptions;
+export class ConnectionPool {
+  readonly #options: PoolOptions;
   /** What is being started or ended: there is a process behind each, or will be in a moment. */
   readonly #underWay = new Set<Promise<unknown>>();
-  readonly #seats = new Set<Seat>();
+  readonly #connections = new Set<PooledConnection>();
   #opening = 0;
   #waiting: (() => void)[] = [];
   #source: Source | undefined;
   /** Why nobody is going to say where new ones come from. */
   #overFor: string | undefined;
 
-  constructor(options: LinksOptions) {
+  constructor(options: PoolOptions) {
     this.#options = options;
   }
 
   /** Says where new ones come from. */
-  use(openWire: OpenWire, era: Era): void {
-    this.#source = { openWire, era, over: new AbortController() };
+  use(openTransport: OpenTransport, generation: ProtocolGeneration): void {
+    this.#source = { openTransport, generation, over: new AbortController() };
     this.#overFor = undefined;
     this.#wake();
   }
@@ -82,45 +82,46 @@ export class Links {
     this.#source = undefined;
     source?.over.abort(new Error(reason));
     if (source !== undefined) void this.#track(dropSpare(source));
-    for (const seat of this.#seats) void this.#end(seat, reason);
+    for (const pooled of this.#connections) void this.#end(pooled, reason);
     this.#wake();
     // Also what was begun or ended a moment ago: whoever closes twice waits twice.
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
 
   /** One for `holder`, who speaks for `client`; one that was given back with `key`, if there is any. */
-  async take(holder: LinkOwner, client: ClientIdentity, key?: string): Promise<OwnLink> {
-    const kept = key === undefined ? undefined : this.#seats.values().find((seat) => seat.keptFor === key);
-    const seat = kept ?? (await this.#open(client));
-    seat.keptFor = undefined;
-    clearTimeout(seat.keepTimer);
-    seat.holder = holder;
-    return { link: seat.link, giveBack: (keepFor) => this.#giveBack(seat, keepFor) };
+  async take(holder: ConnectionOwner, client: ClientIdentity, key?: string): Promise<OwnConnection> {
+    const kept =
+      key === undefined ? undefined : this.#connections.values().find((pooled) => pooled.keptFor === key);
+    const pooled = kept ?? (await this.#open(client));
+    pooled.keptFor = undefined;
+    clearTimeout(pooled.keepTimer);
+    pooled.holder = holder;
+    return { connection: pooled.connection, giveBack: (keepFor) => this.#giveBack(pooled, keepFor) };
   }
 
   /** Ends those that are kept under a key that begins like this. */
   endKept(start: string): void {
-    for (const seat of this.#seats)
-      if (seat.keptFor?.startsWith(start) === true)
-        this.#end(seat, 'nobody needs it any more').catch(this.#options.onFault);
+    for (const pooled of this.#connections)
+      if (pooled.keptFor?.startsWith(start) === true)
+        this.#end(pooled, 'nobody needs it any more').catch(this.#options.onFault);
   }
 
   /** Gives up requests for whose answers nobody has been waiting for this long. */
   giveUpAbandoned(abandonedMs: number): void {
-    for (const { link } of this.#seats) link.giveUpAbandoned(abandonedMs);
+    for (const { connection } of this.#connections) connection.giveUpAbandoned(abandonedMs);
   }
 
-  #giveBack(seat: Seat, key: string | undefined): void {
-    seat.holder = undefined;
-    if (key !== undefined && seat.link.isOpen) {
-      seat.keptFor = key;
-      const end = (): void => void this.#end(seat, 'nobody has needed it for long');
-      seat.keepTimer = setTimeout(end, this.#options.keepMs).unref();
-    } else void this.#end(seat, 'nobody needs it any more');
+  #giveBack(pooled: PooledConnection, key: string | undefined): void {
+    pooled.holder = undefined;
+    if (key !== undefined && pooled.connection.isOpen) {
+      pooled.keptFor = key;
+      const end = (): void => void this.#end(pooled, 'nobody has needed it for long');
+      pooled.keepTimer = setTimeout(end, this.#options.keepMs).unref();
+    } else void this.#end(pooled, 'nobody needs it any more');
     this.#wake();
   }
 
-  async #open(client: ClientIdentity): Promise<Seat> {
+  async #open(client: ClientIdentity): Promise<PooledConnection> {
     await this.#room();
     const deadline = performance.now() + this.#options.waitForServerMs;
     try {
@@ -150,42 +151,47 @@ export class Links {
     return this.#source;
   }
 
-  async #begin(source: Source, client: ClientIdentity): Promise<Seat> {
-    const { era, over } = source;
-    const signal = AbortSignal.any([over.signal, AbortSignal.timeout(greetingMs)]);
+  async #begin(source: Source, client: ClientIdentity): Promise<PooledConnection> {
+    const { generation, over } = source;
+    const signal = AbortSignal.any([over.signal, AbortSignal.timeout(handshakeMs)]);
     const spare = await takeSpare(source).catch(() => undefined);
-    const wire = spare ?? (await source.openWire(over.signal));
+    const transport = spare ?? (await source.openTransport(over.signal));
     const { input, onFault } = this.#options;
-    const seat = new Seat((lost) => void this.#end(lost, 'the server ended'));
-    seat.link = new ServerLink({ wire, owner: seat, input, onFault });
+    const pooled = new PooledConnection((lost) => void this.#end(lost, 'the server ended'));
+    pooled.connection = new ServerConnection({ transport, owner: pooled, input, onFault });
     try {
-      await greet(seat.link, { client, era, probeMs: this.#options.probeMs, signal });
+      await performHandshake(pooled.connection, {
+        client,
+        generation,
+        probeMs: this.#options.probeMs,
+        signal,
+      });
       signal.throwIfAborted();
     } catch (error) {
-      await seat.link.close('it could not be greeted');
+      await pooled.connection.close('it could not be greeted');
       // It may have ended while it waited for somebody to talk to.
       if (spare !== undefined && !signal.aborted) return this.#begin(source, client);
       throw error;
     }
-    this.#seats.add(seat);
+    this.#connections.add(pooled);
     // Nobody takes it away before whoever it is for has had the chance to use it.
     setImmediate(() => {
-      seat.isNew = false;
+      pooled.isNew = false;
       this.#wake();
     });
-    return seat;
+    return pooled;
   }
 
   /** Has one started for the next client, if there may be another. */
   #prepare(): void {
     const source = this.#source;
-    const isFull = this.#seats.size + this.#opening >= this.#options.maxOwn;
+    const isFull = this.#connections.size + this.#opening >= this.#options.maxOwn;
     if (!this.#options.isSlow || source === undefined || source.spare !== undefined || isFull) return;
-    const wire = this.#track(source.openWire(source.over.signal));
+    const transport = this.#track(source.openTransport(source.over.signal));
     const timer = setTimeout(() => void this.#track(dropSpare(source)), spareMs).unref();
-    const spare = { wire, timer };
+    const spare = { transport, timer };
     source.spare = spare;
-    wire.catch(() => {
+    transport.catch(() => {
       if (source.spare === spare) source.spare = undefined; // whoever needs one is told why there is none
     });
   }
@@ -193,7 +199,7 @@ export class Links {
   /** Returns when there is room for one more, which is counted from then on. */
   async #room(): Promise<void> {
     const deadline = performance.now() + this.#options.waitForRoomMs;
-    while (this.#seats.size + this.#opening >= this.#options.maxOwn) {
+    while (this.#connections.size + this.#opening >= this.#options.maxOwn) {
       const idle = this.#longestIdle();
       if (idle !== undefined) {
         // Its place is free at once: a server that takes its time to end must not keep the next client waiting.
@@ -207,11 +213,12 @@ export class Links {
     this.#opening++;
   }
 
-  #longestIdle(): Seat | undefined {
-    const idle = [...this.#seats].filter(({ use, isNew }) => use !== 'busy' && !isNew);
+  #longestIdle(): PooledConnection | undefined {
+    const idle = [...this.#connections].filter(({ use, isNew }) => use !== 'busy' && !isNew);
     const places = idle.toSorted(
       (one, other) =>
-        order.indexOf(one.use) - order.indexOf(other.use) || one.link.lastUsedMs - other.link.lastUsedMs,
+        order.indexOf(one.use) - order.indexOf(other.use) ||
+        one.connection.lastUsedMs - other.connection.lastUsedMs,
     );
     return places[0];
   }
@@ -230,10 +237,10 @@ export class Links {
     for (const waiter of this.#waiting.splice(0)) waiter();
   }
 
-  async #end(seat: Seat, reason: string): Promise<void> {
-    this.#seats.delete(seat);
-    clearTimeout(seat.keepTimer);
-    await this.#track(seat.link.close(reason));
+  async #end(pooled: PooledConnection, reason: string): Promise<void> {
+    this.#connections.delete(pooled);
+    clearTimeout(pooled.keepTimer);
+    await this.#track(pooled.connection.close(reason));
     this.#wake();
   }
 
@@ -247,17 +254,17 @@ export class Links {
 }
 
 /** Rejects when there is none. */
-async function takeSpare(source: Source): Promise<Wire> {
+async function takeSpare(source: Source): Promise<Transport> {
   const { spare } = source;
   if (spare === undefined) throw new Error('there is none');
   source.spare = undefined;
   clearTimeout(spare.timer);
-  return spare.wire;
+  return spare.transport;
 }
 
 async function dropSpare(source: Source): Promise<void> {
-  const wire = await takeSpare(source).catch(() => undefined);
-  await wire?.close();
+  const transport = await takeSpare(source).catch(() => undefined);
+  await transport?.close();
 }
 
 /** What a conversation is used for: by nobody, by one who asks nothing now, by one who has gone away, by one who waits. */
@@ -267,39 +274,40 @@ type Use = 'kept' | 'idle' | 'parked' | 'busy';
 const order: readonly Use[] = ['kept', 'idle', 'parked'];
 
 /** A conversation and whoever has it now. */
-class Seat implements LinkOwner {
-  declare link: ServerLink;
-  holder: LinkOwner | undefined;
+class PooledConnection implements ConnectionOwner {
+  declare connection: ServerConnection;
+  holder: ConnectionOwner | undefined;
   keptFor: string | undefined;
   /** Until when it is kept. */
   keepTimer: NodeJS.Timeout | undefined;
   isNew = true;
-  readonly #onLost: (seat: Seat) => void;
+  readonly #onLost: (pooled: PooledConnection) => void;
 
-  constructor(onLost: (seat: Seat) => void) {
+  constructor(onLost: (pooled: PooledConnection) => void) {
     this.#onLost = onLost;
   }
 
   get use(): Use {
     if (this.holder === undefined) return 'kept';
     if (this.holder.isParked === true) return 'parked';
-    if (this.link.busy === 0) return 'idle';
-    return this.link.isAwaited ? 'busy' : 'parked';
+    if (this.connection.busy === 0) return 'idle';
+    return this.connection.isAwaited ? 'busy' : 'parked';
   }
 
   notified(message: Message, call: Call | undefined): void {
     this.holder?.notified(message, call);
   }
 
-  asked(link: ServerLink, message: Message, call: Call | undefined): void {
-    if (this.holder !== undefined) this.holder.asked(link, message, call);
-    else link.respond(message, { error: { code: errorCodes.serverError, message: 'there is no client' } });
+  asked(connection: ServerConnection, message: Message, call: Call | undefined): void {
+    if (this.holder !== undefined) this.holder.asked(connection, message, call);
+    else
+      connection.respond(message, { error: { code: errorCodes.serverError, message: 'there is no client' } });
   }
 
-  lost(link: ServerLink, reason: string): void {
+  lost(connection: ServerConnection, reason: string): void {
     const { holder } = this;
     this.holder = undefined;
     this.#onLost(this);
-    holder?.lost(link, reason);
+    holder?.lost(connection, reason);
   }
 }

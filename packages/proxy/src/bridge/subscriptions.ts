@@ -1,9 +1,9 @@
 import { insertMembers, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import { modernMeta } from '../link/greeting.ts';
-import type { ServerLink } from '../link/link.ts';
-import { meta } from '../protocol.ts';
-import type { ClientIdentity, ServerIdentity } from '../protocol.ts';
+import { modernMeta } from '../connection/handshake.ts';
+import type { ServerConnection } from '../connection/connection.ts';
+import { meta } from '../protocol/protocol.ts';
+import type { ClientIdentity, ServerIdentity } from '../protocol/protocol.ts';
 
 /** What a listener wants to hear of (MCP 2026-07-28, Subscriptions, Notification Filter). */
 export interface Filter {
@@ -35,7 +35,7 @@ export class Changes {
   readonly #listeners = new Set<Listener>();
   readonly #client: ClientIdentity;
   readonly #onFault: (error: unknown) => void;
-  #link: ServerLink | undefined;
+  #connection: ServerConnection | undefined;
   /** The resources that the server was asked to tell of. */
   #asked = new Set<string>();
   #listening: AbortController | undefined;
@@ -46,8 +46,8 @@ export class Changes {
   }
 
   /** Takes up a new conversation with the server, which knows of nothing yet. */
-  follow(link: ServerLink): void {
-    this.#link = link;
+  follow(connection: ServerConnection): void {
+    this.#connection = connection;
     this.#asked = new Set();
     this.#listening = undefined;
     this.update();
@@ -74,14 +74,14 @@ export class Changes {
 
   /** Has the server told what the listeners want now, and nothing else. */
   update(): void {
-    const link = this.#link;
-    if (link?.isOpen !== true) return;
+    const connection = this.#connection;
+    if (connection?.isOpen !== true) return;
     const wanted = new Set(this.#listeners.values().flatMap(({ uris }) => uris));
     const isNew = wanted.symmetricDifference(this.#asked).size > 0;
-    if (link.era === 'modern') {
+    if (connection.generation === 'modern') {
       if (this.#listeners.size === 0) this.#stopListening();
-      else if (isNew || this.#listening === undefined) this.#listen(link, wanted);
-    } else if (isNew) this.#subscribe(link, wanted);
+      else if (isNew || this.#listening === undefined) this.#listen(connection, wanted);
+    } else if (isNew) this.#subscribe(connection, wanted);
     this.#asked = wanted;
   }
 
@@ -100,10 +100,10 @@ export class Changes {
     return true;
   }
 
-  #subscribe(link: ServerLink, wanted: ReadonlySet<string>): void {
-    if (!offers(link.identity, 'resources', 'subscribe')) return;
+  #subscribe(connection: ServerConnection, wanted: ReadonlySet<string>): void {
+    if (!offers(connection.identity, 'resources', 'subscribe')) return;
     const ask = (method: string, uris: Iterable<string>): void => {
-      for (const uri of uris) link.request(method, { uri }).catch(() => {}); // it may be gone, which is no fault here
+      for (const uri of uris) connection.request(method, { uri }).catch(() => {}); // it may be gone, which is no fault here
     };
     ask('resources/subscribe', wanted.difference(this.#asked));
     ask('resources/unsubscribe', this.#asked.difference(wanted));
@@ -116,18 +116,18 @@ export class Changes {
   }
 
   /** The new stream is there before the old one ends, so that nothing is missed. */
-  #listen(link: ServerLink, uris: ReadonlySet<string>): void {
+  #listen(connection: ServerConnection, uris: ReadonlySet<string>): void {
     const before = this.#listening;
     const over = new AbortController();
     this.#listening = over;
     const all = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
-    const notifications = granted({ ...all, resourceSubscriptions: [...uris] }, link.identity);
+    const notifications = granted({ ...all, resourceSubscriptions: [...uris] }, connection.identity);
     if (Object.keys(notifications).length === 0) return;
     const params = { _meta: modernMeta(this.#client), notifications };
-    link
+    connection
       .request('subscriptions/listen', params, over.signal)
       .catch((error: unknown) => {
-        if (!over.signal.aborted && link.isOpen) this.#onFault(error);
+        if (!over.signal.aborted && connection.isOpen) this.#onFault(error);
       })
       .finally(() => this.#listenAgain(over));
     before?.abort(new Error('another stream took its place'));

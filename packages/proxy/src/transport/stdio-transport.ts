@@ -3,9 +3,9 @@ import type { WorkloadInput } from '../input/workload-input.ts';
 import { onOneLine } from '../jsonrpc/message.ts';
 import { readLines } from './lines.ts';
 import { ServerInput } from './server-input.ts';
-import type { Hearing, Wire } from './wire.ts';
+import type { TransportListener, Transport } from './transport.ts';
 
-interface StdioWireOptions {
+interface StdioTransportOptions {
   input: Writable;
   /** The limits on what the server writes. */
   limits: WorkloadInput;
@@ -15,13 +15,13 @@ interface StdioWireOptions {
 }
 
 /** A server on the standard streams of its process (MCP, Transports, stdio): a message a line. */
-export class StdioWire implements Wire {
-  readonly #options: StdioWireOptions;
+export class StdioTransport implements Transport {
+  readonly #options: StdioTransportOptions;
   readonly #input: ServerInput;
-  #hearing: Hearing | undefined;
+  #listener: TransportListener | undefined;
   #ended: string | undefined;
 
-  constructor(options: StdioWireOptions) {
+  constructor(options: StdioTransportOptions) {
     this.#options = options;
     this.#input = new ServerInput(options.input);
   }
@@ -34,16 +34,16 @@ export class StdioWire implements Wire {
     this.#input.writeLine(onOneLine(text));
   }
 
-  open(hearing: Hearing): void {
-    this.#hearing = hearing;
+  open(listener: TransportListener): void {
+    this.#listener = listener;
     void readLines(this.#options.output, {
       input: this.#options.limits,
-      onLine: (line) => this.#hearing?.message(line),
-      onTooLong: (start) => this.#hearing?.unreadable(start, 'the line is too long'),
-      onExceeded: (reason) => this.#hearing?.exceeded(reason),
+      onLine: (line) => this.#listener?.message(line),
+      onTooLong: (start) => this.#listener?.unreadable(start, 'the line is too long'),
+      onExceeded: (reason) => this.#listener?.exceeded(reason),
     });
     const ended = this.#ended;
-    if (ended !== undefined) queueMicrotask(() => this.#hearing?.closed(ended));
+    if (ended !== undefined) queueMicrotask(() => this.#listener?.closed(ended));
   }
 
   agree(): void {}
@@ -51,11 +51,11 @@ export class StdioWire implements Wire {
   /** The process has ended, perhaps before anybody talked to it; its output may still be read. */
   ended(reason: string): void {
     this.#ended = reason;
-    this.#hearing?.closed(reason);
+    this.#listener?.closed(reason);
   }
 
   async close(): Promise<void> {
-    this.#hearing = undefined;
+    this.#listener = undefined;
     this.#options.output.destroy(); // nothing more of it is read
     await this.#options.end?.();
   }

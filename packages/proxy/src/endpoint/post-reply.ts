@@ -6,8 +6,8 @@ import { EventStream, encodeEvent } from '../http/event-stream.ts';
 import { replyJson } from '../http/reply.ts';
 import { errorCodes } from '../jsonrpc/message.ts';
 import type { MessageValue } from '../jsonrpc/message.ts';
-import type { ReplyTo } from '../link/link.ts';
-import { mcpErrors } from '../protocol.ts';
+import type { Responder } from '../connection/connection.ts';
+import { mcpErrors } from '../protocol/protocol.ts';
 
 /** The first revision whose clients know an event without a message. */
 const primedSince = '2025-11-25';
@@ -20,7 +20,7 @@ export function takesEvents({ headers }: IncomingMessage): boolean {
  * The answer to one POST of a session: JSON, unless something has to be said before the answer, or the answer takes
  * so long that the connection has to be kept alive. Then it is a stream, which can be resumed.
  */
-export class SessionPostReply implements ReplyTo, Waiting {
+export class SessionPostReply implements Responder, Waiting {
   readonly #response: ServerResponse;
   readonly #session: Session;
   readonly #waiting: Set<Waiting>;
@@ -95,7 +95,7 @@ export class SessionPostReply implements ReplyTo, Waiting {
 }
 
 /** The answer to one modern POST: the same, but a connection that ends takes the request with it. */
-export class ModernPostReply implements ReplyTo, Waiting {
+export class ModernPostReply implements Responder, Waiting {
   readonly #response: ServerResponse;
   readonly #waiting: Set<Waiting>;
   #stream: EventStream | undefined;

@@ -25,7 +25,7 @@ interface Refusal {
 
 export type ServerAddress = InstanceAddress | RemoteServer;
 
-export interface EndpointRequest {
+export interface UpstreamRequest {
   method: Dispatcher.HttpMethod;
   headers: Record<string, string>;
   body?: string;
@@ -38,7 +38,7 @@ export interface EndpointRequest {
  * Where a server that speaks HTTP is, and how it is talked to: with what it wants to see in every request, and
  * with nothing of what a client sent to us. Redirects are not followed.
  */
-export class HttpEndpoint implements AsyncDisposable {
+export class UpstreamClient implements AsyncDisposable {
   readonly origin: string;
   /** Of the endpoint, with its query. */
   readonly path: string;
@@ -65,7 +65,7 @@ export class HttpEndpoint implements AsyncDisposable {
   }
 
   /** Sends a request. One that is refused is sent once more, if there is hope. */
-  request(request: EndpointRequest): Promise<Answer> {
+  request(request: UpstreamRequest): Promise<Answer> {
     return this.#remote === undefined ? this.#send(request) : this.#requestFrom(this.#remote, request);
   }
 
@@ -73,7 +73,7 @@ export class HttpEndpoint implements AsyncDisposable {
     await this.#dispatcher.destroy();
   }
 
-  async #requestFrom(remote: RemoteServer, request: EndpointRequest): Promise<Answer> {
+  async #requestFrom(remote: RemoteServer, request: UpstreamRequest): Promise<Answer> {
     const own = await remote.headers();
     const answer = await this.#send(request, own);
     if (answer.statusCode !== 401 && answer.statusCode !== 403) return answer;
@@ -84,7 +84,7 @@ export class HttpEndpoint implements AsyncDisposable {
   }
 
   #send(
-    { method, headers, body, signal, path = this.path }: EndpointRequest,
+    { method, headers, body, signal, path = this.path }: UpstreamRequest,
     own: Record<string, string> = {},
   ): Promise<Answer> {
     const request = {

@@ -7,11 +7,11 @@ import { EventStream } from '../http/event-stream.ts';
 import { replyJson, replyText } from '../http/reply.ts';
 import { errorCodes, errorText, idText, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import type { ReplyTo } from '../link/link.ts';
+import type { Responder } from '../connection/connection.ts';
 import type { Exchange } from '../pipeline.ts';
-import { legacyRevisions, meta } from '../protocol.ts';
-import type { ClientIdentity } from '../protocol.ts';
-import { batchRevision, readIncoming, refuseBatch } from './incoming.ts';
+import { legacyVersions, meta } from '../protocol/protocol.ts';
+import type { ClientIdentity } from '../protocol/protocol.ts';
+import { batchVersion, readIncoming, refuseBatch } from './incoming.ts';
 import type { Incoming } from './incoming.ts';
 import { isModernRequest, refusalOf, wrongParameter } from './modern-headers.ts';
 import type { Refusal } from './modern-headers.ts';
@@ -20,7 +20,7 @@ import { ModernPostReply, SessionPostReply, takesEvents } from './post-reply.ts'
 const sessionHeader = 'mcp-session-id';
 
 /**
- * Serves a bridge as streamable HTTP: one endpoint for clients of all revisions. Legacy ones use POST, GET and DELETE
+ * Serves a bridge as streamable HTTP: one endpoint for clients of all protocolVersions. Legacy ones use POST, GET and DELETE
  * (MCP 2025-11-25, Transports), modern ones POST only (MCP 2026-07-28, Streamable HTTP).
  */
 export function serveStreamableHttp(bridge: Bridge, exchange: Exchange): void {
@@ -49,7 +49,7 @@ function receive(bridge: Bridge, exchange: Exchange): void {
       return receiveModern(bridge, message, request, response);
     }
     const revision = request.headers['mcp-protocol-version'];
-    if (revision !== undefined && !(legacyRevisions as readonly unknown[]).includes(revision)) {
+    if (revision !== undefined && !(legacyVersions as readonly unknown[]).includes(revision)) {
       return replyText(response, 400, `the revision ${String(revision)} of MCP is not spoken here`);
     }
     const session = sessionFor(bridge, message, request, response);
@@ -57,7 +57,7 @@ function receive(bridge: Bridge, exchange: Exchange): void {
     // Without a session and a header it is this one (MCP 2025-06-18, Transports, Protocol Version Header).
     const spoken =
       request.headers[sessionHeader] === undefined
-        ? (revision ?? batchRevision)
+        ? (revision ?? batchVersion)
         : session.client.protocolVersion;
     if (refuseBatch(incoming, String(spoken), response)) return;
     if (message === undefined) return deliverBatch(bridge, session, incoming, response);
@@ -168,13 +168,13 @@ function answerModern(bridge: Bridge, message: Message, response: ServerResponse
   const logLevel = described[meta.logLevel];
   const reply = new ModernPostReply(response, bridge.waiting);
   const connection = connectionOf(bridge, response.req.socket);
-  const held = bridge.acceptModern(
+  const pending = bridge.acceptModern(
     { message, client, connection, principal: '', ...(typeof logLevel === 'string' ? { logLevel } : {}) },
     reply,
   );
   response.once('close', () => {
     reply.close();
-    held.giveUp();
+    pending.giveUp();
   });
 }
 
@@ -218,4 +218,4 @@ function endSession(bridge: Bridge, request: IncomingMessage, response: ServerRe
   response.writeHead(204).end();
 }
 
-const nothing: ReplyTo = { answer: () => {}, notify: () => {} };
+const nothing: Responder = { answer: () => {}, notify: () => {} };

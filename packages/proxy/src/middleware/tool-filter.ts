@@ -9,8 +9,8 @@ import {
   spanOf,
 } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import { answerError, answerResult, withAnswer } from '../link/link.ts';
-import type { ReplyTo } from '../link/link.ts';
+import { answerError, answerResult, withAnswer } from '../connection/connection.ts';
+import type { Responder } from '../connection/connection.ts';
 import type { MessageMiddleware, Passed } from '../pipeline.ts';
 
 /** Which of a server's tools clients see, and how. */
@@ -22,17 +22,17 @@ export interface ToolRules {
 }
 
 /** The view that rules make; none when they change nothing. Throws `invalid` where two tools would have one name. */
-export function viewOf(rules: ToolRules | undefined): ToolView | undefined {
+export function toolFilterOf(rules: ToolRules | undefined): ToolFilter | undefined {
   const { filter = [], overrides = {} } = rules ?? {};
   const changes = Object.values(overrides).some(({ name, description }) => name || description);
-  return filter.length > 0 || changes ? new ToolView({ filter, overrides }) : undefined;
+  return filter.length > 0 || changes ? new ToolFilter({ filter, overrides }) : undefined;
 }
 
 /**
  * What clients see of a server's tools. Lists and calls agree: whatever is not in the list cannot be called, a
  * renamed tool has its new name only, and that name leads to no other.
  */
-export class ToolView implements MessageMiddleware {
+export class ToolFilter implements MessageMiddleware {
   readonly #filter: ReadonlySet<string> | undefined;
   readonly #overrides: ReadonlyMap<string, { name?: string; description?: string }>;
   /** The server's own names, by those that were given instead. */
@@ -56,10 +56,10 @@ export class ToolView implements MessageMiddleware {
   }
 
   /** The request as the server is to get it; undefined when it was answered here. */
-  pass(message: Message, reply: ReplyTo): Passed | undefined {
+  pass(message: Message, reply: Responder): Passed | undefined {
     const { method } = message.value;
     if (method === 'tools/list') {
-      const answer: ReplyTo['answer'] = (text, value) => {
+      const answer: Responder['answer'] = (text, value) => {
         // The text may say more than the server did, which the value does not.
         const { result } = readMessage(text).value;
         if (!isObject(result)) return reply.answer(text, value);

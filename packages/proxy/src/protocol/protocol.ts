@@ -2,17 +2,17 @@
  * How a conversation is held. `legacy`: it begins with `initialize`, and both sides may ask. `modern`: every request
  * stands for itself, and only the client asks (MCP 2026-07-28, Versioning, Terminology).
  */
-export type Era = 'legacy' | 'modern';
+export type ProtocolGeneration = 'legacy' | 'modern';
 
-export const legacyRevisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const;
-export const newestLegacyRevision = '2025-11-25';
-export const modernRevision = '2026-07-28';
+export const legacyVersions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const;
+export const newestLegacyVersion = '2025-11-25';
+export const modernVersion = '2026-07-28';
 /** Every revision that clients may speak here, the newest first. */
-export const revisions: readonly string[] = [modernRevision, ...legacyRevisions.toReversed()];
+export const protocolVersions: readonly string[] = [modernVersion, ...legacyVersions.toReversed()];
 
 /** Revisions are dates, so they can be compared. */
 export function isModern(revision: string): boolean {
-  return revision >= modernRevision;
+  return revision >= modernVersion;
 }
 
 /** What a server said of itself when it was greeted, in the terms of `initialize`. */
@@ -55,7 +55,7 @@ export function isModernRefusal(error: unknown): boolean {
   const { code, data } = (error ?? {}) as { code?: unknown; data?: { supported?: unknown } | null };
   const supported = data?.supported;
   // Whoever names a legacy revision, and not the modern one that it was asked for, wants to be talked to in that way.
-  if (Array.isArray(supported) && legacyRevisions.some((revision) => supported.includes(revision)))
+  if (Array.isArray(supported) && legacyVersions.some((revision) => supported.includes(revision)))
     return false;
   return typeof code === 'number' && code <= mcpErrors.headerMismatch && code >= mcpErrors.unsupportedVersion;
 }
@@ -148,9 +148,9 @@ export function isLoud(level: unknown, least: string): boolean {
 }
 
 /** The older of what a client asks for and what is spoken; a client drops out if it cannot do that. */
-export function commonRevision(asked: unknown, spoken: string): string {
-  const newest = isModern(spoken) ? newestLegacyRevision : spoken;
-  const isKnown = (legacyRevisions as readonly unknown[]).includes(asked);
+export function negotiateVersion(asked: unknown, spoken: string): string {
+  const newest = isModern(spoken) ? newestLegacyVersion : spoken;
+  const isKnown = (legacyVersions as readonly unknown[]).includes(asked);
   return isKnown && (asked as string) < newest ? (asked as string) : newest;
 }
 
@@ -161,7 +161,7 @@ export function identityFrom(result: unknown): ServerIdentity {
     _meta?: Record<string, unknown>;
   };
   const spoken = Array.isArray(supportedVersions)
-    ? revisions.find((revision) => supportedVersions.includes(revision))
+    ? protocolVersions.find((revision) => supportedVersions.includes(revision))
     : protocolVersion;
   if (typeof spoken !== 'string' || typeof capabilities !== 'object' || capabilities === null) {
     throw new Error('the server said of itself something else than the protocol wants');
@@ -174,5 +174,5 @@ export function identityFrom(result: unknown): ServerIdentity {
 /** Is this what a modern server answers to `server/discover`? There are legacy ones that answer anything with a result. */
 export function isModernDiscovery(result: unknown): boolean {
   const { supportedVersions } = (result ?? {}) as { supportedVersions?: unknown };
-  return Array.isArray(supportedVersions) && supportedVersions.includes(modernRevision);
+  return Array.isArray(supportedVersions) && supportedVersions.includes(modernVersion);
 }

@@ -1,9 +1,9 @@
 import type { Instance } from '@toolhive/runtime/runtime';
-import type { ServerAddress } from '../wire/http-endpoint.ts';
+import type { ServerAddress } from '../transport/upstream-client.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import type { Limits } from '../bridge/limits.ts';
 import type { Exchange, MessageMiddleware } from '../pipeline.ts';
-import type { Era } from '../protocol.ts';
+import type { ProtocolGeneration } from '../protocol/protocol.ts';
 
 /** Starts one more instance of the same server. */
 export type StartInstance = (signal: AbortSignal) => Promise<Instance>;
@@ -11,7 +11,7 @@ export type StartInstance = (signal: AbortSignal) => Promise<Instance>;
 /** A server that runs, here or elsewhere. */
 export type RunningServer = Pick<Instance, 'stdio'> & { address?: ServerAddress };
 
-export interface BackendOptions {
+export interface UpstreamOptions {
   version: string;
   sessions: 'own' | 'shared';
   /** What messages go through on their way to the server, the outermost first. */
@@ -28,9 +28,9 @@ export interface BackendOptions {
 }
 
 /** What a proxy puts its requests to, the same for servers of every transport. */
-export interface Backend {
+export interface Upstream {
   /** How the server talks, once that is known. */
-  readonly era: Era | undefined;
+  readonly generation: ProtocolGeneration | undefined;
   connect(server: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void>;
   disconnect(reason: string, final: boolean): void;
   handle(exchange: Exchange): void;

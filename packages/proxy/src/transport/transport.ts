@@ -2,9 +2,9 @@ import type { Message, MessageValue } from '../jsonrpc/message.ts';
 
 /**
  * How messages get to one server and back, whatever the transport: a process's standard streams, or requests of
- * HTTP. A wire belongs to one conversation.
+ * HTTP. A transport belongs to one conversation.
  */
-export interface Wire {
+export interface Transport {
   /** How much of what was sent the server has not taken yet. */
   readonly unreadBytes: number;
   /**
@@ -13,14 +13,14 @@ export interface Wire {
    */
   send(text: string, value?: MessageValue): void;
   /** Begins to hear. Called once, before anything is sent. */
-  open(hearing: Hearing): void;
+  open(listener: TransportListener): void;
   /** Told once the revision is known: some transports name it with every message. */
   agree(revision: string): void;
   /** Ends the conversation; nothing is heard any more. */
   close(): Promise<void>;
 }
 
-export interface Hearing {
+export interface TransportListener {
   /**
    * One message, or text that may be none. `related` is the id of the request on whose stream it came, where the
    * transport tells.
