@@ -741,7 +741,7 @@ describe('a client', () => {
   });
 
   test('that disconnects and does not come back has its request cancelled in the end', async () => {
-    await using test = await openScriptedProxy({ limits: { abandonedMs: 20, upkeepMs: 10 } });
+    await using test = await openScriptedProxy({ limits: { abandonedMs: 20, maintenanceMs: 10 } });
     const session = await RawSession.open(test.url);
     const server = await test.serverOf(session);
     const gone = new AbortController();

@@ -15,8 +15,10 @@ import type { ProxyAccess } from './middleware/authentication.ts';
 import { WorkloadInput } from './input/workload-input.ts';
 import { openMetrics } from './middleware/metrics.ts';
 import type { Metrics } from './middleware/metrics.ts';
-import { compose, messagePipeline } from './pipeline.ts';
-import type { Exchange } from './pipeline.ts';
+import { MessagePipeline } from './middleware/message-pipeline.ts';
+import { anonymous } from './middleware/middleware.ts';
+import type { Exchange, Middleware } from './middleware/middleware.ts';
+import { compose, createMiddleware } from './pipeline.ts';
 import type { ProtocolGeneration } from './protocol/protocol.ts';
 
 export interface ProxyOptions {
@@ -41,7 +43,9 @@ export interface ProxyOptions {
   access?: ProxyAccess | undefined;
   /** No web page but one from this very address, rather than all that come from this machine. */
   ownOriginOnly?: boolean;
-  /** Where they are to be others than usual. */
+  /** Further middleware, inside of all other. */
+  middleware?: readonly Middleware[];
+  /** Limits that differ from the default ones. */
   limits?: Partial<Limits>;
   connections?: Partial<ConnectionLimits>;
   now?: () => number;
@@ -84,12 +88,15 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#options = options;
     this.#metrics = metrics;
     const { transport } = options;
-    const pipeline = { ...options, metrics, allowedHosts: namesOf(options.host) };
+    const { workload = '', middleware: more = [], onFault } = options;
+    const configured = { ...options, metrics, allowedHosts: namesOf(options.host) };
+    const middlewares = [...createMiddleware(configured), ...more];
     const input = new WorkloadInput({ onInvalid: options.onInvalidOutput });
-    const settings = { ...options, input, messages: messagePipeline(pipeline) };
+    const messages = new MessagePipeline(middlewares, onFault);
+    const settings = { ...options, workload, input, messages };
     this.#upstream =
       transport === 'stdio' ? new StdioUpstream(settings) : new HttpUpstream({ ...settings, transport });
-    const handle = compose(pipeline, (exchange) => this.#dispatch(exchange));
+    const handle = compose(middlewares, (exchange) => this.#dispatch(exchange));
     const connections = { ...connectionLimits, ...options.connections };
     this.#server = createServer({
       headersTimeout: connections.headersMs,
@@ -102,7 +109,8 @@ export class WorkloadProxy implements AsyncDisposable {
       const mark = url.indexOf('?');
       const path = mark === -1 ? url : url.slice(0, mark);
       response.on('error', () => {}); // the client went away; nothing is owed to it
-      handle({ request, response, path, query: mark === -1 ? '' : url.slice(mark + 1) });
+      const query = mark === -1 ? '' : url.slice(mark + 1);
+      handle({ request, response, path, query, principal: anonymous });
     };
     serveConnections(this.#server, connections, { answer });
     this.#server.on('upgrade', (_request, socket) => socket.destroy()); // MCP has no use for upgrades

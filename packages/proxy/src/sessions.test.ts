@@ -213,7 +213,7 @@ describe('sessions with processes of their own', () => {
 
   test('end their process when they have been silent for long', async () => {
     let nowMs = 0;
-    const limits = { sessionIdleMs: 1000, upkeepMs: 5 };
+    const limits = { sessionIdleMs: 1000, maintenanceMs: 5 };
     await using test = await openScriptedProxy({ limits, now: () => nowMs });
     const [idle, listening] = [await RawSession.open(test.url), await RawSession.open(test.url)];
     const [server, other] = [await test.serverOf(idle), await test.serverOf(listening)];
@@ -229,7 +229,7 @@ describe('sessions with processes of their own', () => {
   test('are not taken for silent while they wait for an answer', async () => {
     let nowMs = 0;
     await using test = await openScriptedProxy({
-      limits: { sessionIdleMs: 1000, upkeepMs: 5 },
+      limits: { sessionIdleMs: 1000, maintenanceMs: 5 },
       now: () => nowMs,
     });
     const [waiting, idle] = [await RawSession.open(test.url), await RawSession.open(test.url)];
@@ -686,7 +686,7 @@ describe('a modern client', () => {
   });
 
   test('that never comes back does not keep its process', async () => {
-    await using test = await openScriptedProxy({ limits: { patienceMs: 20 } });
+    await using test = await openScriptedProxy({ limits: { clientAnswerMs: 20 } });
 
     await beginToAsk(test.url);
 

@@ -2,7 +2,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { freePort } from '@toolhive/runtime/free-port';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { describe, expect, test } from 'vitest';
-import { toolFilterOf } from './middleware/tool-filter.ts';
+import { toolFilter } from './middleware/tool-filter.ts';
 import type { ToolRules } from './middleware/tool-filter.ts';
 import { startHttpServer, startStdioServer } from './testing/conformance-servers.ts';
 import { openScriptedProxy } from './testing/scripted-server.ts';
@@ -156,11 +156,11 @@ test('a server whose tools are hidden is not reached past what hides them', asyn
 });
 
 test('rules by which two tools would have one name are refused', () => {
-  expect(() => toolFilterOf({ overrides: { one: { name: 'same' }, other: { name: 'same' } } })).toThrow(
-    'both to be called same',
-  );
+  expect(() =>
+    toolFilter({ tools: { overrides: { one: { name: 'same' }, other: { name: 'same' } } } }),
+  ).toThrow('both to be called same');
 });
 
 test('rules that change nothing make no view', () => {
-  expect(toolFilterOf({ filter: [], overrides: { one: { name: '' } } })).toBeUndefined();
+  expect(toolFilter({ tools: { filter: [], overrides: { one: { name: '' } } } })).toBeUndefined();
 });

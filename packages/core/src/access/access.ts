@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ThvError, invalid, messageOf, unauthorized, unavailable } from '@toolhive/contract/failure';
 import { createRemoteJWKSet, customFetch as joseFetch, errors, jwtVerify } from 'jose';
-import type { JWTVerifyGetKey } from 'jose';
+import type { JWTPayload, JWTVerifyGetKey } from 'jose';
 import {
   ClientSecretBasic,
   None,
@@ -12,7 +12,8 @@ import {
   processDiscoveryResponse,
   processIntrospectionResponse,
 } from 'oauth4webapi';
-import type { AuthorizationServer } from 'oauth4webapi';
+import type { AuthorizationServer, IntrospectionResponse } from 'oauth4webapi';
+import type { Principal } from '@toolhive/proxy/principal';
 import { guardedFetch } from '../fetch/guarded-fetch.ts';
 
 /** Who may call. Each part is asked for only if it is given; several of them are alternatives. */
@@ -35,8 +36,11 @@ export interface OidcOptions {
   clientSecret?: string | undefined;
 }
 
-/** Lets a caller pass by its `Authorization` header, or throws `unauthorized`. */
-export type Access = (authorization: string | undefined) => Promise<void>;
+/** Returns who a caller with this `Authorization` header is, or throws `unauthorized`. */
+export type Access = (authorization: string | undefined) => Promise<Principal>;
+
+/** Everyone who presents the fixed token. */
+const tokenHolder: Principal = { id: 'token' };
 
 /** The shortest token that nobody guesses. */
 const minTokenLength = 16;
@@ -66,9 +70,9 @@ export function openAccess({ token, oidc }: AccessOptions): Access | undefined {
     if (presented === undefined) {
       throw unauthorized('a bearer token is asked for here', { hint: 'send Authorization: Bearer TOKEN' });
     }
-    if (isToken(presented)) return;
+    if (isToken(presented)) return tokenHolder;
     if (checkOidc === undefined) throw unauthorized('the token is not the one that is asked for');
-    await checkOidc(presented);
+    return checkOidc(presented);
   };
 }
 
@@ -87,7 +91,7 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-function oidcRule(options: OidcOptions): (token: string) => Promise<void> {
+function oidcRule(options: OidcOptions): (token: string) => Promise<Principal> {
   const { issuer, jwksUrl, introspectionUrl, audience } = options;
   if (issuer === undefined && jwksUrl === undefined && introspectionUrl === undefined) {
     throw invalid('nothing says who issues the tokens', { hint: 'give the issuer' });
@@ -101,8 +105,9 @@ function oidcRule(options: OidcOptions): (token: string) => Promise<void> {
   const provider = new Provider(options);
   return async (token) => {
     try {
-      if (token.split('.').length === 3) await checkJwt(token, provider, options);
-      else await checkOpaque(token, provider, options);
+      const isJwt = token.split('.').length === 3;
+      const claims = await (isJwt ? checkJwt : checkOpaque)(token, provider, options);
+      return principalFrom(claims, options);
     } catch (error) {
       throw asFailure(error);
     }
@@ -121,18 +126,27 @@ function isLoopback({ hostname }: URL): boolean {
   return ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 }
 
-async function checkJwt(token: string, provider: Provider, { issuer, audience }: OidcOptions): Promise<void> {
-  await jwtVerify(token, await provider.keys(), {
+async function checkJwt(
+  token: string,
+  provider: Provider,
+  { issuer, audience }: OidcOptions,
+): Promise<JWTPayload> {
+  const { payload } = await jwtVerify(token, await provider.keys(), {
     audience,
     algorithms,
     requiredClaims: ['exp'],
     clockTolerance: clockToleranceSeconds,
     ...(issuer === undefined ? {} : { issuer }),
   });
+  return payload;
 }
 
 /** Asks the provider about a token that says nothing by itself (RFC 7662). */
-async function checkOpaque(token: string, provider: Provider, options: OidcOptions): Promise<void> {
+async function checkOpaque(
+  token: string,
+  provider: Provider,
+  options: OidcOptions,
+): Promise<IntrospectionResponse> {
   const { introspectionUrl, clientId = 'toolhive', clientSecret, audience, issuer } = options;
   const server: AuthorizationServer =
     introspectionUrl === undefined
@@ -144,7 +158,8 @@ async function checkOpaque(token: string, provider: Provider, options: OidcOptio
   const client = { client_id: clientId };
   const authentication = clientSecret === undefined ? None() : ClientSecretBasic(clientSecret);
   const answer = await introspectionRequest(server, client, authentication, token, provider.requests);
-  const { active, aud, exp, iss } = await processIntrospectionResponse(server, client, answer);
+  const claims = await processIntrospectionResponse(server, client, answer);
+  const { active, aud, exp, iss } = claims;
   const now = Date.now() / 1000;
   if (!active) throw unauthorized('the token is not valid any more');
   if (exp === undefined || exp + clockToleranceSeconds < now) throw unauthorized('the token has expired');
@@ -152,6 +167,16 @@ async function checkOpaque(token: string, provider: Provider, options: OidcOptio
   if (issuer !== undefined && iss !== undefined && iss !== issuer) {
     throw unauthorized('the token is of another issuer');
   }
+  return claims;
+}
+
+/**
+ * The issuer and the subject together identify a user (OpenID Connect Core 1.0, section 5.7). A token without a subject
+ * identifies the client that it was issued to (RFC 9068, section 2.2).
+ */
+function principalFrom(claims: Readonly<Record<string, unknown>>, { issuer = '' }: OidcOptions): Principal {
+  const { iss = issuer, sub, client_id: client } = claims;
+  return { id: JSON.stringify([iss, sub ?? client ?? null]), claims };
 }
 
 /** The provider: what it says about itself is read when it is first needed, and again after a failure. */

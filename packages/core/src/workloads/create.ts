@@ -4,7 +4,7 @@ import { cancelled, invalid } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { PrepareOptions, Progress, Runtime } from '@toolhive/runtime/runtime';
-import { toolFilterOf } from '@toolhive/proxy/tool-filter';
+import { toolFilter } from '@toolhive/proxy/tool-filter';
 import type { ToolRules } from '@toolhive/proxy/tool-filter';
 import { formatSource } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
@@ -162,7 +162,7 @@ async function prepare(
   const draft = plan.runConfigFor(name, port);
   refuseOpen(draft);
   requireOverrides(toolsOf(draft));
-  toolFilterOf(toolsOf(draft)); // throws where two tools would have one name
+  toolFilter({ tools: toolsOf(draft) }); // throws where two tools would have one name
   if (local === undefined) {
     refuseUnenforced(draft);
     return { runConfig: draft, mounts: [] };

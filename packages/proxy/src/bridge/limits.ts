@@ -1,27 +1,27 @@
-/** How much of everything there may be for one workload, and how long it may take. */
+/** How many of everything one workload may have, and how long it may take. */
 export interface Limits {
-  /** Conversations with the server that a client has to itself. */
+  /** Connections to the server that only one client uses. */
   maxOwn: number;
-  /** Sessions; the one silent for longest makes room, and rather one that nobody listens for. */
+  /** Sessions. The one that was silent for the longest time makes room, preferably one without a listening client. */
   maxSessions: number;
-  /** How long a session may be silent before it is forgotten. */
+  /** How long a session may be silent before it ends. */
   sessionIdleMs: number;
-  /** How long a server may be silent on `server/discover` before it is asked in the legacy way as well. */
+  /** How long a server may not answer `server/discover` before `initialize` is sent as well. */
   probeMs: number;
   /** How long a request waits for a server that is starting or restarting. */
   waitForServerMs: number;
-  /** How long a request waits for a conversation to become free. */
+  /** How long a request waits for a connection of its own. */
   waitForRoomMs: number;
-  /** How long a conversation is kept that its client has no use for any more, as another one may have. */
+  /** How long a connection is kept after its call, for the next call of the same caller. */
   keepMs: number;
-  /** How long a modern client has to answer what it was asked. */
-  patienceMs: number;
-  /** How long a request goes on whose client has disconnected, and may come back. */
+  /** How long a modern client has to answer a request of the server. */
+  clientAnswerMs: number;
+  /** How long a request goes on whose client has disconnected and may come back. */
   abandonedMs: number;
   /** How long a list of a modern client waits for the one before it. */
   listTurnMs: number;
-  /** How often it is seen to what nobody asks for: idle sessions, connections that have to be kept alive. */
-  upkeepMs: number;
+  /** How often idle sessions are ended and quiet connections are kept alive. */
+  maintenanceMs: number;
 }
 
 export const defaultLimits: Limits = {
@@ -32,8 +32,8 @@ export const defaultLimits: Limits = {
   waitForServerMs: 30_000,
   waitForRoomMs: 30_000,
   keepMs: 5 * 60_000,
-  patienceMs: 10 * 60_000,
+  clientAnswerMs: 10 * 60_000,
   abandonedMs: 5 * 60_000,
   listTurnMs: 5_000,
-  upkeepMs: 15_000,
+  maintenanceMs: 15_000,
 };

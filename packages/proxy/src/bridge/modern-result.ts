@@ -1,6 +1,8 @@
+import { answerError, withAnswer } from '../connection/responder.ts';
+import type { Responder } from '../connection/responder.ts';
 import {
   errorCodes,
-  errorText,
+  errorMessage,
   idText,
   insertMembers,
   isObject,
@@ -8,48 +10,40 @@ import {
   replaceAt,
   spanOf,
 } from '../jsonrpc/message.ts';
-import type { MessageValue } from '../jsonrpc/message.ts';
-import { answerError } from '../connection/connection.ts';
-import type { Responder } from '../connection/connection.ts';
+import type { Message } from '../jsonrpc/message.ts';
 import { cacheableMethods, mcpErrors, meta, protocolVersions } from '../protocol/protocol.ts';
 import type { ServerIdentity } from '../protocol/protocol.ts';
 
 /**
- * A legacy server's answer as the modern era wants it: results say of which type they are, who gives them, and for
- * how long they hold, which a legacy server does not know, so for no time at all.
+ * Returns a legacy server's response as 2026-07-28 requires it: a result states its type, the server, and how long it
+ * may be cached. A legacy server does not know the last, so it may not be cached at all.
  */
-export function modernised(
-  text: string,
-  { result, error }: MessageValue,
-  method: string,
-  { serverInfo }: ServerIdentity,
-): string {
+export function modernized(response: Message, method: string, { serverInfo }: ServerIdentity): Message {
+  const { result, error } = response.value;
   if (error !== undefined) {
-    if (error.code !== mcpErrors.legacyResourceNotFound) return text;
-    return errorText(
-      idText(readMessage(text)),
-      errorCodes.invalidParams,
-      error.message,
-      asObject(error.data),
-    );
+    if (error.code !== mcpErrors.legacyResourceNotFound) return response;
+    const data = isObject(error.data) ? error.data : undefined;
+    return errorMessage(idText(response), errorCodes.invalidParams, error.message, data);
   }
-  if (!isObject(result)) return text;
-  const who = serverInfo === undefined ? {} : { [meta.serverInfo]: serverInfo };
+  if (!isObject(result)) return response;
+  const server = serverInfo === undefined ? {} : { [meta.serverInfo]: serverInfo };
   const isNew = (name: string): boolean => result[name] === undefined;
   const members = {
     ...(isNew('resultType') ? { resultType: 'complete' } : {}),
     ...(cacheableMethods.has(method) && isNew('ttlMs') ? { ttlMs: 0 } : {}),
     ...(cacheableMethods.has(method) && isNew('cacheScope') ? { cacheScope: 'private' } : {}),
-    ...(isNew('_meta') ? { _meta: who } : {}),
+    ...(isNew('_meta') ? { _meta: server } : {}),
   };
-  const described = insertMembers(text, ['result'], members);
+  const text = insertMembers(response.text, ['result'], members);
   const { _meta } = result;
-  return isObject(_meta) && _meta[meta.serverInfo] === undefined
-    ? insertMembers(described, ['result', '_meta'], who)
-    : described;
+  return readMessage(
+    isObject(_meta) && _meta[meta.serverInfo] === undefined
+      ? insertMembers(text, ['result', '_meta'], server)
+      : text,
+  );
 }
 
-/** The answer to `server/discover` for a legacy server. What only the legacy era has is left out. */
+/** Returns the result of `server/discover` for a legacy server, without what only legacy clients can use. */
 export function discoverResult(identity: ServerIdentity): object {
   const { capabilities, serverInfo, instructions } = withoutTasks(identity);
   return {
@@ -63,38 +57,26 @@ export function discoverResult(identity: ServerIdentity): object {
   };
 }
 
-/** What a legacy server offers to those who have no conversation of their own, in which alone a task has its place. */
+/** Returns what a legacy server offers to clients without a connection of their own, which tasks require. */
 export function withoutTasks(identity: ServerIdentity): ServerIdentity {
   const { tasks: _tasks, ...capabilities } = identity.capabilities;
   return { ...identity, capabilities };
 }
 
-/** A modern server's own answer to `server/discover`: clients of protocolVersions that it does not speak can use it too. */
-export function withAllVersions(reply: Responder): Responder {
-  return {
-    notify: (text) => reply.notify(text),
-    answer(text, value) {
-      const span = isObject(value.result) ? spanOf(text, ['result', 'supportedVersions']) : undefined;
-      reply.answer(
-        span === undefined ? text : replaceAt(text, span, JSON.stringify(protocolVersions)),
-        value,
-      );
-    },
-  };
+/** Adds the versions that the server does not support itself to its answer to `server/discover`. */
+export function withAllVersions(responder: Responder): Responder {
+  return withAnswer(responder, (response) => {
+    const { text, value } = response;
+    const span = isObject(value.result) ? spanOf(text, ['result', 'supportedVersions']) : undefined;
+    responder.answer(
+      span === undefined ? response : readMessage(replaceAt(text, span, JSON.stringify(protocolVersions))),
+    );
+  });
 }
 
-/** Tells a modern client that its request needs something of it that it has not said it can give. */
-export function missingCapability(reply: Responder, id: string, capability: string): void {
+/** Answers a modern client that the server needs a capability which the client has not declared. */
+export function missingCapability(responder: Responder, id: string, capability: string): void {
   const data = { requiredCapabilities: { [capability]: {} } };
-  answerError(
-    reply,
-    id,
-    mcpErrors.missingClientCapability,
-    `the server asks the client for ${capability}`,
-    data,
-  );
-}
-
-function asObject(value: unknown): object | undefined {
-  return isObject(value) ? value : undefined;
+  const message = `the server asks the client for ${capability}`;
+  answerError(responder, id, mcpErrors.missingClientCapability, message, data);
 }

@@ -18,7 +18,7 @@ export class Seal {
   }
 
   /** `bound` describes the only request that may bring it back. */
-  close(content: string, bound: string, validMs: number): string {
+  seal(content: string, bound: string, validMs: number): string {
     const iv = randomBytes(ivBytes);
     const cipher = createCipheriv(algorithm, this.#key, iv, { authTagLength: tagBytes });
     cipher.setAAD(digestOf(bound));
@@ -28,7 +28,7 @@ export class Seal {
   }
 
   /** What was sealed; undefined for anything that was not sealed here, for this request, or not recently. */
-  open(sealed: string, bound: string): string | undefined {
+  unseal(sealed: string, bound: string): string | undefined {
     const bytes = Buffer.from(sealed, 'base64url');
     if (bytes.length < ivBytes + tagBytes) return undefined;
     const decipher = createDecipheriv(algorithm, this.#key, bytes.subarray(0, ivBytes), {

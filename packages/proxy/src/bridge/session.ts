@@ -1,55 +1,110 @@
 import { randomUUID } from 'node:crypto';
+import type { ServerConnection } from '../connection/connection.ts';
+import type { Call } from '../connection/connection.ts';
+import type { OwnConnection } from '../connection/pool.ts';
 import { errorCodes, restate } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import type { Call, ServerConnection } from '../connection/connection.ts';
-import type { OwnConnection } from '../connection/pool.ts';
-import type { ClientIdentity } from '../protocol/protocol.ts';
+import { MessagesToClient } from '../middleware/message-pipeline.ts';
+import type { MessagePipeline } from '../middleware/message-pipeline.ts';
+import type { Caller, Outcome, Principal } from '../middleware/middleware.ts';
 import { isOffered, newestLegacyVersion } from '../protocol/protocol.ts';
+import type { ClientIdentity } from '../protocol/protocol.ts';
 import { ResumableStream } from './stream.ts';
 
-/** How many streams of a session are remembered so that they can be resumed, and how much of them. */
+/** How many streams of a session are kept so that they can be resumed, and how much of them. */
 const maxStreams = 32;
 const maxKeptChars = 8 * 1024 * 1024;
-/** How many questions a client may leave unanswered. */
-const maxQuestions = 100;
+/** How many requests of the server a client may leave unanswered. */
+const maxServerRequests = 100;
 
-/** What becomes of the client's answer to a question. */
-export type Answered = (answer: { result: unknown } | { error: unknown }) => void;
+/** The client's answer to a request of the server. */
+export type ClientAnswer = { result: unknown } | { error: unknown };
 
-/** One legacy client's conversation with a workload. It outlives connections, and the server behind it. */
+interface ServerRequest {
+  request: Message;
+  answered: (answer: ClientAnswer) => void;
+}
+
+export interface SessionOptions {
+  workload: string;
+  /** Who began it. Nobody else can use it. */
+  principal: Principal;
+  messages: MessagePipeline;
+  nowMs: number;
+}
+
+/** The conversation of one legacy client with a workload. It outlives connections, and the server behind it. */
 export class Session {
-  readonly id = randomUUID();
-  /** What the client said of itself; the revision is the one that it was told. */
+  readonly id: string = randomUUID();
+  readonly principal: Principal;
+  /** What the client said about itself, with the protocol version that was agreed on. */
   client: ClientIdentity = { protocolVersion: newestLegacyVersion, capabilities: {} };
   lastSeenMs: number;
-  /** It goes on after the request that began it, so that it can have a server process of its own. */
+  /** It goes on after the request that began it, so it can have a server process of its own. */
   isLasting = false;
+  /** Clients name it by its ID. */
+  isNamed = false;
   readonly subscriptions = new Set<string>();
   logLevel: string | undefined;
-  /** A conversation with the server that nobody else has. */
+  /** A connection to the server that no other client uses. */
   own: Promise<OwnConnection> | undefined;
-  /** What belongs to no request goes here. */
+  /** Carries what belongs to no request. */
   readonly stream = new ResumableStream('s');
+  readonly #options: SessionOptions;
+  readonly #toClient: MessagesToClient;
   readonly #streams = new Map<string, ResumableStream>([['s', this.stream]]);
-  readonly #questions = new Map<number, Answered>();
-  #lastQuestion = 0;
+  readonly #serverRequests = new Map<number, ServerRequest>();
+  #lastServerRequest = 0;
   #lastStream = 0;
+  #admitting = 0;
+  readonly #afterAdmission: (() => void)[] = [];
 
-  constructor(nowMs: number) {
-    this.lastSeenMs = nowMs;
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.principal = options.principal;
+    this.lastSeenMs = options.nowMs;
+    this.#toClient = new MessagesToClient(options.messages);
   }
 
-  /** Is there a connection over which the client waits for anything? */
+  /** Whose messages these are, for the middleware. */
+  get caller(): Caller {
+    const { principal, client, id, isNamed } = this;
+    const { workload } = this.#options;
+    return isNamed ? { workload, principal, client, session: id } : { workload, principal, client };
+  }
+
+  /** The client has a connection on which it waits for something. */
   get isListening(): boolean {
     return this.#streams.values().some(({ isConnected }) => isConnected);
   }
 
-  /** Sends a message that belongs to no request. */
-  send(text: string): void {
-    this.stream.send(text);
+  /** A request begins to pass the middleware. Call the returned function when it has passed, or was refused. */
+  beginAdmission(): () => void {
+    this.#admitting++;
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#admitting--;
+      if (this.#admitting === 0) for (const run of this.#afterAdmission.splice(0)) run();
+    };
   }
 
-  /** A stream for one request, which can be resumed by its name. */
+  /** Runs something when all earlier requests have passed the middleware. */
+  afterAdmission(run: () => void): void {
+    if (this.#admitting === 0) run();
+    else this.#afterAdmission.push(run);
+  }
+
+  /** Sends a notification that belongs to no request. */
+  notify(notification: Message): void {
+    if (this.#options.messages.isEmpty) return this.stream.send(notification.text);
+    this.#toClient.pass(this.caller, notification, undefined, (outcome) => {
+      if (outcome.kind !== 'refusal') this.stream.send(outcome.text);
+    });
+  }
+
+  /** Opens a stream for one request. It can be resumed by its name. */
   openStream(): ResumableStream {
     this.#forgetStreams();
     const name = `r${++this.#lastStream}`;
@@ -62,50 +117,75 @@ export class Session {
     return this.#streams.get(name);
   }
 
-  /** Passes a question of a server on to the client, if it has said that it takes such questions. */
-  ask(connection: ServerConnection, question: Message, call: Call | undefined): void {
-    if (!isOffered(this.client, question.value.method ?? '')) return connection.decline(question);
-    const text = this.question((answer) => connection.respond(question, answer), question);
-    // The request that it is asked for has a stream, or can still have one.
-    if (call?.reply.ask === undefined) this.send(text);
-    else call.reply.ask(text);
+  /** Passes a request of a legacy server on to the client, or declines it if the client does not offer that. */
+  ask(connection: ServerConnection, request: Message, call: Call | undefined): void {
+    if (!isOffered(this.client, request.value.method ?? '')) return connection.decline(request);
+    this.askClient(request, call, (answer) => connection.respond(request, answer));
   }
 
-  /** The text of a question under an id that is unique in this session. */
-  question(answered: Answered, question: Message): string {
-    const id = ++this.#lastQuestion;
-    this.#questions.set(id, answered);
-    if (this.#questions.size > maxQuestions) {
-      const [oldest] = this.#questions.keys();
-      if (oldest !== undefined) this.#settle(oldest, { error: unanswered });
-    }
-    return restate(question, { newId: String(id) });
+  /**
+   * Asks the client, under an ID that is unique in this session: on the stream of the client's request `during` which
+   * the server asks, or on the session's own stream if that is not possible.
+   */
+  askClient(
+    request: Message,
+    during: Pick<Call, 'request' | 'responder'> | undefined,
+    answered: (answer: ClientAnswer) => void,
+  ): void {
+    const id = ++this.#lastServerRequest;
+    const asked = restate(request, { newId: String(id) });
+    const deliver = (outcome: Outcome): void => {
+      if (outcome.kind === 'refusal') {
+        const { code, message, data } = outcome;
+        return answered({ error: { code, message, data } });
+      }
+      this.#serverRequests.set(id, { request: outcome, answered });
+      this.#limitServerRequests();
+      if (during?.responder.ask === undefined) this.stream.send(outcome.text);
+      else during.responder.ask(outcome);
+    };
+    if (this.#options.messages.isEmpty) deliver(asked);
+    else this.#toClient.pass(this.caller, asked, during?.request, deliver);
   }
 
-  /** Takes the client's answer to a question. One that was never asked is nobody's. */
-  answered({ value: { id, result, error } }: Message): void {
-    if (typeof id !== 'number') return;
-    this.#settle(id, error === undefined ? { result } : { error });
+  /** Takes the client's response to a request of the server. A response to anything else is ignored. */
+  answered(response: Message): void {
+    const { id } = response.value;
+    const asked = typeof id === 'number' ? this.#serverRequests.get(id) : undefined;
+    if (typeof id !== 'number' || asked === undefined) return;
+    const { messages } = this.#options;
+    if (messages.isEmpty) return this.#settle(id, answerOf(response));
+    messages.toServer(this.caller, response, asked.request, (outcome) => {
+      if (outcome.kind !== 'refusal') return this.#settle(id, answerOf(outcome));
+      const { code, message, data } = outcome;
+      this.#settle(id, { error: { code, message, data } });
+    });
   }
 
   close(): void {
-    for (const id of this.#questions.keys()) this.#settle(id, { error: unanswered });
+    for (const id of this.#serverRequests.keys()) this.#settle(id, { error: unanswered });
     for (const stream of this.#streams.values()) stream.end();
     this.#streams.clear();
     void this.own?.then(
       (own) => own.giveBack(),
-      () => {}, // it never came to be
+      () => {}, // it was never opened
     );
     this.own = undefined;
   }
 
-  #settle(id: number, answer: Parameters<Answered>[0]): void {
-    const answered = this.#questions.get(id);
-    this.#questions.delete(id);
-    answered?.(answer);
+  #settle(id: number, answer: ClientAnswer): void {
+    const asked = this.#serverRequests.get(id);
+    this.#serverRequests.delete(id);
+    asked?.answered(answer);
   }
 
-  /** Of those that are over, the oldest first; somebody waits at the others. */
+  #limitServerRequests(): void {
+    if (this.#serverRequests.size <= maxServerRequests) return;
+    const [oldest] = this.#serverRequests.keys();
+    if (oldest !== undefined) this.#settle(oldest, { error: unanswered });
+  }
+
+  /** Forgets streams that have ended, the oldest first. The others are still in use. */
   #forgetStreams(): void {
     let keptChars = this.#streams.values().reduce((sum, stream) => sum + stream.keptChars, 0);
     for (const [name, stream] of this.#streams) {
@@ -115,6 +195,10 @@ export class Session {
       keptChars -= stream.keptChars;
     }
   }
+}
+
+function answerOf({ value: { result, error } }: Message): ClientAnswer {
+  return error === undefined ? { result } : { error };
 }
 
 const unanswered = { code: errorCodes.serverError, message: 'the client has not answered' };

@@ -1,11 +1,10 @@
-import { insertMembers, isObject } from '../jsonrpc/message.ts';
-import type { Message } from '../jsonrpc/message.ts';
-import { modernMeta } from '../connection/handshake.ts';
 import type { ServerConnection } from '../connection/connection.ts';
-import { meta } from '../protocol/protocol.ts';
+import { insertMembers, isObject, ownMessage, readMessage } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import { meta, modernMeta } from '../protocol/protocol.ts';
 import type { ClientIdentity, ServerIdentity } from '../protocol/protocol.ts';
 
-/** What a listener wants to hear of (MCP 2026-07-28, Subscriptions, Notification Filter). */
+/** What a listener wants to be notified of (MCP 2026-07-28, Subscriptions, Notification Filter). */
 export interface Filter {
   toolsListChanged?: boolean;
   promptsListChanged?: boolean;
@@ -13,12 +12,12 @@ export interface Filter {
   resourceSubscriptions?: string[];
 }
 
-/** Somebody who hears of what changes at the server. */
+/** A client that is notified of changes at the server. */
 export interface Listener {
-  /** The resources that it wants to hear of. */
+  /** The resources that it has subscribed to. */
   readonly uris: ReadonlySet<string>;
-  /** A change of one of these, or of a list. */
-  changed(message: Message): void;
+  /** Takes a notification that one of these, or a list, has changed. */
+  changed(notification: Message): void;
 }
 
 const listChanges: Readonly<Record<string, keyof Filter>> = {
@@ -28,28 +27,28 @@ const listChanges: Readonly<Record<string, keyof Filter>> = {
 };
 
 /**
- * What changes at a server that many share, told to everybody whom it concerns. The server has one subscriber, who
- * wants what any of them want.
+ * Notifies clients of changes at a server that they share. The server has a single subscriber, which subscribes to
+ * what any of them wants.
  */
-export class Changes {
+export class Subscriptions {
   readonly #listeners = new Set<Listener>();
   readonly #client: ClientIdentity;
   readonly #onFault: (error: unknown) => void;
   #connection: ServerConnection | undefined;
-  /** The resources that the server was asked to tell of. */
-  #asked = new Set<string>();
-  #listening: AbortController | undefined;
+  /** The resources that the server was asked to send notifications of. */
+  #requested = new Set<string>();
+  #stream: AbortController | undefined;
 
   constructor(client: ClientIdentity, onFault: (error: unknown) => void) {
     this.#client = client;
     this.#onFault = onFault;
   }
 
-  /** Takes up a new conversation with the server, which knows of nothing yet. */
+  /** Subscribes again over a new connection. */
   follow(connection: ServerConnection): void {
     this.#connection = connection;
-    this.#asked = new Set();
-    this.#listening = undefined;
+    this.#requested = new Set();
+    this.#stream = undefined;
     this.update();
   }
 
@@ -66,60 +65,60 @@ export class Changes {
     return this.#listeners.values().some(({ uris }) => uris.has(uri));
   }
 
-  /** The server was asked by a client's own request to tell of this, or not to. */
-  wasAsked(uri: string, isWanted: boolean): void {
-    if (isWanted) this.#asked.add(uri);
-    else this.#asked.delete(uri);
+  /** A client's own request has subscribed to this resource, or unsubscribed from it. */
+  wasRequested(uri: string, isWanted: boolean): void {
+    if (isWanted) this.#requested.add(uri);
+    else this.#requested.delete(uri);
   }
 
-  /** Has the server told what the listeners want now, and nothing else. */
+  /** Brings the subscriptions at the server in line with what the listeners want. */
   update(): void {
     const connection = this.#connection;
     if (connection?.isOpen !== true) return;
     const wanted = new Set(this.#listeners.values().flatMap(({ uris }) => uris));
-    const isNew = wanted.symmetricDifference(this.#asked).size > 0;
+    const isDifferent = wanted.symmetricDifference(this.#requested).size > 0;
     if (connection.generation === 'modern') {
-      if (this.#listeners.size === 0) this.#stopListening();
-      else if (isNew || this.#listening === undefined) this.#listen(connection, wanted);
-    } else if (isNew) this.#subscribe(connection, wanted);
-    this.#asked = wanted;
+      if (this.#listeners.size === 0) this.#endStream();
+      else if (isDifferent || this.#stream === undefined) this.#openStream(connection, wanted);
+    } else if (isDifferent) this.#subscribe(connection, wanted);
+    this.#requested = wanted;
   }
 
-  /** Tells those whom it concerns; false when it is no change of anything. */
-  deliver(message: Message): boolean {
-    const { method = '', params } = message.value;
+  /** Passes a notification of a change to the listeners that want it. Returns false for any other notification. */
+  deliver(notification: Message): boolean {
+    const { method = '', params } = notification.value;
     const uri = params?.['uri'];
     if (method === 'notifications/resources/updated') {
       for (const listener of this.#listeners) {
-        if (typeof uri === 'string' && listener.uris.has(uri)) listener.changed(message);
+        if (typeof uri === 'string' && listener.uris.has(uri)) listener.changed(notification);
       }
       return true;
     }
     if (listChanges[method] === undefined) return false;
-    for (const listener of this.#listeners) listener.changed(message);
+    for (const listener of this.#listeners) listener.changed(notification);
     return true;
   }
 
   #subscribe(connection: ServerConnection, wanted: ReadonlySet<string>): void {
     if (!offers(connection.identity, 'resources', 'subscribe')) return;
-    const ask = (method: string, uris: Iterable<string>): void => {
-      for (const uri of uris) connection.request(method, { uri }).catch(() => {}); // it may be gone, which is no fault here
+    const request = (method: string, uris: Iterable<string>): void => {
+      for (const uri of uris) connection.request(method, { uri }).catch(() => {}); // the resource may be gone
     };
-    ask('resources/subscribe', wanted.difference(this.#asked));
-    ask('resources/unsubscribe', this.#asked.difference(wanted));
+    request('resources/subscribe', wanted.difference(this.#requested));
+    request('resources/unsubscribe', this.#requested.difference(wanted));
   }
 
-  #stopListening(): void {
-    const before = this.#listening;
-    this.#listening = undefined;
-    before?.abort(new Error('nobody listens any more'));
+  #endStream(): void {
+    const before = this.#stream;
+    this.#stream = undefined;
+    before?.abort(new Error('no client listens any more'));
   }
 
-  /** The new stream is there before the old one ends, so that nothing is missed. */
-  #listen(connection: ServerConnection, uris: ReadonlySet<string>): void {
-    const before = this.#listening;
+  /** Opens the new stream before the old one ends, so that nothing is missed. */
+  #openStream(connection: ServerConnection, uris: ReadonlySet<string>): void {
+    const before = this.#stream;
     const over = new AbortController();
-    this.#listening = over;
+    this.#stream = over;
     const all = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
     const notifications = granted({ ...all, resourceSubscriptions: [...uris] }, connection.identity);
     if (Object.keys(notifications).length === 0) return;
@@ -129,28 +128,28 @@ export class Changes {
       .catch((error: unknown) => {
         if (!over.signal.aborted && connection.isOpen) this.#onFault(error);
       })
-      .finally(() => this.#listenAgain(over));
-    before?.abort(new Error('another stream took its place'));
+      .finally(() => this.#reopenStream(over));
+    before?.abort(new Error('another stream has replaced it'));
   }
 
-  /** The server has ended a stream that somebody still listens to; it may have reasons, so not at once. */
-  #listenAgain(ended: AbortController): void {
-    const again = (): void => {
-      if (this.#listening !== ended) return;
-      this.#listening = undefined;
+  /** Opens a stream again that the server has ended. Not at once, as the server may have ended it on purpose. */
+  #reopenStream(ended: AbortController): void {
+    const reopen = (): void => {
+      if (this.#stream !== ended) return;
+      this.#stream = undefined;
       this.update();
     };
-    if (this.#listening === ended) setTimeout(again, listenAgainMs).unref();
+    if (this.#stream === ended) setTimeout(reopen, reopenMs).unref();
   }
 }
 
-/** How long it is waited before a server is listened to again that has ended the stream. */
-const listenAgainMs = 1_000;
+/** How long to wait before a stream is opened again that the server has ended. */
+const reopenMs = 1_000;
 
-/** What of a filter a server can honour. */
+/** Returns the part of a filter that a server supports. */
 export function granted(filter: Filter, identity: ServerIdentity): Filter {
   const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions = [] } = filter;
-  const isHonoured = resourceSubscriptions.length > 0 && offers(identity, 'resources', 'subscribe');
+  const isSupported = resourceSubscriptions.length > 0 && offers(identity, 'resources', 'subscribe');
   return {
     ...(toolsListChanged === true && offers(identity, 'tools', 'listChanged') ? { toolsListChanged } : {}),
     ...(promptsListChanged === true && offers(identity, 'prompts', 'listChanged')
@@ -159,7 +158,7 @@ export function granted(filter: Filter, identity: ServerIdentity): Filter {
     ...(resourcesListChanged === true && offers(identity, 'resources', 'listChanged')
       ? { resourcesListChanged }
       : {}),
-    ...(isHonoured ? { resourceSubscriptions } : {}),
+    ...(isSupported ? { resourceSubscriptions } : {}),
   };
 }
 
@@ -168,42 +167,42 @@ function offers({ capabilities }: ServerIdentity, feature: string, detail: strin
   return isObject(described) && described[detail] === true;
 }
 
-/** A stream of `subscriptions/listen`: what a modern client has asked to be told, under its subscription. */
+/** A stream of `subscriptions/listen`: notifies a modern client under its subscription. */
 export class Subscription implements Listener {
   readonly uris: ReadonlySet<string>;
   readonly #filter: Filter;
   readonly #id: string | number;
-  readonly #send: (text: string) => void;
+  readonly #notify: (notification: Message) => void;
 
-  /** `id` is that of the request. Acknowledges it at once. */
-  constructor(id: string | number, filter: Filter, send: (text: string) => void) {
+  /** `id` is that of the request, which is acknowledged at once. */
+  constructor(id: string | number, filter: Filter, notify: (notification: Message) => void) {
     this.#id = id;
     this.#filter = filter;
-    this.#send = send;
+    this.#notify = notify;
     this.uris = new Set(filter.resourceSubscriptions);
-    const params = { _meta: this.described, notifications: filter };
-    send(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params }));
+    const params = { _meta: this.#tag, notifications: filter };
+    notify(ownMessage({ method: 'notifications/subscriptions/acknowledged', params }));
   }
 
-  /** What every message of it has in its `_meta`. */
-  get described(): Record<string, unknown> {
+  /** What the `_meta` of every notification contains. */
+  get #tag(): Record<string, unknown> {
     return { [meta.subscriptionId]: this.#id };
   }
 
   changed({ text, value }: Message): void {
     const kind = listChanges[value.method ?? ''];
     if (kind !== undefined && this.#filter[kind] !== true) return;
-    const isTagged = value.params?._meta?.[meta.subscriptionId] !== undefined;
-    this.#send(isTagged ? this.#retagged(value) : insertMembers(text, ['params', '_meta'], this.described));
-  }
-
-  #retagged({ method, params }: Message['value']): string {
-    const _meta = { ...params?._meta, ...this.described };
-    return JSON.stringify({ jsonrpc: '2.0', method, params: { ...params, _meta } });
+    const { method = '', params } = value;
+    const isTagged = params?._meta?.[meta.subscriptionId] !== undefined;
+    this.#notify(
+      isTagged
+        ? ownMessage({ method, params: { ...params, _meta: { ...params?._meta, ...this.#tag } } })
+        : readMessage(insertMembers(text, ['params', '_meta'], this.#tag)),
+    );
   }
 }
 
-/** Reads the filter of a `subscriptions/listen`; undefined when it is none. */
+/** Reads the filter of `subscriptions/listen`, undefined if it is not valid. */
 export function filterFrom(params: unknown): Filter | undefined {
   const notifications = isObject(params) ? params['notifications'] : undefined;
   if (!isObject(notifications)) return undefined;
@@ -214,5 +213,5 @@ export function filterFrom(params: unknown): Filter | undefined {
   return { ...Object.fromEntries(kinds.map((kind) => [kind, true])), resourceSubscriptions: uris };
 }
 
-/** How many resources one client may be told of. */
+/** How many resources one client may subscribe to. */
 export const maxUris = 1000;

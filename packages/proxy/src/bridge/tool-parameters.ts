@@ -1,32 +1,26 @@
-import { isObject } from '../jsonrpc/message.ts';
-import { modernMeta } from '../connection/handshake.ts';
 import type { ServerConnection } from '../connection/connection.ts';
-import { newestLegacyVersion } from '../protocol/protocol.ts';
-
-/** A parameter of a tool whose value stands in a header too (MCP 2026-07-28, Streamable HTTP, Custom Headers). */
-export interface MirroredParameter {
-  /** The header, in lower case. */
-  header: string;
-  /** The way to the value in the arguments. */
-  path: readonly string[];
-}
+import { isObject } from '../jsonrpc/message.ts';
+import { mirroredIn } from '../protocol/mirrored-parameters.ts';
+import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
+import { modernMeta, newestLegacyVersion } from '../protocol/protocol.ts';
 
 const maxPages = 100;
 const none: readonly MirroredParameter[] = [];
 
 type ByTool = ReadonlyMap<string, readonly MirroredParameter[]>;
 
-/** Knows from a server's own list of tools which parameters are mirrored; asks for that list when it has to. */
+/** Knows which parameters of a server's tools are mirrored in headers, from its own list, which it asks for if needed. */
 export class ToolParameters {
   #byTool: ByTool | undefined;
   #loading: Promise<ByTool | undefined> | undefined;
 
-  /** The list has changed. */
+  /** Forgets the list because it has changed. */
   forget(): void {
     this.#byTool = undefined;
     this.#loading = undefined;
   }
 
+  /** Calls back with the mirrored parameters of a tool by the server's own name, at once if they are known. */
   of(
     connection: ServerConnection,
     tool: string,
@@ -40,7 +34,7 @@ export class ToolParameters {
     const loading = (this.#loading ??= load(connection));
     const byTool = await loading;
     if (this.#loading !== loading) return byTool;
-    // What has changed meanwhile, or could not be had, is asked for again by the next one.
+    // A list that has changed meanwhile, or could not be read, is asked for again by the next call.
     this.#byTool = byTool;
     this.#loading = undefined;
     return byTool;
@@ -48,7 +42,7 @@ export class ToolParameters {
 }
 
 async function load(connection: ServerConnection): Promise<ByTool | undefined> {
-  const tools = await listTools(connection).catch(() => undefined); // the call itself will tell what is wrong
+  const tools = await listTools(connection).catch(() => undefined); // the call itself reports what is wrong
   return tools && new Map(tools.map(({ name, inputSchema }) => [name, mirroredIn(inputSchema)]));
 }
 
@@ -78,30 +72,4 @@ async function listTools(connection: ServerConnection): Promise<Tool[]> {
 
 function isTool(value: unknown): value is Tool {
   return isObject(value) && typeof value['name'] === 'string';
-}
-
-/** The mirrored parameters of a schema: those that are reached through nothing but `properties`. */
-function mirroredIn(schema: unknown, path: readonly string[] = []): MirroredParameter[] {
-  const properties = isObject(schema) ? schema['properties'] : undefined;
-  if (!isObject(properties) || path.length > maxDepth) return [];
-  return Object.entries(properties).flatMap(([name, part]) => {
-    const here = [...path, name];
-    const header = isObject(part) ? part['x-mcp-header'] : undefined;
-    const own =
-      typeof header === 'string' && isToken.test(header)
-        ? [{ header: `mcp-param-${header.toLowerCase()}`, path: here }]
-        : [];
-    return [...own, ...mirroredIn(part, here)];
-  });
-}
-
-const maxDepth = 16;
-/** RFC 9110, section 5.6.2. */
-const isToken = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-
-/** The value of a parameter as a text; undefined when it is absent or null. */
-export function mirroredValue(args: unknown, path: readonly string[]): string | undefined {
-  const value = path.reduce<unknown>((part, step) => (isObject(part) ? part[step] : undefined), args);
-  if (value === undefined || value === null) return undefined;
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

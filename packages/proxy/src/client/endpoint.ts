@@ -1,6 +1,6 @@
 import { ThvError } from '@toolhive/contract/failure';
-import { ask } from '../http/readiness.ts';
-import type { HttpTransportKind } from '../http/readiness.ts';
+import { ask } from '../transport/readiness.ts';
+import type { HttpTransportKind } from '../transport/readiness.ts';
 import { UpstreamClient } from '../transport/upstream-client.ts';
 import type { RemoteServer } from '../transport/upstream-client.ts';
 

@@ -1,10 +1,10 @@
 import { invalid, messageOf, unavailable } from '@toolhive/contract/failure';
-import { generationOfRemote } from '../http/readiness.ts';
-import type { HttpTransportKind } from '../http/readiness.ts';
+import { generationOfRemote } from '../transport/readiness.ts';
+import type { HttpTransportKind } from '../transport/readiness.ts';
 import { errorCodes, isObject } from '../jsonrpc/message.ts';
-import { performHandshake, modernMeta } from '../connection/handshake.ts';
+import { performHandshake } from '../connection/handshake.ts';
 import { RefusedRequest, ServerConnection } from '../connection/connection.ts';
-import { newestLegacyVersion } from '../protocol/protocol.ts';
+import { modernMeta, newestLegacyVersion } from '../protocol/protocol.ts';
 import type { ClientIdentity, ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
 import { UpstreamClient } from '../transport/upstream-client.ts';
 import { HttpTransport } from '../transport/http-transport.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { unavailable } from '@toolhive/contract/failure';
-import { errorCodes, errorText, idText, onOneLine, readMessage } from '../jsonrpc/message.ts';
+import { errorCodes, errorMessage, idText, ownMessage, onOneLine, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { meta } from '../protocol/protocol.ts';
 import type { ProtocolGeneration } from '../protocol/protocol.ts';
@@ -69,7 +69,7 @@ class Conversation {
   readonly #endpoint: UpstreamClient;
   readonly #write: (text: string) => void;
   readonly #pending = new Set<string>();
-  #wire: HttpTransport;
+  #transport: HttpTransport;
   #initialize: Message | undefined;
   /** The greeting of a session that replaces another; its answer is not for the client. */
   #isSilent = false;
@@ -79,13 +79,13 @@ class Conversation {
     this.#generation = generation;
     this.#endpoint = endpoint;
     this.#write = write;
-    this.#wire = this.#open();
+    this.#transport = this.#open();
   }
 
   send(message: Message): void {
     if (message.kind === 'request') this.#pending.add(idText(message));
     if (message.value.method === 'initialize') this.#initialize = message;
-    this.#wire.send(message.text);
+    this.#transport.send(message);
   }
 
   /** Returns when nothing is asked that has no answer. */
@@ -98,22 +98,22 @@ class Conversation {
   }
 
   close(): Promise<void> {
-    return this.#wire.close();
+    return this.#transport.close();
   }
 
   #open(): HttpTransport {
-    const wire = new HttpTransport({
+    const transport = new HttpTransport({
       endpoint: this.#endpoint,
       generation: this.#generation,
       mirrored: async () => [],
     });
-    wire.open({
+    transport.open({
       message: (said) => this.#hear(said),
       unreadable() {},
       exceeded: () => this.#begin(),
       closed: () => this.#begin(),
     });
-    return wire;
+    return transport;
   }
 
   #hear(said: string | Message): void {
@@ -127,7 +127,7 @@ class Conversation {
       const id = idText(message);
       const isGreeting = this.#initialize !== undefined && id === idText(this.#initialize);
       if (isGreeting) this.#agree(message.value.result);
-      if (isGreeting && this.#isSilent) return this.#wire.send(initialized);
+      if (isGreeting && this.#isSilent) return this.#transport.send(initialized);
       this.#pending.delete(id);
     }
     this.#write(message.text);
@@ -136,22 +136,22 @@ class Conversation {
 
   #agree(result: unknown): void {
     const { protocolVersion } = (result ?? {}) as { protocolVersion?: unknown };
-    if (typeof protocolVersion === 'string') this.#wire.agree(protocolVersion);
+    if (typeof protocolVersion === 'string') this.#transport.agree(protocolVersion);
   }
 
   /** What was under way is lost with the session; the client can ask for it again. */
   #begin(): void {
     const lost = [...this.#pending];
     this.#pending.clear();
-    void this.#wire.close();
-    this.#wire = this.#open();
+    void this.#transport.close();
+    this.#transport = this.#open();
     for (const id of lost)
-      this.#write(errorText(id, errorCodes.serverError, 'the session has ended, ask again'));
+      this.#write(errorMessage(id, errorCodes.serverError, 'the session has ended, ask again').text);
     this.#whenAnswered?.();
     if (this.#initialize === undefined) return;
     this.#isSilent = true;
-    this.#wire.send(this.#initialize.text);
+    this.#transport.send(this.#initialize);
   }
 }
 
-const initialized = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
+const initialized = ownMessage({ method: 'notifications/initialized' });

@@ -4,11 +4,12 @@ import {
   isModern,
   isModernDiscovery,
   isModernRefusal,
-  meta,
+  modernMeta,
   modernVersion,
   newestLegacyVersion,
 } from '../protocol/protocol.ts';
 import type { ClientIdentity, ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
+import { ownMessage } from '../jsonrpc/message.ts';
 import { RefusedRequest } from './connection.ts';
 import type { ServerConnection } from './connection.ts';
 
@@ -33,12 +34,12 @@ export async function performHandshake(
   const over = new AbortController();
   try {
     const found = await meet(connection, { ...greeting, signal: AbortSignal.any([signal, over.signal]) });
-    connection.become(found.generation, found.identity);
+    connection.establish(found.generation, found.identity);
   } finally {
     over.abort(new Error('the greeting is over')); // a question that is still open must not be answered later
   }
   if (connection.generation === 'legacy')
-    connection.notify('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+    connection.notify(ownMessage({ method: 'notifications/initialized' }));
 }
 
 /** How a server talks, and what it says of itself. */
@@ -119,18 +120,5 @@ async function initialize(
   return {
     generation: 'legacy',
     identity: identityFrom(await connection.request('initialize', params, signal)),
-  };
-}
-
-/** The members of `_meta` that describe a client to a modern server. */
-export function modernMeta(
-  { capabilities, clientInfo }: ClientIdentity,
-  logLevel?: string,
-): Record<string, unknown> {
-  return {
-    [meta.protocolVersion]: modernVersion,
-    [meta.clientCapabilities]: capabilities,
-    ...(clientInfo === undefined ? {} : { [meta.clientInfo]: clientInfo }),
-    ...(logLevel === undefined ? {} : { [meta.logLevel]: logLevel }),
   };
 }

@@ -2,10 +2,10 @@ import type { ServerResponse } from 'node:http';
 import { readBody } from '../http/body.ts';
 import { replyJson, replyUnacceptable } from '../http/reply.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
-import { MalformedMessage, errorCodes, errorText, readBatch, readMessage } from '../jsonrpc/message.ts';
+import { MalformedMessage, errorCodes, errorMessage, readBatch, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { requireUnambiguous } from '../jsonrpc/ambiguity.ts';
-import type { Exchange } from '../pipeline.ts';
+import type { Exchange } from '../middleware/middleware.ts';
 
 /** What a request brings. */
 export interface Incoming {
@@ -34,7 +34,7 @@ export function readIncoming(
     } catch (malformed) {
       if (!(malformed instanceof MalformedMessage)) throw malformed;
       // The id is not known, and JSON-RPC 2.0, section 5, wants null for that.
-      replyJson(response, 400, errorText('null', malformed.code, malformed.message));
+      replyJson(response, 400, errorMessage('null', malformed.code, malformed.message).text);
       return;
     }
     exchange.message = incoming.message;
@@ -57,7 +57,7 @@ export function refuseBatch(
   const why = begins
     ? 'initialize must not be one of several messages'
     : `only clients of ${batchVersion} may send several messages at once`;
-  replyJson(response, 400, errorText('null', errorCodes.invalidRequest, why));
+  replyJson(response, 400, errorMessage('null', errorCodes.invalidRequest, why).text);
   return true;
 }
 

@@ -1,16 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { errorCodes, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import { mirroredValue } from '../bridge/tool-parameters.ts';
-import type { MirroredParameter } from '../bridge/tool-parameters.ts';
+import { refusal } from '../middleware/message-pipeline.ts';
+import type { Refusal } from '../middleware/middleware.ts';
+import { decoded, namedBy } from '../protocol/header-values.ts';
+import { mirroredValue } from '../protocol/mirrored-parameters.ts';
+import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
 import { isModern, mcpErrors, meta, protocolVersions } from '../protocol/protocol.ts';
-
-/** Why a request is refused, as the JSON-RPC error that goes with status 400. */
-export interface Refusal {
-  code: number;
-  message: string;
-  data?: object;
-}
 
 /**
  * Is this request of the modern era, or does it at least claim to be in one of the two places where that stands? The
@@ -56,13 +52,6 @@ function wrongName(
   return undefined;
 }
 
-/** Where the name stands that the header Mcp-Name repeats. */
-export const namedBy: Readonly<Record<string, string>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-};
-
 /** What is wrong with the headers that repeat parameters of a tool. */
 export function wrongParameter(
   headers: IncomingHttpHeaders,
@@ -93,33 +82,15 @@ function isSameNumber(one: string | undefined, other: string | undefined): boole
   );
 }
 
-const sentinel = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
-
-/** The value of a header that may be encoded (MCP 2026-07-28, Streamable HTTP, Value Encoding). */
-function decoded(value: string): string | undefined {
-  if (!value.startsWith('=?base64?') || !value.endsWith('?=')) return value;
-  const [, base64] = sentinel.exec(value) ?? [];
-  return base64 === undefined || base64.length % 4 !== 0
-    ? undefined
-    : Buffer.from(base64, 'base64').toString('utf8');
-}
-
-/** A value as a header may hold it. */
-export function encoded(value: string): string {
-  const isPlain =
-    /^[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?$/.test(value) && !/^=\?base64\?.*\?=$/.test(value);
-  return isPlain ? value : `=?base64?${Buffer.from(value, 'utf8').toString('base64')}?=`;
-}
-
 function mismatch(message: string): Refusal {
-  return { code: mcpErrors.headerMismatch, message: `headers do not match: ${message}` };
+  return refusal(mcpErrors.headerMismatch, `headers do not match: ${message}`);
 }
 
 function invalid(message: string): Refusal {
-  return { code: errorCodes.invalidParams, message };
+  return refusal(errorCodes.invalidParams, message);
 }
 
 function unsupported(requested: string): Refusal {
   const data = { supported: protocolVersions, requested };
-  return { code: mcpErrors.unsupportedVersion, message: 'Unsupported protocol version', data };
+  return refusal(mcpErrors.unsupportedVersion, 'Unsupported protocol version', data);
 }

@@ -1,29 +1,25 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Waiting } from '../bridge/bridge.ts';
+import type { ServerResponse } from 'node:http';
+import type { KeepAlive } from '../bridge/bridge.ts';
 import type { Session } from '../bridge/session.ts';
 import type { ResumableStream } from '../bridge/stream.ts';
 import { EventStream, encodeEvent } from '../http/event-stream.ts';
 import { replyJson } from '../http/reply.ts';
 import { errorCodes } from '../jsonrpc/message.ts';
-import type { MessageValue } from '../jsonrpc/message.ts';
-import type { Responder } from '../connection/connection.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import type { Responder } from '../connection/responder.ts';
 import { mcpErrors } from '../protocol/protocol.ts';
 
 /** The first revision whose clients know an event without a message. */
 const primedSince = '2025-11-25';
 
-export function takesEvents({ headers }: IncomingMessage): boolean {
-  return headers.accept?.includes('text/event-stream') === true;
-}
-
 /**
  * The answer to one POST of a session: JSON, unless something has to be said before the answer, or the answer takes
  * so long that the connection has to be kept alive. Then it is a stream, which can be resumed.
  */
-export class SessionPostReply implements Responder, Waiting {
+export class SessionPostReply implements Responder, KeepAlive {
   readonly #response: ServerResponse;
   readonly #session: Session;
-  readonly #waiting: Set<Waiting>;
+  readonly #pending: Set<KeepAlive>;
   readonly #canStream: boolean;
   readonly #headers: Record<string, string> | undefined;
   #stream: ResumableStream | undefined;
@@ -31,35 +27,35 @@ export class SessionPostReply implements Responder, Waiting {
   constructor({
     response,
     session,
-    waiting,
+    pending,
     canStream,
     headers,
   }: {
     response: ServerResponse;
     session: Session;
-    /** Whom the connection is kept alive by. */
-    waiting: Set<Waiting>;
+    /** The requests whose connections are kept alive. */
+    pending: Set<KeepAlive>;
     canStream: boolean;
     headers?: Record<string, string>;
   }) {
     this.#response = response;
     this.#session = session;
-    this.#waiting = waiting;
+    this.#pending = pending;
     this.#canStream = canStream;
     this.#headers = headers;
-    waiting.add(this);
+    pending.add(this);
     response.once('close', () => {
-      if (this.#stream === undefined) waiting.delete(this);
+      if (this.#stream === undefined) pending.delete(this);
     });
   }
 
-  /** Its client may still come back for a stream. */
+  /** A client may still come back for a stream. */
   get isAbandoned(): boolean {
     return this.#stream === undefined ? this.#response.destroyed : !this.#stream.isConnected;
   }
 
-  answer(text: string, { error }: MessageValue): void {
-    this.#waiting.delete(this);
+  answer({ text, value: { error } }: Message): void {
+    this.#pending.delete(this);
     // The headers name a session, which is there only if the answer says so.
     const headers = error === undefined ? this.#headers : undefined;
     if (this.#stream === undefined) return replyJson(this.#response, 200, text, headers);
@@ -67,21 +63,21 @@ export class SessionPostReply implements Responder, Waiting {
     this.#stream.end();
   }
 
-  notify(text: string): void {
-    this.#say(text);
+  notify({ text }: Message): void {
+    this.#send(text);
   }
 
-  ask(text: string): void {
-    this.#say(text);
+  ask({ text }: Message): void {
+    this.#send(text);
   }
 
   keepAlive(): void {
     if (this.#canStream) this.#opened().keepAlive();
   }
 
-  #say(text: string): void {
+  #send(text: string): void {
     if (this.#canStream) this.#opened().send(text);
-    else this.#session.send(text);
+    else this.#session.stream.send(text);
   }
 
   #opened(): ResumableStream {
@@ -95,26 +91,26 @@ export class SessionPostReply implements Responder, Waiting {
 }
 
 /** The answer to one modern POST: the same, but a connection that ends takes the request with it. */
-export class ModernPostReply implements Responder, Waiting {
+export class ModernPostReply implements Responder, KeepAlive {
   readonly #response: ServerResponse;
-  readonly #waiting: Set<Waiting>;
+  readonly #pending: Set<KeepAlive>;
   #stream: EventStream | undefined;
   isAnswered = false;
 
-  constructor(response: ServerResponse, waiting: Set<Waiting>) {
+  constructor(response: ServerResponse, pending: Set<KeepAlive>) {
     this.#response = response;
-    this.#waiting = waiting;
-    waiting.add(this);
+    this.#pending = pending;
+    pending.add(this);
   }
 
-  answer(text: string, { error }: MessageValue): void {
+  answer({ text, value: { error } }: Message): void {
     this.isAnswered = true;
-    this.#waiting.delete(this);
+    this.#pending.delete(this);
     if (this.#stream !== undefined) this.#stream.end(encodeEvent('message', text));
     else replyJson(this.#response, error === undefined ? 200 : statusOf(error.code), text);
   }
 
-  notify(text: string): void {
+  notify({ text }: Message): void {
     this.#opened().write(encodeEvent('message', text));
   }
 
@@ -124,7 +120,7 @@ export class ModernPostReply implements Responder, Waiting {
 
   /** The client has gone away. */
   close(): void {
-    this.#waiting.delete(this);
+    this.#pending.delete(this);
   }
 
   #opened(): EventStream {

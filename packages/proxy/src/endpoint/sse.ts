@@ -1,33 +1,34 @@
-import type { ServerResponse } from 'node:http';
 import { EventStream, encodeEvent } from '../http/event-stream.ts';
 import { replyText } from '../http/reply.ts';
 import type { Bridge } from '../bridge/bridge.ts';
-import type { Exchange } from '../pipeline.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import type { Exchange } from '../middleware/middleware.ts';
 import { readIncoming, refuseBatch } from './incoming.ts';
 
-/** Where messages of an event stream are posted to. */
+/** The path that messages of an event stream are posted to. */
 export const messagesPath = '/messages';
 
-/** Opens a session of HTTP+SSE (MCP 2024-11-05, Transports): it lives exactly as long as this stream. */
-export function openEventSession(bridge: Bridge, response: ServerResponse): void {
-  const session = bridge.beginSession();
-  bridge.keepSession(session);
+/** Opens a session of HTTP+SSE (MCP 2024-11-05, Transports). It ends with the stream. */
+export function openEventSession(bridge: Bridge, { response, principal }: Exchange): void {
+  const session = bridge.sessions.begin(principal);
+  bridge.sessions.keep(session);
   const stream = new EventStream(response);
   stream.write(encodeEvent('endpoint', `${messagesPath}?session_id=${session.id}`));
   session.stream.connect(stream);
-  stream.onClose(() => bridge.closeSession(session));
+  stream.onClose(() => bridge.sessions.close(session));
 }
 
-/** Takes a message for a session of HTTP+SSE; its answer goes out over the stream. */
-export function receiveEventMessage(bridge: Bridge, exchange: Exchange, query: URLSearchParams): void {
-  const { request, response } = exchange;
+/** Takes a message for a session of HTTP+SSE. Its answer goes out over the stream. */
+export function receiveEventMessage(bridge: Bridge, exchange: Exchange): void {
+  const { request, response, query, principal } = exchange;
   if (request.method !== 'POST') return replyText(response, 405, 'use POST', { allow: 'POST' });
-  // The original's name comes first; the official SDKs spell it the other way.
-  const id = query.get('session_id') ?? query.get('sessionId');
+  // The original uses the first name, the official SDKs the second.
+  const parameters = new URLSearchParams(query);
+  const id = parameters.get('session_id') ?? parameters.get('sessionId');
   if (id === null) return replyText(response, 400, 'the parameter session_id is missing');
-  const session = bridge.findSession(id);
+  const session = bridge.sessions.find(id, principal);
   if (session === undefined) return replyText(response, 404, 'there is no such session');
-  const send = (text: string): void => session.send(text);
+  const send = ({ text }: Message): void => session.stream.send(text);
   readIncoming(exchange, bridge.input, (incoming) => {
     if (refuseBatch(incoming, session.client.protocolVersion, response)) return;
     for (const message of incoming.messages)

@@ -42,7 +42,7 @@ describe('restating', () => {
     ['named with escapes', '{"\\u0069d":1,"jsonrpc":"2.0","result":{}}'],
     ['beside longer names', '{"idx":3,"xid":4,"id":1,"jsonrpc":"2.0","result":{}}'],
   ])('replaces an id %s and nothing else', (_title, text) => {
-    expect(restate(readMessage(text), { newId: '"new"' })).toBe(
+    expect(restate(readMessage(text), { newId: '"new"' }).text).toBe(
       text.replace(/(?<=[:\t])1(?=[, }])/, '"new"'),
     );
   });
@@ -50,7 +50,7 @@ describe('restating', () => {
   test('keeps numbers that JavaScript cannot hold', () => {
     const text = '{"jsonrpc":"2.0","id":1,"result":{"big":12345678901234567890,"exact":1.10,"tiny":1e-400}}';
 
-    expect(restate(readMessage(text), { newId: '7' })).toBe(text.replace('"id":1', '"id":7'));
+    expect(restate(readMessage(text), { newId: '7' }).text).toBe(text.replace('"id":1', '"id":7'));
   });
 
   test.each([
@@ -59,7 +59,8 @@ describe('restating', () => {
   ])('replaces id and token, whichever comes first: %s', (text) => {
     const restated = restate(readMessage(text), { newId: '12345', newToken: '67890' });
 
-    expect(restated).toBe(text.replace('"id":1', '"id":12345').replace('"t"', '67890'));
+    expect(restated.text).toBe(text.replace('"id":1', '"id":12345').replace('"t"', '67890'));
+    expect(restated).toEqual(readMessage(restated.text));
   });
 
   test.each([
@@ -95,7 +96,9 @@ describe('restating', () => {
         const message = { [`${text}x`]: text, result, id, jsonrpc: '2.0', after: text };
         const read = readMessage(JSON.stringify(message, null, text.length % 3));
 
-        expect(JSON.parse(restate(read, { newId: '"replaced"' }))).toEqual({ ...message, id: 'replaced' });
+        const restated = restate(read, { newId: '"replaced"' });
+        expect(JSON.parse(restated.text)).toEqual({ ...message, id: 'replaced' });
+        expect(restated).toEqual(readMessage(restated.text));
         expect(JSON.parse(written(read, read.id ?? [0, 0]))).toEqual(id);
       }
     }

@@ -147,20 +147,51 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * The text of a message with its id and its token replaced by other JSON texts, and every other byte untouched:
- * numbers beyond what JavaScript holds, the order of members and white space all survive.
+ * Returns the message with its ID and its progress token replaced by other JSON texts. Every other byte of its text
+ * stays the same, so large numbers, the order of members, and white space survive.
  */
 export function restate(
-  { text, id, token }: Message,
+  message: Message,
   { newId, newToken }: { newId?: string; newToken?: string },
-): string {
-  const changesId = id !== undefined && newId !== undefined;
-  if (token === undefined || newToken === undefined) return changesId ? replaceAt(text, id, newId) : text;
-  if (!changesId) return replaceAt(text, token, newToken);
-  // From the back, so that what is replaced first does not move what comes before it.
-  return token[0] > id[0]
-    ? replaceAt(replaceAt(text, token, newToken), id, newId)
-    : replaceAt(replaceAt(text, id, newId), token, newToken);
+): Message {
+  const { kind, id, token } = message;
+  let { text, value } = message;
+  const spans: { id?: Span; token?: Span } = {};
+  if (id !== undefined) spans.id = id;
+  if (token !== undefined) spans.token = token;
+  if (id !== undefined && newId !== undefined) {
+    text = replaceAt(text, id, newId);
+    spans.id = [id[0], id[0] + newId.length];
+    if (token !== undefined) spans.token = movedBy(token, newId.length - (id[1] - id[0]), id);
+    value = withIdValue(kind, value, newId);
+  }
+  const from = spans.token;
+  if (from !== undefined && newToken !== undefined) {
+    text = replaceAt(text, from, newToken);
+    if (spans.id !== undefined) spans.id = movedBy(spans.id, newToken.length - (from[1] - from[0]), from);
+    spans.token = [from[0], from[0] + newToken.length];
+    value = withTokenValue(kind, value, newToken);
+  }
+  return { kind, text, value, ...spans };
+}
+
+/** Where `span` is after what is before it, at `changed`, has grown by `growth` characters. */
+function movedBy(span: Span, growth: number, changed: Span): Span {
+  return span[0] > changed[0] ? [span[0] + growth, span[1] + growth] : span;
+}
+
+function withIdValue(kind: Message['kind'], value: MessageValue, newId: string): MessageValue {
+  const id = JSON.parse(newId) as string | number;
+  if (kind !== 'notification') return { ...value, id };
+  return { ...value, params: { ...value.params, requestId: id } }; // a cancellation
+}
+
+function withTokenValue(kind: Message['kind'], value: MessageValue, newToken: string): MessageValue {
+  const progressToken: unknown = JSON.parse(newToken);
+  const { params } = value;
+  return kind === 'notification'
+    ? { ...value, params: { ...params, progressToken } }
+    : { ...value, params: { ...params, _meta: { ...params?._meta, progressToken } } };
 }
 
 /** The JSON text of an id or a token, exactly as it was written. */
@@ -286,12 +317,36 @@ export function onOneLine(text: string): string {
   return text.includes('\n') || text.includes('\r') ? text.replace(/[\r\n]/g, ' ') : text;
 }
 
-/** The text of an error response; `id` is JSON text. */
-export function errorText(id: string, code: number, message: string, data?: object): string {
-  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify({ code, message, data })}}`;
+const responseStart = '{"jsonrpc":"2.0","id":';
+
+/** Returns a response with a result. `id` is the JSON text of the request's ID. */
+export function resultMessage(id: string, result: object): Message {
+  return response(id, `${responseStart}${id},"result":${JSON.stringify(result)}}`, { result });
 }
 
-/** The id of a request or a response, as JSON text. */
+/** Returns a response with an error. `id` is the JSON text of the request's ID, `null` if that is not known. */
+export function errorMessage(id: string, code: number, message: string, data?: object): Message {
+  const error = { code, message, ...(data === undefined ? {} : { data }) };
+  return response(id, `${responseStart}${id},"error":${JSON.stringify(error)}}`, { error });
+}
+
+function response(id: string, text: string, value: MessageValue): Message {
+  const start = responseStart.length;
+  const own = JSON.parse(id) as string | number | null;
+  return {
+    kind: 'response',
+    text,
+    value: own === null ? value : { ...value, id: own },
+    id: [start, start + id.length],
+  };
+}
+
+/** Returns a message that ToolHive makes itself: a request, or without an ID a notification. */
+export function ownMessage(value: MessageValue & { method: string }): Message {
+  return readMessage(JSON.stringify({ jsonrpc: '2.0', ...value }));
+}
+
+/** Returns the ID of a request or a response as JSON text, `null` if it has none. */
 export function idText(message: Message): string {
   return message.id === undefined ? 'null' : written(message, message.id);
 }

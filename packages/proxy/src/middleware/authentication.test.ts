@@ -1,6 +1,7 @@
 import { unauthorized, unavailable } from '@toolhive/contract/failure';
 import { expect, test } from 'vitest';
 import { RawSession, openTestProxy } from '../testing/test-proxy.ts';
+import type { Principal } from './middleware.ts';
 
 const bearer = { authorization: 'Bearer good' };
 const resource = {
@@ -8,10 +9,11 @@ const resource = {
   authorization_servers: ['https://id.example'],
 };
 
-async function check(authorization: string | undefined): Promise<void> {
+async function check(authorization: string | undefined): Promise<Principal> {
   if (authorization === 'Bearer lost') throw unavailable('the issuer cannot be asked');
   if (authorization === 'Bearer bug') throw new Error('a bug');
   if (authorization !== 'Bearer good') throw unauthorized('nobody knows you');
+  return { id: 'good' };
 }
 
 test('lets only those use a server who have shown who they are', async () => {

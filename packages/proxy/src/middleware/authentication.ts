@@ -1,13 +1,13 @@
 import { ThvError } from '@toolhive/contract/failure';
 import { failureStatus } from '@toolhive/contract/wire';
 import { replyJson, replyText } from '../http/reply.ts';
-import type { Exchange, Middleware, PipelineOptions } from '../pipeline.ts';
+import type { Exchange, Middleware, Principal } from './middleware.ts';
 
-/** Who may use a proxy, and what the others are told. */
+/** Who may use a proxy, and how others can get access. */
 export interface ProxyAccess {
-  /** Lets a caller pass by its `Authorization` header, or throws `unauthorized`. */
-  check: (authorization: string | undefined) => Promise<void>;
-  /** What the proxy says of itself to clients that look for the place where tokens come from (RFC 9728). */
+  /** Returns the caller with this `Authorization` header, or throws `unauthorized`. */
+  check: (authorization: string | undefined) => Promise<Principal>;
+  /** What the proxy tells clients that look for an authorization server (RFC 9728). */
   resource?: ProtectedResource | undefined;
 }
 
@@ -19,14 +19,16 @@ export interface ProtectedResource {
 
 const metadataPath = '/.well-known/oauth-protected-resource';
 
-/** Lets only those pass who have shown who they are. What says how to do that is for everybody. */
-export function authentication({ access }: PipelineOptions): Middleware | undefined {
+/** Admits only callers that have proved who they are. The metadata that says how to do that is public. */
+export function authentication({ access }: { access?: ProxyAccess | undefined }): Middleware | undefined {
   if (access === undefined) return undefined;
   const { check, resource } = access;
-  return (exchange, next) => {
-    const { path } = exchange;
-    if (path === metadataPath || path.startsWith(`${metadataPath}/`)) return describe(exchange, resource);
-    void admit(exchange, next);
+  return {
+    request(exchange, next) {
+      const { path } = exchange;
+      if (path === metadataPath || path.startsWith(`${metadataPath}/`)) describe(exchange, resource);
+      else void admit(exchange, next);
+    },
   };
 
   async function admit(exchange: Exchange, next: () => void): Promise<void> {
@@ -37,16 +39,17 @@ export function authentication({ access }: PipelineOptions): Middleware | undefi
     }
   }
 
-  async function isAdmitted({ request, response }: Exchange): Promise<boolean> {
+  async function isAdmitted(exchange: Exchange): Promise<boolean> {
+    const { request, response } = exchange;
     const { authorization } = request.headers;
     try {
-      await check(authorization);
+      exchange.principal = await check(authorization);
       return !response.destroyed;
     } catch (error) {
       if (!(error instanceof ThvError)) throw error;
       const { status } = failureStatus[error.kind];
-      const asked = { 'www-authenticate': challenge(resource, authorization !== undefined) };
-      replyText(response, status, error.message, error.kind === 'unauthorized' ? asked : undefined);
+      const headers = { 'www-authenticate': challenge(resource, authorization !== undefined) };
+      replyText(response, status, error.message, error.kind === 'unauthorized' ? headers : undefined);
       return false;
     }
   }

@@ -2,30 +2,26 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Counter, Histogram, UpDownCounter } from '@opentelemetry/api';
 import { isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import { withAnswer } from '../connection/connection.ts';
-import type { Responder } from '../connection/connection.ts';
-import type { Exchange, MessageMiddleware, Middleware, Passed } from '../pipeline.ts';
-import { isKnownMethod } from '../protocol/protocol.ts';
-import { takesEvents } from '../endpoint/post-reply.ts';
+import { takesEvents } from '../http/accept.ts';
 import { replyText } from '../http/reply.ts';
+import { isKnownMethod } from '../protocol/protocol.ts';
+import type { CallContext, Exchange, Middleware } from './middleware.ts';
 
-/** How many tools are counted by name: names come from clients, and each makes a series of its own. */
+/** How many tools are counted by name. Names come from clients, and each makes a series of its own. */
 const maxTools = 200;
 /** The longest name that is a label; longer ones would only fill the memory. */
 const maxToolName = 128;
 
-/** Where the request of an event stream has no message to be named by. */
+/** What the request of an event stream, which has no message, is counted as. */
 const streamMethod = 'sse_connection';
 
-/** Counts what goes through one proxy, and tells it in the text format of Prometheus. */
-export interface Metrics extends MessageMiddleware {
-  /** Counts requests, the refused ones too. */
-  count: Middleware;
+/** Counts the requests to one proxy, the refused ones too, and reports them in the text format of Prometheus. */
+export interface Metrics extends Required<Middleware> {
   /** Answers with all figures. */
   serve(exchange: Exchange): void;
 }
 
-/** The names and labels are those that dashboards for ToolHive know. Loads what collects them only when it is needed. */
+/** Loads OpenTelemetry, and counts under the names and labels that dashboards for ToolHive know. */
 export async function openMetrics(server: string, transport: string): Promise<Metrics> {
   const [{ MeterProvider }, { PrometheusExporter }] = await Promise.all([
     import('@opentelemetry/sdk-metrics'),
@@ -76,7 +72,7 @@ class ProxyMetrics implements Metrics {
     return { ...this.#instruments.common, connection_type: 'sse' };
   }
 
-  readonly count: Middleware = (exchange, next) => {
+  readonly request = (exchange: Exchange, next: () => void): void => {
     const { request, response, path } = exchange;
     const { common, requests, durations, streams } = this.#instruments;
     const start = performance.now();
@@ -98,18 +94,15 @@ class ProxyMetrics implements Metrics {
     next();
   };
 
-  pass(message: Message, reply: Responder): Passed {
-    if (message.value.method !== 'tools/call') return { message, reply };
-    const { common, toolCalls } = this.#instruments;
-    const tool = this.#toolOf(message);
-    const counted = withAnswer(reply, (text, value) => {
-      const { result, error } = value;
+  readonly message = ({ direction, message, request }: CallContext): Message => {
+    if (direction === 'to client' && message.kind === 'response' && request?.value.method === 'tools/call') {
+      const { result, error } = message.value;
       const isFailure = error !== undefined || (isObject(result) && result['isError'] === true);
-      toolCalls.add(1, { ...common, tool, status: isFailure ? 'error' : 'success' });
-      reply.answer(text, value);
-    });
-    return { message, reply: counted };
-  }
+      const { common, toolCalls } = this.#instruments;
+      toolCalls.add(1, { ...common, tool: this.#toolOf(request), status: isFailure ? 'error' : 'success' });
+    }
+    return message;
+  };
 
   serve({ request, response }: Exchange): void {
     if (request.method !== 'GET') return replyText(response, 405, 'use GET', { allow: 'GET' });
@@ -124,7 +117,7 @@ class ProxyMetrics implements Metrics {
   }
 }
 
-/** A client may make up any method, so that only those of the protocol are told apart. */
+/** Clients can make up methods, so only those of the protocol are distinguished. */
 function nameOf(message: Message | undefined): string {
   const method = message?.value.method;
   return method !== undefined && isKnownMethod(method) ? method : 'unknown';

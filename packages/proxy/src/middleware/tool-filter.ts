@@ -1,17 +1,16 @@
 import { invalid } from '@toolhive/contract/failure';
 import {
-  MalformedMessage,
   errorCodes,
   idText,
   isObject,
   readMessage,
   replaceAt,
+  resultMessage,
   spanOf,
 } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import { answerError, answerResult, withAnswer } from '../connection/connection.ts';
-import type { Responder } from '../connection/connection.ts';
-import type { MessageMiddleware, Passed } from '../pipeline.ts';
+import { refusal } from './message-pipeline.ts';
+import type { CallContext, Middleware, Outcome } from './middleware.ts';
 
 /** Which of a server's tools clients see, and how. */
 export interface ToolRules {
@@ -21,21 +20,21 @@ export interface ToolRules {
   overrides?: Readonly<Record<string, { name?: string; description?: string }>>;
 }
 
-/** The view that rules make; none when they change nothing. Throws `invalid` where two tools would have one name. */
-export function toolFilterOf(rules: ToolRules | undefined): ToolFilter | undefined {
-  const { filter = [], overrides = {} } = rules ?? {};
-  const changes = Object.values(overrides).some(({ name, description }) => name || description);
-  return filter.length > 0 || changes ? new ToolFilter({ filter, overrides }) : undefined;
+/** Hides and renames tools. Undefined if the rules change nothing. Throws `invalid` if two tools have the same name. */
+export function toolFilter({ tools }: { tools?: ToolRules | undefined }): Middleware | undefined {
+  const { filter = [], overrides = {} } = tools ?? {};
+  const isChanged = Object.values(overrides).some(({ name, description }) => name || description);
+  return filter.length > 0 || isChanged ? new ToolFilter({ filter, overrides }) : undefined;
 }
 
 /**
- * What clients see of a server's tools. Lists and calls agree: whatever is not in the list cannot be called, a
- * renamed tool has its new name only, and that name leads to no other.
+ * Shows clients a part of a server's tools. Lists and calls agree: a tool that is not in the list cannot be called,
+ * and a renamed tool has only its new name, which leads to no other tool.
  */
-export class ToolFilter implements MessageMiddleware {
+class ToolFilter implements Middleware {
   readonly #filter: ReadonlySet<string> | undefined;
   readonly #overrides: ReadonlyMap<string, { name?: string; description?: string }>;
-  /** The server's own names, by those that were given instead. */
+  /** The server's own names, by the names given instead. */
   readonly #realNames: ReadonlyMap<string, string>;
 
   constructor({ filter = [], overrides = {} }: ToolRules) {
@@ -55,48 +54,40 @@ export class ToolFilter implements MessageMiddleware {
     this.#realNames = realNames;
   }
 
-  /** The request as the server is to get it; undefined when it was answered here. */
-  pass(message: Message, reply: Responder): Passed | undefined {
-    const { method } = message.value;
-    if (method === 'tools/list') {
-      const answer: Responder['answer'] = (text, value) => {
-        // The text may say more than the server did, which the value does not.
-        const { result } = readMessage(text).value;
-        if (!isObject(result)) return reply.answer(text, value);
-        // Written anew, so that clients read the list that is filtered here, and no other member.
-        const others = Object.entries(result).filter(([name]) => name.toLowerCase() !== 'tools');
-        const tools = Array.isArray(result['tools']) ? this.#visible(result['tools']) : [];
-        answerResult(reply, idText(message), { ...Object.fromEntries(others), tools });
-      };
-      return { message, reply: withAnswer(reply, answer) };
-    }
-    if (method !== 'tools/call') return { message, reply };
-    try {
-      return { message: this.#called(message), reply };
-    } catch (error) {
-      if (!(error instanceof MalformedMessage)) throw error;
-      answerError(reply, idText(message), error.code, error.message);
-      return undefined;
-    }
+  readonly message = ({ direction, message, request }: CallContext): Outcome => {
+    if (direction === 'to server')
+      return message.value.method === 'tools/call' ? this.#call(message) : message;
+    const isList = message.kind === 'response' && request?.value.method === 'tools/list';
+    return isList ? this.#list(message) : message;
+  };
+
+  #call(message: Message): Outcome {
+    const name = message.value.params?.['name'];
+    if (typeof name !== 'string')
+      return refusal(errorCodes.invalidParams, 'params must contain the name of a tool');
+    const real = this.#realName(name);
+    if (real === undefined) return refusal(errorCodes.invalidParams, `there is no tool ${name}`);
+    if (real === name) return message;
+    const span = spanOf(message.text, ['params', 'name']);
+    if (span === undefined) throw new Error('a name that was read has a place');
+    return readMessage(replaceAt(message.text, span, JSON.stringify(real)));
   }
 
-  /** The server's own name of a tool that clients see; undefined when they see none of that name. */
-  realName(visible: string): string | undefined {
+  #list(message: Message): Message {
+    const { result } = message.value;
+    if (!isObject(result)) return message;
+    // Written anew, so that clients read the filtered list and no other member.
+    const others = Object.entries(result).filter(([name]) => name.toLowerCase() !== 'tools');
+    const tools = Array.isArray(result['tools']) ? this.#visible(result['tools']) : [];
+    return resultMessage(idText(message), { ...Object.fromEntries(others), tools });
+  }
+
+  /** Returns the server's own name of a tool that clients see, undefined if they see none of that name. */
+  #realName(visible: string): string | undefined {
     if (this.#filter !== undefined && !this.#filter.has(visible)) return undefined;
     const real = this.#realNames.get(visible);
     if (real !== undefined) return real;
     return (this.#overrides.get(visible)?.name ?? '') === '' ? visible : undefined;
-  }
-
-  #called(message: Message): Message {
-    const { params = {} } = message.value;
-    const name = params['name'];
-    const span = spanOf(message.text, ['params', 'name']);
-    if (typeof name !== 'string' || span === undefined)
-      throw new MalformedMessage(errorCodes.invalidParams, 'params must contain the name of a tool');
-    const real = this.realName(name);
-    if (real === undefined) throw new MalformedMessage(errorCodes.invalidParams, `there is no tool ${name}`);
-    return real === name ? message : readMessage(replaceAt(message.text, span, JSON.stringify(real)));
   }
 
   #visible(tools: readonly unknown[]): unknown[] {
@@ -105,8 +96,8 @@ export class ToolFilter implements MessageMiddleware {
       const real = tool['name'];
       const { name, description } = this.#overrides.get(real) ?? {};
       const visible = name === undefined || name === '' ? real : name;
-      // Another tool may have been given this name; then that is the one that it calls.
-      if (this.realName(visible) !== real) return [];
+      // Another tool may have this name, which then leads to that one.
+      if (this.#realName(visible) !== real) return [];
       return [
         {
           ...tool,

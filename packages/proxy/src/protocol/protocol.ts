@@ -176,3 +176,16 @@ export function isModernDiscovery(result: unknown): boolean {
   const { supportedVersions } = (result ?? {}) as { supportedVersions?: unknown };
   return Array.isArray(supportedVersions) && supportedVersions.includes(modernVersion);
 }
+
+/** The members of `_meta` that describe a client to a modern server. */
+export function modernMeta(
+  { capabilities, clientInfo }: ClientIdentity,
+  logLevel?: string,
+): Record<string, unknown> {
+  return {
+    [meta.protocolVersion]: modernVersion,
+    [meta.clientCapabilities]: capabilities,
+    ...(clientInfo === undefined ? {} : { [meta.clientInfo]: clientInfo }),
+    ...(logLevel === undefined ? {} : { [meta.logLevel]: logLevel }),
+  };
+}

@@ -2,11 +2,11 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '@toolhive/contract/failure';
 import type { Dispatcher } from 'undici';
-import { mirroredValue } from '../bridge/tool-parameters.ts';
-import type { MirroredParameter } from '../bridge/tool-parameters.ts';
-import { encoded, namedBy } from '../endpoint/modern-headers.ts';
+import { encoded, namedBy } from '../protocol/header-values.ts';
+import { mirroredValue } from '../protocol/mirrored-parameters.ts';
+import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
 import { ExceededBudget } from '../input/byte-budget.ts';
-import { errorCodes, errorText, isObject, readMessage } from '../jsonrpc/message.ts';
+import { errorCodes, errorMessage, isObject, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { modernVersion } from '../protocol/protocol.ts';
 import type { ProtocolGeneration } from '../protocol/protocol.ts';
@@ -35,7 +35,7 @@ export class HttpTransport implements Transport {
   readonly #options: HttpTransportOptions;
   readonly #over = new AbortController();
   /** What is under way, and how it is ended. */
-  readonly #posts = new Map<Sent, AbortController>();
+  readonly #posts = new Map<Message, AbortController>();
   #listener: TransportListener | undefined;
   /** None before a legacy server has agreed to one. */
   #version: string | undefined;
@@ -60,9 +60,8 @@ export class HttpTransport implements Transport {
     this.#version = revision;
   }
 
-  send(text: string, value = readMessage(text).value): void {
-    const message = { text, value };
-    const { method, params } = value;
+  send(message: Message): void {
+    const { method, params } = message.value;
     if (method === 'notifications/cancelled' && this.#isModern) {
       // Here, to go away is to cancel (MCP 2026-07-28, Streamable HTTP, Cancellation).
       const requestId = params?.['requestId'];
@@ -87,7 +86,7 @@ export class HttpTransport implements Transport {
     await this.#request('DELETE', { signal, headers: {} }).catch(() => {}); // it may be gone
   }
 
-  async #post(message: Sent): Promise<void> {
+  async #post(message: Message): Promise<void> {
     const over = new AbortController();
     const { signal } = over;
     this.#posts.set(message, over);
@@ -108,7 +107,11 @@ export class HttpTransport implements Transport {
     }
   }
 
-  async #receive(message: Sent, { statusCode, headers, body }: Answer, signal: AbortSignal): Promise<void> {
+  async #receive(
+    message: Message,
+    { statusCode, headers, body }: Answer,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { method } = message.value;
     const id = idOf(message);
     const session = headers['mcp-session-id'];
@@ -131,7 +134,7 @@ export class HttpTransport implements Transport {
 
   /** Hears what comes until the answer; a stream that breaks off before is taken up again, where that is possible. */
   async #hearStream(
-    message: Sent,
+    message: Message,
     id: RequestId | undefined,
     first: Readable,
     signal: AbortSignal,
@@ -203,7 +206,7 @@ export class HttpTransport implements Transport {
   }
 
   /** What of a modern message is repeated in headers (MCP 2026-07-28, Streamable HTTP, Request Metadata). */
-  async #described({ value }: Sent): Promise<Record<string, string>> {
+  async #described({ value }: Message): Promise<Record<string, string>> {
     const { method, params } = value;
     if (method === undefined) return {};
     const name = params?.[namedBy[method] ?? ''];
@@ -221,11 +224,11 @@ export class HttpTransport implements Transport {
   }
 
   /** Answers a request in the server's place. */
-  #failed(message: Sent, why: string): void {
+  #failed(message: Message, why: string): void {
     const id = idOf(message);
     if (id === undefined) return;
     const text = `the server gave no answer: ${why}`;
-    this.#hear(errorText(JSON.stringify(id), errorCodes.serverError, text), id);
+    this.#hear(errorMessage(JSON.stringify(id), errorCodes.serverError, text), id);
   }
 
   #hear(said: string | Message, id: RequestId | undefined): void {
@@ -235,11 +238,8 @@ export class HttpTransport implements Transport {
 
 type RequestId = string | number;
 
-/** A message that was sent, as far as that matters here. */
-type Sent = Pick<Message, 'text' | 'value'>;
-
 /** The id that it is to be answered under, if it is a request. */
-function idOf({ value: { id, method } }: Sent): RequestId | undefined {
+function idOf({ value: { id, method } }: Message): RequestId | undefined {
   return method === undefined ? undefined : id;
 }
 

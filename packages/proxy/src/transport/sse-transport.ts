@@ -1,6 +1,7 @@
 import { messageOf } from '@toolhive/contract/failure';
 import { ExceededBudget } from '../input/byte-budget.ts';
-import { errorCodes, errorText, readMessage } from '../jsonrpc/message.ts';
+import { errorCodes, errorMessage } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
 import { readEvents } from './events.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 import type { TransportListener, Transport } from './transport.ts';
@@ -34,10 +35,10 @@ export class SseTransport implements Transport {
 
   agree(): void {}
 
-  send(text: string): void {
+  send(message: Message): void {
     this.#sent = this.#sent
-      .then(() => this.#post(text))
-      .catch((error: unknown) => this.#failed(text, messageOf(error)));
+      .then(() => this.#post(message.text))
+      .catch((error: unknown) => this.#failed(message, messageOf(error)));
   }
 
   async close(): Promise<void> {
@@ -80,10 +81,13 @@ export class SseTransport implements Transport {
       throw new Error(`it answered with status ${statusCode}: ${body.slice(0, 200)}`);
   }
 
-  #failed(text: string, why: string): void {
-    const { kind, value } = readMessage(text);
+  #failed({ kind, value }: Message, why: string): void {
     if (kind !== 'request' || typeof value.id !== 'number') return;
-    const answer = errorText(String(value.id), errorCodes.serverError, `the server gave no answer: ${why}`);
+    const answer = errorMessage(
+      String(value.id),
+      errorCodes.serverError,
+      `the server gave no answer: ${why}`,
+    );
     this.#listener?.message(answer);
   }
 

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import { onOneLine } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
 import { readLines } from './lines.ts';
 import { ServerInput } from './server-input.ts';
 import type { TransportListener, Transport } from './transport.ts';
@@ -14,7 +15,7 @@ interface StdioTransportOptions {
   end?: () => Promise<void>;
 }
 
-/** A server on the standard streams of its process (MCP, Transports, stdio): a message a line. */
+/** Reaches a server over the standard streams of its process, one message per line (MCP, Transports, stdio). */
 export class StdioTransport implements Transport {
   readonly #options: StdioTransportOptions;
   readonly #input: ServerInput;
@@ -30,7 +31,7 @@ export class StdioTransport implements Transport {
     return this.#input.unreadBytes;
   }
 
-  send(text: string): void {
+  send({ text }: Message): void {
     this.#input.writeLine(onOneLine(text));
   }
 
@@ -48,7 +49,7 @@ export class StdioTransport implements Transport {
 
   agree(): void {}
 
-  /** The process has ended, perhaps before anybody talked to it; its output may still be read. */
+  /** The process has ended, perhaps before the transport was opened. What it wrote may still be read. */
   ended(reason: string): void {
     this.#ended = reason;
     this.#listener?.closed(reason);
@@ -56,7 +57,7 @@ export class StdioTransport implements Transport {
 
   async close(): Promise<void> {
     this.#listener = undefined;
-    this.#options.output.destroy(); // nothing more of it is read
+    this.#options.output.destroy(); // nothing more is read
     await this.#options.end?.();
   }
 }

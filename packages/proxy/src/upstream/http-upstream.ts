@@ -2,11 +2,11 @@ import { messageOf } from '@toolhive/contract/failure';
 import { Bridge } from '../bridge/bridge.ts';
 import { defaultLimits } from '../bridge/limits.ts';
 import { isModernRequest } from '../endpoint/modern-headers.ts';
-import { serveBridge } from '../endpoint/serve.ts';
+import { serveEndpoint } from '../endpoint/endpoint.ts';
 import { messagesPath } from '../endpoint/sse.ts';
-import { HttpForwarder } from '../http/forwarder.ts';
-import { generationOfRemote, waitUntilServing } from '../http/readiness.ts';
-import type { Exchange } from '../pipeline.ts';
+import { HttpForwarder } from './forwarder.ts';
+import { generationOfRemote, waitUntilServing } from '../transport/readiness.ts';
+import type { Exchange } from '../middleware/middleware.ts';
 import type { ProtocolGeneration } from '../protocol/protocol.ts';
 import { UpstreamClient } from '../transport/upstream-client.ts';
 import { HttpTransport } from '../transport/http-transport.ts';
@@ -92,13 +92,14 @@ export class HttpUpstream implements Upstream {
   }
 
   handle(exchange: Exchange): void {
-    // Where messages are looked at none goes past unread, and what clients send is not for strangers.
-    const isGuarded = this.#options.messages.length > 0 || this.#up?.isRemote === true;
+    const { messages, access } = this.#options;
+    // Middleware must see every message, sessions belong to principals, and remote servers get no headers of clients.
+    const isGuarded = !messages.isEmpty || access !== undefined || this.#up?.isRemote === true;
     if (this.#up === undefined || (!isGuarded && !this.#isForeign(exchange))) {
       return this.#forwarder.forward(exchange.request, exchange.response);
     }
     this.#openBridge();
-    serveBridge(this.#bridge, exchange);
+    serveEndpoint(this.#bridge, exchange);
   }
 
   async close(): Promise<void> {

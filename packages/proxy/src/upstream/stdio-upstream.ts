@@ -1,9 +1,9 @@
 import { describeExit } from '@toolhive/runtime/runtime';
 import { Bridge } from '../bridge/bridge.ts';
 import { defaultLimits } from '../bridge/limits.ts';
-import { serveBridge } from '../endpoint/serve.ts';
+import { serveEndpoint } from '../endpoint/endpoint.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
-import type { Exchange } from '../pipeline.ts';
+import type { Exchange } from '../middleware/middleware.ts';
 import type { ProtocolGeneration } from '../protocol/protocol.ts';
 import { StdioTransport } from '../transport/stdio-transport.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -45,7 +45,7 @@ export class StdioUpstream implements Upstream {
   }
 
   handle(exchange: Exchange): void {
-    serveBridge(this.#bridge, exchange);
+    serveEndpoint(this.#bridge, exchange);
   }
 
   close(): Promise<void> {

@@ -2,34 +2,37 @@ import type { Instance } from '@toolhive/runtime/runtime';
 import type { ServerAddress } from '../transport/upstream-client.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
 import type { Limits } from '../bridge/limits.ts';
-import type { Exchange, MessageMiddleware } from '../pipeline.ts';
+import type { MessagePipeline } from '../middleware/message-pipeline.ts';
+import type { Exchange } from '../middleware/middleware.ts';
 import type { ProtocolGeneration } from '../protocol/protocol.ts';
 
-/** Starts one more instance of the same server. */
+/** Starts another instance of the same server. */
 export type StartInstance = (signal: AbortSignal) => Promise<Instance>;
 
-/** A server that runs, here or elsewhere. */
+/** A running server, on this machine or elsewhere. */
 export type RunningServer = Pick<Instance, 'stdio'> & { address?: ServerAddress };
 
 export interface UpstreamOptions {
+  workload: string;
   version: string;
   sessions: 'own' | 'shared';
-  /** What messages go through on their way to the server, the outermost first. */
-  messages: readonly MessageMiddleware[];
-  /** Where they are to be others than usual. */
+  messages: MessagePipeline;
+  /** Callers are authenticated. */
+  access?: unknown;
+  /** Limits that differ from the default ones. */
   limits?: Partial<Limits>;
   now?: () => number;
   /** The limits on what clients and servers send. */
   input: WorkloadInput;
-  /** Told that the server has exceeded a limit, and has to be stopped. */
+  /** Told that the server has exceeded a limit and must be stopped. */
   onExcess: (reason: string) => void;
   /** Told of bugs. */
   onFault: (error: unknown) => void;
 }
 
-/** What a proxy puts its requests to, the same for servers of every transport. */
+/** The server behind a proxy, whatever its transport. */
 export interface Upstream {
-  /** How the server talks, once that is known. */
+  /** The protocol versions that the server supports, once that is known. */
   readonly generation: ProtocolGeneration | undefined;
   connect(server: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void>;
   disconnect(reason: string, final: boolean): void;

@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ThvError, messageOf, unavailable } from '@toolhive/contract/failure';
-import { modernMeta } from '../connection/handshake.ts';
 import {
   isModernDiscovery,
   isModernRefusal,
+  modernMeta,
   modernVersion,
   newestLegacyVersion,
 } from '../protocol/protocol.ts';
 import type { ProtocolGeneration } from '../protocol/protocol.ts';
-import type { Answer } from '../transport/answer.ts';
-import { readEvents } from '../transport/events.ts';
-import type { UpstreamRequest, UpstreamClient } from '../transport/upstream-client.ts';
+import type { Answer } from './answer.ts';
+import { readEvents } from './events.ts';
+import type { UpstreamRequest, UpstreamClient } from './upstream-client.ts';
 
 /** How often a server that does not listen yet is asked again. */
 const retryMs = 50;

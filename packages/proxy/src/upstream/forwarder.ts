@@ -5,9 +5,9 @@ import type { Dispatcher } from 'undici';
 import type { AnswerHeaders } from '../transport/answer.ts';
 import { maxMessageBytes } from '../input/byte-budget.ts';
 import type { ByteBudget } from '../input/byte-budget.ts';
-import { bodyTooLarge, noRoomForBody } from './body.ts';
-import { hopHeaders } from './hop-headers.ts';
-import { replyText, replyUnacceptable } from './reply.ts';
+import { bodyTooLarge, noRoomForBody } from '../http/body.ts';
+import { hopHeaders } from '../http/hop-headers.ts';
+import { replyText, replyUnacceptable } from '../http/reply.ts';
 
 /**
  * The origin is checked here already; the server would compare it with an address of its own. Browsers send cookies to

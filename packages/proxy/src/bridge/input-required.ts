@@ -1,0 +1,115 @@
+import { messageOf } from '@toolhive/contract/failure';
+import { answerError, withAnswer } from '../connection/responder.ts';
+import type { Responder } from '../connection/responder.ts';
+import { errorCodes, idText, isObject, ownMessage, resultMessage } from '../jsonrpc/message.ts';
+import type { Message, MessageValue } from '../jsonrpc/message.ts';
+import { refusedResponse } from '../middleware/message-pipeline.ts';
+import type { MessagePipeline } from '../middleware/message-pipeline.ts';
+import type { Caller, Outcome, Refusal } from '../middleware/middleware.ts';
+
+/** A result with which a modern server asks the client (MCP 2026-07-28, Multi Round-Trip Requests). */
+export interface InputRequired {
+  inputRequests?: Record<string, { method: string; params?: MessageValue['params'] }>;
+  requestState?: unknown;
+}
+
+/** Returns the result if the server asks the client in it. */
+export function inputRequiredOf({ value: { result } }: Message): InputRequired | undefined {
+  return isObject(result) && result['resultType'] === 'input_required' ? result : undefined;
+}
+
+/** Returns a client's response to a request of the server under the key that it had in `inputRequests`. */
+export function clientResponse(key: string, result: unknown): Message {
+  return resultMessage(JSON.stringify(key), isObject(result) ? result : { value: result });
+}
+
+/**
+ * Passes what a modern server asks of a modern client through the middleware, as the requests and responses that
+ * they are. If one of them is refused, so is the client's request in the course of which it is asked.
+ */
+export function passInput(
+  messages: MessagePipeline,
+  caller: Caller,
+  request: Message,
+  responder: Responder,
+  proceed: (request: Message, responder: Responder) => void,
+): void {
+  const guarded = withAnswer(responder, (response) =>
+    passInputRequests(messages, caller, { request, response }, responder),
+  );
+  const { inputResponses } = request.value.params ?? {};
+  if (!isObject(inputResponses)) return proceed(request, guarded);
+  const responses = Object.entries(inputResponses).map(
+    ([key, result]) => [key, clientResponse(key, result)] as const,
+  );
+  passEach(
+    responses,
+    (response, done) => messages.toServer(caller, response, undefined, done),
+    (refused) => responder.answer(refusedResponse(request, refused)),
+    (passed) => proceed(passed === undefined ? request : withResponses(request, passed), guarded),
+  );
+}
+
+function passInputRequests(
+  messages: MessagePipeline,
+  caller: Caller,
+  { request, response }: { request: Message; response: Message },
+  responder: Responder,
+): void {
+  const inputRequired = inputRequiredOf(response);
+  if (inputRequired === undefined) return responder.answer(response);
+  let asked: (readonly [string, Message])[];
+  try {
+    asked = Object.entries(inputRequired.inputRequests ?? {}).map(([key, { method, params }]) => [
+      key,
+      ownMessage({ id: key, method: String(method), params }),
+    ]);
+  } catch (error) {
+    const why = `the server asks for something that is not a request: ${messageOf(error)}`;
+    return answerError(responder, idText(request), errorCodes.serverError, why);
+  }
+  passEach(
+    asked,
+    (serverRequest, done) => messages.toClient(caller, serverRequest, request, done),
+    (refused) => responder.answer(refusedResponse(request, refused)),
+    (passed) =>
+      responder.answer(passed === undefined ? response : withRequests(response, inputRequired, passed)),
+  );
+}
+
+/** Passes one message after the other. `done` gets all of them if any was replaced. */
+function passEach(
+  messages: readonly (readonly [string, Message])[],
+  pass: (message: Message, done: (outcome: Outcome) => void) => void,
+  refused: (refusal: Refusal) => void,
+  done: (passed: Map<string, Message> | undefined) => void,
+): void {
+  const passed = new Map<string, Message>();
+  let isReplaced = false;
+  const passFrom = (at: number): void => {
+    const [key, message] = messages[at] ?? [];
+    if (key === undefined || message === undefined) return done(isReplaced ? passed : undefined);
+    pass(message, (outcome) => {
+      if (outcome.kind === 'refusal') return refused(outcome);
+      if (outcome !== message) isReplaced = true;
+      passed.set(key, outcome);
+      passFrom(at + 1);
+    });
+  };
+  passFrom(0);
+}
+
+function withResponses({ value }: Message, responses: Map<string, Message>): Message {
+  const { id, method = '', params } = value;
+  const inputResponses = Object.fromEntries(
+    responses.entries().map(([key, response]) => [key, response.value.result]),
+  );
+  return ownMessage({ id, method, params: { ...params, inputResponses } });
+}
+
+function withRequests(response: Message, result: InputRequired, requests: Map<string, Message>): Message {
+  const inputRequests = Object.fromEntries(
+    requests.entries().map(([key, { value }]) => [key, { method: value.method, params: value.params }]),
+  );
+  return resultMessage(idText(response), { ...result, inputRequests });
+}

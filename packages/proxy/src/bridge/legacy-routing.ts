@@ -1,0 +1,152 @@
+import { messageOf } from '@toolhive/contract/failure';
+import type { ConnectionOwner, ServerConnection } from '../connection/connection.ts';
+import type { ConnectionPool, OwnConnection } from '../connection/pool.ts';
+import { answerError, answerResult } from '../connection/responder.ts';
+import type { Responder } from '../connection/responder.ts';
+import { errorCodes, idText, isObject } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import { isAboutTasks, legacyOnlyMethods, negotiateVersion } from '../protocol/protocol.ts';
+import type { ServerIdentity } from '../protocol/protocol.ts';
+import { askModern } from './legacy-call.ts';
+import { withoutTasks } from './modern-result.ts';
+import type { Session } from './session.ts';
+import type { SessionTable } from './session-table.ts';
+import { maxUris } from './subscriptions.ts';
+import type { Subscriptions } from './subscriptions.ts';
+
+export interface LegacyRouterOptions {
+  sessions: SessionTable;
+  pool: ConnectionPool;
+  subscriptions: Subscriptions;
+  /** Whether a session has a connection of its own. */
+  hasOwn: (session: Session) => boolean;
+}
+
+/** Routes the messages of legacy clients: to the connection that all clients share, or to one of the session's own. */
+export class LegacyRouter {
+  readonly #options: LegacyRouterOptions;
+
+  constructor(options: LegacyRouterOptions) {
+    this.#options = options;
+  }
+
+  request(session: Session, request: Message, responder: Responder, shared: ServerConnection): void {
+    if (request.value.method === 'initialize') this.#initialize(session, request, responder, shared.identity);
+    else if (this.#options.hasOwn(session)) void this.#askOwn(session, request, responder);
+    else this.#askShared(session, request, responder, shared);
+  }
+
+  notification(session: Session, notification: Message, shared: ServerConnection): void {
+    const { method, params } = notification.value;
+    if (method === 'notifications/initialized') return; // every connection has sent its own
+    const send = (connection: ServerConnection): void => {
+      if (method !== 'notifications/cancelled') return connection.notify(notification);
+      const call = connection.callOf(session, params?.['requestId']);
+      if (call !== undefined) connection.refuse(call, 'the request was cancelled');
+    };
+    if (!this.#options.hasOwn(session)) {
+      // The shared connection has declared no roots; a modern server gets them with every request.
+      if (method !== 'notifications/roots/list_changed') send(shared);
+      return;
+    }
+    void session.own?.then(
+      ({ connection }) => send(connection),
+      () => {}, // there is no server to be notified
+    );
+  }
+
+  #initialize(session: Session, request: Message, responder: Responder, identity: ServerIdentity): void {
+    const { protocolVersion: asked, capabilities, clientInfo } = request.value.params ?? {};
+    const protocolVersion = negotiateVersion(asked, identity.protocolVersion);
+    session.client = {
+      protocolVersion,
+      capabilities: isObject(capabilities) ? capabilities : {},
+      clientInfo,
+    };
+    this.#options.sessions.keep(session);
+    const offered = this.#options.hasOwn(session) ? identity : withoutTasks(identity);
+    answerResult(responder, idText(request), { ...offered, protocolVersion });
+  }
+
+  async #askOwn(session: Session, request: Message, responder: Responder): Promise<void> {
+    try {
+      const { connection } = await this.#ownConnection(session);
+      if (this.#remember(session, request, responder)) connection.ask(request, responder, session);
+    } catch (error) {
+      answerError(responder, idText(request), errorCodes.serverError, messageOf(error));
+    }
+  }
+
+  async #ownConnection(session: Session): Promise<OwnConnection> {
+    if (session.own !== undefined) return session.own;
+    const owner: ConnectionOwner = {
+      notified: (notification, call) =>
+        call === undefined || isChange(notification)
+          ? session.notify(notification)
+          : call.responder.notify(notification),
+      asked: (connection, request, call) => session.ask(connection, request, call),
+      lost: () => (session.own = undefined),
+    };
+    session.own = this.#options.pool.take(owner, session.client);
+    session.own.catch(() => (session.own = undefined));
+    const own = await session.own;
+    // An earlier connection may have been lost, with everything that the session had set up there.
+    for (const uri of session.subscriptions)
+      own.connection.request('resources/subscribe', { uri }).catch(() => {});
+    const { logLevel: level } = session;
+    if (level !== undefined) own.connection.request('logging/setLevel', { level }).catch(() => {});
+    return own;
+  }
+
+  #askShared(session: Session, request: Message, responder: Responder, connection: ServerConnection): void {
+    const { subscriptions } = this.#options;
+    const { method, params } = request.value;
+    const uri = params?.['uri'];
+    const confirm = (): void => answerResult(responder, idText(request), {});
+    if (connection.generation === 'modern') {
+      if (method === undefined || !legacyOnlyMethods.has(method))
+        return askModern(connection, session, request, responder);
+      if (!this.#remember(session, request, responder)) return;
+      subscriptions.update();
+      return confirm();
+    }
+    // A server takes all clients of a shared connection for one, and would show each the tasks of the others.
+    if (isAboutTasks(method)) return answerUnknown(request, responder);
+    if (!this.#remember(session, request, responder)) return;
+    if (method === 'resources/unsubscribe' && typeof uri === 'string') {
+      // The server knows a single subscriber, which stays subscribed while another client wants the resource.
+      if (subscriptions.isWanted(uri)) return confirm();
+      subscriptions.wasRequested(uri, false);
+    }
+    if (method === 'resources/subscribe' && typeof uri === 'string') subscriptions.wasRequested(uri, true);
+    connection.ask(request, responder, session);
+  }
+
+  /** Remembers what must be set up again after a restart of the server. Answers with an error if that is too much. */
+  #remember(session: Session, request: Message, responder: Responder): boolean {
+    const { method, params } = request.value;
+    const uri = params?.['uri'];
+    const level = params?.['level'];
+    if (method === 'resources/subscribe' && typeof uri === 'string') {
+      if (session.subscriptions.size >= maxUris && !session.subscriptions.has(uri)) {
+        const why = `a session may subscribe to at most ${maxUris} resources`;
+        answerError(responder, idText(request), errorCodes.invalidParams, why);
+        return false;
+      }
+      session.subscriptions.add(uri);
+    }
+    if (method === 'resources/unsubscribe' && typeof uri === 'string') session.subscriptions.delete(uri);
+    if (method === 'logging/setLevel' && typeof level === 'string') session.logLevel = level;
+    return true;
+  }
+}
+
+/** Answers that the method does not exist (JSON-RPC 2.0, section 5.1). */
+export function answerUnknown(request: Message, responder: Responder): void {
+  const message = `${request.value.method} is not known`;
+  answerError(responder, idText(request), errorCodes.methodNotFound, message);
+}
+
+function isChange({ value: { method = '' } }: Message): boolean {
+  return method.endsWith('/list_changed') || method === 'notifications/resources/updated';
+}

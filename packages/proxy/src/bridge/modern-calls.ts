@@ -1,0 +1,178 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ConnectionPool } from '../connection/pool.ts';
+import { answerError } from '../connection/responder.ts';
+import type { Responder } from '../connection/responder.ts';
+import { errorCodes, idText, isObject, ownMessage } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import type { MessagePipeline } from '../middleware/message-pipeline.ts';
+import { ModernCall } from './modern-call.ts';
+import type { ModernRequest, Parking, PendingRequest } from './modern-call.ts';
+import type { Seal } from './seal.ts';
+
+/** How many calls of one workload may wait for answers of clients. */
+const maxParked = 100;
+
+export interface ModernCallsOptions {
+  pool: ConnectionPool;
+  seal: Seal;
+  messages: MessagePipeline;
+  /** How long a client has to answer a request of the server. */
+  clientAnswerMs: number;
+  /** How long a list waits for the one before it. */
+  listTurnMs: number;
+  /** Takes notifications that concern more than the call in the course of which they come. */
+  onChange: (notification: Message) => void;
+  onFault: (error: unknown) => void;
+}
+
+/** A list that others wait for. */
+interface Turn {
+  /** Settles when the server was asked for it. */
+  asked: Promise<void>;
+  /** Settles when it is over. */
+  over: Promise<void>;
+}
+
+/**
+ * Requests of modern clients in the course of which a legacy server may ask the client. While it waits for the
+ * answer, the call is parked: the client gets the server's requests as the result, and comes back with a new request
+ * that takes up the call (MCP 2026-07-28, Multi Round-Trip Requests). Each call has its connection to itself, so it
+ * is certain whom the server asks.
+ */
+export class ModernCalls {
+  readonly #options: ModernCallsOptions;
+  readonly #parked = new Map<string, ModernCall>();
+  /** The last list that was requested, by the key of its connection. */
+  readonly #turns = new Map<string, Turn>();
+  #lastId = 0;
+
+  constructor(options: ModernCallsOptions) {
+    this.#options = options;
+  }
+
+  /** Answers a request, finally or for the time being. */
+  accept(request: ModernRequest, responder: Responder): PendingRequest {
+    const { requestState } = request.message.value.params ?? {};
+    return requestState === undefined
+      ? this.#begin(request, responder)
+      : this.#resume(request, requestState, responder);
+  }
+
+  /**
+   * Answers with a list, from a server that knows what this client can do: some servers offer a tool only to clients
+   * that they can ask. Lists come one after the other, so a client that wants all of them needs one process.
+   */
+  list(request: ModernRequest, responder: Responder): PendingRequest {
+    const { pool, messages, clientAnswerMs, onChange, onFault } = this.#options;
+    const { client, principal } = request.caller;
+    const key = `lists ${canonical([principal.id, client.capabilities])}`;
+    const call = new ModernCall({ request, responder, messages, key, clientAnswerMs, onChange });
+    const asked = this.#turnAfter(this.#turns.get(key)).then(() => call.start(pool));
+    const turn: Turn = { asked, over: asked.then(() => call.over).catch(onFault) };
+    this.#turns.set(key, turn);
+    void turn.over.finally(() => {
+      if (this.#turns.get(key) === turn) this.#turns.delete(key);
+    });
+    return call;
+  }
+
+  /**
+   * Waits for the list before this one, but only for a while after the server was asked for it: a server that never
+   * answers a list must not delay all others. The next one then gets a process of its own.
+   */
+  async #turnAfter(before: Turn | undefined): Promise<void> {
+    if (before === undefined) return;
+    const settled = new AbortController();
+    const { signal } = settled;
+    const late = delay(this.#options.listTurnMs, undefined, { signal, ref: false }).catch(() => {});
+    await Promise.race([before.over, Promise.allSettled([before.asked, late])]);
+    settled.abort();
+  }
+
+  /** Ends the processes that are kept for further calls over a connection of a client. */
+  forget(clientConnection: string): void {
+    this.#options.pool.endKept(keysOf(clientConnection));
+  }
+
+  close(reason: string): void {
+    for (const call of this.#parked.values()) call.end(reason);
+  }
+
+  #begin(request: ModernRequest, responder: Responder): PendingRequest {
+    const { pool, seal, messages, clientAnswerMs, onChange, onFault } = this.#options;
+    const bound = boundTo(request);
+    const id = String(++this.#lastId);
+    const { caller, logLevel = '' } = request;
+    const key = `${ownerOf(request)}${logLevel} ${canonical(caller.client.capabilities)}`;
+    const parking: Parking = {
+      park: (step) => {
+        this.#parked.set(id, call);
+        if (this.#parked.size > maxParked)
+          this.#parked.values().next().value?.end('too many calls wait for answers');
+        return seal.seal(`${id} ${step}`, bound, clientAnswerMs);
+      },
+      unpark: () => void this.#parked.delete(id),
+      retryState: () => seal.seal(retry, bound, clientAnswerMs),
+    };
+    const call = new ModernCall({ request, responder, messages, key, clientAnswerMs, onChange, parking });
+    call.start(pool).catch(onFault);
+    return call;
+  }
+
+  #resume(request: ModernRequest, requestState: unknown, responder: Responder): PendingRequest {
+    const sealed = typeof requestState === 'string' ? requestState : '';
+    const content = this.#options.seal.unseal(sealed, boundTo(request));
+    // No call is parked: the client has done what it was asked to, and the call is made again.
+    if (content === retry)
+      return this.#begin({ ...request, message: withoutAnswers(request.message) }, responder);
+    const [id = '', step] = content?.split(' ') ?? [];
+    const call = this.#parked.get(id);
+    if (call === undefined || String(call.step) !== step || call.principal !== request.caller.principal.id) {
+      const why =
+        'requestState was used before, has expired, or belongs to another request: call again without it';
+      answerError(responder, idText(request.message), errorCodes.invalidParams, why);
+      return { cancel() {} };
+    }
+    call.resume(request, responder);
+    return call;
+  }
+}
+
+/** The sealed content for a call that must be made again. */
+const retry = 'again';
+
+/** What a request must have in common with the one that it takes up. */
+function boundTo({ message, caller }: ModernRequest): string {
+  const { method, params = {} } = message.value;
+  const { _meta, inputResponses: _responses, requestState: _state, ...salient } = params;
+  return canonical([caller.principal.id, method, salient]);
+}
+
+/**
+ * The caller that a process is kept for: a client that names itself, over any connection, and otherwise the
+ * connection alone. Never another principal.
+ */
+function ownerOf({ caller, clientConnection }: ModernRequest): string {
+  const { client, principal } = caller;
+  const { clientInfo } = client;
+  return isObject(clientInfo)
+    ? `calls of ${canonical([principal.id, clientInfo])} `
+    : `${keysOf(clientConnection)}${canonical(principal.id)} `;
+}
+
+/** The start of the keys under which processes are kept for a connection of a client. */
+function keysOf(clientConnection: string): string {
+  return `calls over ${clientConnection} `;
+}
+
+function withoutAnswers({ value }: Message): Message {
+  const { inputResponses: _responses, requestState: _state, ...params } = value.params ?? {};
+  return ownMessage({ id: value.id, method: value.method ?? '', params });
+}
+
+/** Returns JSON with the members of objects in order. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    isObject(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
+  );
+}

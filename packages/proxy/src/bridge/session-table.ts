@@ -1,0 +1,113 @@
+import type { Duplex } from 'node:stream';
+import type { MessagePipeline } from '../middleware/message-pipeline.ts';
+import type { Principal } from '../middleware/middleware.ts';
+import { Session } from './session.ts';
+
+export interface SessionTableOptions {
+  workload: string;
+  messages: MessagePipeline;
+  /** Beyond this number, the session that was silent for the longest time ends. */
+  maxSessions: number;
+  /** How long a session may be silent. */
+  sessionIdleMs: number;
+  now: () => number;
+  /** Told that clients can name a session from now on. */
+  onKept: (session: Session) => void;
+  onClosed: (session: Session) => void;
+}
+
+/** The sessions of legacy clients. Each belongs to the principal that began it. */
+export class SessionTable {
+  readonly #options: SessionTableOptions;
+  readonly #named = new Map<string, Session>();
+  readonly #ofConnections = new Map<Duplex, Session[]>();
+
+  constructor(options: SessionTableOptions) {
+    this.#options = options;
+  }
+
+  /** How many sessions clients can name. */
+  get size(): number {
+    return this.#named.size;
+  }
+
+  /** The only session that clients can name, if there is exactly one. */
+  get only(): Session | undefined {
+    return this.#named.size === 1 ? this.#named.values().next().value : undefined;
+  }
+
+  /** Begins a session. It ends with the request, unless it is kept. */
+  begin(principal: Principal): Session {
+    const { workload, messages, now } = this.#options;
+    return new Session({ workload, principal, messages, nowMs: now() });
+  }
+
+  /** Keeps a session, so that its client can name it in further requests. */
+  keep(session: Session): void {
+    if (session.isNamed) return;
+    if (this.#named.size >= this.#options.maxSessions) this.#closeOldest();
+    this.#named.set(session.id, session);
+    session.isLasting = true;
+    session.isNamed = true;
+    this.#options.onKept(session);
+  }
+
+  /** Returns the session with this ID if the principal began it. */
+  find(id: string, principal: Principal): Session | undefined {
+    const session = this.#named.get(id);
+    if (session?.principal.id !== principal.id) return undefined;
+    session.lastSeenMs = this.#options.now();
+    return session;
+  }
+
+  /** Returns the session of requests that name none. It lasts as long as the connection that they come over. */
+  ofConnection(connection: Duplex, principal: Principal): Session {
+    const known = this.#ofConnections.get(connection);
+    const own = known?.find((session) => session.principal.id === principal.id);
+    if (own !== undefined) return own;
+    const session = this.begin(principal);
+    session.isLasting = true;
+    if (known !== undefined) known.push(session);
+    else {
+      this.#ofConnections.set(connection, [session]);
+      connection.once('close', () => this.#forget(connection));
+    }
+    return session;
+  }
+
+  close(session: Session): void {
+    this.#named.delete(session.id);
+    session.isLasting = false;
+    session.isNamed = false;
+    this.#options.onClosed(session);
+    session.close();
+  }
+
+  closeAll(): void {
+    for (const session of [...this.#named.values(), ...this.#ofConnections.values()].flat()) session.close();
+    this.#named.clear();
+    this.#ofConnections.clear();
+  }
+
+  /** Closes sessions that were silent for too long, and keeps the connections of the others alive. */
+  maintain(): void {
+    const oldest = this.#options.now() - this.#options.sessionIdleMs;
+    for (const session of this.#named.values()) {
+      session.stream.keepAlive();
+      if (session.lastSeenMs < oldest && !session.isListening) this.close(session);
+    }
+  }
+
+  #forget(connection: Duplex): void {
+    const sessions = this.#ofConnections.get(connection) ?? [];
+    this.#ofConnections.delete(connection);
+    for (const session of sessions) this.close(session);
+  }
+
+  #closeOldest(): void {
+    const [oldest] = [...this.#named.values()].toSorted(
+      (a, b) => Number(a.isListening) - Number(b.isListening) || a.lastSeenMs - b.lastSeenMs,
+    );
+    if (oldest !== undefined) this.close(oldest);
+  }
+}

@@ -1,0 +1,123 @@
+import { written } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import type { Responder } from './responder.ts';
+
+/** How many requests a server may leave unanswered before further ones are refused, in total and of one caller. */
+const maxCalls = 1000;
+const maxCallsOfCaller = 100;
+/** How long a request waits at least before another one may take its place. */
+const protectedMs = 60_000;
+
+/** A request that the server has not answered yet. */
+export interface Call {
+  /** The ID that the server knows. It is the progress token too. */
+  readonly id: number;
+  /** The request under the client's own ID. Another request replaces it when that takes up a parked call. */
+  request: Message;
+  /** Whose call it is, compared by identity. */
+  readonly caller: unknown;
+  responder: Responder;
+  readonly sinceMs: number;
+}
+
+/** The requests of one connection that the server has not answered yet, in the order in which they were sent. */
+export class Calls {
+  readonly #calls = new Map<number, Call>();
+  readonly #abandonedSince = new Map<number, number>();
+  #lastId = 0;
+
+  get size(): number {
+    return this.#calls.size;
+  }
+
+  /** A client is connected that waits for an answer. */
+  get areAwaited(): boolean {
+    return this.#calls.values().some(({ responder }) => responder.isAbandoned !== true);
+  }
+
+  /** The only call, if there is exactly one. */
+  get only(): Call | undefined {
+    return this.#calls.size === 1 ? this.#calls.values().next().value : undefined;
+  }
+
+  enter(request: Message, responder: Responder, caller: unknown): Call {
+    const call = { id: ++this.#lastId, request, caller, responder, sinceMs: performance.now() };
+    this.#calls.set(call.id, call);
+    return call;
+  }
+
+  get(id: unknown): Call | undefined {
+    return typeof id === 'number' ? this.#calls.get(id) : undefined;
+  }
+
+  /** Returns false if it was answered or given up before. */
+  delete({ id }: Call): boolean {
+    this.#abandonedSince.delete(id);
+    return this.#calls.delete(id);
+  }
+
+  /** Removes and returns all of them. */
+  clear(): Call[] {
+    const calls = [...this.#calls.values()];
+    this.#calls.clear();
+    this.#abandonedSince.clear();
+    return calls;
+  }
+
+  of(caller: unknown): Call[] {
+    return this.#calls
+      .values()
+      .filter((call) => call.caller === caller)
+      .toArray();
+  }
+
+  /** Returns the call of a caller by the ID that the client gave it. */
+  find(caller: unknown, originalId: unknown): Call | undefined {
+    return this.#calls
+      .values()
+      .find((call) => call.caller === caller && call.request.value.id === originalId);
+  }
+
+  /** Returns why a caller may not add a call, or the call that must be refused to make room for it, if any. */
+  roomFor(caller: unknown): { excess: string } | { refuse: Call | undefined } {
+    if (
+      caller !== undefined &&
+      this.#calls.size >= maxCallsOfCaller &&
+      this.of(caller).length >= maxCallsOfCaller
+    )
+      return {
+        excess: `more than ${maxCallsOfCaller} requests of this session are not answered yet, try again later`,
+      };
+    if (this.#calls.size < maxCalls) return { refuse: undefined };
+    const replaceable = this.#replaceable();
+    return replaceable === undefined
+      ? { excess: 'too many requests are not answered yet, try again later' }
+      : { refuse: replaceable };
+  }
+
+  /** Returns the calls whose clients have been disconnected for this long. */
+  abandonedFor(ms: number): Call[] {
+    const nowMs = performance.now();
+    const abandoned: Call[] = [];
+    for (const call of this.#calls.values()) {
+      const sinceMs = this.#abandonedSince.get(call.id);
+      if (call.responder.isAbandoned !== true) this.#abandonedSince.delete(call.id);
+      else if (sinceMs === undefined) this.#abandonedSince.set(call.id, nowMs);
+      else if (nowMs - sinceMs >= ms) abandoned.push(call);
+    }
+    return abandoned;
+  }
+
+  /** A call that no client waits for, or else the oldest one, if it has waited long enough. */
+  #replaceable(): Call | undefined {
+    const abandoned = this.#calls.values().find(({ responder }) => responder.isAbandoned === true);
+    const [oldest] = this.#calls.values();
+    if (abandoned !== undefined || oldest === undefined) return abandoned;
+    return performance.now() - oldest.sinceMs < protectedMs ? undefined : oldest;
+  }
+}
+
+/** Returns the client's progress token for a call as JSON text, if the request has one. */
+export function tokenOf({ request }: Call): string | undefined {
+  return request.token === undefined ? undefined : written(request, request.token);
+}

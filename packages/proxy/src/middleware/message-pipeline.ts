@@ -1,0 +1,181 @@
+import type { Responder } from '../connection/responder.ts';
+import { errorCodes, errorMessage, idText } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import type { CallContext, Caller, Middleware, Outcome, Refusal } from './middleware.ts';
+
+type MessageMiddleware = NonNullable<Middleware['message']>;
+
+/** Runs the middleware for messages: the outermost first on the way to the server, and last on the way to the client. */
+export class MessagePipeline {
+  readonly #middlewares: readonly MessageMiddleware[];
+  readonly #onFault: (error: unknown) => void;
+
+  /** `onFault` is told of exceptions in middleware. */
+  constructor(middlewares: readonly Middleware[], onFault: (error: unknown) => void) {
+    this.#middlewares = middlewares.flatMap(({ message }) => message ?? []);
+    this.#onFault = onFault;
+  }
+
+  /** There is no middleware for messages, so messages need not be read. */
+  get isEmpty(): boolean {
+    return this.#middlewares.length === 0;
+  }
+
+  /**
+   * Passes a request of a client towards the server. `proceed` gets the request as it goes on, and the responder for
+   * everything that comes back. A refused request is answered here, and `refused` is called.
+   */
+  request(
+    caller: Caller,
+    request: Message,
+    responder: Responder,
+    proceed: (request: Message, responder: Responder) => void,
+    refused: () => void = () => {},
+  ): void {
+    const guarded = new GuardedResponder(this, caller, request, responder);
+    this.#run({ ...caller, direction: 'to server', message: request }, 0, (outcome, at) => {
+      if (outcome.kind !== 'refusal') return proceed(outcome, guarded);
+      guarded.refuse(outcome, at - 1);
+      refused();
+    });
+  }
+
+  /** Passes a notification of a client, or its response to `request`, towards the server. */
+  toServer(
+    caller: Caller,
+    message: Message,
+    request: Message | undefined,
+    proceed: (outcome: Outcome) => void,
+  ): void {
+    this.#run({ ...caller, direction: 'to server', message, request }, 0, proceed);
+  }
+
+  /** Passes a message of the server towards the client, beginning with the middleware at `from`. */
+  toClient(
+    caller: Caller,
+    message: Message,
+    request: Message | undefined,
+    proceed: (outcome: Outcome) => void,
+    from: number = this.#middlewares.length - 1,
+  ): void {
+    this.#run({ ...caller, direction: 'to client', message, request }, from, proceed);
+  }
+
+  /** Calls back with the outcome, and with the place of the middleware that refused. */
+  #run(context: CallContext, from: number, done: (outcome: Outcome, at: number) => void): void {
+    const step = context.direction === 'to server' ? 1 : -1;
+    let passed = context;
+    for (let at = from; at >= 0 && at < this.#middlewares.length; at += step) {
+      const outcome = this.#outcomeOf(passed, at);
+      if (outcome instanceof Promise) {
+        void outcome
+          .catch((error: unknown) => this.#fault(error))
+          .then((settled) => {
+            if (settled.kind === 'refusal') done(settled, at);
+            else this.#run({ ...passed, message: settled }, at + step, done);
+          });
+        return;
+      }
+      if (outcome.kind === 'refusal') return done(outcome, at);
+      if (outcome !== passed.message) passed = { ...passed, message: outcome };
+    }
+    done(passed.message, from);
+  }
+
+  #outcomeOf(context: CallContext, at: number): Outcome | Promise<Outcome> {
+    try {
+      return this.#middlewares[at]?.(context) ?? context.message;
+    } catch (error) {
+      return this.#fault(error);
+    }
+  }
+
+  #fault(error: unknown): Refusal {
+    this.#onFault(error);
+    return refusal(errorCodes.serverError, 'internal server error');
+  }
+}
+
+/** Returns a refusal, for a middleware to return. */
+export function refusal(code: number, message: string, data?: object): Refusal {
+  return { kind: 'refusal', code, message, data };
+}
+
+/** Returns the response to `request` that says why it was refused. */
+export function refusedResponse(request: Message, { code, message, data }: Refusal): Message {
+  return errorMessage(idText(request), code, message, data);
+}
+
+/** Passes messages to a client one after the other: one that has to wait in a middleware delays those behind it. */
+export class MessagesToClient {
+  readonly #pipeline: MessagePipeline;
+  readonly #waiting: (() => void)[] = [];
+  #isPassing = false;
+
+  constructor(pipeline: MessagePipeline) {
+    this.#pipeline = pipeline;
+  }
+
+  /** Passes a message, then calls `deliver`. `from` is where it begins, the innermost middleware by default. */
+  pass(
+    caller: Caller,
+    message: Message,
+    request: Message | undefined,
+    deliver: (outcome: Outcome) => void,
+    from?: number,
+  ): void {
+    const start = (): void => {
+      this.#isPassing = true;
+      const done = (outcome: Outcome): void => {
+        this.#isPassing = false;
+        deliver(outcome);
+        while (!this.#isPassing && this.#waiting.length > 0) this.#waiting.shift()?.();
+      };
+      this.#pipeline.toClient(caller, message, request, done, from);
+    };
+    if (this.#isPassing) this.#waiting.push(start);
+    else start();
+  }
+}
+
+/** Passes everything that comes back for one request through the middleware. */
+class GuardedResponder implements Responder {
+  readonly #caller: Caller;
+  readonly #request: Message;
+  readonly #responder: Responder;
+  readonly #messages: MessagesToClient;
+
+  constructor(pipeline: MessagePipeline, caller: Caller, request: Message, responder: Responder) {
+    this.#caller = caller;
+    this.#request = request;
+    this.#responder = responder;
+    this.#messages = new MessagesToClient(pipeline);
+  }
+
+  get isAbandoned(): boolean {
+    return this.#responder.isAbandoned === true;
+  }
+
+  /** Absent where the client cannot be asked. Requests of the server have passed the middleware already. */
+  get ask(): Responder['ask'] {
+    const { ask } = this.#responder;
+    return ask === undefined ? undefined : (request) => this.#responder.ask?.(request);
+  }
+
+  answer(response: Message, from?: number): void {
+    const deliver = (outcome: Outcome): void =>
+      this.#responder.answer(outcome.kind === 'refusal' ? refusedResponse(this.#request, outcome) : outcome);
+    this.#messages.pass(this.#caller, response, this.#request, deliver, from);
+  }
+
+  /** Answers with a refusal, which middleware further out sees as the response. */
+  refuse(refused: Refusal, from: number): void {
+    this.answer(refusedResponse(this.#request, refused), from);
+  }
+
+  notify(notification: Message): void {
+    this.#messages.pass(this.#caller, notification, this.#request, (outcome) => {
+      if (outcome.kind !== 'refusal') this.#responder.notify(outcome);
+    });
+  }
+}

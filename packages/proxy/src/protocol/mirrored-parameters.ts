@@ -1,0 +1,36 @@
+import { isObject } from '../jsonrpc/message.ts';
+
+/** A parameter of a tool whose value is repeated in a header (MCP 2026-07-28, Streamable HTTP, Custom Headers). */
+export interface MirroredParameter {
+  /** The header in lower case. */
+  header: string;
+  /** The path to the value in the arguments. */
+  path: readonly string[];
+}
+
+/** How deep schemas are searched. */
+const maxDepth = 16;
+/** RFC 9110, section 5.6.2. */
+const isToken = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** Returns the mirrored parameters of a tool's schema: those that are reached through `properties` alone. */
+export function mirroredIn(schema: unknown, path: readonly string[] = []): MirroredParameter[] {
+  const properties = isObject(schema) ? schema['properties'] : undefined;
+  if (!isObject(properties) || path.length > maxDepth) return [];
+  return Object.entries(properties).flatMap(([name, part]) => {
+    const here = [...path, name];
+    const header = isObject(part) ? part['x-mcp-header'] : undefined;
+    const own =
+      typeof header === 'string' && isToken.test(header)
+        ? [{ header: `mcp-param-${header.toLowerCase()}`, path: here }]
+        : [];
+    return [...own, ...mirroredIn(part, here)];
+  });
+}
+
+/** Returns the value of a parameter as text, undefined if it is absent or null. */
+export function mirroredValue(args: unknown, path: readonly string[]): string | undefined {
+  const value = path.reduce<unknown>((part, step) => (isObject(part) ? part[step] : undefined), args);
+  if (value === undefined || value === null) return undefined;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
