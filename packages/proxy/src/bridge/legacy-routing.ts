@@ -32,7 +32,7 @@ export class LegacyRouter {
 
   request(session: Session, request: Message, responder: Responder, shared: ServerConnection): void {
     if (request.value.method === 'initialize') this.#initialize(session, request, responder, shared.identity);
-    else if (this.#options.hasOwn(session)) void this.#askOwn(session, request, responder);
+    else if (this.#options.hasOwn(session)) this.#askOwn(session, request, responder);
     else this.#askShared(session, request, responder, shared);
   }
 
@@ -68,17 +68,28 @@ export class LegacyRouter {
     answerResult(responder, idText(request), { ...offered, protocolVersion });
   }
 
-  async #askOwn(session: Session, request: Message, responder: Responder): Promise<void> {
-    try {
-      const { connection } = await this.#ownConnection(session);
-      if (this.#remember(session, request, responder)) connection.ask(request, responder, session);
-    } catch (error) {
-      answerError(responder, idText(request), errorCodes.serverError, messageOf(error));
-    }
+  /** Messages go out in the order in which they came, also while the connection is being opened. */
+  #askOwn(session: Session, request: Message, responder: Responder): void {
+    void this.#ownConnection(session)
+      .then(({ connection }) => {
+        if (this.#remember(session, request, responder)) connection.ask(request, responder, session);
+      })
+      .catch((error: unknown) =>
+        answerError(responder, idText(request), errorCodes.serverError, messageOf(error)),
+      );
   }
 
-  async #ownConnection(session: Session): Promise<OwnConnection> {
+  #ownConnection(session: Session): Promise<OwnConnection> {
     if (session.own !== undefined) return session.own;
+    const own = this.#openConnection(session);
+    session.own = own;
+    own.catch(() => {
+      if (session.own === own) session.own = undefined;
+    });
+    return own;
+  }
+
+  async #openConnection(session: Session): Promise<OwnConnection> {
     const owner: ConnectionOwner = {
       notified: (notification, call) =>
         call === undefined || isChange(notification)
@@ -87,9 +98,7 @@ export class LegacyRouter {
       asked: (connection, request, call) => session.ask(connection, request, call),
       lost: () => (session.own = undefined),
     };
-    session.own = this.#options.pool.take(owner, session.client);
-    session.own.catch(() => (session.own = undefined));
-    const own = await session.own;
+    const own = await this.#options.pool.take(owner, session.client);
     // An earlier connection may have been lost, with everything that the session had set up there.
     for (const uri of session.subscriptions)
       own.connection.request('resources/subscribe', { uri }).catch(() => {});

@@ -183,6 +183,7 @@ export async function answerOf(response: Response): Promise<Received> {
 export interface ModernOptions {
   id?: string | number;
   capabilities?: object;
+  clientInfo?: object;
   signal?: AbortSignal;
   headers?: Record<string, string>;
 }
@@ -192,11 +193,12 @@ export function postModern(
   url: string,
   method: string,
   params: { [key: string]: unknown; name?: string } = {},
-  { id = 1, capabilities = {}, signal, headers = {} }: ModernOptions = {},
+  { id = 1, capabilities = {}, clientInfo, signal, headers = {} }: ModernOptions = {},
 ): Promise<Response> {
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': capabilities,
+    ...(clientInfo === undefined ? {} : { 'io.modelcontextprotocol/clientInfo': clientInfo }),
   };
   return fetch(`${url}/mcp`, {
     method: 'POST',
