@@ -56,8 +56,7 @@ export function readBody(
       return false;
     });
   });
-  for (const event of ['error', 'aborted'])
-    request.on(event, () => settle(new UnacceptableBody(400, 'the body ended early')));
+  request.on('error', () => settle(new UnacceptableBody(400, 'the body ended early')));
 
   function settle(error: UnacceptableBody | undefined, text = ''): void {
     if (settled) return;

@@ -12,24 +12,24 @@ export function requireUnambiguous(text: string): void {
   let isKeyNext = false;
   let section = '';
   for (let at = 0; at < text.length; at++) {
-    switch (text[at]) {
-      case '{':
+    switch (text.charCodeAt(at)) {
+      case openBrace:
         open.push(new Set());
         isKeyNext = true;
         break;
-      case '[':
+      case openBracket:
         open.push(undefined);
         isKeyNext = false;
         break;
-      case '}':
-      case ']':
+      case closeBrace:
+      case closeBracket:
         open.pop();
         isKeyNext = false;
         break;
-      case ',':
+      case comma:
         isKeyNext = open.at(-1) !== undefined;
         break;
-      case '"': {
+      case quote: {
         const end = skipString(text, at);
         if (isKeyNext) {
           const name = nameIn(text, at, end);
@@ -43,6 +43,13 @@ export function requireUnambiguous(text: string): void {
     }
   }
 }
+
+const quote = 0x22;
+const comma = 0x2c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
 
 function nameIn(text: string, start: number, end: number): string {
   const name = text.slice(start + 1, end - 1);
@@ -61,7 +68,19 @@ function addName(names: Set<string> | undefined, name: string, ignoreCase: boole
   names?.add(known);
 }
 
-/** Characters such as the long s and the Kelvin sign have no case of their own kind, so both steps are needed. */
+/** The names that almost every message has, so that they need not be folded again. */
+const usual = new Map(
+  ['jsonrpc', 'id', 'method', 'params', 'name', 'arguments', '_meta', 'cursor', 'uri'].map((name) => [
+    name,
+    fold(name),
+  ]),
+);
+
 function folded(name: string): string {
+  return usual.get(name) ?? fold(name);
+}
+
+/** Characters such as the long s and the Kelvin sign have no case of their own kind, so both steps are needed. */
+function fold(name: string): string {
   return name.toLowerCase().toUpperCase();
 }

@@ -44,7 +44,13 @@ const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
 /** Returns a function that tells whether a `Host` value, with or without a port, names this machine or one of `allowedHosts`. */
 export function hostRule(allowedHosts: readonly string[]): (host: string) => boolean {
   const names = new Set([...loopbackNames, ...allowedHosts.map((name) => name.toLowerCase())]);
-  return (host) => names.has(host.replace(/:\d{1,5}$/, '').toLowerCase());
+  let last: string | undefined; // almost all requests to a listener have the same
+  return (host) => {
+    if (host === last) return true;
+    const isNamed = names.has(host.replace(/:\d{1,5}$/, '').toLowerCase());
+    if (isNamed) last = host;
+    return isNamed;
+  };
 }
 
 /** Returns the host of an `Origin` header, empty for `null` and for other schemes. */

@@ -21,6 +21,7 @@ test('loses nothing when the input is ended in the same turn', async () => {
   const input = new ServerInput(stream);
 
   input.writeLine('one');
+  input.flush();
   stream.end();
   await nextTurn();
 

@@ -1,33 +1,32 @@
 import type { Writable } from 'node:stream';
 
 /**
- * The way to a server's standard input. What is written in one turn of the event loop goes out together: with
- * many clients a write to the server costs more than all else that is done for a request.
+ * Writes messages to a server's standard input. What is written in one turn of the event loop goes out as one text:
+ * with many clients, a write to a pipe costs more than everything else that is done for a request.
  */
 export class ServerInput {
   readonly #input: Writable;
-  #isCorked = false;
+  #text = '';
 
   constructor(input: Writable) {
     this.#input = input;
-    input.on('error', () => {}); // the server's end is noticed by its exit, which says more than EPIPE
+    input.on('error', () => {}); // the server's exit is reported, which says more than EPIPE
   }
 
-  /** How much the server has not read yet. */
+  /** How much the server has not read yet, in bytes or, of what was not written yet, in characters. */
   get unreadBytes(): number {
-    return this.#input.writableLength;
+    return this.#input.writableLength + this.#text.length;
   }
 
   /** Writes a message that has no line breaks. */
   writeLine(text: string): void {
-    if (!this.#isCorked) {
-      this.#isCorked = true;
-      this.#input.cork();
-      setImmediate(() => {
-        this.#isCorked = false;
-        this.#input.uncork();
-      });
-    }
-    this.#input.write(`${text}\n`);
+    if (this.#text === '') setImmediate(() => this.flush());
+    this.#text += `${text}\n`;
+  }
+
+  /** Writes what was not written yet. Needed only before the input ends in the same turn. */
+  flush(): void {
+    if (this.#text !== '' && this.#input.writable) this.#input.write(this.#text);
+    this.#text = '';
   }
 }

@@ -57,6 +57,7 @@ export class StdioTransport implements Transport {
 
   async close(): Promise<void> {
     this.#listener = undefined;
+    this.#input.flush();
     this.#options.output.destroy(); // nothing more is read
     await this.#options.end?.();
   }
