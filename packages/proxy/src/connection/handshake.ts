@@ -15,40 +15,40 @@ import type { ServerConnection } from './connection.ts';
 
 export interface HandshakeOptions {
   client: ClientIdentity;
-  /** What is known of the server from an earlier conversation; it is not probed again then. */
-  generation?: ProtocolGeneration;
-  /** How long it may be silent on `server/discover` before it is asked in the legacy way as well. */
+  /** Known from an earlier connection, so it need not be found out again. */
+  generation?: ProtocolGeneration | undefined;
+  /** How long the server may not answer `server/discover` before `initialize` is sent as well. */
   probeMs: number;
   signal: AbortSignal;
 }
 
 /**
- * Gets to know a server: finds out its era (MCP 2026-07-28, stdio, Backward Compatibility), and initializes it if
- * that wants to be. A server that knows both is talked to in the modern way.
+ * Finds out which protocol versions a server supports (MCP 2026-07-28, stdio, Backward Compatibility), and initializes
+ * a legacy server. A server that supports both generations is used as a modern one.
  */
 export async function performHandshake(
   connection: ServerConnection,
-  { signal, ...greeting }: HandshakeOptions,
+  { signal, ...options }: HandshakeOptions,
 ): Promise<void> {
-  connection.client = greeting.client;
+  connection.client = options.client;
   const over = new AbortController();
   try {
-    const found = await meet(connection, { ...greeting, signal: AbortSignal.any([signal, over.signal]) });
+    const found = await negotiate(connection, { ...options, signal: AbortSignal.any([signal, over.signal]) });
     connection.establish(found.generation, found.identity);
   } finally {
-    over.abort(new Error('the greeting is over')); // a question that is still open must not be answered later
+    over.abort(new Error('the handshake is over')); // the other request must not be answered later
   }
   if (connection.generation === 'legacy')
     connection.notify(ownMessage({ method: 'notifications/initialized' }));
 }
 
-/** How a server talks, and what it says of itself. */
+/** The result of a handshake. */
 interface Found {
   generation: ProtocolGeneration;
   identity: ServerIdentity;
 }
 
-async function meet(
+async function negotiate(
   connection: ServerConnection,
   { client, generation, probeMs, signal }: HandshakeOptions,
 ): Promise<Found> {
@@ -57,13 +57,13 @@ async function meet(
   const first = generation === 'modern' ? await discovered : await orSilent(discovered, probeMs, signal);
   if (first === 'legacy') return initialize(connection, client, signal);
   if (first !== 'silent') return first;
-  // It may only be slow to start, and know no other way: whatever succeeds first tells.
+  // The server may only be slow to start, so the first one that succeeds decides.
   return firstOf(initialize(connection, client, signal), requireModern(discovered));
 }
 
 async function requireModern(discovered: Promise<Found | 'legacy'>): Promise<Found> {
   const found = await discovered;
-  if (found === 'legacy') throw new Error('the server knows no server/discover');
+  if (found === 'legacy') throw new Error('the server does not support server/discover');
   return found;
 }
 
@@ -78,11 +78,11 @@ async function orSilent(
     return await Promise.race([discovered, silence]);
   } finally {
     over.abort();
-    silence.catch(() => {}); // it is over, which is no news
+    silence.catch(() => {}); // aborted above
   }
 }
 
-/** What succeeds first; when neither does, why the first one failed. */
+/** Returns what succeeds first. If both fail, throws why the first one did. */
 async function firstOf(one: Promise<Found>, other: Promise<Found>): Promise<Found> {
   try {
     return await Promise.any([one, other]);
@@ -100,13 +100,13 @@ async function discover(connection: ServerConnection, signal: AbortSignal): Prom
     if (!(error instanceof RefusedRequest)) throw error;
     if (!isModernRefusal(error.error)) return 'legacy';
     const { supported } = (error.error.data ?? {}) as { supported?: unknown };
-    throw new Error(`the server speaks no revision that is known here, only ${String(supported)}`, {
+    throw new Error(`the server supports no known protocol version, only ${String(supported)}`, {
       cause: error,
     });
   }
 }
 
-/** What a server is told of a client that does not say who it is: `initialize` requires a name. */
+/** The name of a client that has not given one, which `initialize` requires. */
 const unnamed = { name: 'unknown', version: '0' };
 
 async function initialize(
@@ -115,8 +115,8 @@ async function initialize(
   signal: AbortSignal,
 ): Promise<Found> {
   const { protocolVersion, capabilities, clientInfo = unnamed } = client;
-  const revision = isModern(protocolVersion) ? newestLegacyVersion : protocolVersion;
-  const params = { protocolVersion: revision, capabilities, clientInfo };
+  const version = isModern(protocolVersion) ? newestLegacyVersion : protocolVersion;
+  const params = { protocolVersion: version, capabilities, clientInfo };
   return {
     generation: 'legacy',
     identity: identityFrom(await connection.request('initialize', params, signal)),

@@ -1,123 +1,121 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkloadInput } from '../input/workload-input.ts';
-import type { Message } from '../jsonrpc/message.ts';
-import { errorCodes } from '../jsonrpc/message.ts';
 import type { ClientIdentity, ProtocolGeneration } from '../protocol/protocol.ts';
 import type { Transport } from '../transport/transport.ts';
-import { performHandshake } from './handshake.ts';
 import { ServerConnection } from './connection.ts';
-import type { Call, ConnectionOwner } from './connection.ts';
+import type { ConnectionOwner } from './connection.ts';
+import { performHandshake } from './handshake.ts';
+import { PooledConnection, evictable } from './pooled-connection.ts';
 
-/** How long a server has for its greeting. */
+/** How long a handshake may take. */
 const handshakeMs = 60_000;
-/** How long one that was started for the next client is kept. Clients come in swarms. */
-const spareMs = 60_000;
+/** How long a process is kept that was started for the next client, as many clients often start at once. */
+const standbyMs = 60_000;
 
 export interface PoolOptions {
-  /** How many there may be at once. */
+  /** How many connections there may be at once. */
   maxOwn: number;
-  /** How long a request waits for one to become free. */
+  /** How long a client waits for one to become free. */
   waitForRoomMs: number;
-  /** How long one waits for the next server, when the one that it was begun with has ended. */
+  /** How long a client waits for the next server if the current one has ended. */
   waitForServerMs: number;
-  /** How long one is kept that was given back. */
+  /** How long a connection is kept that was given back. */
   keepMs: number;
   probeMs: number;
-  /** Starting one takes a while, so that the next one is started before it is needed. */
+  /** Opening a connection takes a while, so one is opened before the next client needs it. */
   isSlow: boolean;
   /** The limits on what servers send. */
   input: WorkloadInput;
   onFault: (error: unknown) => void;
 }
 
-/** Starts something that can be talked to: a process of its own, or a conversation over HTTP. */
+/** Opens a further connection to the server: starts a process, or begins a session over HTTP. */
 export type OpenTransport = (signal: AbortSignal) => Promise<Transport>;
 
-/** Where conversations come from, until it is over. */
+/** Where connections come from, until the server ends. */
 interface Source {
   openTransport: OpenTransport;
   generation: ProtocolGeneration;
   over: AbortController;
-  /** Started, and not greeted yet: for whom it is will be known only then. */
-  spare?: { transport: Promise<Transport>; timer: NodeJS.Timeout } | undefined;
+  /** Open, but without a handshake, which names the client. */
+  standby?: { transport: Promise<Transport>; timer: NodeJS.Timeout } | undefined;
 }
 
-/** A conversation that is its holder's own until it is given back. */
+/** A connection that belongs to one owner until it is given back. */
 export interface OwnConnection {
   readonly connection: ServerConnection;
-  /** With a `key`, it is kept for whoever asks for the same; without, it is ended. */
+  /** With a `key`, the connection is kept for the next owner with the same key. Otherwise it is closed. */
   giveBack(key?: string): void;
 }
 
 /**
- * The conversations with one server that are not shared. There are only so many: the one that was silent for
- * longest makes room, and its holder, who is told that it is lost, gets another one with its next request.
+ * The connections to one server that are not shared. Their number is limited: the one that was idle for the longest
+ * time makes room. Its owner is told that it is lost, and gets another one with its next request.
  */
 export class ConnectionPool {
   readonly #options: PoolOptions;
-  /** What is being started or ended: there is a process behind each, or will be in a moment. */
+  /** What is being opened or closed. There is a process behind each, or will be soon. */
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #connections = new Set<PooledConnection>();
   #opening = 0;
   #waiting: (() => void)[] = [];
   #source: Source | undefined;
-  /** Why nobody is going to say where new ones come from. */
-  #overFor: string | undefined;
+  /** Why there will be no further source. */
+  #finalReason: string | undefined;
 
   constructor(options: PoolOptions) {
     this.#options = options;
   }
 
-  /** Says where new ones come from. */
+  /** Opens further connections with `openTransport`. */
   use(openTransport: OpenTransport, generation: ProtocolGeneration): void {
     this.#source = { openTransport, generation, over: new AbortController() };
-    this.#overFor = undefined;
+    this.#finalReason = undefined;
     this.#wake();
   }
 
-  /** Ends all of them, and opens no more until there is a new source; with `final`, nobody waits for that. */
-  async close(reason: string, final: boolean): Promise<void> {
-    if (final) this.#overFor = reason;
+  /** Closes all connections. Clients then wait for another source, unless this is final. */
+  async close(reason: string, isFinal: boolean): Promise<void> {
+    if (isFinal) this.#finalReason = reason;
     const source = this.#source;
     this.#source = undefined;
     source?.over.abort(new Error(reason));
-    if (source !== undefined) void this.#track(dropSpare(source));
+    if (source !== undefined) void this.#track(closeStandby(source));
     for (const pooled of this.#connections) void this.#end(pooled, reason);
     this.#wake();
-    // Also what was begun or ended a moment ago: whoever closes twice waits twice.
+    // Also waits for what another call has begun to close.
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
 
-  /** One for `holder`, who speaks for `client`; one that was given back with `key`, if there is any. */
-  async take(holder: ConnectionOwner, client: ClientIdentity, key?: string): Promise<OwnConnection> {
+  /** Returns a connection for `owner`: one that was kept under `key` if there is one, or a new one that names `client`. */
+  async take(owner: ConnectionOwner, client: ClientIdentity, key?: string): Promise<OwnConnection> {
     const kept =
       key === undefined ? undefined : this.#connections.values().find((pooled) => pooled.keptFor === key);
     const pooled = kept ?? (await this.#open(client));
-    pooled.keptFor = undefined;
-    clearTimeout(pooled.keepTimer);
-    pooled.holder = holder;
+    pooled.takenBy(owner);
     return { connection: pooled.connection, giveBack: (keepFor) => this.#giveBack(pooled, keepFor) };
   }
 
-  /** Ends those that are kept under a key that begins like this. */
-  endKept(start: string): void {
+  /** Closes the connections that are kept under a key with this prefix. */
+  endKept(prefix: string): void {
     for (const pooled of this.#connections)
-      if (pooled.keptFor?.startsWith(start) === true)
-        this.#end(pooled, 'nobody needs it any more').catch(this.#options.onFault);
+      if (pooled.keptFor?.startsWith(prefix) === true)
+        this.#end(pooled, 'it is not needed any more').catch(this.#options.onFault);
   }
 
-  /** Gives up requests for whose answers nobody has been waiting for this long. */
+  /** Refuses requests whose clients have been disconnected for this long. */
   giveUpAbandoned(abandonedMs: number): void {
     for (const { connection } of this.#connections) connection.giveUpAbandoned(abandonedMs);
   }
 
   #giveBack(pooled: PooledConnection, key: string | undefined): void {
-    pooled.holder = undefined;
     if (key !== undefined && pooled.connection.isOpen) {
-      pooled.keptFor = key;
-      const end = (): void => void this.#end(pooled, 'nobody has needed it for long');
-      pooled.keepTimer = setTimeout(end, this.#options.keepMs).unref();
-    } else void this.#end(pooled, 'nobody needs it any more');
+      const end = (): void => void this.#end(pooled, 'it was not needed for long');
+      pooled.keepFor(key, setTimeout(end, this.#options.keepMs).unref());
+    } else {
+      pooled.owner = undefined;
+      void this.#end(pooled, 'it is not needed any more');
+    }
     this.#wake();
   }
 
@@ -128,53 +126,48 @@ export class ConnectionPool {
       for (;;) {
         const source = await this.#nextSource(deadline);
         try {
-          return await this.#track(this.#begin(source, client));
+          return await this.#track(this.#openFrom(source, client));
         } catch (error) {
           if (!source.over.signal.aborted) throw error;
-          // The server went before it was asked for anything, so that the next one can be.
+          // The server ended before it got a request, so the next one can take it.
         }
       }
     } finally {
       this.#opening--;
-      this.#prepare();
+      this.#openStandby();
       this.#wake();
     }
   }
 
   async #nextSource(deadline: number): Promise<Source> {
     while (this.#source === undefined) {
-      if (this.#overFor !== undefined) throw new Error(`the server is not running: ${this.#overFor}`);
+      if (this.#finalReason !== undefined) throw new Error(`the server is not running: ${this.#finalReason}`);
       const leftMs = deadline - performance.now();
       if (leftMs <= 0) throw new Error('the server is still starting');
-      await this.#turn(leftMs);
+      await this.#change(leftMs);
     }
     return this.#source;
   }
 
-  async #begin(source: Source, client: ClientIdentity): Promise<PooledConnection> {
+  async #openFrom(source: Source, client: ClientIdentity): Promise<PooledConnection> {
     const { generation, over } = source;
     const signal = AbortSignal.any([over.signal, AbortSignal.timeout(handshakeMs)]);
-    const spare = await takeSpare(source).catch(() => undefined);
-    const transport = spare ?? (await source.openTransport(over.signal));
-    const { input, onFault } = this.#options;
+    const standby = await takeStandby(source).catch(() => undefined);
+    const transport = standby ?? (await source.openTransport(over.signal));
+    const { input, onFault, probeMs } = this.#options;
     const pooled = new PooledConnection((lost) => void this.#end(lost, 'the server ended'));
     pooled.connection = new ServerConnection({ transport, owner: pooled, input, onFault });
     try {
-      await performHandshake(pooled.connection, {
-        client,
-        generation,
-        probeMs: this.#options.probeMs,
-        signal,
-      });
+      await performHandshake(pooled.connection, { client, generation, probeMs, signal });
       signal.throwIfAborted();
     } catch (error) {
-      await pooled.connection.close('it could not be greeted');
-      // It may have ended while it waited for somebody to talk to.
-      if (spare !== undefined && !signal.aborted) return this.#begin(source, client);
+      await pooled.connection.close('the handshake failed');
+      // It may have ended while it was on standby.
+      if (standby !== undefined && !signal.aborted) return this.#openFrom(source, client);
       throw error;
     }
     this.#connections.add(pooled);
-    // Nobody takes it away before whoever it is for has had the chance to use it.
+    // Its first owner gets the chance to use it before it may have to make room.
     setImmediate(() => {
       pooled.isNew = false;
       this.#wake();
@@ -182,59 +175,49 @@ export class ConnectionPool {
     return pooled;
   }
 
-  /** Has one started for the next client, if there may be another. */
-  #prepare(): void {
+  /** Opens a connection for the next client, if there may be another one. */
+  #openStandby(): void {
     const source = this.#source;
     const isFull = this.#connections.size + this.#opening >= this.#options.maxOwn;
-    if (!this.#options.isSlow || source === undefined || source.spare !== undefined || isFull) return;
+    if (!this.#options.isSlow || source === undefined || source.standby !== undefined || isFull) return;
     const transport = this.#track(source.openTransport(source.over.signal));
-    const timer = setTimeout(() => void this.#track(dropSpare(source)), spareMs).unref();
-    const spare = { transport, timer };
-    source.spare = spare;
+    const timer = setTimeout(() => void this.#track(closeStandby(source)), standbyMs).unref();
+    const standby = { transport, timer };
+    source.standby = standby;
     transport.catch(() => {
-      if (source.spare === spare) source.spare = undefined; // whoever needs one is told why there is none
+      if (source.standby === standby) source.standby = undefined; // a client that needs one gets the error itself
     });
   }
 
-  /** Returns when there is room for one more, which is counted from then on. */
+  /** Waits until there is room for one more connection, which counts from then on. */
   async #room(): Promise<void> {
     const deadline = performance.now() + this.#options.waitForRoomMs;
     while (this.#connections.size + this.#opening >= this.#options.maxOwn) {
-      const idle = this.#longestIdle();
+      const idle = evictable(this.#connections);
       if (idle !== undefined) {
-        // Its place is free at once: a server that takes its time to end must not keep the next client waiting.
+        // Its place is free at once: a server that ends slowly must not delay the next client.
         this.#end(idle, 'it made room for another client').catch(this.#options.onFault);
         continue;
       }
       const leftMs = deadline - performance.now();
       if (leftMs <= 0) throw new Error('too many clients use the server at once, try again later');
-      await this.#turn(leftMs);
+      await this.#change(leftMs);
     }
     this.#opening++;
   }
 
-  #longestIdle(): PooledConnection | undefined {
-    const idle = [...this.#connections].filter(({ use, isNew }) => use !== 'busy' && !isNew);
-    const places = idle.toSorted(
-      (one, other) =>
-        order.indexOf(one.use) - order.indexOf(other.use) ||
-        one.connection.lastUsedMs - other.connection.lastUsedMs,
-    );
-    return places[0];
-  }
-
-  /** Returns when something has changed, or after that long. */
-  async #turn(ms: number): Promise<void> {
+  /** Waits until something has changed, at most for this long. */
+  async #change(ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const over = new AbortController();
     this.#waiting.push(resolve);
-    const late = delay(ms, undefined, { signal: over.signal }).catch(() => {}); // the other one came first
+    const late = delay(ms, undefined, { signal: over.signal }).catch(() => {}); // aborted below
     await Promise.race([promise, late]);
     over.abort();
   }
 
   #wake(): void {
-    for (const waiter of this.#waiting.splice(0)) waiter();
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   async #end(pooled: PooledConnection, reason: string): Promise<void> {
@@ -244,7 +227,7 @@ export class ConnectionPool {
     this.#wake();
   }
 
-  /** Remembers it until it has settled. */
+  /** Remembers a promise until it has settled. */
   #track<Value>(promise: Promise<Value>): Promise<Value> {
     const settled = (): void => void this.#underWay.delete(promise);
     this.#underWay.add(promise);
@@ -253,61 +236,16 @@ export class ConnectionPool {
   }
 }
 
-/** Rejects when there is none. */
-async function takeSpare(source: Source): Promise<Transport> {
-  const { spare } = source;
-  if (spare === undefined) throw new Error('there is none');
-  source.spare = undefined;
-  clearTimeout(spare.timer);
-  return spare.transport;
+/** Rejects if there is none. */
+async function takeStandby(source: Source): Promise<Transport> {
+  const { standby } = source;
+  if (standby === undefined) throw new Error('there is none');
+  source.standby = undefined;
+  clearTimeout(standby.timer);
+  return standby.transport;
 }
 
-async function dropSpare(source: Source): Promise<void> {
-  const transport = await takeSpare(source).catch(() => undefined);
+async function closeStandby(source: Source): Promise<void> {
+  const transport = await takeStandby(source).catch(() => undefined);
   await transport?.close();
-}
-
-/** What a conversation is used for: by nobody, by one who asks nothing now, by one who has gone away, by one who waits. */
-type Use = 'kept' | 'idle' | 'parked' | 'busy';
-
-/** Who makes room first; among equals, whoever was silent for longest. A busy one never does. */
-const order: readonly Use[] = ['kept', 'idle', 'parked'];
-
-/** A conversation and whoever has it now. */
-class PooledConnection implements ConnectionOwner {
-  declare connection: ServerConnection;
-  holder: ConnectionOwner | undefined;
-  keptFor: string | undefined;
-  /** Until when it is kept. */
-  keepTimer: NodeJS.Timeout | undefined;
-  isNew = true;
-  readonly #onLost: (pooled: PooledConnection) => void;
-
-  constructor(onLost: (pooled: PooledConnection) => void) {
-    this.#onLost = onLost;
-  }
-
-  get use(): Use {
-    if (this.holder === undefined) return 'kept';
-    if (this.holder.isParked === true) return 'parked';
-    if (this.connection.busy === 0) return 'idle';
-    return this.connection.isAwaited ? 'busy' : 'parked';
-  }
-
-  notified(message: Message, call: Call | undefined): void {
-    this.holder?.notified(message, call);
-  }
-
-  asked(connection: ServerConnection, message: Message, call: Call | undefined): void {
-    if (this.holder !== undefined) this.holder.asked(connection, message, call);
-    else
-      connection.respond(message, { error: { code: errorCodes.serverError, message: 'there is no client' } });
-  }
-
-  lost(connection: ServerConnection, reason: string): void {
-    const { holder } = this;
-    this.holder = undefined;
-    this.#onLost(this);
-    holder?.lost(connection, reason);
-  }
 }

@@ -26,7 +26,8 @@ export class ServerInput {
 
   /** Writes what was not written yet. Needed only before the input ends in the same turn. */
   flush(): void {
-    if (this.#text !== '' && this.#input.writable) this.#input.write(this.#text);
-    this.#text = '';
+    const text = this.#text;
+    this.#text = ''; // before the write, in the course of which the server may already answer and be answered
+    if (text !== '' && this.#input.writable) this.#input.write(text);
   }
 }

@@ -1,0 +1,71 @@
+import { errorCodes } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import type { Call, ConnectionOwner, ServerConnection } from './connection.ts';
+
+/** Kept for later use, owned but without a request, waiting for a client that is gone, or waiting for the server. */
+type Use = 'kept' | 'idle' | 'parked' | 'busy';
+
+/** Which connections make room first. A busy one never does. */
+const evictionOrder: readonly Use[] = ['kept', 'idle', 'parked'];
+
+/** Returns the connection that should make room, if any can: of the least needed ones, the one idle for longest. */
+export function evictable(connections: Iterable<PooledConnection>): PooledConnection | undefined {
+  const idle = [...connections].filter(({ use, isNew }) => use !== 'busy' && !isNew);
+  const [first] = idle.toSorted(
+    (one, other) =>
+      evictionOrder.indexOf(one.use) - evictionOrder.indexOf(other.use) ||
+      one.connection.lastUsedMs - other.connection.lastUsedMs,
+  );
+  return first;
+}
+
+/** A connection of a pool with its current owner, to which it passes everything on. */
+export class PooledConnection implements ConnectionOwner {
+  declare connection: ServerConnection;
+  owner: ConnectionOwner | undefined;
+  /** The key that the next owner must have. */
+  keptFor: string | undefined;
+  keepTimer: NodeJS.Timeout | undefined;
+  isNew = true;
+  readonly #onLost: (pooled: PooledConnection) => void;
+
+  constructor(onLost: (pooled: PooledConnection) => void) {
+    this.#onLost = onLost;
+  }
+
+  get use(): Use {
+    if (this.owner === undefined) return 'kept';
+    if (this.owner.isParked === true) return 'parked';
+    if (this.connection.busy === 0) return 'idle';
+    return this.connection.isAwaited ? 'busy' : 'parked';
+  }
+
+  takenBy(owner: ConnectionOwner): void {
+    clearTimeout(this.keepTimer);
+    this.keptFor = undefined;
+    this.owner = owner;
+  }
+
+  keepFor(key: string, timer: NodeJS.Timeout): void {
+    this.owner = undefined;
+    this.keptFor = key;
+    this.keepTimer = timer;
+  }
+
+  notified(notification: Message, call: Call | undefined): void {
+    this.owner?.notified(notification, call);
+  }
+
+  asked(connection: ServerConnection, request: Message, call: Call | undefined): void {
+    if (this.owner !== undefined) return this.owner.asked(connection, request, call);
+    const error = { code: errorCodes.serverError, message: 'there is no client' };
+    connection.respond(request, { error });
+  }
+
+  lost(connection: ServerConnection, reason: string): void {
+    const { owner } = this;
+    this.owner = undefined;
+    this.#onLost(this);
+    owner?.lost(connection, reason);
+  }
+}
