@@ -3,6 +3,7 @@ import { lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { conflict, ThvError, unavailable } from '@toolhive/contract/failure';
+import { KeyedSerialQueue } from '@toolhive/contract/serial-queue';
 import { sweepLocks, takeLock } from './file-lock.ts';
 
 /** A file as it was when it was read. */
@@ -34,7 +35,7 @@ const settlesAfterMs = 500;
  * what a person has to solve, or `unavailable`.
  */
 export class TextFiles {
-  readonly #turns = new Map<string, Promise<void>>();
+  readonly #edits = new KeyedSerialQueue();
 
   /** What tells this state of a file from any other; undefined when there is no file, or when it may just change. */
   async version(path: string): Promise<string | undefined> {
@@ -70,7 +71,7 @@ export class TextFiles {
   ): Promise<void> {
     await explained(path, async () => {
       const { target } = await find(path);
-      await this.#inTurn(target, async () => {
+      await this.#edits.run(target, async () => {
         await using _lock = await takeLock(path);
         for (let attempt = 1; !(await tryEdit(path, options, change)); attempt += 1) {
           if (attempt === maxAttempts)
@@ -87,7 +88,7 @@ export class TextFiles {
       const { target, stats } = await find(path);
       if (stats === undefined) return;
       requireUsable(path, stats, maxBytes);
-      await this.#inTurn(target, async () => {
+      await this.#edits.run(target, async () => {
         await using _lock = await takeLock(path);
         await using _temporary = await writeBeside(path, target, stats, '');
       });
@@ -101,17 +102,6 @@ export class TextFiles {
     if ((await lstat(temporary).catch(() => {})) === undefined) return;
     await using _lock = await takeLock(path); // or it may be about to be moved into place
     await rm(temporary, { force: true });
-  }
-
-  async #inTurn(target: string, work: () => Promise<void>): Promise<void> {
-    const done = (this.#turns.get(target) ?? Promise.resolve()).then(work);
-    const settled = done.catch(() => {}); // a failure is its own caller's
-    this.#turns.set(target, settled);
-    try {
-      await done;
-    } finally {
-      if (this.#turns.get(target) === settled) this.#turns.delete(target);
-    }
   }
 }
 

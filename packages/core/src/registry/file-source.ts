@@ -3,6 +3,7 @@ import type { FSWatcher } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { invalid, messageOf, tooLarge } from '@toolhive/contract/failure';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { Logger } from 'pino';
 import { parseJson } from '../fetch/json.ts';
 import { maxRegistryBytes } from './fetch-registry.ts';
@@ -36,7 +37,7 @@ export class FileSource implements Source {
   readonly #options: FileSourceOptions;
   #watcher: FSWatcher | undefined;
   #settling: NodeJS.Timeout | undefined;
-  #turn: Promise<void> = Promise.resolve();
+  readonly #reloads = new SerialQueue();
   #text: string | undefined;
   #reading: (Reading & { fetchedAt: string }) | undefined;
   #problem: string | undefined;
@@ -73,8 +74,7 @@ export class FileSource implements Source {
   async read(): Promise<void> {}
 
   refresh(): Promise<void> {
-    this.#turn = this.#turn.then(() => this.#reload());
-    return this.#turn;
+    return this.#reloads.run(() => this.#reload());
   }
 
   async #reload(): Promise<void> {
@@ -118,14 +118,14 @@ export class FileSource implements Source {
 
   readonly #changed = (): void => {
     clearTimeout(this.#settling);
-    this.#settling = setTimeout(() => void this.refresh(), settleMs).unref(); // held by #turn
+    this.#settling = setTimeout(() => void this.refresh(), settleMs).unref(); // held by #reloads
   };
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearTimeout(this.#settling);
     unwatchFile(this.place, this.#changed);
     this.#watcher?.close();
-    await this.#turn;
+    await this.#reloads.idle();
   }
 }
 

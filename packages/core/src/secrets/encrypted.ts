@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { ThvError, conflict, invalid, tooLarge, unavailable } from '@toolhive/contract/failure';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { shortestPassword } from '@toolhive/contract/secrets';
 import type { SecretKey } from '@toolhive/contract/secrets';
 import { readIfThere, writeWhole } from '../state/files.ts';
@@ -22,7 +23,6 @@ import {
   unlock,
 } from './sealed-file.ts';
 import type { DataKey, Lock, ScryptCost, SealedFile } from './sealed-file.ts';
-import { Turns } from './turns.ts';
 
 export interface EncryptedOptions {
   path: string;
@@ -63,7 +63,7 @@ export class EncryptedSecrets implements SecretsProvider {
     delete: (name) => this.#delete(`${ownPrefix}${name}`),
   };
   readonly #options: EncryptedOptions;
-  readonly #turns = new Turns();
+  readonly #changes = new SerialQueue();
   /** Of the file that was opened last. */
   #known: { id: string; dataKey: DataKey } | undefined;
   /** Until then whoever asks is told at once that the secrets are locked. */
@@ -75,7 +75,7 @@ export class EncryptedSecrets implements SecretsProvider {
 
   /** Can nothing be read before somebody gives the passphrase, or mends the file? */
   isLocked(): Promise<boolean> {
-    return this.#turns.run(async () => {
+    return this.#changes.run(async () => {
       try {
         await this.#open();
         return false;
@@ -92,7 +92,7 @@ export class EncryptedSecrets implements SecretsProvider {
    * is written and read once, so that what could fail later fails now.
    */
   setup(password?: string, newPassword?: string): Promise<SetupOutcome> {
-    return this.#turns.run(async () => {
+    return this.#changes.run(async () => {
       this.#lockedUntilMs = 0;
       const found = await this.#find();
       if (found.kind !== 'ours') {
@@ -117,7 +117,7 @@ export class EncryptedSecrets implements SecretsProvider {
 
   /** Is there a file that a password opens? */
   hasPassword(): Promise<boolean> {
-    return this.#turns.run(async () => {
+    return this.#changes.run(async () => {
       try {
         const found = await this.#find();
         if (found.kind === 'ours') return found.file.locks.some(({ by }) => by === 'passphrase');
@@ -133,7 +133,7 @@ export class EncryptedSecrets implements SecretsProvider {
    * Takes the key of the file out of the keyring, and out of memory. Refuses when nobody could open the file then.
    */
   forgetKey(): Promise<void> {
-    return this.#turns.run(async () => {
+    return this.#changes.run(async () => {
       const found = await this.#find();
       const { locks } = found.kind === 'ours' ? found.file : { locks: [] };
       const users = await this.#entriesFor(found);
@@ -160,7 +160,7 @@ export class EncryptedSecrets implements SecretsProvider {
   }
 
   list(): Promise<SecretKey[]> {
-    return this.#turns.run(async () => {
+    return this.#changes.run(async () => {
       const names = [...((await this.#open())?.records.keys() ?? [])];
       const secrets = names.filter((name) => !name.startsWith(ownPrefix));
       return secrets.toSorted().map((key) => ({ key }));
@@ -177,14 +177,14 @@ export class EncryptedSecrets implements SecretsProvider {
   }
 
   #get(name: string): Promise<string | undefined> {
-    return this.#turns.run(async () => {
+    return this.#changes.run(async () => {
       const opened = await this.#open();
       return opened && valueIn(opened, name);
     });
   }
 
   #set(name: string, value: string): Promise<void> {
-    return this.#turns.run(async () => {
+    return this.#changes.run(async () => {
       const opened = (await this.#open()) ?? (await this.#begin({ kind: 'nothing' }));
       opened.records.set(name, sealRecord(name, value, opened.id, opened.dataKey));
       await this.#write(opened);
@@ -192,7 +192,7 @@ export class EncryptedSecrets implements SecretsProvider {
   }
 
   #delete(name: string): Promise<boolean> {
-    return this.#turns.run(async () => {
+    return this.#changes.run(async () => {
       const opened = await this.#open();
       if (opened?.records.delete(name) !== true) return false;
       await this.#write(opened);
