@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { Resolved } from '../registry/registry.ts';
 import { buildRunConfig } from './build-run-config.ts';
-import { refuseUnenforced, refuseUnenforcedRequest } from './enforcement.ts';
+import { refuseUnenforced, refuseUnenforcedRequest } from '../permissions/enforcement.ts';
 
 describe('variables that a server needs', () => {
   test('are named when they are missing', () => {

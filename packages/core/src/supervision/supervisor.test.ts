@@ -10,8 +10,14 @@ import type { Core } from '../core.ts';
 import { cheapCost, memoryKeyring } from '../secrets/testing/keyrings.ts';
 import { statePaths } from '../state/paths.ts';
 import { makeHome, openTestCore, quickTiming, testServer } from '../testing/test-core.ts';
-import { createWorkload } from './create.ts';
-import { deleteWorkload, logsOf, restartWorkload, startWorkload, stopWorkload } from './operate.ts';
+import { createWorkload } from '../workloads/create.ts';
+import {
+  deleteWorkload,
+  logsOf,
+  restartWorkload,
+  startWorkload,
+  stopWorkload,
+} from '../workloads/operate.ts';
 
 const never = new AbortController().signal;
 const silently = { report: () => {}, signal: never };
