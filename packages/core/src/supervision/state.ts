@@ -46,17 +46,10 @@ export function stateAfter(
   { isOffered, lastFailure }: Pick<ActiveState, 'isOffered' | 'lastFailure'>,
   context: string | undefined,
 ): ActiveState {
-  switch (event.kind) {
-    case 'starting':
-      return { status: 'starting', context, isOffered, lastFailure };
-    case 'running':
-      return { status: 'running', context, isOffered: true };
-    case 'failed': {
-      const isRetried = event.retryInMs !== undefined;
-      const { reason } = event.failure;
-      return { status: 'error', context, isOffered: isOffered && isRetried, lastFailure: reason };
-    }
-  }
+  if (event.kind === 'running') return { status: 'running', context, isOffered: true };
+  if (event.kind === 'starting') return { status: 'starting', context, isOffered, lastFailure };
+  const isRetried = event.retryInMs !== undefined;
+  return { status: 'error', context, isOffered: isOffered && isRetried, lastFailure: event.failure.reason };
 }
 
 export function isActive(state: WorkloadState): state is ActiveState {

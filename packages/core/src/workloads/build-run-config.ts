@@ -1,158 +1,34 @@
-import { invalid } from '@toolhive/contract/failure';
-import { defaultGroup } from '@toolhive/contract/names';
-import { builtInProfiles } from '@toolhive/contract/permission-profile';
 import { runConfigVersion } from '@toolhive/contract/run-config';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import { ProxyMode } from '@toolhive/contract/workload';
-import type { CreateWorkload } from '@toolhive/contract/workload';
-import type { RuntimeName } from '@toolhive/runtime/runtime';
-import { formatSource } from '@toolhive/runtime/source';
-import type { Resolved } from '../registry/registry.ts';
-import { formatReference } from '../secrets/reference.ts';
+import type { Draft, RunConfigIdentity, RunConfigSettings } from './draft.ts';
+import { localSettings } from './local-settings.ts';
+import { remoteSettings, requireRemoteSettings } from './remote-settings.ts';
+import type { WorkloadSource } from './source.ts';
 
-/** The port that an HTTP server is told to listen on when neither the request nor the registry names one. */
-const defaultTargetPort = 8080;
-
-/** Turns a request and what its source came to into everything that is needed to run it, again and again. */
-export function buildRunConfig({ request, resolved, name, port, runtime }: Ingredients): RunConfig {
-  const { entry } = resolved;
-  const transport = transportOf(request.transport ?? entry?.transport ?? 'stdio');
-  requireTools(request, entry);
-  return {
+/** Builds the run config of a workload: everything that is needed to run it, again and again. Throws `invalid`. */
+export function buildRunConfig(
+  draft: Draft,
+  source: WorkloadSource,
+  { name, port }: { name: string; port: number },
+): RunConfig {
+  const identity: RunConfigIdentity = {
     schema_version: runConfigVersion,
     name,
     base_name: name,
     container_name: name,
-    image: formatSource(resolved.source),
-    cmd_args: [
-      ...resolved.sourceArgs,
-      ...(request.cmd_arguments?.length ? request.cmd_arguments : (entry?.args ?? [])),
-    ],
-    transport,
-    proxy_mode: transport === 'stdio' ? proxyModeOf(request.proxy_mode) : transport,
-    host: request.host ?? '127.0.0.1',
+    host: draft.host,
     port,
-    ...(transport === 'stdio'
-      ? {}
-      : { target_port: request.target_port || (entry?.target_port ?? defaultTargetPort) }),
-    permission_profile: profileOf(request, entry),
-    isolate_network: request.network_isolation ?? false,
-    env_vars: environmentOf(request, entry),
-    secrets: (request.secrets ?? []).map(formatReference),
-    volumes: request.volumes ?? [],
-    sessions: request.sessions ?? entry?.sessions ?? 'own',
-    ...callSettingsOf(request),
-    ...(request.ignore_config ? { ignore_config: request.ignore_config } : {}),
-    ...(request.k8s_pod_template_patch ? { k8s_pod_template_patch: request.k8s_pod_template_patch } : {}),
-    group: request.group ?? defaultGroup,
-    runtime,
   };
+  // First, so that the file begins with it, and last, because an exported run config contains another one.
+  return { ...identity, ...settingsFor(draft, source), ...identity };
 }
 
-/** What is said about the calls of a workload and not about its server, so that it is the same for a remote one. */
-export function callSettingsOf({
-  tools,
-  tools_override,
-  labels,
-  audit_config,
-  telemetry_config,
-  insecure_no_auth,
-}: CreateWorkload): Partial<RunConfig> {
-  return {
-    ...(tools?.length ? { tools_filter: tools } : {}),
-    ...(isEmpty(tools_override) ? {} : { tools_override }),
-    ...(isEmpty(labels) ? {} : { container_labels: labels }),
-    ...(audit_config ? { audit_config } : {}),
-    ...(telemetry_config ? { telemetry_config } : {}),
-    ...(insecure_no_auth === true ? { insecure_no_auth } : {}),
-  };
-}
-
-function isEmpty(map: object | null | undefined): boolean {
-  return Object.keys(map ?? {}).length === 0;
-}
-
-function profileOf(
-  { permission_profile: asked, network_mode: mode }: CreateWorkload,
-  entry: Resolved['entry'],
-) {
-  const profile = asked ?? (entry && entryPermissions(entry)) ?? builtInProfiles.network;
-  return mode ? { ...profile, network: { ...profile.network, mode } } : profile;
-}
-
-/** Network modes of container engines that connect a server to nothing that belongs to this machine or others. */
-const ownNetworks: readonly (string | undefined)[] = [undefined, '', 'none', 'bridge', 'default'];
-
-/**
- * The permission profile of a registry entry: its network rules. Throws `invalid` if the entry asks for anything of
- * this machine, which only the user can grant: anybody can publish an entry.
- */
-function entryPermissions({ name, permissions }: NonNullable<Resolved['entry']>) {
-  if (permissions === undefined) return undefined;
-  const { privileged, read = [], write = [], network } = permissions;
-  const asked = [
-    ...(privileged === true ? ['to run privileged'] : []),
-    ...read.map((mount) => `to read ${mount}`),
-    ...write.map((mount) => `to write ${mount}`),
-    ...(ownNetworks.includes(network?.mode) ? [] : [`for the network mode ${network?.mode}`]),
-  ];
-  if (asked.length === 0) return permissions;
-  throw invalid(`the registry entry ${name} asks ${asked.join(', ')}, which registries cannot grant`, {
-    hint: 'if you trust the server, grant it in a permission profile of your own (--permission-profile FILE); to run it without, use --permission-profile network',
-  });
-}
-
-/** Throws for a rule about a tool that the registry does not know of the server: it would do nothing. */
-function requireTools({ tools, tools_override: overrides }: CreateWorkload, entry: Resolved['entry']): void {
-  const known = entry?.tools ?? [];
-  if (known.length === 0) return;
-  const shown = Object.values(overrides ?? {}).flatMap(({ name }) => name ?? []);
-  const unknown = [
-    ...Object.keys(overrides ?? {}).filter((name) => !known.includes(name)),
-    ...(tools ?? []).filter((name) => !known.includes(name) && !shown.includes(name)),
-  ];
-  if (unknown.length === 0) return;
-  throw invalid(`${entry?.name} has no tool ${unknown.join(', ')}`, { hint: `it has ${known.join(', ')}` });
-}
-
-interface Ingredients {
-  request: CreateWorkload;
-  resolved: Resolved;
-  name: string;
-  port: number;
-  runtime: RuntimeName;
-}
-
-function transportOf(transport: string): 'stdio' | 'sse' | 'streamable-http' {
-  const lower = transport === transport.toUpperCase() ? transport.toLowerCase() : transport;
-  if (lower === 'stdio' || lower === 'sse' || lower === 'streamable-http') return lower;
-  throw invalid(`${JSON.stringify(transport)} is not a transport`, {
-    hint: 'use stdio, sse or streamable-http',
-  });
-}
-
-function proxyModeOf(mode: string | undefined): ProxyMode {
-  const parsed = ProxyMode.safeParse(mode === undefined || mode === '' ? 'sse' : mode);
-  if (!parsed.success)
-    throw invalid(`${JSON.stringify(mode)} is not a proxy mode`, { hint: 'use sse or streamable-http' });
-  return parsed.data;
-}
-
-function environmentOf(request: CreateWorkload, entry: Resolved['entry']): Record<string, string> {
-  const given = request.env_vars ?? {};
-  const secret = new Set(request.secrets?.map(({ target }) => target));
-  const variables = entry?.env_vars ?? [];
-  const missing = variables.filter(
-    ({ name, required, default: value }) =>
-      required && value === undefined && !given[name] && !secret.has(name),
-  );
-  if (missing.length > 0) {
-    throw invalid(`${entry?.name} needs ${missing.map(({ name }) => name).join(', ')}`, {
-      hint: missing.map(({ name, description }) => `${name}: ${description}`).join(' '),
-    });
+function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunConfigSettings {
+  if (source.kind === 'local') {
+    const settings =
+      given.kind === 'complete' ? given.settings : localSettings(given.request, source.resolved);
+    return { ...settings, runtime: source.runtime.name };
   }
-  const defaults = variables.flatMap(({ name, default: value }) =>
-    value === undefined || secret.has(name) ? [] : [[name, value]],
-  );
-  return { ...Object.fromEntries(defaults), ...given };
+  const settings = given.kind === 'complete' ? given.settings : remoteSettings(given.request, source);
+  return requireRemoteSettings({ ...settings, remote_url: source.url.href });
 }
