@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Access } from '@toolhive/core/access';
+import { bounded } from '@toolhive/contract/bounded-read';
 import {
   ThvError,
   cancelled,
@@ -159,11 +160,9 @@ async function readText(context: Context): Promise<string> {
   const { body } = context.req.raw;
   const hold = apiRequests.hold();
   let text = '';
-  let bytes = 0;
+  const excess = (): Error => tooLarge(`the body is larger than ${maxBodyBytes} bytes`);
   try {
-    for await (const chunk of body ?? []) {
-      bytes += chunk.length;
-      if (bytes > maxBodyBytes) throw tooLarge(`the body is larger than ${maxBodyBytes} bytes`);
+    for await (const chunk of body === null ? [] : bounded(body, maxBodyBytes, excess)) {
       if (!hold.grow(chunk.length)) {
         throw unavailable('incomplete requests use all the memory that is available for them', {
           hint: 'try again later',

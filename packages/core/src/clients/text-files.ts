@@ -2,6 +2,7 @@ import type { BigIntStats } from 'node:fs';
 import { lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { readBounded } from '@toolhive/contract/bounded-read';
 import { conflict, ThvError, unavailable } from '@toolhive/contract/failure';
 import { KeyedSerialQueue } from '@toolhive/contract/serial-queue';
 import { sweepLocks, takeLock } from './file-lock.ts';
@@ -128,7 +129,8 @@ async function read(path: string, target: string, maxBytes: number): Promise<Sna
   await using file = await open(target, 'r');
   const stats = await file.stat({ bigint: true });
   requireUsable(path, stats, maxBytes);
-  const bytes = await file.readFile();
+  const stream = file.createReadStream({ autoClose: false });
+  const bytes = await readBounded(stream, maxBytes, () => tooLarge(path, maxBytes)); // it may grow
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     return { text, stats };
@@ -142,9 +144,11 @@ async function read(path: string, target: string, maxBytes: number): Promise<Sna
 
 function requireUsable(path: string, stats: BigIntStats, maxBytes: number): void {
   if (!stats.isFile()) throw conflict(`${path} is not a file`, { hint: 'move away what is there' });
-  if (stats.size > maxBytes) {
-    throw conflict(`${path} is larger than ${maxBytes / 1024 ** 2} MiB`, { hint: 'clean it up' });
-  }
+  if (stats.size > maxBytes) throw tooLarge(path, maxBytes);
+}
+
+function tooLarge(path: string, maxBytes: number): Error {
+  return conflict(`${path} is larger than ${maxBytes / 1024 ** 2} MiB`, { hint: 'clean it up' });
 }
 
 /** False when the file changed in the meantime, and the edit has to begin anew. */

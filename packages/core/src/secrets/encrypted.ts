@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { open } from 'node:fs/promises';
+
 import { ThvError, conflict, invalid, tooLarge, unavailable } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { shortestPassword } from '@toolhive/contract/secrets';
 import type { SecretKey } from '@toolhive/contract/secrets';
-import { readIfThere, writeWhole } from '../state/files.ts';
+import { readBoundedFile, readIfThere, writeWhole } from '../state/files.ts';
 import type { Keyring } from './keyring.ts';
 import { isNoOriginal, originalKeyringUser, originalPassword, readOriginal } from './original-file.ts';
 import type { SecretsProvider } from './provider.ts';
@@ -393,10 +393,11 @@ function valueIn({ id, dataKey, records }: OpenFile, name: string): string | und
 
 async function readBounded(path: string): Promise<Buffer | undefined> {
   try {
-    await using file = await open(path, 'r');
-    const { size } = await file.stat();
-    if (size > maxFileBytes) throw conflict(`${path} is larger than 32 MiB`, { hint: restoreHint });
-    return await file.readFile();
+    return await readBoundedFile(path, {
+      maxBytes: maxFileBytes,
+      notAFile: () => unavailable(`${path} cannot be read: it is not a file`),
+      tooLarge: () => conflict(`${path} is larger than 32 MiB`, { hint: restoreHint }),
+    });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
