@@ -3,7 +3,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Progress } from '@toolhive/runtime/runtime';
 import { refuseUnenforced } from '../permissions/enforcement.ts';
 import type { OpenRemote } from '../remote/open.ts';
-import type { RemoteAuthState } from '../remote/remote-auth.ts';
+import type { RemoteAuthState } from '../remote/auth-status.ts';
 import { remoteServer } from '../remote/remote-server.ts';
 import type { SignInPace } from '../remote/sign-in-pace.ts';
 import type { StartedServer } from './run-loop.ts';

@@ -2,7 +2,7 @@ import { ThvError, messageOf } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Logs } from '../state/logs.ts';
-import type { RemoteAuthState } from '../remote/remote-auth.ts';
+import type { RemoteAuthState } from '../remote/auth-status.ts';
 import { SignInPace } from '../remote/sign-in-pace.ts';
 import { startLocalServer } from './local-server.ts';
 import type { LocalServerOptions } from './local-server.ts';
