@@ -34,7 +34,7 @@ export interface RemoteAuthOptions {
   now?: () => number;
 }
 
-/** An answer of the server that lets nobody in. */
+/** A response that refuses a request for lack of authorization. */
 export interface Refusal {
   status: number;
   wwwAuthenticate?: string | undefined;
@@ -113,9 +113,8 @@ export class RemoteAuth implements AsyncDisposable {
         if (hasExpired(grant.tokens, this.#now())) throw error;
       });
     }
-    return this.#grant === undefined
-      ? { ...this.#fixed }
-      : { ...this.#fixed, authorization: bearer(this.#grant) };
+    const current = this.#grant;
+    return { ...this.#fixed, ...(current && { authorization: bearer(current) }) };
   }
 
   /** What to do about a 401 or 403. Throws when only an issuer that cannot be reached could tell. */
@@ -166,13 +165,13 @@ export class RemoteAuth implements AsyncDisposable {
     }
   }
 
-  /** Ends a flow that waits for the user. A refresh is waited for: what it replaced is of no use any more. */
+  /** Ends a sign-in. Waits for a refresh, because the tokens that it replaces are of no use any more. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(cancelled('the workload is stopping'));
     await Promise.allSettled([this.#signingIn, this.#refreshing]);
   }
 
-  /** Somebody else has decided how the server knows us. */
+  /** The user has configured the Authorization header. */
   get #hasOwnAuthorization(): boolean {
     return this.#fixed['authorization'] !== undefined;
   }
@@ -184,9 +183,8 @@ export class RemoteAuth implements AsyncDisposable {
 
   async #authorize(signal: AbortSignal = this.#closing.signal, pace?: SignInPace): Promise<void> {
     pace?.take(this.#now());
-    if (this.#hasOwnAuthorization) {
-      throw conflict('an Authorization header is configured, so there is nothing to sign in for');
-    }
+    const configured = 'an Authorization header is configured, so there is nothing to sign in for';
+    if (this.#hasOwnAuthorization) throw conflict(configured);
     requireSafe(this.#serverUrl);
     if (!this.#isLoaded) await this.load();
     const limit = AbortSignal.timeout(this.#settings.limitMs);

@@ -11,7 +11,7 @@ import { checkLaunch, checkRunConfig } from './checks.ts';
 import { draftOf } from './draft.ts';
 import type { WorkloadRequest } from './draft.ts';
 import { choosePort, keepOrChoosePort } from './port.ts';
-import { resolveSource } from './source.ts';
+import { findSource } from './source.ts';
 import type { WorkloadSource } from './source.ts';
 import type { Prepared } from './workloads.ts';
 
@@ -31,7 +31,7 @@ export async function createWorkload(
 ): Promise<CreatedWorkload> {
   const draft = draftOf(request, core.settings.current);
   core.groups.require(draft.group);
-  const source = await resolveSource(core, draft, call);
+  const source = await findSource(core, draft, call);
 
   const name = draft.name ?? source.defaultName;
   using reservation = core.workloads.reserve(name); // throws conflict if the name is taken
@@ -56,7 +56,7 @@ export async function editWorkload(
   const supervisor = core.workloads.require(name);
   const draft = draftOf(request, core.settings.current);
   core.groups.require(draft.group);
-  const source = await resolveSource(core, draft, call);
+  const source = await findSource(core, draft, call);
 
   using reservation = core.workloads.reserve(name, supervisor); // throws conflict during another change
   const port = await keepOrChoosePort(draft, reservation, supervisor.runConfig);

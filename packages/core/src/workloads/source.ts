@@ -32,7 +32,7 @@ export interface RemoteSource {
 }
 
 /** Finds out what a draft names: a remote server, or what the registry and the runtime make of its image. */
-export async function resolveSource(
+export async function findSource(
   core: Core,
   draft: Draft,
   call: { report: Progress; signal: AbortSignal },
