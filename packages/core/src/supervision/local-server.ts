@@ -27,7 +27,7 @@ export interface LocalServerOptions {
   timing: LocalServerTiming;
 }
 
-export interface LocalServerTiming {
+interface LocalServerTiming {
   /** How long a server may take from its start to its first answer. */
   startMs: number;
   /** How long a server gets to end by itself. */

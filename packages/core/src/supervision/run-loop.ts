@@ -29,7 +29,7 @@ export interface StartedServer {
 }
 
 /** The endpoint for clients, as far as the run loop uses it. */
-export type RunProxy = Pick<WorkloadProxy, 'connect' | 'disconnect' | 'era'> & AsyncDisposable;
+type RunProxy = Pick<WorkloadProxy, 'connect' | 'disconnect' | 'era'> & AsyncDisposable;
 
 export interface RunOptions {
   timing: RunTiming;
@@ -55,7 +55,7 @@ export type RunEvent =
   | { kind: 'running'; id: string; era: Era | undefined; afterMs: number }
   | { kind: 'failed'; failure: RunFailure; retryInMs: number | undefined };
 
-export interface RunFailure {
+interface RunFailure {
   /** A phrase such as `the server exited with code 1`, or a whole message. */
   reason: string;
   /** Whether the server was started and ended without being asked to. */

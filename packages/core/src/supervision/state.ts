@@ -6,7 +6,7 @@ import type { RunEvent } from './run-loop.ts';
 export type WorkloadState = InactiveState | ActiveState;
 
 /** The user does not want the workload to run. */
-export interface InactiveState {
+interface InactiveState {
   status: InactiveStatus;
   context?: string | undefined;
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { Resolved } from '../registry/registry.ts';
-import { buildRunConfig } from './build-run-config.ts';
+import { buildRunConfig } from './run-config.ts';
 import { draftOf } from './draft.ts';
 import type { LocalSource } from './source.ts';
 import { refuseUnenforced, refuseUnenforcedRequest } from '../permissions/enforcement.ts';
