@@ -20,7 +20,7 @@ import {
 import { Agent, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
 import { refusalOf } from '@toolhive/runtime/addresses';
-import { parseJson } from './json.ts';
+import { parseJson } from '@toolhive/contract/json-text';
 
 export interface GuardedRequest {
   method?: 'GET' | 'POST';

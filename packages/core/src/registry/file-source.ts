@@ -4,7 +4,7 @@ import { basename, dirname } from 'node:path';
 import { invalid, messageOf, tooLarge } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { Logger } from 'pino';
-import { parseJson } from '../fetch/json.ts';
+import { parseJson } from '@toolhive/contract/json-text';
 import { maxRegistryBytes } from './fetch-registry.ts';
 import { maxRegistryDepth, readRegistry } from './read.ts';
 import type { Reading } from './read.ts';
