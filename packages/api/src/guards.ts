@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Access } from '@toolhive/core/access';
+import { bounded } from '@toolhive/contract/bounded-read';
 import {
   ThvError,
   cancelled,
@@ -10,7 +11,7 @@ import {
   unavailable,
   unsupportedMediaType,
 } from '@toolhive/contract/failure';
-import { excessOf, hasProtoMember } from '@toolhive/contract/json-text';
+import { parseJson } from '@toolhive/contract/json-text';
 import { apiRequests } from '@toolhive/proxy/byte-budget';
 import { hostOfOrigin, hostRule, isDialled } from '@toolhive/proxy/host-and-origin';
 import type { Context, MiddlewareHandler } from 'hono';
@@ -139,15 +140,8 @@ function hasBody({
 /** The body of a request as JSON, within bounds. */
 export async function readJson(context: Context): Promise<unknown> {
   const text = await readText(context);
-  const excess = excessOf(text, { depth: maxDepth });
-  if (excess !== undefined) throw invalid(`the body ${excess}`);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw invalid(text === '' ? 'the body is missing' : 'the body is not JSON', { cause });
-  }
-  if (hasProtoMember(text, value)) throw invalid('the body has a member __proto__, which is not accepted');
+  if (text === '') throw invalid('the body is missing');
+  const value = parseJson(text, 'the body', { maxDepth });
   if (/\\u[dD][89a-fA-F]/.test(text) && !isUnicode(value)) {
     throw invalid('the body has half a character in a text', { hint: 'write surrogates in pairs' });
   }
@@ -159,11 +153,9 @@ async function readText(context: Context): Promise<string> {
   const { body } = context.req.raw;
   const hold = apiRequests.hold();
   let text = '';
-  let bytes = 0;
+  const excess = (): Error => tooLarge(`the body is larger than ${maxBodyBytes} bytes`);
   try {
-    for await (const chunk of body ?? []) {
-      bytes += chunk.length;
-      if (bytes > maxBodyBytes) throw tooLarge(`the body is larger than ${maxBodyBytes} bytes`);
+    for await (const chunk of body === null ? [] : bounded(body, maxBodyBytes, excess)) {
       if (!hold.grow(chunk.length)) {
         throw unavailable('incomplete requests use all the memory that is available for them', {
           hint: 'try again later',

@@ -1,3 +1,5 @@
+import { invalid } from './failure.ts';
+
 const quote = 0x22;
 const comma = 0x2c;
 const colon = 0x3a;
@@ -15,6 +17,23 @@ export interface JsonLimits {
   parts?: number;
   /** How many elements of arrays and members there may be in total. */
   elements?: number;
+}
+
+/**
+ * Parses JSON that others have written. Throws `invalid` for text that is nested too deeply, is not JSON, or has a
+ * member `__proto__`. `what` names the text in the message, which contains nothing of the text itself.
+ */
+export function parseJson(text: string, what: string, { maxDepth }: { maxDepth: number }): unknown {
+  const excess = excessOf(text, { depth: maxDepth });
+  if (excess !== undefined) throw invalid(`${what} ${excess}`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw invalid(`${what} is not JSON`); // without its cause, which quotes the text
+  }
+  if (hasProtoMember(text, value)) throw invalid(`${what} has a member __proto__, which is not accepted`);
+  return value;
 }
 
 /**
@@ -47,7 +66,7 @@ export function excessOf(text: string, limits: JsonLimits): string | undefined {
  * Does a JSON value contain a member `__proto__`, at any depth? Schemas drop such a member, and copying it can change
  * the prototype of an object, so it is refused instead.
  */
-export function hasProtoMember(text: string, value: unknown): boolean {
+function hasProtoMember(text: string, value: unknown): boolean {
   return /__proto__|\\u00/.test(text) && containsProto(value);
 }
 

@@ -1,4 +1,4 @@
-/** Can only programs on this machine reach what listens there? */
+/** Whether only programs on this machine can reach a listener on `host`: an address, or the host name of a URL. */
 export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host);
+  return ['localhost', '::1', '[::1]'].includes(host) || /^127(\.\d+){3}$/.test(host);
 }

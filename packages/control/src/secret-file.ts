@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
+import { readBounded } from '@toolhive/contract/bounded-read';
 import { invalid } from '@toolhive/contract/failure';
 
 /** What no secret reaches, and far less than a device or a pipe would give. */
@@ -17,8 +18,11 @@ export async function readSecretFile(path: string): Promise<string> {
   );
   const stats = await file.stat();
   if (!stats.isFile()) throw invalid(`${path} is no regular file`);
-  if (stats.size > maxBytes) throw invalid(`${path} is larger than ${maxBytes} bytes`);
-  const value = (await file.readFile('utf8')).trim();
+  const stream = file.createReadStream({ autoClose: false });
+  const bytes = await readBounded(stream, maxBytes, () =>
+    invalid(`${path} is larger than ${maxBytes} bytes`),
+  );
+  const value = new TextDecoder().decode(bytes).trim();
   if (value === '') throw invalid(`${path} is empty`);
   return value;
 }

@@ -29,9 +29,9 @@ import { RunConfigs } from './state/run-configs.ts';
 import { installationSettings } from './settings/settings.ts';
 import { SettingsFile } from './state/settings.ts';
 import { Statuses } from './state/statuses.ts';
-import { GrantedMounts } from './workloads/granted-mounts.ts';
-import { defaultTiming } from './workloads/supervisor.ts';
-import type { Supervisor, SupervisorTiming } from './workloads/supervisor.ts';
+import { GrantedMounts } from './permissions/granted-mounts.ts';
+import { defaultTiming } from './supervision/supervisor.ts';
+import type { Supervisor, SupervisorTiming } from './supervision/supervisor.ts';
 import { Workloads } from './workloads/workloads.ts';
 
 export interface CoreOptions {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
 
 /** What changes a folder, and the argument that says where. */
 const changes = {
@@ -19,7 +20,7 @@ type Work = () => Promise<unknown>;
 
 interface SteppedHome {
   /** No two of its steps overlap. */
-  turn: Promise<unknown>;
+  steps: SerialQueue;
   isWaiting: boolean;
   goOn: () => void;
 }
@@ -35,7 +36,7 @@ export class CrashPoints {
   /** From now on everything in this process that changes a file through `node:fs/promises` goes by here. */
   constructor(homes: readonly string[], onStep: (home: string, isWaiting: boolean) => void) {
     this.#homes = new Map(
-      homes.map((home) => [home, { turn: Promise.resolve(), isWaiting: false, goOn: () => {} }]),
+      homes.map((home) => [home, { steps: new SerialQueue(), isWaiting: false, goOn: () => {} }]),
     );
     this.#onStep = onStep;
     for (const [name, argument] of Object.entries(changes)) {
@@ -76,15 +77,13 @@ export class CrashPoints {
   #step(path: string, work: Work): Promise<unknown> {
     const [home, stepped] = this.#homes.entries().find(([one]) => path.startsWith(`${one}/`)) ?? [];
     if (home === undefined || stepped === undefined) return work();
-    const taken = stepped.turn.then(async () => {
+    return stepped.steps.run(async () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       stepped.goOn = resolve;
       this.#onStep(home, stepped.isWaiting);
       if (stepped.isWaiting) await promise;
       return work();
     });
-    stepped.turn = taken.catch(() => {}); // told to who asked for it
-    return taken;
   }
 }
 

@@ -24,7 +24,11 @@ describe('an OpenID provider', () => {
     const sign = (claims: JWTPayload, expires = '5m') => provider.sign(claims, expires);
     const good = { iss: provider.issuer, aud: ['other', 'toolhive'], sub: 'ada' };
 
-    await expect(access(`Bearer ${await sign(good)}`)).resolves.toBeUndefined();
+    const { issuer } = provider;
+    await expect(access(`Bearer ${await sign(good)}`)).resolves.toMatchObject({
+      id: JSON.stringify([issuer, 'ada']),
+      claims: { sub: 'ada' },
+    });
 
     const bad: [string, Promise<string>][] = [
       ['another audience', sign({ ...good, aud: 'other' })],
@@ -49,7 +53,7 @@ describe('an OpenID provider', () => {
     await using provider = await openIdProvider();
     const access = accessOf(provider);
 
-    await expect(access('Bearer opaque-good')).resolves.toBeUndefined();
+    await expect(access('Bearer opaque-good')).resolves.toMatchObject({ claims: { active: true } });
     for (const kind of ['revoked', 'expired', 'other']) {
       await expect(access(`Bearer opaque-${kind}`)).rejects.toMatchObject({ kind: 'unauthorized' });
     }
@@ -73,7 +77,7 @@ describe('an OpenID provider', () => {
     await expect(access(`Bearer ${presented}`)).rejects.toMatchObject({ kind: 'unavailable' });
     provider.isDown = false;
 
-    await expect(access(`Bearer ${presented}`)).resolves.toBeUndefined();
+    await expect(access(`Bearer ${presented}`)).resolves.toHaveProperty('id');
   });
 
   test.each<[string, OidcOptions, RegExp]>([

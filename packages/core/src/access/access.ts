@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ThvError, invalid, messageOf, unauthorized, unavailable } from '@toolhive/contract/failure';
+import { isLoopback } from '@toolhive/contract/loopback';
 import { createRemoteJWKSet, customFetch as joseFetch, errors, jwtVerify } from 'jose';
 import type { JWTPayload, JWTVerifyGetKey } from 'jose';
 import {
@@ -118,12 +119,8 @@ function oidcRule(options: OidcOptions): (token: string) => Promise<Principal> {
 function requireSecure(url: string): void {
   const parsed = URL.parse(url);
   if (parsed === null) throw invalid(`${JSON.stringify(url)} is not a URL`);
-  if (parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed))) return;
+  if (parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname))) return;
   throw invalid(`${url} is not https`, { hint: 'plain http is possible on this machine only' });
-}
-
-function isLoopback({ hostname }: URL): boolean {
-  return ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 }
 
 async function checkJwt(

@@ -1,3 +1,4 @@
+import { isLoopback } from '@toolhive/contract/loopback';
 import type { ClientApplication, ClientTransport } from '@toolhive/contract/client-application';
 
 /** A workload as a client application is to see it. */
@@ -51,6 +52,6 @@ export function leadToSame(one: string, other: string): boolean {
 export function loopbackPort(text: string): string | undefined {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
-  if (!/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)) return undefined;
+  if (!isLoopback(url.hostname)) return undefined;
   return url.port || (url.protocol === 'https:' ? '443' : '80');
 }

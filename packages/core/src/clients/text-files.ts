@@ -2,7 +2,9 @@ import type { BigIntStats } from 'node:fs';
 import { lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { readBounded } from '@toolhive/contract/bounded-read';
 import { conflict, ThvError, unavailable } from '@toolhive/contract/failure';
+import { KeyedSerialQueue } from '@toolhive/contract/serial-queue';
 import { sweepLocks, takeLock } from './file-lock.ts';
 
 /** A file as it was when it was read. */
@@ -34,7 +36,7 @@ const settlesAfterMs = 500;
  * what a person has to solve, or `unavailable`.
  */
 export class TextFiles {
-  readonly #turns = new Map<string, Promise<void>>();
+  readonly #edits = new KeyedSerialQueue();
 
   /** What tells this state of a file from any other; undefined when there is no file, or when it may just change. */
   async version(path: string): Promise<string | undefined> {
@@ -70,7 +72,7 @@ export class TextFiles {
   ): Promise<void> {
     await explained(path, async () => {
       const { target } = await find(path);
-      await this.#inTurn(target, async () => {
+      await this.#edits.run(target, async () => {
         await using _lock = await takeLock(path);
         for (let attempt = 1; !(await tryEdit(path, options, change)); attempt += 1) {
           if (attempt === maxAttempts)
@@ -87,7 +89,7 @@ export class TextFiles {
       const { target, stats } = await find(path);
       if (stats === undefined) return;
       requireUsable(path, stats, maxBytes);
-      await this.#inTurn(target, async () => {
+      await this.#edits.run(target, async () => {
         await using _lock = await takeLock(path);
         await using _temporary = await writeBeside(path, target, stats, '');
       });
@@ -101,17 +103,6 @@ export class TextFiles {
     if ((await lstat(temporary).catch(() => {})) === undefined) return;
     await using _lock = await takeLock(path); // or it may be about to be moved into place
     await rm(temporary, { force: true });
-  }
-
-  async #inTurn(target: string, work: () => Promise<void>): Promise<void> {
-    const done = (this.#turns.get(target) ?? Promise.resolve()).then(work);
-    const settled = done.catch(() => {}); // a failure is its own caller's
-    this.#turns.set(target, settled);
-    try {
-      await done;
-    } finally {
-      if (this.#turns.get(target) === settled) this.#turns.delete(target);
-    }
   }
 }
 
@@ -138,7 +129,8 @@ async function read(path: string, target: string, maxBytes: number): Promise<Sna
   await using file = await open(target, 'r');
   const stats = await file.stat({ bigint: true });
   requireUsable(path, stats, maxBytes);
-  const bytes = await file.readFile();
+  const stream = file.createReadStream({ autoClose: false });
+  const bytes = await readBounded(stream, maxBytes, () => tooLarge(path, maxBytes)); // it may grow
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     return { text, stats };
@@ -152,9 +144,11 @@ async function read(path: string, target: string, maxBytes: number): Promise<Sna
 
 function requireUsable(path: string, stats: BigIntStats, maxBytes: number): void {
   if (!stats.isFile()) throw conflict(`${path} is not a file`, { hint: 'move away what is there' });
-  if (stats.size > maxBytes) {
-    throw conflict(`${path} is larger than ${maxBytes / 1024 ** 2} MiB`, { hint: 'clean it up' });
-  }
+  if (stats.size > maxBytes) throw tooLarge(path, maxBytes);
+}
+
+function tooLarge(path: string, maxBytes: number): Error {
+  return conflict(`${path} is larger than ${maxBytes / 1024 ** 2} MiB`, { hint: 'clean it up' });
 }
 
 /** False when the file changed in the meantime, and the edit has to begin anew. */

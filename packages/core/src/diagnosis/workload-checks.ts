@@ -6,11 +6,11 @@ import { parseSource } from '@toolhive/runtime/source';
 import { Pool } from 'undici';
 import type { Core } from '../core.ts';
 import { installationSettings } from '../settings/settings.ts';
-import { mountsOf } from '../workloads/mounts.ts';
+import { mountsOf } from '../permissions/mounts.ts';
 import { isRemote, urlOf } from '../workloads/describe.ts';
-import { warningsOf } from '../workloads/launch.ts';
-import { networkOf } from '../workloads/network.ts';
-import type { Supervisor } from '../workloads/supervisor.ts';
+import { warningsOf } from '../permissions/warnings.ts';
+import { networkOf } from '../permissions/network.ts';
+import type { Supervisor } from '../supervision/supervisor.ts';
 import { failed, ok, skipped, warning } from './check.ts';
 import type { Check, Found } from './check.ts';
 

@@ -5,6 +5,7 @@ import type { LookupFunction } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { bounded, readBounded } from '@toolhive/contract/bounded-read';
 import {
   ThvError,
   cancelled,
@@ -19,7 +20,7 @@ import {
 import { Agent, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
 import { refusalOf } from '@toolhive/runtime/addresses';
-import { parseJson } from './json.ts';
+import { parseJson } from '@toolhive/contract/json-text';
 
 export interface GuardedRequest {
   method?: 'GET' | 'POST';
@@ -200,26 +201,22 @@ async function readText(
 ): Promise<{ text: string; bytes: number }> {
   const decoder = decoders.get(String(headers['content-encoding'] ?? 'identity').toLowerCase());
   if (decoder === undefined) throw unavailable(`${name} is compressed in a way that is not understood`);
-  const chunks: Buffer[] = [];
-  await pipeline(body, bounded, decoder(), bounded, collect, { signal });
-  const all = Buffer.concat(chunks);
+  const excess = (): Error => tooLarge(`${name} is larger than ${maxBytes} bytes`);
+  const limited = (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> =>
+    bounded(source, maxBytes, excess);
+  let all: Uint8Array = new Uint8Array();
+  // Bounded before and behind the decoder: a few compressed bytes can become very many.
+  await pipeline(
+    body,
+    limited,
+    decoder(),
+    async (source) => void (all = await readBounded(source, maxBytes, excess)),
+    { signal },
+  );
   try {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(all), bytes: all.length };
   } catch (cause) {
     throw unavailable(`${name} is not UTF-8`, { cause });
-  }
-
-  async function* bounded(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    let bytes = 0;
-    for await (const chunk of source) {
-      bytes += chunk.length;
-      if (bytes > maxBytes) throw tooLarge(`${name} is larger than ${maxBytes} bytes`);
-      yield chunk;
-    }
-  }
-
-  async function collect(source: AsyncIterable<Buffer>): Promise<void> {
-    for await (const chunk of source) chunks.push(chunk);
   }
 }
 

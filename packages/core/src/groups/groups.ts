@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { conflict, invalid, messageOf, notFound } from '@toolhive/contract/failure';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { GroupName, defaultGroup } from '@toolhive/contract/names';
 import type { Logger } from 'pino';
 import * as z from 'zod';
@@ -27,7 +28,7 @@ export class Groups {
   readonly #log: Logger;
   readonly #groups = new Map<string, StoredGroup>();
   readonly #onChange: (name: string, isThere: boolean) => void;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #changes = new SerialQueue();
 
   private constructor(directory: string, log: Logger, onChange: (name: string, isThere: boolean) => void) {
     this.#directory = directory;
@@ -72,7 +73,7 @@ export class Groups {
   }
 
   create(name: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       if (this.#groups.has(name))
         throw conflict(`group ${name} already exists`, { hint: 'choose another name' });
       await this.#save({ name, registered_clients: [] });
@@ -84,7 +85,7 @@ export class Groups {
    * is gone cannot be put into, and has nothing left to take out.
    */
   changeClients(names: readonly string[], kind: ListChange, clients: readonly string[]): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       if (kind === 'add') for (const name of names) this.require(name);
       for (const name of names) {
         const group = this.#groups.get(name);
@@ -98,7 +99,7 @@ export class Groups {
 
   /** Marks a group so that nothing new gets into it, whatever happens; `finishRemoval` ends it. */
   beginRemoval(name: string, removal: Removal): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       if (name === defaultGroup) throw invalid(`the group ${defaultGroup} cannot be removed`);
       this.require(name);
       const group = this.#groups.get(name);
@@ -108,14 +109,14 @@ export class Groups {
 
   /** Keeps a group whose removal failed. */
   abandonRemoval(name: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       const group = this.#groups.get(name);
       if (group !== undefined) await this.#save({ ...group, removing: undefined });
     });
   }
 
   finishRemoval(name: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       await removeFile(this.#path(name));
       this.#groups.delete(name);
       this.#onChange(name, false);
@@ -157,12 +158,6 @@ export class Groups {
       throw error;
     }
     this.#onChange(group.name, true);
-  }
-
-  #inTurn<Result>(change: () => Promise<Result>): Promise<Result> {
-    const done = this.#turn.then(change);
-    this.#turn = done.catch(() => {}); // the caller is told; the next one is not concerned
-    return done;
   }
 
   #path(name: string): string {

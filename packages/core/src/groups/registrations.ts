@@ -1,4 +1,5 @@
 import { messageOf } from '@toolhive/contract/failure';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { clientApplications } from '@toolhive/contract/client-application';
 import type { ClientName, ClientStatus, RegisteredClient } from '@toolhive/contract/client-application';
 import { defaultGroup } from '@toolhive/contract/names';
@@ -40,7 +41,7 @@ export interface RegistrationsOptions {
  */
 export class Registrations implements AsyncDisposable {
   readonly #options: RegistrationsOptions;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #changes = new SerialQueue();
   #isWanted = false;
   #isOver = false;
 
@@ -180,9 +181,7 @@ export class Registrations implements AsyncDisposable {
 
   /** One after the other, as each begins with what the one before it made. */
   #change(changeNow: () => Change): Promise<void> {
-    const done = this.#turn.then(() => this.#noteAndMake(changeNow()));
-    this.#turn = done.catch(() => {}); // the caller is told; the next one is not concerned
-    return done;
+    return this.#changes.run(() => this.#noteAndMake(changeNow()));
   }
 
   /** What takes several files is noted first: the next hive finishes it if this one is killed. */

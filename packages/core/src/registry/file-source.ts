@@ -1,15 +1,16 @@
 import { unwatchFile, watch, watchFile } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { invalid, messageOf, tooLarge } from '@toolhive/contract/failure';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { Logger } from 'pino';
-import { parseJson } from '../fetch/json.ts';
+import { parseJson } from '@toolhive/contract/json-text';
 import { maxRegistryBytes } from './fetch-registry.ts';
 import { maxRegistryDepth, readRegistry } from './read.ts';
 import type { Reading } from './read.ts';
 import { unread } from './source.ts';
 import type { Source, SourceState } from './source.ts';
+import { readBoundedFile } from '../state/files.ts';
 
 export interface FileSourceOptions {
   /** Absolute. */
@@ -36,7 +37,7 @@ export class FileSource implements Source {
   readonly #options: FileSourceOptions;
   #watcher: FSWatcher | undefined;
   #settling: NodeJS.Timeout | undefined;
-  #turn: Promise<void> = Promise.resolve();
+  readonly #reloads = new SerialQueue();
   #text: string | undefined;
   #reading: (Reading & { fetchedAt: string }) | undefined;
   #problem: string | undefined;
@@ -73,8 +74,7 @@ export class FileSource implements Source {
   async read(): Promise<void> {}
 
   refresh(): Promise<void> {
-    this.#turn = this.#turn.then(() => this.#reload());
-    return this.#turn;
+    return this.#reloads.run(() => this.#reload());
   }
 
   async #reload(): Promise<void> {
@@ -94,7 +94,7 @@ export class FileSource implements Source {
   }
 
   async #load(): Promise<void> {
-    const text = await readBounded(this.place);
+    const text = await readText(this.place);
     if (text !== this.#text) {
       const reading = readRegistry(parseJson(text, this.place, { maxDepth: maxRegistryDepth }));
       this.#reading = { ...reading, fetchedAt: this.#options.now().toISOString() };
@@ -118,27 +118,24 @@ export class FileSource implements Source {
 
   readonly #changed = (): void => {
     clearTimeout(this.#settling);
-    this.#settling = setTimeout(() => void this.refresh(), settleMs).unref(); // held by #turn
+    this.#settling = setTimeout(() => void this.refresh(), settleMs).unref(); // held by #reloads
   };
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearTimeout(this.#settling);
     unwatchFile(this.place, this.#changed);
     this.#watcher?.close();
-    await this.#turn;
+    await this.#reloads.idle();
   }
 }
 
-async function readBounded(path: string): Promise<string> {
+async function readText(path: string): Promise<string> {
   try {
-    if (!(await stat(path)).isFile()) throw invalid(`${path} is no file`); // a pipe would wait for its other end
-    await using file = await open(path);
-    const chunks: Buffer[] = [];
-    for await (const chunk of file.createReadStream({ end: maxRegistryBytes, autoClose: false })) {
-      chunks.push(chunk as Buffer); // there is no encoding, so it is one
-    }
-    const bytes = Buffer.concat(chunks);
-    if (bytes.length > maxRegistryBytes) throw tooLarge(`${path} is larger than ${maxRegistryBytes} bytes`);
+    const bytes = await readBoundedFile(path, {
+      maxBytes: maxRegistryBytes,
+      notAFile: () => invalid(`${path} is no file`),
+      tooLarge: () => tooLarge(`${path} is larger than ${maxRegistryBytes} bytes`),
+    });
     return bytes.toString('utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ThvError, cancelled, invalid, messageOf, notFound, unavailable } from '@toolhive/contract/failure';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { defaultRegistry } from '@toolhive/contract/names';
 import type {
   Registry,
@@ -51,7 +52,7 @@ export class RegistryStore implements AsyncDisposable {
   readonly #options: RegistryStoreOptions;
   readonly #closing = new AbortController();
   #source: Source = openBuiltIn();
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #updates = new SerialQueue();
 
   private constructor(options: RegistryStoreOptions) {
     this.#options = options;
@@ -142,9 +143,7 @@ export class RegistryStore implements AsyncDisposable {
   async update(change: UpdateRegistry, signal?: AbortSignal): Promise<UpdatedRegistry> {
     const closing = this.#closing.signal;
     const either = signal === undefined ? closing : AbortSignal.any([closing, signal]);
-    const done = this.#turn.then(() => this.#update(change, either));
-    this.#turn = done.catch(() => {}); // the caller is told; the next one is not concerned
-    return done;
+    return this.#updates.run(() => this.#update(change, either));
   }
 
   async #update(change: UpdateRegistry, signal: AbortSignal): Promise<UpdatedRegistry> {
@@ -228,7 +227,7 @@ export class RegistryStore implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
-    await this.#turn;
+    await this.#updates.idle();
     await this.#source[Symbol.asyncDispose]();
   }
 }

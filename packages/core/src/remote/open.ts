@@ -5,7 +5,8 @@ import { formatReference } from '../secrets/reference.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { TokenStore } from './kept.ts';
 import { openRemoteAuth } from './remote-auth.ts';
-import type { RemoteAuth, RemoteAuthState } from './remote-auth.ts';
+import type { RemoteAuthState } from './auth-status.ts';
+import type { RemoteAuth } from './remote-auth.ts';
 import { remoteServer } from './remote-server.ts';
 import type { RemoteAuthConfig } from './settings.ts';
 import { SignInPace } from './sign-in-pace.ts';
@@ -58,7 +59,7 @@ export interface UnkeptRemote extends AsyncDisposable {
   settle: () => void;
 }
 
-/** Gets ready to talk to a remote server without a hive: what lets us in there is kept in memory only. */
+/** Gets ready to use a remote server without the daemon. Tokens are kept in memory only. */
 export async function openUnkeptRemote(options: UnkeptRemoteOptions): Promise<UnkeptRemote> {
   const { url, config, clientSecret, onSignIn, onNotSignedIn, hint, signal } = options;
   const client_secret =
@@ -95,7 +96,7 @@ export async function openUnkeptRemote(options: UnkeptRemoteOptions): Promise<Un
   };
 }
 
-/** Forgets how a workload that is no more was let in. */
+/** Deletes the tokens of a workload that was removed. */
 export async function forgetRemote(secrets: Secrets, workload: string): Promise<void> {
   await tokenStore(secrets, workload).remove();
 }

@@ -18,9 +18,9 @@ describe('a remote server that is asked what it wants', () => {
   ])('wants %s', async (_what, header, kind) => {
     await using server = await serveRoutes(() => ({ 'POST /mcp': refuse(header) }));
 
-    const wish = await probeRemote(`${server.origin}/mcp`);
+    const need = await probeRemote(`${server.origin}/mcp`);
 
-    expect(wish.kind).toBe(kind);
+    expect(need.kind).toBe(kind);
     expect(server.seen).toEqual(['POST /mcp']);
   });
 

@@ -4,7 +4,7 @@ import { readChallenge } from './challenge.ts';
 import { parseUrl } from './urls.ts';
 
 /** What a remote server wants before it lets anybody in. */
-export type RemoteWish =
+export type RemoteNeed =
   { kind: 'nothing' } | { kind: 'oauth'; wwwAuthenticate: string | undefined } | { kind: 'something else' };
 
 const limitMs = 10_000;
@@ -16,7 +16,7 @@ const limitMs = 10_000;
 export async function probeRemote(
   address: string,
   { headers = {}, signal }: { headers?: Record<string, string>; signal?: AbortSignal } = {},
-): Promise<RemoteWish> {
+): Promise<RemoteNeed> {
   const url = parseUrl(address);
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw invalid('the URL of the remote server is none');
@@ -33,7 +33,7 @@ export async function probeRemote(
         headers: { ...headers, ...question.headers },
       });
       answer.body.on('error', () => {}).destroy(); // only the head says anything, and streams do not end
-      if (answer.statusCode === 401) return wishOf([answer.headers['www-authenticate']].flat().join(', '));
+      if (answer.statusCode === 401) return needOf([answer.headers['www-authenticate']].flat().join(', '));
     }
   } catch (error) {
     if (signal?.aborted) throw error;
@@ -53,7 +53,7 @@ const questions = [
   { method: 'GET', headers: { accept: 'text/event-stream' } },
 ] as const;
 
-async function wishOf(header: string): Promise<RemoteWish> {
+async function needOf(header: string): Promise<RemoteNeed> {
   const isOAuth = (await readChallenge(header)) !== undefined;
   return isOAuth ? { kind: 'oauth', wwwAuthenticate: header || undefined } : { kind: 'something else' };
 }

@@ -7,7 +7,7 @@ import { inspect } from 'node:util';
 import { unavailable } from '@toolhive/contract/failure';
 import { describe, expect, test } from 'vitest';
 import { TokenStore } from './kept.ts';
-import { describeRemoteAuth } from './remote-auth.ts';
+import { describeRemoteAuth } from './auth-status.ts';
 import { openVault, openWorld } from './testing/remote-world.ts';
 import type { World } from './testing/remote-world.ts';
 

@@ -1,4 +1,6 @@
 import { ThvError, cancelled, conflict, forbidden, invalid, timedOut } from '@toolhive/contract/failure';
+import { AuthStatus } from './auth-status.ts';
+import type { RemoteAuthState } from './auth-status.ts';
 import { readChallenge } from './challenge.ts';
 import type { Challenge } from './challenge.ts';
 import { findServer } from './discovery.ts';
@@ -32,16 +34,7 @@ export interface RemoteAuthOptions {
   now?: () => number;
 }
 
-/** How things stand between us and a remote server. */
-export type RemoteAuthState =
-  /** As far as we know: it has not asked for a token. */
-  | { kind: 'not needed' }
-  /** `onlyInMemory` says why the tokens will not outlive the hive, if so. */
-  | { kind: 'authorized'; onlyInMemory?: string }
-  /** `url` is where the user can agree, while somebody waits for that. */
-  | { kind: 'needs authorization'; why: string; url?: string };
-
-/** An answer of the server that lets nobody in. */
+/** A response that refuses a request for lack of authorization. */
 export interface Refusal {
   status: number;
   wwwAuthenticate?: string | undefined;
@@ -87,11 +80,7 @@ export class RemoteAuth implements AsyncDisposable {
   #server: AuthorizationServer | undefined;
   #challenge: Challenge | undefined;
   #isLoaded = false;
-  #onlyInMemory: string | undefined;
-  /** Why the user is needed. */
-  #why: string | undefined;
-  #url: string | undefined;
-  #state: RemoteAuthState = { kind: 'not needed' };
+  readonly #status: AuthStatus;
   #signingIn: Promise<void> | undefined;
   #refreshing: Promise<void> | undefined;
   #failed: { error: unknown; untilMs: number } | undefined;
@@ -106,10 +95,11 @@ export class RemoteAuth implements AsyncDisposable {
     this.#fixed = parts.fixed;
     this.#requests = new Requests(parts.serverUrl, parts.settings, options.network);
     this.#now = options.now ?? Date.now;
+    this.#status = new AuthStatus(options.onChange);
   }
 
   get state(): RemoteAuthState {
-    return this.#state;
+    return this.#status.published;
   }
 
   /**
@@ -123,9 +113,8 @@ export class RemoteAuth implements AsyncDisposable {
         if (hasExpired(grant.tokens, this.#now())) throw error;
       });
     }
-    return this.#grant === undefined
-      ? { ...this.#fixed }
-      : { ...this.#fixed, authorization: bearer(this.#grant) };
+    const current = this.#grant;
+    return { ...this.#fixed, ...(current && { authorization: bearer(current) }) };
   }
 
   /** What to do about a 401 or 403. Throws when only an issuer that cannot be reached could tell. */
@@ -138,7 +127,7 @@ export class RemoteAuth implements AsyncDisposable {
     if (!this.#isLoaded) await this.load();
     this.#challenge = challenge;
     if (this.#grant !== undefined && sent !== bearer(this.#grant)) return 'retry';
-    if (isAboutScopes) return this.#need(this.#whyScopes(challenge));
+    if (isAboutScopes) return this.#need(whyScopes(challenge, this.#settings));
     return this.#grant === undefined
       ? this.#need('the server wants to know who uses it')
       : this.#replace(this.#grant);
@@ -151,7 +140,7 @@ export class RemoteAuth implements AsyncDisposable {
   authorize(signal?: AbortSignal, pace?: SignInPace): Promise<void> {
     this.#signingIn ??= this.#authorize(signal, pace).finally(() => {
       this.#signingIn = undefined;
-      this.#url = undefined;
+      this.#status.url = undefined;
       this.#publish();
     });
     return this.#signingIn;
@@ -172,17 +161,17 @@ export class RemoteAuth implements AsyncDisposable {
       this.#publish();
     } catch (error) {
       if (!(error instanceof ThvError)) throw error;
-      this.#onlyInMemory = error.message; // tried again when the server asks for a token
+      this.#status.onlyInMemory = error.message; // tried again when the server asks for a token
     }
   }
 
-  /** Ends a flow that waits for the user. A refresh is waited for: what it replaced is of no use any more. */
+  /** Ends a sign-in. Waits for a refresh, because the tokens that it replaces are of no use any more. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(cancelled('the workload is stopping'));
     await Promise.allSettled([this.#signingIn, this.#refreshing]);
   }
 
-  /** Somebody else has decided how the server knows us. */
+  /** The user has configured the Authorization header. */
   get #hasOwnAuthorization(): boolean {
     return this.#fixed['authorization'] !== undefined;
   }
@@ -194,12 +183,9 @@ export class RemoteAuth implements AsyncDisposable {
 
   async #authorize(signal: AbortSignal = this.#closing.signal, pace?: SignInPace): Promise<void> {
     pace?.take(this.#now());
-    if (this.#hasOwnAuthorization) {
-      throw conflict('an Authorization header is configured, so there is nothing to sign in for');
-    }
-    if (!isSafe(this.#serverUrl)) {
-      throw forbidden(`no token is sent to ${nameOf(this.#serverUrl)}: it is not https`);
-    }
+    const configured = 'an Authorization header is configured, so there is nothing to sign in for';
+    if (this.#hasOwnAuthorization) throw conflict(configured);
+    requireSafe(this.#serverUrl);
     if (!this.#isLoaded) await this.load();
     const limit = AbortSignal.timeout(this.#settings.limitMs);
     const either = AbortSignal.any([limit, signal, this.#closing.signal]);
@@ -211,7 +197,7 @@ export class RemoteAuth implements AsyncDisposable {
   }
 
   async #signIn(signal: AbortSignal): Promise<void> {
-    this.#challenge ??= await this.#firstChallenge(signal);
+    this.#challenge ??= await firstChallenge(this.#serverUrl, this.#fixed, signal);
     const { server, client, grant } = await signIn({
       ...this.#discovery(signal),
       challenge: this.#challenge,
@@ -228,27 +214,16 @@ export class RemoteAuth implements AsyncDisposable {
     await this.#adopt(grant);
   }
 
-  #notSignedIn(error: unknown, { limit, stopped }: { limit: AbortSignal; stopped: boolean }): unknown {
-    const minutes = this.#settings.limitMs / 60_000;
-    const failure = !stopped
-      ? error
-      : limit.aborted
-        ? timedOut(`nobody has agreed within ${Number(minutes.toFixed(2))} minutes`)
-        : cancelled('signing in was cancelled');
-    const isAsBefore = this.#grant !== undefined && this.#why === undefined;
+  #notSignedIn(error: unknown, ends: { limit: AbortSignal; stopped: boolean }): unknown {
+    const failure = signInFailure(error, { ...ends, limitMs: this.#settings.limitMs });
+    const isAsBefore = this.#grant !== undefined && this.#status.why === undefined;
     if (failure instanceof ThvError && !isAsBefore && failure.kind !== 'cancelled')
       this.#need(failure.message);
     return failure;
   }
 
-  /** What the server says when nobody has asked it yet; some say it only in well-known places. */
-  async #firstChallenge(signal: AbortSignal): Promise<Challenge> {
-    const wish = await probeRemote(this.#serverUrl.href, { headers: this.#fixed, signal });
-    return (wish.kind === 'oauth' && (await readChallenge(wish.wwwAuthenticate))) || {};
-  }
-
   #show(url: string): void {
-    this.#url = url;
+    this.#status.url = url;
     this.#publish();
     if (this.#settings.skipBrowser) return;
     this.#options.openBrowser(url).catch(() => {}); // the user has the URL in the state
@@ -302,7 +277,7 @@ export class RemoteAuth implements AsyncDisposable {
 
   async #adopt(grant: Grant): Promise<void> {
     this.#grant = grant;
-    this.#why = undefined;
+    this.#status.why = undefined;
     this.#failed = undefined;
     await this.#save();
     this.#publish();
@@ -317,38 +292,18 @@ export class RemoteAuth implements AsyncDisposable {
 
   async #save(): Promise<void> {
     const kept: Kept = { version: 1, purpose: this.#purpose, client: this.#client, grant: this.#grant };
-    this.#onlyInMemory = await this.#options.store.save(kept);
-  }
-
-  #whyScopes({ scope = '' }: Challenge): string {
-    const asked = /^[\x20-\x7e]{1,200}$/.test(scope) ? scope : 'more than was agreed to';
-    const limit = this.#settings.scopes === undefined ? '' : ', which is more than the configured scopes';
-    return `the server asks for ${asked}${limit}`;
+    this.#status.onlyInMemory = await this.#options.store.save(kept);
   }
 
   #need(why: string): 'needs authorization' {
-    this.#why = why;
+    this.#status.why = why;
     this.#publish();
     return 'needs authorization';
   }
 
   #publish(): void {
-    const next = this.#present();
-    if (JSON.stringify(next) === JSON.stringify(this.#state)) return;
-    this.#state = next;
-    this.#options.onChange?.(next);
-  }
-
-  #present(): RemoteAuthState {
-    if (this.#url !== undefined || this.#why !== undefined) {
-      const why = this.#why ?? 'somebody is signing in';
-      return { kind: 'needs authorization', why, ...(this.#url !== undefined && { url: this.#url }) };
-    }
-    if (this.#grant === undefined) return { kind: 'not needed' };
-    return {
-      kind: 'authorized',
-      ...(this.#onlyInMemory !== undefined && { onlyInMemory: this.#onlyInMemory }),
-    };
+    this.#status.isAuthorized = this.#grant !== undefined;
+    this.#status.publish();
   }
 
   async #secretOf({ kind, secret }: Client): Promise<string | undefined> {
@@ -366,13 +321,32 @@ function bearer({ tokens }: Grant): string {
   return `Bearer ${tokens.access}`;
 }
 
-/** What the status of a workload says about it; undefined when there is nothing to say. */
-export function describeRemoteAuth(state: RemoteAuthState): string | undefined {
-  if (state.kind === 'not needed') return undefined;
-  if (state.kind === 'needs authorization') {
-    return state.url === undefined
-      ? `needs authorization: ${state.why}`
-      : `needs authorization: open ${state.url}`;
-  }
-  return state.onlyInMemory && `authorized until the hive ends: ${state.onlyInMemory}`;
+function whyScopes({ scope = '' }: Challenge, { scopes }: AuthSettings): string {
+  const asked = /^[\x20-\x7e]{1,200}$/.test(scope) ? scope : 'more than was agreed to';
+  const limit = scopes === undefined ? '' : ', which is more than the configured scopes';
+  return `the server asks for ${asked}${limit}`;
+}
+
+function requireSafe(url: URL): void {
+  if (!isSafe(url)) throw forbidden(`no token is sent to ${nameOf(url)}: it is not https`);
+}
+
+/** What the server asks for before anyone has used it. Some servers tell it only in well-known places. */
+async function firstChallenge(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Challenge> {
+  const probed = await probeRemote(url.href, { headers, signal });
+  return (probed.kind === 'oauth' && (await readChallenge(probed.wwwAuthenticate))) || {};
+}
+
+/** Why a sign-in has ended: on its own, after its time limit, or because it was cancelled. */
+function signInFailure(
+  error: unknown,
+  { limit, stopped, limitMs }: { limit: AbortSignal; stopped: boolean; limitMs: number },
+): unknown {
+  if (!stopped) return error;
+  if (!limit.aborted) return cancelled('signing in was cancelled');
+  return timedOut(`nobody has agreed within ${Number((limitMs / 60_000).toFixed(2))} minutes`);
 }

@@ -18,7 +18,7 @@ export interface RemoteServerOptions {
   signal: AbortSignal;
 }
 
-/** A remote server as a proxy talks to it, with what lets us in there. */
+/** A remote server as the proxy uses it, with the authorization of every request. */
 export function remoteServer(options: RemoteServerOptions): RemoteServer {
   const { url, auth, isPatient, onNotSignedIn, hint, pace, signal } = options;
   return {

@@ -1,4 +1,5 @@
 import { ThvError, forbidden, unavailable } from '@toolhive/contract/failure';
+import { isLoopback } from '@toolhive/contract/loopback';
 import {
   AuthorizationResponseError,
   OperationProcessingError,
@@ -12,7 +13,7 @@ import { refusalOf } from '@toolhive/runtime/addresses';
 import { guardedFetch } from '../fetch/guarded-fetch.ts';
 import type { GuardedRequest } from '../fetch/guarded-fetch.ts';
 import type { AuthSettings } from './settings.ts';
-import { isLoopback, isSafe, nameOf, parseUrl } from './urls.ts';
+import { isSafe, nameOf, parseUrl } from './urls.ts';
 
 /** How long one request may take, and how names are resolved; for tests. */
 export type Network = Pick<GuardedRequest, 'lookup' | 'ca' | 'timeoutMs'>;
@@ -33,7 +34,7 @@ export class Requests {
   constructor(serverUrl: URL, { issuer, endpoints }: AuthSettings, network: Network = {}) {
     const named = [serverUrl.href, issuer, endpoints?.authorize, endpoints?.token];
     this.#named = new Set(named.flatMap((url) => (url === undefined ? [] : [new URL(url).host])));
-    this.#isHere = isLoopback(serverUrl);
+    this.#isHere = isLoopback(serverUrl.hostname);
     this.#network = network;
   }
 
@@ -43,7 +44,8 @@ export class Requests {
     if (url === undefined) throw unavailable(`${what} is no address that can be used`);
     if (!isSafe(url)) throw forbidden(`${what} is not https: ${nameOf(url)}`);
     if (this.#mayBeInside(url)) return url;
-    if (isLoopback(url)) throw inside(`${what} is on this machine, and the server is not: ${nameOf(url)}`);
+    if (isLoopback(url.hostname))
+      throw inside(`${what} is on this machine, and the server is not: ${nameOf(url)}`);
     // A name is checked when it is dialled; a browser may go there without us.
     const refused = refusalOf(url.hostname.replace(/^\[|\]$/g, ''), false);
     if (refused !== undefined && refused !== 'no address')
@@ -102,7 +104,7 @@ export class Requests {
   }
 
   #mayBeInside(url: URL): boolean {
-    return this.#named.has(url.host) || (this.#isHere && isLoopback(url));
+    return this.#named.has(url.host) || (this.#isHere && isLoopback(url.hostname));
   }
 }
 

@@ -37,7 +37,7 @@ export function isDue({ issuedAtMs, expiresAtMs, refresh }: Tokens, nowMs: numbe
   return nowMs >= expiresAtMs - early;
 }
 
-/** We want to be let in, and do not ask who the user is: an ID token is left out, so that nobody takes it for one. */
+/** ToolHive needs access and does not ask who the user is, so an ID token is left out: it must not be used as an access token. */
 export async function withoutIdToken(answer: Response): Promise<Response> {
   if (answer.status !== 200) return answer;
   const body: unknown = await answer

@@ -1,3 +1,5 @@
+import { isLoopback } from '@toolhive/contract/loopback';
+
 /** An address that somebody wrote down; undefined if it is none, or has a password or a fragment in it. */
 export function parseUrl(text: string): URL | undefined {
   const url = URL.parse(text);
@@ -7,11 +9,7 @@ export function parseUrl(text: string): URL | undefined {
 
 /** May tokens and codes go there? They cross the network in the clear otherwise; on loopback there is no network. */
 export function isSafe(url: URL): boolean {
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url));
-}
-
-export function isLoopback({ hostname }: URL): boolean {
-  return ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
 }
 
 /** An address for a message: without the query, which may hold what is nobody else's business. */

@@ -5,7 +5,7 @@ import { ThvError } from '@toolhive/contract/failure';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { EncryptedSecrets } from './encrypted.ts';
-import type { EncryptedOptions } from './encrypted.ts';
+import type { EncryptedOptions } from './encrypted-file.ts';
 import { buildSealed, defaultCost, newFile, openRecords, parseSealed, sealRecord } from './sealed-file.ts';
 import { cheapCost, memoryKeyring, noKeyring, originalFile } from './testing/keyrings.ts';
 

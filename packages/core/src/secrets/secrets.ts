@@ -1,4 +1,5 @@
 import { conflict, invalid, messageOf, notFound, unsupported } from '@toolhive/contract/failure';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { SecretName, SecretValue, SecretsProviderType } from '@toolhive/contract/secrets';
 import type {
   CreatedSecret,
@@ -21,7 +22,6 @@ import { capabilitiesOf, noSecrets } from './provider.ts';
 import type { SecretsProvider } from './provider.ts';
 import type { SecretReference } from './reference.ts';
 import type { ScryptCost } from './sealed-file.ts';
-import { Turns } from './turns.ts';
 
 export interface SecretsOptions {
   settings: SettingsFile;
@@ -50,7 +50,7 @@ export class Secrets implements AsyncDisposable {
   readonly #options: SecretsOptions;
   readonly #encrypted: EncryptedSecrets;
   readonly #providers: Record<SecretsProviderType, SecretsProvider>;
-  readonly #changes = new Turns();
+  readonly #changes = new SerialQueue();
 
   constructor(options: SecretsOptions) {
     const { env, version, path, cost, connectOnePassword: connect, log } = options;
@@ -166,7 +166,7 @@ export class Secrets implements AsyncDisposable {
 
   /** Returns when everything that was asked for is on disk. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#changes.done();
+    await this.#changes.idle();
   }
 
   #active(): SecretsProvider {

@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { ThvError, invalid, messageOf } from '@toolhive/contract/failure';
 import { VariableName } from '@toolhive/contract/names';
 import type { SettingValue } from '@toolhive/contract/setting';
 import type { SettingKind } from '@toolhive/contract/settings';
+import { readBoundedFile } from '../state/files.ts';
 
 /** Reads a value as its kind says. Throws `invalid` with what it should be. */
 type Reader = (value: SettingValue) => SettingValue;
@@ -68,19 +68,16 @@ const maxBytes = 1_000_000;
 /** The certificates in a file. Throws `invalid` when there are none, or nobody could use them. */
 export async function readCertificates(path: string): Promise<string> {
   const what = `the certificate ${path}`;
-  const read = async (): Promise<string> => {
-    const { size } = await stat(path).then((found) => {
-      if (found.isFile()) return found;
-      throw invalid(`${what} is no file`); // reading a pipe could take for ever
-    });
-    if (size > maxBytes) throw invalid(`${what} is larger than a megabyte`);
-    return readFile(path, 'utf8');
+  const limits = {
+    maxBytes,
+    notAFile: () => invalid(`${what} is no file`),
+    tooLarge: () => invalid(`${what} is larger than a megabyte`),
   };
-  const text = await read().catch((cause: unknown) => {
+  const bytes = await readBoundedFile(path, limits).catch((cause: unknown) => {
     if (cause instanceof ThvError) throw cause;
     throw invalid(`${what} cannot be read: ${messageOf(cause)}`, { cause });
   });
-  return checkedCertificates(text, what);
+  return checkedCertificates(bytes.toString(), what);
 }
 
 /** The certificates of a PEM text and nothing else of it. */

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
 import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { readBounded } from '@toolhive/contract/bounded-read';
 import { messageOf, noSpace, unavailable } from '@toolhive/contract/failure';
 import type { ThvError } from '@toolhive/contract/failure';
 
@@ -85,4 +87,23 @@ export async function readIfThere(path: string): Promise<string | undefined> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
+}
+
+interface ReadLimits {
+  maxBytes: number;
+  notAFile: () => Error;
+  tooLarge: () => Error;
+}
+
+/** Reads a file that others may have put there. A pipe or a device is refused without waiting for its other end. */
+export async function readBoundedFile(
+  path: string,
+  { maxBytes, notAFile, tooLarge }: ReadLimits,
+): Promise<Buffer> {
+  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const stats = await file.stat();
+  if (!stats.isFile()) throw notAFile();
+  if (stats.size > maxBytes) throw tooLarge();
+  const bytes = await readBounded(file.createReadStream({ autoClose: false }), maxBytes, tooLarge); // it may grow
+  return Buffer.from(bytes.buffer);
 }

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RunConfig, runConfigVersion } from '@toolhive/contract/run-config';
 import { messageOf } from '@toolhive/contract/failure';
-import { hasProtoMember } from '@toolhive/contract/json-text';
+import { parseJson } from '@toolhive/contract/json-text';
 import { WorkloadName } from '@toolhive/contract/names';
 import type { Logger } from 'pino';
 import { filesIn, readIfThere, removeFile, writeWhole } from './files.ts';
@@ -104,15 +104,13 @@ function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
+/** How deep a run config may be nested. */
+const maxDepth = 64;
+
 function parseRunConfig(name: string, text: string): RunConfig {
   WorkloadName.parse(name);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new Error(text.trim() === '' ? 'the file is empty' : 'the file is not JSON', { cause });
-  }
-  if (hasProtoMember(text, value)) throw new Error('the file has a member __proto__, which is not accepted');
+  if (text.trim() === '') throw new Error('the file is empty');
+  const value = parseJson(text, 'the file', { maxDepth });
   const parsed = RunConfig.safeParse(withVersion(value));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;

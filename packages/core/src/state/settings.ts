@@ -1,4 +1,5 @@
 import { conflict, messageOf } from '@toolhive/contract/failure';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { Logger } from 'pino';
 import { parseDocument } from 'yaml';
 import type { Document } from 'yaml';
@@ -32,7 +33,7 @@ export type SettingChange = readonly [path: readonly string[], value: unknown];
 export class SettingsFile {
   readonly #path: string;
   #settings: Settings;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #changes = new SerialQueue();
 
   private constructor(path: string, settings: Settings) {
     this.#path = path;
@@ -55,9 +56,7 @@ export class SettingsFile {
 
   /** Changes several keys at once or none of them. Throws `conflict` when somebody broke the file meanwhile. */
   async change(...changes: readonly SettingChange[]): Promise<void> {
-    const done = this.#turn.then(() => this.#change(changes));
-    this.#turn = done.catch(() => {}); // the caller is told; the next one is not concerned
-    await done;
+    await this.#changes.run(() => this.#change(changes));
   }
 
   async #change(changes: readonly SettingChange[]): Promise<void> {

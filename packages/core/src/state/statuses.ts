@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { messageOf } from '@toolhive/contract/failure';
+import { KeyedSerialQueue } from '@toolhive/contract/serial-queue';
 import { WorkloadStatus } from '@toolhive/contract/workload';
 import type { Logger } from 'pino';
 import * as z from 'zod';
@@ -26,7 +27,7 @@ const retryMs = 5_000;
 export class Statuses implements AsyncDisposable {
   readonly #directory: string;
   readonly #log: Logger;
-  readonly #writes = new Map<string, Promise<void>>();
+  readonly #writes = new KeyedSerialQueue();
   /** The statuses that the disk did not take. */
   readonly #unsaved = new Map<string, StoredStatus>();
   #retry: NodeJS.Timeout | undefined;
@@ -55,7 +56,7 @@ export class Statuses implements AsyncDisposable {
 
   /** Writes in the order of the calls, and returns when this one is on disk. */
   async write(name: string, status: StoredStatus): Promise<void> {
-    await this.#inOrder(name, () => this.#save(name, status));
+    await this.#writes.run(name, () => this.#save(name, status));
   }
 
   /** Writes what is so whether or not it can be written: what cannot is tried again, and the reason returned. */
@@ -73,9 +74,8 @@ export class Statuses implements AsyncDisposable {
   }
 
   async remove(name: string): Promise<void> {
-    await this.#inOrder(name, () => removeFile(this.#path(name)));
+    await this.#writes.run(name, () => removeFile(this.#path(name)));
     this.#unsaved.delete(name);
-    this.#writes.delete(name);
   }
 
   /** Tries a last time to save what could not be saved. */
@@ -93,7 +93,7 @@ export class Statuses implements AsyncDisposable {
 
   async #saveUnsaved(): Promise<void> {
     for (const name of this.#unsaved.keys()) {
-      await this.#inOrder(name, async () => {
+      await this.#writes.run(name, async () => {
         const status = this.#unsaved.get(name); // a later one may have been written meanwhile
         if (status !== undefined) await this.#save(name, status).catch(() => {}); // told before
       });
@@ -103,13 +103,6 @@ export class Statuses implements AsyncDisposable {
   async #save(name: string, status: StoredStatus): Promise<void> {
     await writeWhole(this.#path(name), `${JSON.stringify(status, null, 2)}\n`);
     this.#unsaved.delete(name);
-  }
-
-  async #inOrder(name: string, change: () => Promise<void>): Promise<void> {
-    const earlier = this.#writes.get(name) ?? Promise.resolve();
-    const done = earlier.catch(() => {}).then(change); // an earlier failure was its own caller's
-    this.#writes.set(name, done);
-    await done;
   }
 
   #path(name: string): string {

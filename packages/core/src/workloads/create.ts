@@ -1,32 +1,19 @@
+import { cancelled } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import type { CreateWorkload, CreatedWorkload } from '@toolhive/contract/workload';
-import { cancelled, invalid } from '@toolhive/contract/failure';
-import { isLoopback } from '@toolhive/contract/loopback';
-import { defaultGroup } from '@toolhive/contract/names';
-import type { PrepareOptions, Progress, Runtime } from '@toolhive/runtime/runtime';
-import { toolFilter } from '@toolhive/proxy/tool-filter';
-import type { ToolRules } from '@toolhive/proxy/tool-filter';
+import type { CreatedWorkload } from '@toolhive/contract/workload';
+import type { PinnedMount } from '@toolhive/runtime/mount-source';
+import type { Progress } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
-import type { ServerSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
 import { installationSettings } from '../settings/settings.ts';
-import { buildRunConfig } from './build-run-config.ts';
-import { refusePrivateEntry } from './entry-address.ts';
-import { refuseUnenforced, refuseUnenforcedRequest } from './enforcement.ts';
-import { refuseReplaceable } from './granted-mounts.ts';
-import { launchOf, mountsOfRunConfig, toolsOf } from './launch.ts';
-import { refuseIgnoreFiles } from './mounts.ts';
-import { deriveName, nameOfHost } from './name.ts';
-import { networkOf } from './network.ts';
-import { choosePort, requireOwnAddress } from './port.ts';
-import { remoteConfigOf, remoteOf, remoteRunConfig } from './remote.ts';
-import type { Remote } from './remote.ts';
-import { withTelemetrySettings } from './telemetry.ts';
-import { trustedFor } from './trust.ts';
-import type { Prepared, Reservation } from './workloads.ts';
-
-/** How a workload is asked for: in the words of a person, or as the run config that an export gave. */
-export type WorkloadRequest = CreateWorkload | RunConfig;
+import { buildRunConfig } from './run-config.ts';
+import { checkLaunch, checkRunConfig } from './checks.ts';
+import { draftOf } from './draft.ts';
+import type { WorkloadRequest } from './draft.ts';
+import { choosePort, keepOrChoosePort } from './port.ts';
+import { findSource } from './source.ts';
+import type { WorkloadSource } from './source.ts';
+import type { Prepared } from './workloads.ts';
 
 interface Call {
   report: Progress;
@@ -34,25 +21,31 @@ interface Call {
 }
 
 /**
- * Creates a workload and returns once it is starting; its status tells when it is ready. The source is made
- * ready first, so that one that does not exist leaves nothing behind.
+ * Creates a workload and returns while it is starting. The workload status reports when it is ready. The server is
+ * installed first, so that a request for a server that does not exist leaves nothing behind.
  */
 export async function createWorkload(
   core: Core,
   request: WorkloadRequest,
   call: Call,
 ): Promise<CreatedWorkload> {
-  const plan = await planOf(core, request, call);
-  const name = request.name ?? plan.ownName;
-  using reservation = core.workloads.reserve(name);
-  const prepared = await prepare(core, plan, { name, reservation, call });
+  const draft = draftOf(request, core.settings.current);
+  core.groups.require(draft.group);
+  const source = await findSource(core, draft, call);
+
+  const name = draft.name ?? source.defaultName;
+  using reservation = core.workloads.reserve(name); // throws conflict if the name is taken
+  const port = await choosePort(draft, reservation);
+
+  const runConfig = buildRunConfig(draft, source, { name, port });
+  const prepared = await prepare(core, runConfig, source, call);
   await core.workloads.add(prepared);
-  return { name, port: prepared.runConfig.port };
+  return { name, port };
 }
 
 /**
- * Runs a workload with everything new but its name; and its port, unless another is named. What is there goes on
- * until the new source is ready.
+ * Replaces the run config of a workload, except for its name and, unless another port is requested, its port. The
+ * workload continues to run until the new server is installed.
  */
 export async function editWorkload(
   core: Core,
@@ -61,165 +54,35 @@ export async function editWorkload(
   call: Call,
 ): Promise<CreatedWorkload> {
   const supervisor = core.workloads.require(name);
-  const plan = await planOf(core, request, call);
-  using reservation = core.workloads.reserve(name, supervisor);
-  const present = supervisor.runConfig;
-  const prepared = await prepare(core, plan, { name, reservation, call, present });
+  const draft = draftOf(request, core.settings.current);
+  core.groups.require(draft.group);
+  const source = await findSource(core, draft, call);
+
+  using reservation = core.workloads.reserve(name, supervisor); // throws conflict during another change
+  const port = await keepOrChoosePort(draft, reservation, supervisor.runConfig);
+
+  const runConfig = buildRunConfig(draft, source, { name, port });
+  const prepared = await prepare(core, runConfig, source, call);
   await core.workloads.change(supervisor, prepared);
-  return { name, port: prepared.runConfig.port };
+  return { name, port };
 }
 
-/** What is to run, as far as that is known before it has a name and a port. */
-interface Plan {
-  /** What is started here; absent for a server that somebody else runs. */
-  local?: { runtime: Runtime; source: ServerSource };
-  /** Whom to trust while it is made ready. */
-  trusted?: PrepareOptions['trusted'];
-  /** The name that it gets if it is given none. */
-  ownName: string;
-  host: string;
-  port: number | undefined;
-  runConfigFor: (name: string, port: number) => RunConfig;
-}
-
-async function planOf(core: Core, asked: WorkloadRequest, { report, signal }: Call): Promise<Plan> {
-  const request = withTelemetrySettings(core, asked);
-  if (request.schema_version === undefined) refuseUnenforcedRequest(request);
-  core.groups.require(request.group ?? defaultGroup);
-  const registryGroup = request.schema_version === undefined ? request.registry_group : undefined;
-  const catalogue = await core.registry.catalogueFor(request.image ?? '', registryGroup);
-  const remote = remoteOf(catalogue, request);
-  if (remote !== undefined) {
-    trustedFor(core, request, undefined); // throws when it is asked for
-    await refusePrivateEntry(remote, core.settings.current);
-    return planOfRemote(request, remote);
-  }
-  if (!request.image) {
-    throw invalid('nothing to run', {
-      hint: 'name a registry entry, an image or a package in image, or a remote server in url',
-    });
-  }
-  const runtime = await core.runtimes.choose(signal);
-  const resolved = await core.registry.resolve(request.image, runtime.name, registryGroup);
-  const { source, entry } = resolved;
-  if (resolved.note !== undefined) report(resolved.note);
-  const host = request.host || '127.0.0.1';
-  const trusted = trustedFor(core, request, source);
-  const common = { local: { runtime, source }, trusted, ownName: deriveName(source, entry?.name), host };
-  if (request.schema_version !== undefined) {
-    return {
-      ...common,
-      port: request.port,
-      runConfigFor: (name, port) => ({ ...request, ...namesFor(name), host, port, runtime: runtime.name }),
-    };
-  }
-  return {
-    ...common,
-    port: request.proxy_port,
-    runConfigFor: (name, port) => buildRunConfig({ request, resolved, name, port, runtime: runtime.name }),
-  };
-}
-
-function planOfRemote(request: WorkloadRequest, remote: Remote): Plan {
-  const host = request.host || '127.0.0.1';
-  const common = { ownName: remote.entry?.name ?? nameOfHost(remote.url), host };
-  if (request.schema_version !== undefined) {
-    const checked = remoteRunConfig({ ...request, remote_url: remote.url.href });
-    return {
-      ...common,
-      port: request.port,
-      runConfigFor: (name, port) => ({ ...checked, ...namesFor(name), host, port }),
-    };
-  }
-  const draft = remoteConfigOf(request, remote);
-  return {
-    ...common,
-    port: request.proxy_port,
-    runConfigFor: (name, port) => remoteRunConfig({ ...draft, ...namesFor(name), host, port }),
-  };
-}
-
-function namesFor(name: string): Pick<RunConfig, 'name' | 'base_name' | 'container_name'> {
-  return { name, base_name: name, container_name: name };
-}
-
-interface Naming {
-  name: string;
-  reservation: Reservation;
-  call: Call;
-  /** What the workload runs with now, if it is there. */
-  present?: RunConfig;
-}
-
-/** Finds the workload its port, checks all that can be checked, and gets the source ready. */
+/** Checks a run config, pins its mounts, and installs its server. A remote server has neither. */
 async function prepare(
   core: Core,
-  plan: Plan,
-  { name, reservation, call, present }: Naming,
+  runConfig: RunConfig,
+  source: WorkloadSource,
+  call: Call,
 ): Promise<Prepared> {
-  const { local } = plan;
-  const port = await portFor(plan, present, reservation);
-  const draft = plan.runConfigFor(name, port);
-  refuseOpen(draft);
-  requireOverrides(toolsOf(draft));
-  toolFilter({ tools: toolsOf(draft) }); // throws where two tools would have one name
-  if (local === undefined) {
-    refuseUnenforced(draft);
-    return { runConfig: draft, mounts: [] };
-  }
-  const { runtime, source } = local;
-  const mounts = await core.mounts.pin(mountsOfRunConfig(draft));
-  const launch = launchOf(draft, mounts, await core.secretsOf(draft), () => {});
-  runtime.refuseImpossible?.(launch);
-  if (runtime.mountsByPath) {
-    const workloads = core.workloads.all().map((other) => other.runConfig);
-    await refuseReplaceable(name, mounts, workloads);
-  }
-  await refuseIgnoreFiles(mounts, core.paths.ignoreFile, draft.ignore_config ?? {});
-  refuseUnreachable(runtime.name, draft.transport, networkOf(draft.permission_profile ?? {}).kind);
+  checkRunConfig(runConfig);
+  if (source.kind === 'remote') return { runConfig, mounts: [] };
 
-  const pinned = await runtime.prepare(source, {
+  const mounts: PinnedMount[] = await checkLaunch(core, runConfig, source.runtime);
+  const installed = await source.runtime.prepare(source.resolved.source, {
     ...call,
     ...installationSettings(core.settings),
-    trusted: plan.trusted,
+    trusted: source.trusted,
   });
   if (call.signal.aborted) throw cancelled('the request was given up');
-  return { runConfig: { ...draft, image: formatSource(pinned) }, mounts };
-}
-
-/** The port that was asked for, or the one that it has, or a free one. Its own is not in use by somebody else. */
-async function portFor(
-  { host, port: asked }: Plan,
-  present: RunConfig | undefined,
-  { claim }: Reservation,
-): Promise<number> {
-  if (present === undefined || (asked && asked !== present.port)) return choosePort(host, asked, claim);
-  if (host !== present.host) await requireOwnAddress(host);
-  return present.port;
-}
-
-/** Nothing asks the callers of a workload who they are, so nobody else may reach it unless somebody asks for that. */
-function refuseOpen({ host, insecure_no_auth: isWanted }: RunConfig): void {
-  if (isLoopback(host) || isWanted === true) return;
-  throw invalid(`a workload on ${host} could be used without authentication by everybody who reaches it`, {
-    hint: 'leave host out; or set insecure_no_auth (--insecure-no-auth), if that is intended',
-  });
-}
-
-/** A container without a network has no port that could be published. */
-function refuseUnreachable(runtime: string, transport: string, network: string): void {
-  if (runtime !== 'docker' || transport === 'stdio' || network !== 'none') return;
-  throw invalid(`a server that speaks ${transport} cannot be reached in a container without a network`, {
-    hint: 'allow a host in its permission profile, or use a server that speaks stdio',
-  });
-}
-
-/** Throws for an override that changes nothing: it is most likely a mistake in the name of a member. */
-function requireOverrides({ overrides }: Required<ToolRules>): void {
-  for (const [tool, { name, description }] of Object.entries(overrides)) {
-    if (name || description) continue;
-    throw invalid(`the override of the tool ${tool} has neither a name nor a description`, {
-      hint: 'give it at least one of them, or leave it out',
-    });
-  }
+  return { runConfig: { ...runConfig, image: formatSource(installed) }, mounts };
 }

@@ -5,8 +5,9 @@ import type { Entry } from '../clients/entry.ts';
 import type { Core } from '../core.ts';
 import type { SetAside } from '../state/run-configs.ts';
 import { parseReference } from '../secrets/reference.ts';
-import { toolsOf, warningsOf } from './launch.ts';
-import type { Supervisor } from './supervisor.ts';
+import { warningsOf } from '../permissions/warnings.ts';
+import { toolsOf } from '../supervision/open-proxy.ts';
+import type { Supervisor } from '../supervision/supervisor.ts';
 
 /** Workloads by name: those that run, or all of them; of one group, or of every. */
 export function listWorkloads(

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { refusePrivateEntry } from './entry-address.ts';
-import type { Remote } from './remote.ts';
+import type { RemoteSource } from './source.ts';
 
-const entry = { name: 'listed' } as NonNullable<Remote['entry']>; // its name alone is looked at
+const entry = { name: 'listed' } as NonNullable<RemoteSource['entry']>; // its name alone is looked at
 
 const resolve = async (host: string) => (host === 'inside.example.com' ? ['10.1.2.3'] : ['93.184.216.34']);
 

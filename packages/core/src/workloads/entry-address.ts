@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { invalid } from '@toolhive/contract/failure';
 import { refusalOf } from '@toolhive/runtime/addresses';
 import type { Settings } from '../state/settings.ts';
-import type { Remote } from './remote.ts';
+import type { RemoteSource } from './source.ts';
 
 /**
  * Refuses an entry of a registry on the web that leads to this machine or a private network: the entry's author would
@@ -11,7 +11,7 @@ import type { Remote } from './remote.ts';
  * registry that may be in a private network has entries there, too. Throws `invalid`.
  */
 export async function refusePrivateEntry(
-  { url, entry }: Remote,
+  { url, entry }: Pick<RemoteSource, 'url' | 'entry'>,
   settings: Settings,
   resolve: (host: string) => Promise<string[]> = addressesOf,
 ): Promise<void> {

@@ -7,7 +7,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import { stringify } from 'yaml';
 import { parseReference } from '../secrets/reference.ts';
 import { isRemote } from './describe.ts';
-import { mountsOf } from './mounts.ts';
+import { mountsOf } from '../permissions/mounts.ts';
 
 /** A manifest for Kubernetes, and what it leaves for a person to do. */
 export interface Manifest {

@@ -8,20 +8,18 @@ import type { LogKind } from '../state/logs.ts';
 import { manifestOf } from './manifest.ts';
 import type { Manifest } from './manifest.ts';
 
-/**
- * Something that was begun and goes on by itself. It is safe to ignore; whoever follows it learns how it ends.
- */
+/** An operation that was accepted and continues by itself. `follow` passes on its progress and throws if it fails. */
 export interface Accepted {
   follow: (report: Progress, signal: AbortSignal) => Promise<void>;
 }
 
-/** Stops a workload; accepted once the wish is on disk. */
+/** Stops a workload. Accepted when the intent is on disk. */
 export function stopWorkload(core: Core, name: string): Promise<Accepted> {
   const supervisor = core.workloads.require(name);
   return begin(core, name, `stopping ${name}`, (accepted) => supervisor.stop(accepted));
 }
 
-/** Starts a workload that does not run; one that does is left alone. */
+/** Starts a workload unless it runs already. */
 export async function startWorkload(core: Core, name: string): Promise<Accepted> {
   const supervisor = core.workloads.require(name);
   await core.mounts.renew(name);
@@ -29,7 +27,7 @@ export async function startWorkload(core: Core, name: string): Promise<Accepted>
   return { follow: (report, signal) => supervisor.follow(report, signal) };
 }
 
-/** Stops a workload, if it runs, and starts it with everything read anew; accepted once the wish is on disk. */
+/** Stops a workload if it runs, and starts it with its current secrets. Accepted when the intent is on disk. */
 export async function restartWorkload(core: Core, name: string): Promise<Accepted> {
   const supervisor = core.workloads.require(name);
   await core.mounts.renew(name);
@@ -37,7 +35,7 @@ export async function restartWorkload(core: Core, name: string): Promise<Accepte
   return { follow: (report, signal) => supervisor.follow(report, signal) };
 }
 
-/** Stops a workload and removes all of it; accepted once the wish is on disk. */
+/** Stops a workload and removes all of its files. Accepted when the intent is on disk. */
 export function deleteWorkload(core: Core, name: string): Promise<Accepted> {
   return begin(core, name, `removing ${name}`, (accepted) => core.workloads.remove(name, accepted));
 }

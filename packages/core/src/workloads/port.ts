@@ -1,21 +1,31 @@
 import { invalid } from '@toolhive/contract/failure';
+import type { RunConfig } from '@toolhive/contract/run-config';
 import { freePort, isFreePort } from '@toolhive/runtime/free-port';
+import type { Draft } from './draft.ts';
+import type { Reservation } from './workloads.ts';
+
+type Address = Pick<Draft, 'host' | 'port'>;
 
 /**
- * A port for a proxy: the one that was asked for if it can be had, else a free one. It is claimed before it is looked
- * at, or two that look at the same time would both get it.
+ * Chooses the port of a proxy: the requested one, or a free one. Throws `invalid` if the requested port is in use. The
+ * port is claimed before it is looked at, or two simultaneous requests could get the same one.
  */
 export async function choosePort(
-  host: string,
-  asked: number | undefined,
-  claim: (port: number) => boolean,
+  { host, port: requested }: Address,
+  { claim }: Reservation,
 ): Promise<number> {
-  if (!asked) return freePort(host, claim);
-  if (claim(asked) && (await isFreePort(host, asked))) return asked;
-  throw invalid(`port ${asked} is in use`, { hint: 'leave the port out to have a free one chosen' });
+  if (!requested) return freePort(host, claim);
+  if (claim(requested) && (await isFreePort(host, requested))) return requested;
+  throw invalid(`port ${requested} is in use`, { hint: 'leave the port out to have a free one chosen' });
 }
 
-/** Throws when nothing can listen on `host` here. */
-export async function requireOwnAddress(host: string): Promise<void> {
-  await isFreePort(host, 0);
+/** Chooses the port of a workload that has one: its own unless another is requested. */
+export async function keepOrChoosePort(
+  address: Address,
+  reservation: Reservation,
+  present: RunConfig,
+): Promise<number> {
+  if (address.port && address.port !== present.port) return choosePort(address, reservation);
+  if (address.host !== present.host) await isFreePort(address.host, 0); // throws if this machine does not have the address
+  return present.port;
 }

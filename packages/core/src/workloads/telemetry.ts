@@ -1,8 +1,7 @@
 import type { SettingName } from '@toolhive/contract/setting';
 import type { CreateWorkload } from '@toolhive/contract/workload';
-import type { Core } from '../core.ts';
 import { valueOf } from '../settings/settings.ts';
-import type { WorkloadRequest } from './create.ts';
+import type { Settings } from '../state/settings.ts';
 
 type Telemetry = NonNullable<CreateWorkload['telemetry_config']>;
 
@@ -19,14 +18,10 @@ const standIns = {
   enablePrometheusMetricsPath: 'otel-enable-prometheus-metrics-path',
 } as const satisfies Partial<Record<keyof Telemetry, SettingName>>;
 
-/**
- * A request with what is set for the whole hive about telemetry, where it does not say otherwise itself. A run config
- * says everything.
- */
-export function withTelemetrySettings({ settings }: Core, request: WorkloadRequest): WorkloadRequest {
-  if (request.schema_version !== undefined) return request;
+/** Adds the telemetry settings of config.yaml to a request, as far as the request does not contain its own. */
+export function withTelemetrySettings(request: CreateWorkload, settings: Settings): CreateWorkload {
   const set = Object.entries(standIns).flatMap(([part, name]) => {
-    const value = valueOf(settings.current, name);
+    const value = valueOf(settings, name);
     return value === undefined ? [] : [[part, value]];
   });
   if (set.length === 0) return request;

@@ -2,41 +2,23 @@ import { conflict, notFound } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
-import type { PrepareOptions, Runtime } from '@toolhive/runtime/runtime';
-import type { Logger } from 'pino';
 import { markOf } from '../state/run-configs.ts';
-import type { OpenRemote } from '../remote/open.ts';
 import type { RunConfigs, SetAside } from '../state/run-configs.ts';
 import type { Statuses } from '../state/statuses.ts';
-import type { Logs } from '../state/logs.ts';
-import type { GrantedMounts } from './granted-mounts.ts';
-import { Supervisor } from './supervisor.ts';
-import type { Condition, SupervisorTiming } from './supervisor.ts';
+import { Supervisor } from '../supervision/supervisor.ts';
+import type { Condition } from '../supervision/state.ts';
+import type { SupervisorOptions } from '../supervision/supervisor.ts';
 
-export interface WorkloadsOptions {
+export interface WorkloadsOptions extends Omit<SupervisorOptions, 'onChange' | 'workloads'> {
   runConfigs: RunConfigs;
-  statuses: Statuses;
-  logs: Logs;
-  /** The runtime that a run config was made for, none for a remote server; throws when there is none of that name. */
-  runtimeFor: (runConfig: RunConfig) => Runtime | undefined;
-  openRemote: OpenRemote;
-  /** Forgets how a workload was let in by its remote server. Never rejects. */
+  /** Removes the stored sign-in of a workload at its remote server. Never rejects. */
   forgetRemote: (name: string) => Promise<void>;
-  /** Throws when a workload cannot be put into the group. */
+  /** Throws if no workload can be added to the group. */
   requireGroup: (group: string) => void;
-  secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
-  /** What installers are told when a package is made ready again. */
-  installation: Pick<PrepareOptions, 'trusted' | 'allowedSources'>;
-  mounts: GrantedMounts;
-  /** Patterns of what no server is to see. */
-  ignoreFile: string;
-  version: string;
-  log: Logger;
-  timing: SupervisorTiming;
   now: () => Date;
-  /** Told of every workload that is not what it was. */
+  /** Called after every change of a workload. */
   onChange: (supervisor: Supervisor) => void;
-  /** Told of every workload that is gone. */
+  /** Called after a workload was removed. */
   onRemoved: (name: string) => void;
 }
 
@@ -125,7 +107,7 @@ export class Workloads implements AsyncDisposable {
         hint: 'try again when that is done',
       });
     }
-    if (present !== supervisor && present !== undefined && present.condition.status !== 'error') {
+    if (present !== supervisor && present !== undefined && !isReplaceable(present)) {
       throw conflict(`workload ${name} already exists`, {
         hint: `choose another name, or remove it first: thv rm ${name}`,
       });
@@ -266,4 +248,9 @@ export class Workloads implements AsyncDisposable {
     this.#supervisors.set(runConfig.name, supervisor);
     return supervisor;
   }
+}
+
+/** A workload that failed gives its name to the next one. */
+function isReplaceable({ condition, isBeingRemoved }: Supervisor): boolean {
+  return condition.status === 'error' && !isBeingRemoved;
 }

@@ -2,6 +2,7 @@ import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { readBounded } from '@toolhive/contract/bounded-read';
 import {
   cancelled,
   conflict,
@@ -189,19 +190,14 @@ function contentType(body: Call['body']): Record<string, string> {
 }
 
 async function textOf(response: IncomingMessage, socket: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
   try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > MAX_ANSWER_BYTES)
-        throw unavailable(`the answer of the container engine at ${socket} is too large`);
-      chunks.push(chunk);
-    }
+    const bytes = await readBounded(response, MAX_ANSWER_BYTES, () =>
+      unavailable(`the answer of the container engine at ${socket} is too large`),
+    );
+    return Buffer.from(bytes.buffer).toString();
   } catch (error) {
     throw explain(error, socket);
   }
-  return Buffer.concat(chunks).toString();
 }
 
 const failureOfStatus: Record<number, typeof invalid> = {

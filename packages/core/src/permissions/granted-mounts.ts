@@ -8,8 +8,7 @@ import type { Logger } from 'pino';
 import * as z from 'zod';
 import { filesIn, readIfThere, writeWhole } from '../state/files.ts';
 import { setAside } from '../state/set-aside.ts';
-import { mountsOfRunConfig } from './launch.ts';
-import { isWithin } from './mounts.ts';
+import { isWithin, mountsOfRunConfig } from './mounts.ts';
 
 /** What was granted to one workload: the pin of each mount source. */
 const Pins = z.record(z.string(), z.object({ path: z.string(), device: z.string(), inode: z.string() }));

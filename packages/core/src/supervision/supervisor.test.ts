@@ -10,8 +10,14 @@ import type { Core } from '../core.ts';
 import { cheapCost, memoryKeyring } from '../secrets/testing/keyrings.ts';
 import { statePaths } from '../state/paths.ts';
 import { makeHome, openTestCore, quickTiming, testServer } from '../testing/test-core.ts';
-import { createWorkload } from './create.ts';
-import { deleteWorkload, logsOf, restartWorkload, startWorkload, stopWorkload } from './operate.ts';
+import { createWorkload } from '../workloads/create.ts';
+import {
+  deleteWorkload,
+  logsOf,
+  restartWorkload,
+  startWorkload,
+  stopWorkload,
+} from '../workloads/operate.ts';
 
 const never = new AbortController().signal;
 const silently = { report: () => {}, signal: never };
@@ -210,7 +216,7 @@ test('gives two requests at once two ports, and one name to one of them', async 
   expect(new Set(core.workloads.all().map(({ runConfig }) => runConfig.port)).size).toBe(2);
 });
 
-test('forgets no wish for an end, though the workload comes to run in the same moment', async () => {
+test('loses no stop or removal of a workload that begins to run at the same moment', async () => {
   await using home = await makeHome();
   await using core = await openTestCore(home);
   const names = Array.from({ length: 30 }, (_, index) => `test-${index}`);

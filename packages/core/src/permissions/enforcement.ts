@@ -43,7 +43,7 @@ export function refuseUnenforcedRequest(request: CreateWorkload): void {
   for (const { what, request: field } of unenforced) {
     if (field !== undefined && isAsked(request[field])) throw refusal(what, field);
   }
-  // The weaker wishes cannot be told from doing nothing where there is no signature to look at.
+  // The weaker settings accept an image without a signature, so there is nothing to enforce.
   if (request.image_verification === 'enabled') throw refusal('signatures of images', 'image_verification');
 }
 

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { CreateWorkload } from '@toolhive/contract/workload';
+import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { Resolved } from '../registry/registry.ts';
-import { buildRunConfig } from './build-run-config.ts';
-import { refuseUnenforced, refuseUnenforcedRequest } from './enforcement.ts';
+import { buildRunConfig } from './run-config.ts';
+import { draftOf } from './draft.ts';
+import type { LocalSource } from './source.ts';
+import { refuseUnenforced, refuseUnenforcedRequest } from '../permissions/enforcement.ts';
 
 describe('variables that a server needs', () => {
   test('are named when they are missing', () => {
@@ -103,8 +106,15 @@ const needed: CreateWorkload = { env_vars: { WEATHER_KEY: 'x' } };
 type Entry = NonNullable<Resolved['entry']>;
 
 function build(request: CreateWorkload, entry: Entry = weather) {
-  const resolved: Resolved = { source: { kind: 'image', image: entry.image }, sourceArgs: [], entry };
-  return buildRunConfig({ request, resolved, name: 'weather', port: 4000, runtime: 'docker' });
+  const source = { kind: 'image' as const, image: entry.image };
+  const local: LocalSource = {
+    kind: 'local',
+    runtime: openMemoryRuntime(new Map()),
+    resolved: { source, sourceArgs: [], entry },
+    trusted: undefined,
+    defaultName: 'weather',
+  };
+  return buildRunConfig(draftOf(request, {}), local, { name: 'weather', port: 4000 });
 }
 
 const weather: Entry = {

@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { isAbsolute, join, normalize, relative } from 'node:path';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
+import type { RunConfig } from '@toolhive/contract/run-config';
 import { invalid, notImplemented } from '@toolhive/contract/failure';
 import type { Mount } from '@toolhive/runtime/mount-source';
 
@@ -58,6 +59,11 @@ export function mountsOf(profile: PermissionProfile, volumes: readonly string[])
     byTarget.set(mount.target, { ...mount, readOnly: mount.readOnly && (earlier?.readOnly ?? true) });
   }
   return [...byTarget.values()];
+}
+
+/** Everything of this machine that a run config mounts. */
+export function mountsOfRunConfig({ permission_profile: profile, volumes }: RunConfig): Mount[] {
+  return mountsOf(profile ?? {}, volumes ?? []);
 }
 
 interface IgnoreConfig {

@@ -1,28 +1,23 @@
 import { invalid } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import { builtInProfiles } from '@toolhive/contract/permission-profile';
-import { runConfigVersion } from '@toolhive/contract/run-config';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { ProxyMode } from '@toolhive/contract/workload';
 import type { CreateWorkload } from '@toolhive/contract/workload';
-import type { RuntimeName } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Resolved } from '../registry/registry.ts';
 import { formatReference } from '../secrets/reference.ts';
+import type { RunConfigSettings } from './draft.ts';
 
 /** The port that an HTTP server is told to listen on when neither the request nor the registry names one. */
 const defaultTargetPort = 8080;
 
-/** Turns a request and what its source came to into everything that is needed to run it, again and again. */
-export function buildRunConfig({ request, resolved, name, port, runtime }: Ingredients): RunConfig {
+/** The settings of a local server: those of the request, and for the rest those of the registry entry. Throws `invalid`. */
+export function localSettings(request: CreateWorkload, resolved: Resolved): RunConfigSettings {
   const { entry } = resolved;
   const transport = transportOf(request.transport ?? entry?.transport ?? 'stdio');
   requireTools(request, entry);
   return {
-    schema_version: runConfigVersion,
-    name,
-    base_name: name,
-    container_name: name,
     image: formatSource(resolved.source),
     cmd_args: [
       ...resolved.sourceArgs,
@@ -30,8 +25,6 @@ export function buildRunConfig({ request, resolved, name, port, runtime }: Ingre
     ],
     transport,
     proxy_mode: transport === 'stdio' ? proxyModeOf(request.proxy_mode) : transport,
-    host: request.host ?? '127.0.0.1',
-    port,
     ...(transport === 'stdio'
       ? {}
       : { target_port: request.target_port || (entry?.target_port ?? defaultTargetPort) }),
@@ -41,16 +34,15 @@ export function buildRunConfig({ request, resolved, name, port, runtime }: Ingre
     secrets: (request.secrets ?? []).map(formatReference),
     volumes: request.volumes ?? [],
     sessions: request.sessions ?? entry?.sessions ?? 'own',
-    ...callSettingsOf(request),
+    ...proxySettings(request),
     ...(request.ignore_config ? { ignore_config: request.ignore_config } : {}),
     ...(request.k8s_pod_template_patch ? { k8s_pod_template_patch: request.k8s_pod_template_patch } : {}),
     group: request.group ?? defaultGroup,
-    runtime,
   };
 }
 
-/** What is said about the calls of a workload and not about its server, so that it is the same for a remote one. */
-export function callSettingsOf({
+/** The settings of the proxy, which are the same for local and remote servers. */
+export function proxySettings({
   tools,
   tools_override,
   labels,
@@ -113,14 +105,6 @@ function requireTools({ tools, tools_override: overrides }: CreateWorkload, entr
   ];
   if (unknown.length === 0) return;
   throw invalid(`${entry?.name} has no tool ${unknown.join(', ')}`, { hint: `it has ${known.join(', ')}` });
-}
-
-interface Ingredients {
-  request: CreateWorkload;
-  resolved: Resolved;
-  name: string;
-  port: number;
-  runtime: RuntimeName;
 }
 
 function transportOf(transport: string): 'stdio' | 'sse' | 'streamable-http' {

@@ -1,0 +1,37 @@
+import type { RuntimeLimit } from '@toolhive/runtime/runtime';
+import { describe, expect, test } from 'vitest';
+import { aRunConfig } from '../testing/run-config.ts';
+import { warningsOf } from './warnings.ts';
+
+describe('warnings', () => {
+  const limits: RuntimeLimit[] = [
+    { concerns: 'every server', text: 'of all' },
+    { concerns: 'servers with mounts', text: 'of mounts' },
+    { concerns: 'servers with a network', text: 'of networks' },
+  ];
+
+  test('tell of a runtime only what concerns the workload', () => {
+    const mounts = aRunConfig({ volumes: ['/a:/b'] });
+    const network = aRunConfig({
+      permission_profile: { network: { outbound: { insecure_allow_all: true } } },
+    });
+
+    expect([aRunConfig(), mounts, network].map((runConfig) => warningsOf(runConfig, limits))).toEqual([
+      ['of all'],
+      ['of all', 'of mounts'],
+      ['of all', 'of networks'],
+    ]);
+  });
+
+  test.each([
+    ['runs privileged', { permission_profile: { privileged: true } }],
+    ['shares this machine’s network', { permission_profile: { network: { mode: 'host' } } }],
+    [
+      'are not enforced without network isolation',
+      { permission_profile: { network: { outbound: { allow_host: ['api.example'] } } } },
+    ],
+    ['the socket of a container engine', { volumes: ['/var/run/docker.sock:/docker.sock'] }],
+  ])('name what was asked for and is dangerous: %s', (text, changes) => {
+    expect(warningsOf(aRunConfig(changes), [])).toEqual([expect.stringContaining(text)]);
+  });
+});

@@ -1,0 +1,38 @@
+import { isLoopback } from '@toolhive/contract/loopback';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { RuntimeLimit } from '@toolhive/runtime/runtime';
+import { mountWarnings } from './mount-warnings.ts';
+import { mountsOf } from './mounts.ts';
+import { networkOf } from './network.ts';
+
+/** What a person should know of a workload's permissions, because it is less safe than it could be. */
+export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]): string[] {
+  const profile = runConfig.permission_profile ?? {};
+  const mounts = mountsOf(profile, runConfig.volumes ?? []);
+  const isConcerned: Record<RuntimeLimit['concerns'], boolean> = {
+    'every server': true,
+    'servers with mounts': mounts.length > 0,
+    'servers with a network': networkOf(profile).kind !== 'none',
+  };
+  const warnings = limits.filter(({ concerns }) => isConcerned[concerns]).map(({ text }) => text);
+  if (!isLoopback(runConfig.host)) {
+    warnings.push(
+      `WARNING: everybody who reaches ${runConfig.host} port ${runConfig.port} can use it without authentication`,
+    );
+  }
+  if (profile.privileged === true) warnings.push('it runs privileged: nothing of its container is hardened');
+  if (profile.network?.mode === 'host') {
+    warnings.push(
+      'it shares this machine’s network, and reaches every service that listens here, ToolHive included',
+    );
+  }
+  const outbound = profile.network?.outbound;
+  const namesHosts = (outbound?.allow_host ?? []).length > 0 || (outbound?.allow_port ?? []).length > 0;
+  if (networkOf(profile).kind === 'open' && namesHosts && outbound?.insecure_allow_all !== true) {
+    warnings.push(
+      'it reaches every host: the hosts and ports of its profile are not enforced without network isolation',
+    );
+  }
+  warnings.push(...mountWarnings(mounts.map(({ source }) => source)));
+  return [...new Set(warnings)];
+}

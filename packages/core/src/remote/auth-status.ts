@@ -1,0 +1,59 @@
+/** Whether a workload is authorized at its remote server. */
+export type RemoteAuthState =
+  /** As far as is known: the server has not asked for a token. */
+  | { kind: 'not needed' }
+  /** `onlyInMemory` says why the tokens will not outlive the daemon, if so. */
+  | { kind: 'authorized'; onlyInMemory?: string }
+  /** `url` is where the user can agree, while a sign-in waits for that. */
+  | { kind: 'needs authorization'; why: string; url?: string };
+
+/** The facts behind the state. `publish` tells of the state if they have changed it. */
+export class AuthStatus {
+  isAuthorized = false;
+  onlyInMemory: string | undefined;
+  /** Why the user has to sign in. */
+  why: string | undefined;
+  /** Where the user can sign in. */
+  url: string | undefined;
+  #published: RemoteAuthState = { kind: 'not needed' };
+  readonly #onChange: ((state: RemoteAuthState) => void) | undefined;
+
+  constructor(onChange: ((state: RemoteAuthState) => void) | undefined) {
+    this.#onChange = onChange;
+  }
+
+  /** The state that was published last. */
+  get published(): RemoteAuthState {
+    return this.#published;
+  }
+
+  publish(): void {
+    const next = this.#state();
+    if (JSON.stringify(next) === JSON.stringify(this.#published)) return;
+    this.#published = next;
+    this.#onChange?.(next);
+  }
+
+  #state(): RemoteAuthState {
+    if (this.url !== undefined || this.why !== undefined) {
+      const why = this.why ?? 'somebody is signing in';
+      return { kind: 'needs authorization', why, ...(this.url !== undefined && { url: this.url }) };
+    }
+    if (!this.isAuthorized) return { kind: 'not needed' };
+    return {
+      kind: 'authorized',
+      ...(this.onlyInMemory !== undefined && { onlyInMemory: this.onlyInMemory }),
+    };
+  }
+}
+
+/** The state as a phrase for the status of a workload; undefined if there is nothing to say. */
+export function describeRemoteAuth(state: RemoteAuthState): string | undefined {
+  if (state.kind === 'not needed') return undefined;
+  if (state.kind === 'needs authorization') {
+    return state.url === undefined
+      ? `needs authorization: ${state.why}`
+      : `needs authorization: open ${state.url}`;
+  }
+  return state.onlyInMemory && `authorized until the hive ends: ${state.onlyInMemory}`;
+}

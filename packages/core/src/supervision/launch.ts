@@ -1,0 +1,49 @@
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { PinnedMount } from '@toolhive/runtime/mount-source';
+import type { Launch, ResourceLimits } from '@toolhive/runtime/runtime';
+import { parseSource } from '@toolhive/runtime/source';
+import { refuseUnenforced } from '../permissions/enforcement.ts';
+import { networkOf } from '../permissions/network.ts';
+
+/** What every server may use unless somebody says otherwise. */
+const defaultLimits: ResourceLimits = {
+  memoryBytes: 2 * 1024 ** 3,
+  processes: 512,
+  openFiles: 4096,
+  cpus: 2,
+};
+
+/** What a runtime is told to start for a run config. */
+export function launchOf(
+  runConfig: RunConfig,
+  mounts: readonly PinnedMount[],
+  secrets: Readonly<Record<string, string>>,
+  log: (chunk: Buffer) => void,
+): Launch {
+  refuseUnenforced(runConfig);
+  const profile = runConfig.permission_profile ?? {};
+  const isHttp = runConfig.transport !== 'stdio';
+  const targetPort = runConfig.target_port ?? 0;
+  return {
+    workload: runConfig.name,
+    source: parseSource(runConfig.image ?? ''),
+    args: runConfig.cmd_args ?? [],
+    env: {
+      MCP_TRANSPORT: runConfig.transport,
+      ...(isHttp ? { MCP_PORT: String(targetPort), FASTMCP_PORT: String(targetPort) } : {}),
+      ...runConfig.env_vars,
+    },
+    secrets,
+    transport: isHttp ? { kind: 'http', targetPort } : { kind: 'stdio' },
+    mounts,
+    network: networkOf(profile),
+    limits: defaultLimits,
+    labels: {
+      ...runConfig.container_labels,
+      'toolhive-transport': runConfig.transport,
+      'toolhive-port': String(runConfig.port),
+    },
+    privileged: profile.privileged === true,
+    log,
+  };
+}

@@ -1,0 +1,97 @@
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { StartInstance } from '@toolhive/proxy/proxy';
+import type { PinnedMount } from '@toolhive/runtime/mount-source';
+import { describeExit } from '@toolhive/runtime/runtime';
+import type { PrepareOptions, Progress, Runtime, RuntimeLimit } from '@toolhive/runtime/runtime';
+import { formatSource } from '@toolhive/runtime/source';
+import { refuseReplaceable } from '../permissions/granted-mounts.ts';
+import type { GrantedMounts } from '../permissions/granted-mounts.ts';
+import { mountWarnings } from '../permissions/mount-warnings.ts';
+import { ignoreFilesIn, mountsOfRunConfig, refuseGlobalIgnoreFile } from '../permissions/mounts.ts';
+import { launchOf } from './launch.ts';
+import type { StartedServer } from './run-loop.ts';
+
+/** What local servers are started with, the same for all workloads. */
+export interface LocalServerOptions {
+  /** The runtime of a run config, none for a remote server. Throws if there is no runtime of that name. */
+  runtimeFor: (runConfig: RunConfig) => Runtime | undefined;
+  /** The secrets of a server, by the environment variable that receives each. Called at every start. */
+  secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
+  /** Passed to installers. */
+  installation: Pick<PrepareOptions, 'trusted' | 'allowedSources'>;
+  mounts: GrantedMounts;
+  /** The run configs of all workloads. */
+  workloads: () => readonly RunConfig[];
+  /** The user's list of files that no server may see. */
+  ignoreFile: string;
+  timing: LocalServerTiming;
+}
+
+interface LocalServerTiming {
+  /** How long a server may take from its start to its first answer. */
+  startMs: number;
+  /** How long a server gets to end by itself. */
+  stopMs: number;
+}
+
+/** What concerns one start. */
+interface Start {
+  report: Progress;
+  signal: AbortSignal;
+  /** Receives the output of the server that is not protocol. */
+  log: (chunk: Buffer) => void;
+  /** Receives what the runtime cannot enforce for the server. */
+  onLimits: (limits: readonly RuntimeLimit[]) => void;
+}
+
+/** Installs a server if necessary, and starts it with the mounts and the current secrets of its workload. */
+export async function startLocalServer(
+  runConfig: RunConfig,
+  options: LocalServerOptions,
+  { report, signal, log, onLimits }: Start,
+): Promise<StartedServer> {
+  const runtime = options.runtimeFor(runConfig);
+  if (runtime === undefined) throw new Error('there is no runtime for it');
+  const secrets = await options.secretsOf(runConfig);
+  const mounts = await currentMounts(runConfig, runtime, options);
+  const launch = launchOf(runConfig, mounts, secrets, log);
+  const source = await runtime.prepare(launch.source, { report, signal, ...options.installation });
+  const limits = [...(await runtime.check(signal)).limits, ...(await mountLimits(mounts))];
+  onLimits(limits);
+
+  report(`starting ${formatSource(source)}`);
+  const startAnother: StartInstance = (stop) =>
+    runtime.start({ ...launch, source }, AbortSignal.any([signal, stop]));
+  const instance = await runtime.start({ ...launch, source }, signal);
+  onLimits([...limits, ...(instance.limits ?? [])]);
+  return {
+    id: instance.id,
+    server: instance,
+    startAnother,
+    ended: instance.exited.then(describeExit),
+    stop: () => instance.stop(options.timing.stopMs),
+    firstAnswerMs: options.timing.startMs,
+  };
+}
+
+/** The mounts that the user granted. Throws if one has changed since, or if another server could replace it. */
+async function currentMounts(
+  runConfig: RunConfig,
+  runtime: Runtime,
+  { mounts, workloads, ignoreFile }: LocalServerOptions,
+): Promise<PinnedMount[]> {
+  const granted = await mounts.of(runConfig.name, mountsOfRunConfig(runConfig));
+  if (runtime.mountsByPath) await refuseReplaceable(runConfig.name, granted, workloads());
+  await refuseGlobalIgnoreFile(granted, ignoreFile, runConfig.ignore_config ?? {});
+  return granted;
+}
+
+/** Warnings about what is really mounted, behind links and in directories that servers can write to. */
+async function mountLimits(mounts: readonly PinnedMount[]): Promise<RuntimeLimit[]> {
+  const ignored = await ignoreFilesIn(mounts);
+  const texts = [
+    ...mountWarnings(mounts.map(({ pin }) => pin.path)),
+    ...ignored.map((path) => `it can read all files that ${path} lists: hiding files is not available yet`),
+  ];
+  return texts.map((text) => ({ concerns: 'every server', text }));
+}

@@ -1,0 +1,58 @@
+import { SerialQueue } from '@toolhive/contract/serial-queue';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { Progress } from '@toolhive/runtime/runtime';
+import { refuseUnenforced } from '../permissions/enforcement.ts';
+import type { OpenRemote } from '../remote/open.ts';
+import type { RemoteAuthState } from '../remote/auth-status.ts';
+import { remoteServer } from '../remote/remote-server.ts';
+import type { SignInPace } from '../remote/sign-in-pace.ts';
+import type { StartedServer } from './run-loop.ts';
+
+/** How long a user has to sign in to a remote server. The flow itself has a shorter limit. */
+const signInMs = 60 * 60_000;
+
+export interface RemoteServerOptions {
+  openRemote: OpenRemote;
+  timing: { startMs: number };
+}
+
+/** What concerns one attempt to reach the server. */
+interface Attempt {
+  report: Progress;
+  signal: AbortSignal;
+  /** How often the user may be asked to sign in, across all attempts. */
+  pace: SignInPace;
+  /** Whether a request waits until the user has signed in. */
+  isPatient: () => boolean;
+  /** Receives each change of the sign-in, one after the other, until the signal aborts. Never rejects. */
+  onSignIn: (state: RemoteAuthState) => Promise<void>;
+  /** Receives why the user has not signed in, if no request waits for that. */
+  onNotSignedIn: (error: unknown) => void;
+}
+
+/** Gets ready to reach a server that someone else runs. Such a server never ends; it can only refuse requests. */
+export async function reachRemoteServer(
+  runConfig: RunConfig,
+  { openRemote, timing }: RemoteServerOptions,
+  { report, signal, pace, isPatient, onSignIn, onNotSignedIn }: Attempt,
+): Promise<StartedServer> {
+  refuseUnenforced(runConfig);
+  const { name, remote_url: url = '' } = runConfig;
+  const changes = new SerialQueue();
+  const auth = await openRemote(runConfig, (state) => {
+    void changes.run(() => (signal.aborted ? undefined : onSignIn(state)));
+  });
+  report(`reaching ${url}`);
+  const hint = `\`thv restart ${name}\` asks again`;
+  return {
+    id: url,
+    server: { address: remoteServer({ url, auth, isPatient, onNotSignedIn, hint, pace, signal }) },
+    startAnother: () => Promise.reject(new Error('a remote server is not started from here')),
+    ended: new Promise(() => {}),
+    async stop() {
+      await auth[Symbol.asyncDispose]();
+      await changes.idle();
+    },
+    firstAnswerMs: timing.startMs + signInMs,
+  };
+}

@@ -1,0 +1,188 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ThvError, messageOf, timedOut } from '@toolhive/contract/failure';
+import type { FailureKind } from '@toolhive/contract/failure';
+import type { ProtocolGeneration, RunningServer, StartInstance, WorkloadProxy } from '@toolhive/proxy/proxy';
+import type { Progress } from '@toolhive/runtime/runtime';
+
+/** When a server that failed is started again. */
+export interface RunTiming {
+  /** The wait before the second attempt. The wait doubles with each further attempt. */
+  firstBackoffMs: number;
+  maxBackoffMs: number;
+  /** How many attempts a server that has never worked gets. */
+  firstAttempts: number;
+  /** After running this long, a server gets the first backoff again. */
+  settledMs: number;
+}
+
+/** A server that was started, or reached if someone else runs it. */
+export interface StartedServer {
+  /** The process, the container, or the URL, for logs. */
+  id: string;
+  server: RunningServer;
+  startAnother: StartInstance;
+  /** Settles when the server has ended by itself, with the reason as a phrase that continues "the server". */
+  ended: Promise<string>;
+  stop: () => Promise<void>;
+  /** How long the server may take to its first answer. */
+  firstAnswerMs: number;
+}
+
+/** The endpoint for clients, as far as the run loop uses it. */
+type RunProxy = Pick<WorkloadProxy, 'connect' | 'disconnect' | 'generation'> & AsyncDisposable;
+
+export interface RunOptions {
+  timing: RunTiming;
+  /** Whether the server has worked before, so that it is started again without a limit. */
+  hasWorked: boolean;
+  /**
+   * Opens the port for clients. It stays open from then on, while servers come and go behind it. `onExcess` ends the
+   * current server for a reason that continues "the server".
+   */
+  openProxy: (onExcess: (reason: string) => void) => Promise<RunProxy>;
+  startServer: (report: Progress, signal: AbortSignal) => Promise<StartedServer>;
+  /** Receives what a long step is doing, in a few words. */
+  report: Progress;
+  /** Receives each event. The loop continues when the returned promise settles, so that events can be recorded first. */
+  onEvent: (event: RunEvent) => Promise<void>;
+  /** Ends the server and the loop. */
+  signal: AbortSignal;
+}
+
+/** An attempt after the first one begins; the server has answered; or it could not be started, or has ended. */
+export type RunEvent =
+  | { kind: 'starting'; attempt: number }
+  | { kind: 'running'; id: string; generation: ProtocolGeneration | undefined; afterMs: number }
+  | { kind: 'failed'; failure: RunFailure; retryInMs: number | undefined };
+
+interface RunFailure {
+  /** A phrase such as `the server exited with code 1`, or a whole message. */
+  reason: string;
+  /** Whether the server was started and ended without being asked to. */
+  hasEnded: boolean;
+  error: unknown;
+}
+
+/**
+ * Keeps one server running behind its proxy until the signal aborts: starts it, waits for its first answer, and starts
+ * it again when it ends, with growing waits. After too many failed attempts it gives up (`retryInMs` is undefined) and
+ * only keeps the port open, where clients are told why. Returns when nothing of the server is left. Rejects only if
+ * `onEvent` or the end of the proxy fails.
+ */
+export async function runServer(options: RunOptions): Promise<void> {
+  const { timing, openProxy, onEvent, signal } = options;
+  let hasWorked = options.hasWorked;
+  let excess = Promise.withResolvers<string>();
+  let proxy: RunProxy | undefined;
+  try {
+    for (let attempt = 1; !signal.aborted; attempt += 1) {
+      if (attempt > 1) await onEvent({ kind: 'starting', attempt });
+      excess = Promise.withResolvers<string>();
+      try {
+        proxy ??= await openProxy((reason) => excess.resolve(reason));
+        await runOnce(proxy, excess.promise, options, () => (hasWorked = true));
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof ServerEnded && error.workedMs > timing.settledMs) attempt = 1;
+        const retries = isWorthRetrying(error) && (hasWorked || attempt < timing.firstAttempts);
+        const retryInMs = retries ? backoffMs(attempt, timing) : undefined;
+        await onEvent({ kind: 'failed', failure: failureOf(error), retryInMs });
+        proxy?.disconnect(disconnectReasonOf(error), !retries);
+        await (retryInMs === undefined ? untilAborted(signal) : pause(retryInMs, signal));
+      }
+    }
+  } finally {
+    await proxy?.[Symbol.asyncDispose]();
+  }
+}
+
+/** Runs one server. Throws when it could not be started or has ended by itself, and returns when the signal has ended it. */
+async function runOnce(
+  proxy: RunProxy,
+  excess: Promise<string>,
+  { startServer, report, onEvent, signal }: RunOptions,
+  onWorking: () => void,
+): Promise<void> {
+  const startedMs = performance.now();
+  const elapsedMs = (): number => performance.now() - startedMs;
+  const started = await startServer(report, signal);
+  const ended = Promise.race([started.ended, excess]).then((how): never => {
+    throw new ServerEnded(how, elapsedMs());
+  });
+  const over = new AbortController();
+  let reason = 'it is being stopped';
+  try {
+    report('waiting for its first answer');
+    const connected = connect(proxy, started, AbortSignal.any([signal, over.signal]));
+    await Promise.race([connected, ended]);
+    signal.throwIfAborted();
+    onWorking();
+    await onEvent({ kind: 'running', id: started.id, generation: proxy.generation, afterMs: elapsedMs() });
+    await Promise.race([ended, untilAborted(signal)]);
+  } catch (error) {
+    reason = disconnectReasonOf(error);
+    throw error;
+  } finally {
+    over.abort();
+    proxy.disconnect(reason, false);
+    await started.stop();
+  }
+}
+
+/** Returns when the server has answered. Throws `timeout` when that takes too long. */
+async function connect(
+  proxy: RunProxy,
+  { server, startAnother, firstAnswerMs }: StartedServer,
+  signal: AbortSignal,
+): Promise<void> {
+  const deadline = AbortSignal.timeout(firstAnswerMs);
+  try {
+    await proxy.connect(server, startAnother, AbortSignal.any([signal, deadline]));
+  } catch (error) {
+    if (!deadline.aborted || signal.aborted) throw error;
+    throw timedOut(`the server did not answer initialize within ${firstAnswerMs / 1000} seconds`, {
+      hint: 'check its arguments and its transport',
+    });
+  }
+}
+
+/** A server that ended without being asked to. The message continues "the server". */
+class ServerEnded extends Error {
+  readonly workedMs: number;
+
+  constructor(how: string, workedMs: number) {
+    super(how);
+    this.workedMs = workedMs;
+  }
+}
+
+function failureOf(error: unknown): RunFailure {
+  const hasEnded = error instanceof ServerEnded;
+  return { reason: hasEnded ? `the server ${error.message}` : messageOf(error), hasEnded, error };
+}
+
+/** Clients read this behind the name of the workload. */
+function disconnectReasonOf(error: unknown): string {
+  return error instanceof ServerEnded ? `it ${error.message}` : messageOf(error);
+}
+
+/** These failures do not go away by themselves, and nobody wants to be asked to sign in again and again. */
+const permanent: ReadonlySet<FailureKind> = new Set(['not-implemented', 'unsupported', 'unauthorized']);
+
+function isWorthRetrying(error: unknown): boolean {
+  return !(error instanceof ThvError && permanent.has(error.kind));
+}
+
+function backoffMs(attempt: number, { firstBackoffMs, maxBackoffMs }: RunTiming): number {
+  return Math.min(firstBackoffMs * 2 ** (attempt - 1), maxBackoffMs);
+}
+
+/** Returns after the time, or as soon as the signal aborts. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => {}); // aborted, which the caller looks at
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

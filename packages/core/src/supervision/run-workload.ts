@@ -1,0 +1,95 @@
+import { ThvError, messageOf } from '@toolhive/contract/failure';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
+import type { Logs } from '../state/logs.ts';
+import type { RemoteAuthState } from '../remote/auth-status.ts';
+import { SignInPace } from '../remote/sign-in-pace.ts';
+import { startLocalServer } from './local-server.ts';
+import type { LocalServerOptions } from './local-server.ts';
+import { openProxy } from './open-proxy.ts';
+import { reachRemoteServer } from './remote-server.ts';
+import type { RemoteServerOptions } from './remote-server.ts';
+import { runServer } from './run-loop.ts';
+import type { RunEvent, RunTiming, StartedServer } from './run-loop.ts';
+import type { WorkloadLog } from './workload-log.ts';
+
+export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOptions {
+  logs: Logs;
+  version: string;
+  timing: RunTiming & LocalServerOptions['timing'];
+}
+
+/** What concerns one run. */
+interface Run {
+  hasWorked: boolean;
+  log: WorkloadLog;
+  report: Progress;
+  onEvent: (event: RunEvent) => Promise<void>;
+  /** Receives what the runtime cannot enforce for the server. */
+  onLimits: (limits: readonly RuntimeLimit[]) => void;
+  /** Receives each change of the sign-in to a remote server. */
+  onSignIn: (state: RemoteAuthState) => Promise<void>;
+  /** Whether a request to a remote server waits until the user has signed in. */
+  isPatient: () => boolean;
+  signal: AbortSignal;
+}
+
+/** Runs the server of a workload behind its proxy until the signal aborts, and writes both logs. */
+export async function runWorkload(
+  runConfig: RunConfig,
+  options: RunWorkloadOptions,
+  run: Run,
+): Promise<void> {
+  const { logs, timing, version } = options;
+  const { hasWorked, log, report, onEvent, signal } = run;
+  const pace = new SignInPace(); // one for all attempts
+  await using serverLog = await logs.open(runConfig.name, 'server');
+  await using proxyLog = await logs.open(runConfig.name, 'proxy');
+  log.proxyLog = proxyLog;
+
+  const startServer = (): Promise<StartedServer> =>
+    runConfig.remote_url
+      ? reachRemoteServer(runConfig, options, {
+          ...run,
+          pace,
+          onNotSignedIn: (error) => log.note('warn', { reason: messageOf(error) }, 'sign-in failed'),
+        })
+      : startLocalServer(runConfig, options, { ...run, log: (chunk) => serverLog.write(chunk) });
+
+  await runServer({
+    timing,
+    hasWorked,
+    openProxy: (onExcess) =>
+      openProxy(runConfig, {
+        version,
+        onExcess,
+        onFault: (error) => log.note('warn', { err: error }, 'fault in the proxy'),
+        onInvalidOutput: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
+      }),
+    startServer,
+    report,
+    onEvent,
+    signal,
+  });
+}
+
+type Failed = Extract<RunEvent, { kind: 'failed' }>;
+
+/** A failure as fields of a log line. Of mistakes in ToolHive, the log also contains the stack trace. */
+export function failureFields({ failure, retryInMs }: Failed): Record<string, unknown> {
+  const { reason, hasEnded, error } = failure;
+  const isBug = !hasEnded && !(error instanceof ThvError);
+  return { ...(isBug ? { err: error } : {}), reason, retryInMs };
+}
+
+/** A failure in a sentence, with the last output of the server and the time until the next attempt. */
+export async function describeFailure(
+  { failure, retryInMs }: Failed,
+  logs: Logs,
+  name: string,
+): Promise<string> {
+  const output = (await logs.read(name, 'server', { lines: 5 })).trim();
+  const wrote = failure.hasEnded && output !== '' ? `; it wrote: ${output.slice(-1000)}` : '';
+  const next = retryInMs === undefined ? '' : ` (next attempt in ${Math.round(retryInMs / 1000)} s)`;
+  return `${failure.reason}${wrote}${next}`;
+}

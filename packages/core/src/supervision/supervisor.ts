@@ -1,0 +1,305 @@
+import { messageOf, notFound } from '@toolhive/contract/failure';
+import { defaultGroup } from '@toolhive/contract/names';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
+import type { ProtocolGeneration } from '@toolhive/proxy/proxy';
+import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
+import type { Logger } from 'pino';
+import type { Statuses } from '../state/statuses.ts';
+import { describeRemoteAuth } from '../remote/auth-status.ts';
+import type { RemoteAuthState } from '../remote/auth-status.ts';
+import { RecordedState } from './recorded-state.ts';
+import type { RunEvent } from './run-loop.ts';
+import { describeFailure, failureFields, runWorkload } from './run-workload.ts';
+import type { RunWorkloadOptions } from './run-workload.ts';
+import { isActive, isWorking, stateAfter } from './state.ts';
+import type { Condition } from './state.ts';
+import { WorkloadLog } from './workload-log.ts';
+
+export interface SupervisorOptions extends RunWorkloadOptions {
+  statuses: Statuses;
+  log: Logger;
+  /** Called after every change of the workload. */
+  onChange: () => void;
+}
+
+export type SupervisorTiming = RunWorkloadOptions['timing'];
+
+export const defaultTiming: SupervisorTiming = {
+  startMs: 60_000,
+  stopMs: 10_000,
+  firstBackoffMs: 1_000,
+  maxBackoffMs: 300_000,
+  firstAttempts: 5,
+  settledMs: 60_000,
+};
+
+/** Writes a run config to disk, or throws if it must not be saved. */
+export type Save = (runConfig: RunConfig) => Promise<void>;
+
+/** A run loop. `ended` never rejects. */
+interface Run {
+  stop: AbortController;
+  ended: Promise<void>;
+}
+
+/** A removal: `accepted` when it is on disk, `done` when nothing of the workload is left. */
+interface Removal {
+  accepted: Promise<void>;
+  done?: Promise<void>;
+}
+
+/**
+ * Owns one workload: carries out start, stop, change, and removal one after the other, records their effects, and lets
+ * a run loop (`run-loop.ts`) keep the server running. No two run loops of a workload ever overlap.
+ */
+export class Supervisor implements AsyncDisposable {
+  readonly #options: SupervisorOptions;
+  readonly #log: WorkloadLog;
+  readonly #state: RecordedState;
+  readonly #operations = new SerialQueue();
+  #runConfig: RunConfig;
+  /** The latest run loop. It may still be ending. */
+  #run: Run | undefined;
+  /** The removal that was requested, unless it could not be accepted. */
+  #removal: Removal | undefined;
+  /** Known from the last start on. */
+  #observed: { limits: readonly RuntimeLimit[]; protocol?: ProtocolGeneration | undefined } = { limits: [] };
+
+  constructor(runConfig: RunConfig, condition: Condition, options: SupervisorOptions) {
+    this.#runConfig = runConfig;
+    this.#options = options;
+    this.#log = new WorkloadLog(options.log.child({ workload: runConfig.name }));
+    this.#state = new RecordedState(condition, { ...options, workload: runConfig.name });
+  }
+
+  get runConfig(): RunConfig {
+    return this.#runConfig;
+  }
+
+  get condition(): Condition {
+    return this.#state.condition;
+  }
+
+  /** Why the last attempt failed, until the workload runs again or the user starts or stops it. */
+  get lastFailure(): string | undefined {
+    return isActive(this.#state.current) ? this.#state.current.lastFailure : undefined;
+  }
+
+  /** What the runtime cannot enforce for the workload. Known from the first start on. */
+  get limits(): readonly RuntimeLimit[] {
+    return this.#observed.limits;
+  }
+
+  /** The protocol generation of the server. Known from the first start on. */
+  get protocol(): ProtocolGeneration | undefined {
+    return this.#observed.protocol;
+  }
+
+  /** Whether clients may rely on the workload: it has answered, and was neither stopped nor given up since. */
+  get isOffered(): boolean {
+    return isActive(this.#state.current) && this.#state.current.isOffered;
+  }
+
+  /** Whether the removal of the workload was requested. Its files may still exist. */
+  get isBeingRemoved(): boolean {
+    return this.#removal !== undefined;
+  }
+
+  /** Starts the workload unless it runs or is starting. A workload that waits for its next attempt is started at once. */
+  start(): Promise<void> {
+    return this.#serially(async () => {
+      const { status } = this.condition;
+      if (this.#run !== undefined && (status === 'running' || status === 'starting')) return;
+      await this.#startRun();
+    });
+  }
+
+  /** Stops the workload if it runs, and starts it. Returns when the intent is on disk. */
+  restart(): Promise<void> {
+    return this.#serially(() => this.#startRun());
+  }
+
+  /** Restarts the workload with another run config. Returns when that is on disk. If it cannot be saved, nothing changes. */
+  change(runConfig: RunConfig, save: Save): Promise<void> {
+    return this.#serially(async () => {
+      await this.#replace(runConfig, save);
+      this.#state.hasWorked = false;
+      await this.#recordStarting();
+      this.#beginRun();
+    });
+  }
+
+  /** Moves the workload to another group if it is in the group `from`. The server continues to run. */
+  regroup(from: string, to: string, save: Save): Promise<void> {
+    return this.#serially(async () => {
+      if ((this.#runConfig.group ?? defaultGroup) !== from) return;
+      await this.#replace({ ...this.#runConfig, group: to }, save);
+      this.#options.onChange();
+    });
+  }
+
+  /**
+   * Stops the workload and returns when nothing of it runs. Calls `accepted` when the intent is on disk. If the disk
+   * cannot be written, the workload is stopped all the same, and its status says so.
+   */
+  stop(accepted: () => void = () => {}): Promise<void> {
+    return this.#serially(async () => {
+      if (this.condition.status === 'stopped') return accepted();
+      this.#log.note('info', {}, 'workload is being stopped');
+      this.#run?.stop.abort();
+      await this.#state.record({ status: 'stopping' });
+      accepted();
+      await this.#endRun();
+      const unsaved = await this.#state.record({ status: 'stopped' });
+      if (unsaved === undefined) return;
+      const risk = 'the next start of ToolHive may run it again, as this is not saved';
+      this.#state.report(`stopped, but ${risk}: ${unsaved}`);
+    });
+  }
+
+  /**
+   * Stops the workload for good, and then calls `forget` to delete its files. Calls `accepted` when the intent is on
+   * disk. Simultaneous removals are one removal. After a removal that failed, the next call tries again.
+   */
+  async remove(forget: () => Promise<void>, accepted: () => void = () => {}): Promise<void> {
+    const removal = (this.#removal ??= {
+      accepted: this.#serially(() => this.#commit({ status: 'removing' })),
+    });
+    await removal.accepted.catch((error: unknown) => {
+      if (this.#removal === removal) this.#removal = undefined; // not on disk, so not accepted
+      throw error;
+    });
+    accepted();
+    const done = (removal.done ??= this.#endRun().then(forget));
+    await done.catch((error: unknown) => {
+      if (removal.done === done) delete removal.done;
+      const { name } = this.#runConfig;
+      this.#state.report(`it could not be removed: ${messageOf(error)}; \`thv rm ${name}\` tries again`);
+      this.#options.onChange();
+      throw error;
+    });
+  }
+
+  /** Passes progress to `report` until the workload runs or is stopped. Throws the reason if it fails or is removed. */
+  follow(report: Progress, signal?: AbortSignal): Promise<void> {
+    return this.#state.follow(report, signal);
+  }
+
+  /** Ends the server but leaves the state on disk, so that the next daemon continues from there. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#operations.idle();
+    await this.#removal?.done?.catch(() => {}); // reported to the callers of `remove`
+    await this.#endRun();
+  }
+
+  /** Runs operations one after the other, in the order of the calls. Refuses them once a removal was requested. */
+  #serially(operation: () => Promise<void>): Promise<void> {
+    if (this.#removal !== undefined)
+      return Promise.reject(notFound(`workload ${this.#runConfig.name} not found`));
+    return this.#operations.run(operation);
+  }
+
+  /** In memory first: a simultaneous look at the members of a group must find the workload in its new group. */
+  async #replace(runConfig: RunConfig, save: Save): Promise<void> {
+    const before = this.#runConfig;
+    this.#runConfig = runConfig;
+    try {
+      await save(runConfig);
+    } catch (error) {
+      this.#runConfig = before;
+      throw error;
+    }
+  }
+
+  /** Only the start of an inactive workload has to be on disk: the next daemon starts all others anyway. */
+  async #startRun(): Promise<void> {
+    if (isActive(this.#state.current)) await this.#recordStarting();
+    else await this.#commit({ status: 'starting', isOffered: false });
+    this.#beginRun();
+  }
+
+  async #recordStarting(): Promise<void> {
+    this.#run?.stop.abort();
+    await this.#state.record({ status: 'starting', isOffered: this.isOffered });
+  }
+
+  /** Makes an intent the state and ends the run loop, or throws and changes nothing if the disk cannot be written. */
+  #commit(state: Parameters<RecordedState['commit']>[0]): Promise<void> {
+    return this.#state.commit(state, () => this.#run?.stop.abort());
+  }
+
+  /** Begins a run loop as soon as the one before it has ended. */
+  #beginRun(): void {
+    const earlier = this.#endRun();
+    const stop = new AbortController();
+    const ended = earlier
+      .then(() => (stop.signal.aborted ? undefined : this.#keepRunning(stop.signal)))
+      .catch((error: unknown) => this.#supervisionFailed(error, stop.signal));
+    this.#run = { stop, ended };
+  }
+
+  async #endRun(): Promise<void> {
+    const run = this.#run;
+    run?.stop.abort();
+    await run?.ended;
+    if (this.#run === run) this.#run = undefined;
+  }
+
+  #keepRunning(signal: AbortSignal): Promise<void> {
+    return runWorkload(this.#runConfig, this.#options, {
+      hasWorked: this.#state.hasWorked,
+      log: this.#log,
+      report: (message) => this.#state.report(message),
+      onEvent: (event) => this.#onEvent(event, signal),
+      onLimits: (limits) => (this.#observed = { ...this.#observed, limits }),
+      onSignIn: (state) => this.#onSignIn(state, signal),
+      isPatient: () => this.condition.status === 'starting',
+      signal,
+    });
+  }
+
+  /** Makes an event of the run loop the state of the workload, unless an operation has ended the loop meanwhile. */
+  async #onEvent(event: RunEvent, signal: AbortSignal): Promise<void> {
+    const context = await this.#contextOf(event);
+    await this.#state.committed();
+    if (signal.aborted) return;
+    const isRunning = event.kind === 'running';
+    if (isRunning) {
+      this.#state.hasWorked = true;
+      this.#observed = { ...this.#observed, protocol: event.generation };
+    }
+    await this.#state.record(stateAfter(event, this, context));
+    if (!isRunning) return;
+    this.#log.note('info', { instance: event.id, ms: Math.round(event.afterMs) }, 'workload runs');
+  }
+
+  async #contextOf(event: RunEvent): Promise<string | undefined> {
+    if (event.kind === 'starting') return `attempt ${event.attempt}`;
+    if (event.kind === 'running') return undefined;
+    const { name, image } = this.#runConfig;
+    const context = await describeFailure(event, this.#options.logs, name);
+    this.#log.note('warn', { image, ...failureFields(event) }, 'workload failed');
+    return context;
+  }
+
+  async #onSignIn(auth: RemoteAuthState, signal: AbortSignal): Promise<void> {
+    await this.#state.committed();
+    const { current } = this.#state;
+    if (signal.aborted || !isActive(current)) return;
+    const context = describeRemoteAuth(auth);
+    const { status, isOffered } = current;
+    if (status === 'starting') {
+      if (context !== undefined) this.#state.report(context);
+    } else if (isWorking(status) && auth.kind === 'needs authorization') {
+      await this.#state.record({ status: 'unhealthy', context, isOffered });
+    } else if (status === 'unhealthy') await this.#state.record({ status: 'running', context, isOffered });
+  }
+
+  async #supervisionFailed(error: unknown, signal: AbortSignal): Promise<void> {
+    this.#log.note('error', { err: error }, 'supervision failed');
+    if (signal.aborted) return;
+    const context = 'something went wrong inside ToolHive; the log of the hive has it';
+    await this.#state.record({ status: 'error', context, isOffered: this.isOffered });
+  }
+}

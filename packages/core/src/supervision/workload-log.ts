@@ -1,0 +1,23 @@
+import { messageOf } from '@toolhive/contract/failure';
+import type { Logger } from 'pino';
+import type { LogFile } from '../state/logs.ts';
+
+/** Notes about one workload: in the log of the daemon, and while the workload runs also in the log of its proxy. */
+export class WorkloadLog {
+  readonly #log: Logger;
+  /** The log of the proxy, which users can read. */
+  proxyLog: LogFile | undefined;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  note(level: 'info' | 'warn' | 'error', fields: Record<string, unknown>, message: string): void {
+    this.#log[level](fields, message);
+    const { err, ...told } = fields;
+    const line = { time: new Date().toISOString(), level, msg: message, ...told };
+    // Without the stack trace, which is of no use to users.
+    const shown = err === undefined ? line : { ...line, err: messageOf(err) };
+    this.proxyLog?.write(`${JSON.stringify(shown)}\n`);
+  }
+}

@@ -1,0 +1,69 @@
+import { invalid } from '@toolhive/contract/failure';
+import { isLoopback } from '@toolhive/contract/loopback';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import { toolFilter } from '@toolhive/proxy/tool-filter';
+import type { ToolRules } from '@toolhive/proxy/tool-filter';
+import type { PinnedMount } from '@toolhive/runtime/mount-source';
+import type { Runtime } from '@toolhive/runtime/runtime';
+import type { Core } from '../core.ts';
+import { refuseUnenforced } from '../permissions/enforcement.ts';
+import { refuseReplaceable } from '../permissions/granted-mounts.ts';
+import { mountsOfRunConfig, refuseIgnoreFiles } from '../permissions/mounts.ts';
+import { networkOf } from '../permissions/network.ts';
+import { launchOf } from '../supervision/launch.ts';
+import { toolsOf } from '../supervision/open-proxy.ts';
+
+/** Throws for a run config that is unsafe or contradicts itself. Looks at nothing else. */
+export function checkRunConfig(runConfig: RunConfig): void {
+  refuseOpenAddress(runConfig);
+  requireOverrides(toolsOf(runConfig));
+  toolFilter({ tools: toolsOf(runConfig) }); // throws if two tools would have the same name
+  refuseUnenforced(runConfig);
+}
+
+/**
+ * Throws if this machine cannot run a local server as its run config says, or must not: for example without a secret
+ * that the server needs. Returns the mounts, pinned.
+ */
+export async function checkLaunch(
+  core: Core,
+  runConfig: RunConfig,
+  runtime: Runtime,
+): Promise<PinnedMount[]> {
+  const mounts = await core.mounts.pin(mountsOfRunConfig(runConfig));
+  const launch = launchOf(runConfig, mounts, await core.secretsOf(runConfig), () => {});
+  runtime.refuseImpossible?.(launch);
+  if (runtime.mountsByPath) {
+    const workloads = core.workloads.all().map((other) => other.runConfig);
+    await refuseReplaceable(runConfig.name, mounts, workloads);
+  }
+  await refuseIgnoreFiles(mounts, core.paths.ignoreFile, runConfig.ignore_config ?? {});
+  refuseUnreachable(runtime.name, runConfig);
+  return mounts;
+}
+
+/** Workloads do not authenticate their clients, so only this machine may reach them unless the user wants otherwise. */
+function refuseOpenAddress({ host, insecure_no_auth: isWanted }: RunConfig): void {
+  if (isLoopback(host) || isWanted === true) return;
+  throw invalid(`a workload on ${host} could be used without authentication by everybody who reaches it`, {
+    hint: 'leave host out; or set insecure_no_auth (--insecure-no-auth), if that is intended',
+  });
+}
+
+/** A container without a network has no port to publish. */
+function refuseUnreachable(runtime: string, { transport, permission_profile: profile }: RunConfig): void {
+  if (runtime !== 'docker' || transport === 'stdio' || networkOf(profile ?? {}).kind !== 'none') return;
+  throw invalid(`a server that speaks ${transport} cannot be reached in a container without a network`, {
+    hint: 'allow a host in its permission profile, or use a server that speaks stdio',
+  });
+}
+
+/** Throws for an override that changes nothing: most likely, the name of a member is wrong. */
+function requireOverrides({ overrides }: Required<ToolRules>): void {
+  for (const [tool, { name, description }] of Object.entries(overrides)) {
+    if (name || description) continue;
+    throw invalid(`the override of the tool ${tool} has neither a name nor a description`, {
+      hint: 'give it at least one of them, or leave it out',
+    });
+  }
+}

@@ -1,0 +1,68 @@
+import { defaultGroup } from '@toolhive/contract/names';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import { refuseUnenforcedRequest } from '../permissions/enforcement.ts';
+import type { Settings } from '../state/settings.ts';
+import { withTelemetrySettings } from './telemetry.ts';
+
+/** The two ways to ask for a workload: a request, or the run config that an export returned. */
+export type WorkloadRequest = CreateWorkload | RunConfig;
+
+/** A workload to create, the same for both kinds of request, before its source is resolved. */
+export interface Draft {
+  name: string | undefined;
+  group: string;
+  host: string;
+  /** The requested proxy port; undefined or 0 for any. */
+  port: number | undefined;
+  /** A registry entry, an image, or a package. */
+  image: string | undefined;
+  /** The URL of a remote server. */
+  remoteUrl: string | undefined;
+  /** The group of the registry that contains the entry. */
+  registryGroup: string | undefined;
+  /** A certificate authority to trust during the installation. */
+  caCertificate: string | undefined;
+  /** All other settings. A registry entry supplies what a request leaves out. A run config is complete. */
+  settings: { kind: 'request'; request: CreateWorkload } | { kind: 'complete'; settings: RunConfigSettings };
+}
+
+/** A run config without the parts that belong to one workload only. An exported one still contains them. */
+export type RunConfigSettings = {
+  [Key in keyof RunConfig as Key extends keyof RunConfigIdentity ? never : Key]: RunConfig[Key];
+};
+
+/** The parts of a run config that belong to one workload only. */
+export type RunConfigIdentity = Pick<
+  RunConfig,
+  'schema_version' | 'name' | 'base_name' | 'container_name' | 'host' | 'port'
+>;
+
+/** Throws `not-implemented` if the request asks for something that ToolHive does not enforce yet. */
+export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
+  const common = {
+    name: request.name,
+    group: request.group ?? defaultGroup,
+    host: request.host || '127.0.0.1',
+    image: request.image || undefined,
+  };
+  if (request.schema_version !== undefined) {
+    return {
+      ...common,
+      port: request.port,
+      remoteUrl: request.remote_url || undefined,
+      registryGroup: undefined,
+      caCertificate: undefined,
+      settings: { kind: 'complete', settings: request },
+    };
+  }
+  refuseUnenforcedRequest(request);
+  return {
+    ...common,
+    port: request.proxy_port,
+    remoteUrl: request.url || undefined,
+    registryGroup: request.registry_group,
+    caCertificate: request.ca_certificate || undefined,
+    settings: { kind: 'request', request: withTelemetrySettings(request, settings) },
+  };
+}

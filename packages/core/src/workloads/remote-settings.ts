@@ -1,0 +1,57 @@
+import { invalid } from '@toolhive/contract/failure';
+import { defaultGroup } from '@toolhive/contract/names';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import { readSettings } from '../remote/settings.ts';
+import { parseReference, formatReference } from '../secrets/reference.ts';
+import type { RunConfigSettings } from './draft.ts';
+import { proxySettings } from './local-settings.ts';
+import type { RemoteSource } from './source.ts';
+
+/** The settings of a remote server: those of the request, and for the rest those of the registry entry. */
+export function remoteSettings(request: CreateWorkload, { url, entry }: RemoteSource): RunConfigSettings {
+  const transport = (request.transport || entry?.transport || 'streamable-http').toLowerCase();
+  const oauth = { ...entry?.oauth_config, ...withoutEmpty(request.oauth_config ?? {}) };
+  const secret = request.oauth_config?.client_secret;
+  const auth = {
+    ...oauth,
+    ...(secret ? { client_secret: formatReference(secret) } : { client_secret: undefined }),
+    headers: request.headers?.length ? request.headers : (entry?.headers ?? []),
+  };
+  return {
+    remote_url: url.href,
+    remote_auth_config: JSON.parse(JSON.stringify(auth)) as RunConfig['remote_auth_config'],
+    transport: transport as RunConfig['transport'], // checked by requireRemoteSettings
+    permission_profile: {},
+    env_vars: {},
+    secrets: [],
+    sessions: request.sessions ?? 'own',
+    ...proxySettings(request),
+    group: request.group ?? defaultGroup,
+  };
+}
+
+/** Returns the settings of a remote server, or throws `invalid` for those that no remote server can have. */
+export function requireRemoteSettings(settings: RunConfigSettings): RunConfigSettings {
+  const { transport, remote_auth_config: auth } = settings;
+  if (transport === 'stdio') {
+    throw invalid('remote servers do not support the stdio transport', {
+      hint: 'use streamable-http or sse',
+    });
+  }
+  if (transport !== 'sse' && transport !== 'streamable-http') {
+    throw invalid(`${JSON.stringify(transport)} is not a transport of remote servers`, {
+      hint: 'use streamable-http or sse',
+    });
+  }
+  readSettings(auth ?? {});
+  for (const { default: value, secret } of auth?.headers ?? []) if (secret && value) parseReference(value);
+  return { ...settings, proxy_mode: transport };
+}
+
+function withoutEmpty<Value extends object>(value: Value): Partial<Value> {
+  const entries = Object.entries(value).filter(
+    ([, part]) => part !== undefined && part !== null && part !== '',
+  );
+  return Object.fromEntries(entries) as Partial<Value>;
+}

@@ -1,0 +1,34 @@
+import { runConfigVersion } from '@toolhive/contract/run-config';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { Draft, RunConfigIdentity, RunConfigSettings } from './draft.ts';
+import { localSettings } from './local-settings.ts';
+import { remoteSettings, requireRemoteSettings } from './remote-settings.ts';
+import type { WorkloadSource } from './source.ts';
+
+/** Builds the run config of a workload: everything that is needed to run it, again and again. Throws `invalid`. */
+export function buildRunConfig(
+  draft: Draft,
+  source: WorkloadSource,
+  { name, port }: { name: string; port: number },
+): RunConfig {
+  const identity: RunConfigIdentity = {
+    schema_version: runConfigVersion,
+    name,
+    base_name: name,
+    container_name: name,
+    host: draft.host,
+    port,
+  };
+  // First, so that the file begins with it, and last, because an exported run config contains another one.
+  return { ...identity, ...settingsFor(draft, source), ...identity };
+}
+
+function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunConfigSettings {
+  if (source.kind === 'local') {
+    const settings =
+      given.kind === 'complete' ? given.settings : localSettings(given.request, source.resolved);
+    return { ...settings, runtime: source.runtime.name };
+  }
+  const settings = given.kind === 'complete' ? given.settings : remoteSettings(given.request, source);
+  return requireRemoteSettings({ ...settings, remote_url: source.url.href });
+}

@@ -1,0 +1,98 @@
+import { invalid } from '@toolhive/contract/failure';
+import type { Registry, RegistryRemoteServer } from '@toolhive/contract/registry';
+import type { PrepareOptions, Progress, Runtime } from '@toolhive/runtime/runtime';
+import type { Core } from '../core.ts';
+import type { Resolved } from '../registry/registry.ts';
+import type { Draft } from './draft.ts';
+import { refusePrivateEntry } from './entry-address.ts';
+import { deriveName, nameOfHost } from './name.ts';
+import { trustedFor } from './trust.ts';
+
+/** Where the server of a workload comes from. */
+export type WorkloadSource = LocalSource | RemoteSource;
+
+/** A package or an image that ToolHive runs. */
+export interface LocalSource {
+  kind: 'local';
+  runtime: Runtime;
+  resolved: Resolved;
+  /** The certificate authorities to trust during the installation. */
+  trusted: PrepareOptions['trusted'];
+  /** The workload name if none is requested. */
+  defaultName: string;
+}
+
+/** A server that someone else runs. */
+export interface RemoteSource {
+  kind: 'remote';
+  url: URL;
+  /** The registry entry that was named instead of the URL. */
+  entry?: RegistryRemoteServer & { name: string };
+  defaultName: string;
+}
+
+/** Finds out what a draft names: a remote server, or what the registry and the runtime make of its image. */
+export async function findSource(
+  core: Core,
+  draft: Draft,
+  call: { report: Progress; signal: AbortSignal },
+): Promise<WorkloadSource> {
+  const registry = await core.registry.catalogueFor(draft.image ?? '', draft.registryGroup);
+  const remote = remoteOf(registry, draft);
+  if (remote === undefined) return resolveLocal(core, draft, call);
+  trustedFor(core.settings, draft.caCertificate, undefined); // throws if a certificate is requested
+  await refusePrivateEntry(remote, core.settings.current);
+  return remote;
+}
+
+async function resolveLocal(
+  core: Core,
+  { image, registryGroup, caCertificate }: Draft,
+  { report, signal }: { report: Progress; signal: AbortSignal },
+): Promise<LocalSource> {
+  if (image === undefined) {
+    throw invalid('nothing to run', {
+      hint: 'name a registry entry, an image or a package in image, or a remote server in url',
+    });
+  }
+  const runtime = await core.runtimes.choose(signal);
+  const resolved = await core.registry.resolve(image, runtime.name, registryGroup);
+  if (resolved.note !== undefined) report(resolved.note);
+  return {
+    kind: 'local',
+    runtime,
+    resolved,
+    trusted: trustedFor(core.settings, caCertificate, resolved.source),
+    defaultName: deriveName(resolved.source, resolved.entry?.name),
+  };
+}
+
+/** The remote server that a draft names: by its URL, or by the name of a registry entry. */
+function remoteOf(registry: Registry, { image: name = '', remoteUrl }: Draft): RemoteSource | undefined {
+  if (remoteUrl !== undefined) {
+    if (name !== '') throw invalid('a workload has an image or the URL of a remote server, not both');
+    const url = checkedUrl(remoteUrl);
+    return { kind: 'remote', url, defaultName: nameOfHost(url) };
+  }
+  const entry = Object.hasOwn(registry.remote_servers, name) ? registry.remote_servers[name] : undefined;
+  if (entry === undefined || Object.hasOwn(registry.servers, name)) return undefined;
+  return { kind: 'remote', url: checkedUrl(entry.url), entry: { ...entry, name }, defaultName: name };
+}
+
+function checkedUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (
+    url === null ||
+    (url.protocol !== 'https:' && url.protocol !== 'http:') ||
+    url.username ||
+    url.password
+  ) {
+    // The text may contain a password, so only text without one is repeated.
+    const named = /[@?]/.test(text) ? 'this' : JSON.stringify(text);
+    throw invalid(`${named} is not the URL of a remote server`, {
+      hint: 'use an http or https URL without user name and password; those go into headers',
+    });
+  }
+  url.hash = '';
+  return url;
+}
