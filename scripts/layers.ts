@@ -1,5 +1,5 @@
 import { glob, readFile } from 'node:fs/promises';
-import { relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 
 /** What each package may import of the others. Dependencies point one way. */
 const layers: Record<string, readonly string[]> = {
@@ -11,6 +11,46 @@ const layers: Record<string, readonly string[]> = {
   'packages/operator': ['@toolhive/contract', '@toolhive/core'],
   'packages/api': ['@toolhive/contract', '@toolhive/proxy', '@toolhive/core'],
   'apps/cli': ['@toolhive/contract'],
+};
+
+/**
+ * The folders of a package, the lowest first. A file imports from its own folder and from lower ones. `.` stands for the
+ * files beside the folders; a folder that is not listed is not checked.
+ */
+const folders: Record<string, readonly string[]> = {
+  'packages/contract': ['schemas', 'operations'],
+  'packages/runtime': ['.', 'memory', 'docker', 'process'],
+  'packages/proxy': [
+    'jsonrpc',
+    'input',
+    'protocol',
+    'http',
+    'transport',
+    'connection',
+    'middleware',
+    'bridge',
+    'endpoint',
+    'upstream',
+    'client',
+    '.',
+  ],
+  'packages/core': [
+    'state',
+    'fetch',
+    'access',
+    'secrets',
+    'settings',
+    'events',
+    'clients',
+    'registry',
+    'remote',
+    'permissions',
+    'supervision',
+    'workloads',
+    'groups',
+    'diagnosis',
+    '.',
+  ],
 };
 
 /** Files that may import more than their package, and why. */
@@ -51,7 +91,12 @@ const exceptions: Record<string, { allowed: readonly string[]; why: string }> = 
 
 const importFrom = /(?:\bfrom|\bimport)\s*\(?\s*'(@toolhive\/[^']+|node:[^']+)'/g;
 
-/** Every import that goes against the layers, a sentence each. */
+/** The type of what everything is composed in, which each part may take as an argument. */
+const composition = /^import type \{ Core \} from '\.\.\/core\.ts'/;
+
+const importOfFile = /^(?:import|export)\s[^;]*?from\s+'(\.[^']+)'/gm;
+
+/** Returns every import that goes against the layers, one sentence each. */
 export async function findLayerBreaches(): Promise<string[]> {
   const root = new URL('..', import.meta.url).pathname;
   const breaches: string[] = [];
@@ -59,14 +104,37 @@ export async function findLayerBreaches(): Promise<string[]> {
     for await (const path of glob(`${root}${layer}/src/**/*.ts`)) {
       const file = relative(root, path);
       if (file.endsWith('.test.ts') || file.includes('/testing/')) continue;
-      const mayImport = [...allowed, ...(exceptions[file]?.allowed ?? [])];
-      for (const [, name = ''] of (await readFile(path, 'utf8')).matchAll(importFrom)) {
-        const isAllowed = name.startsWith('node:')
-          ? layer !== 'packages/contract'
-          : mayImport.some((own) => name === own || name.startsWith(`${own}/`));
-        if (!isAllowed) breaches.push(`${file} imports ${name}, which ${layer} may not`);
-      }
+      const source = await readFile(path, 'utf8');
+      breaches.push(...packageBreaches(layer, file, source, allowed), ...folderBreaches(layer, file, source));
     }
   }
   return breaches;
+}
+
+function packageBreaches(layer: string, file: string, source: string, allowed: readonly string[]): string[] {
+  const mayImport = [...allowed, ...(exceptions[file]?.allowed ?? [])];
+  const names = [...source.matchAll(importFrom)].map(([, name = '']) => name);
+  return names
+    .filter((name) =>
+      name.startsWith('node:')
+        ? layer === 'packages/contract'
+        : !mayImport.some((own) => name === own || name.startsWith(`${own}/`)),
+    )
+    .map((name) => `${file} imports ${name}, which ${layer} may not`);
+}
+
+/** Returns the imports of a file from higher folders of its package, one sentence each. */
+export function folderBreaches(layer: string, file: string, source: string): string[] {
+  const order = folders[layer] ?? [];
+  const folderOf = (path: string): string => {
+    const [first = '', ...rest] = relative(join(layer, 'src'), path).split('/');
+    return rest.length === 0 ? '.' : first;
+  };
+  const own = order.indexOf(folderOf(file));
+  if (own === -1) return [];
+  return [...source.matchAll(importOfFile)].flatMap(([statement, name = '']) => {
+    const imported = join(dirname(file), name);
+    const isHigher = order.indexOf(folderOf(imported)) > own && !composition.test(statement);
+    return isHigher ? [`${file} imports ${imported}, which is in a higher folder`] : [];
+  });
 }
