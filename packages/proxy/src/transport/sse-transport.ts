@@ -1,4 +1,5 @@
 import { messageOf } from '@toolhive/contract/failure';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { ExceededBudget } from '../input/byte-budget.ts';
 import { errorCodes, errorMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
@@ -15,7 +16,7 @@ export class SseTransport implements Transport {
   readonly #path = Promise.withResolvers<string>();
   #listener: TransportListener | undefined;
   /** Messages go out in the order in which they were sent. */
-  #sent: Promise<void> = Promise.resolve();
+  readonly #sent = new SerialQueue();
 
   constructor(endpoint: UpstreamClient) {
     this.#endpoint = endpoint;
@@ -36,8 +37,8 @@ export class SseTransport implements Transport {
   agree(): void {}
 
   send(message: Message): void {
-    this.#sent = this.#sent
-      .then(() => this.#post(message.text))
+    this.#sent
+      .run(() => this.#post(message.text))
       .catch((error: unknown) => this.#failed(message, messageOf(error)));
   }
 
