@@ -20,12 +20,22 @@ interface Check {
   isWhole: boolean;
 }
 
+/** Pages of one kind differ from each other by their words only. */
+const kinds = [
+  '/toolhive/reference/cli/',
+  '/toolhive/guides-',
+  '/toolhive/tutorials/',
+  '/toolhive/concepts/',
+];
+const wholeOfAKind = { '/toolhive/reference/cli/': 12 } as Record<string, number>;
+
 /**
- * Every page is looked at. The pages of commands differ from each other by their words only: a few of them are looked at
- * as all others are, and the rest in one mode each and without what is around all of them.
+ * Every page is looked at. A few pages of each kind are looked at as all others are, and the rest in one mode each and
+ * without what is around all of them.
  */
 const checks: Check[] = [...routes, '/nothing-here'].map((route, index) => {
-  const isOneOfMany = route.startsWith('/toolhive/reference/cli/') && index % 12 !== 0;
+  const kind = kinds.find((start) => route.startsWith(start) && route !== start);
+  const isOneOfMany = kind !== undefined && index % (wholeOfAKind[kind] ?? 4) !== 0;
   return isOneOfMany
     ? { route, modes: [index % 2 === 0 ? 'dark' : 'light'], isWhole: false }
     : { route, modes: ['dark', 'light'], isWhole: true };

@@ -24,6 +24,7 @@ export function buildRunConfig({ request, resolved, name, port, runtime }: Ingre
     base_name: name,
     container_name: name,
     image: formatSource(resolved.source),
+    ...(resolved.insteadOf === undefined ? {} : { instead_of_image: resolved.insteadOf }),
     cmd_args: [
       ...resolved.sourceArgs,
       ...(request.cmd_arguments?.length ? request.cmd_arguments : (entry?.args ?? [])),

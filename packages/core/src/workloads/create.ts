@@ -9,6 +9,7 @@ import type { ToolRules } from '@toolhive/proxy/tool-view';
 import { formatSource } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
+import { packageNote } from '../registry/registry.ts';
 import { installationSettings } from '../settings/settings.ts';
 import { buildRunConfig } from './build-run-config.ts';
 import { refusePrivateEntry } from './entry-address.ts';
@@ -102,7 +103,7 @@ async function planOf(core: Core, asked: WorkloadRequest, { report, signal }: Ca
   const runtime = await core.runtimes.choose(signal);
   const resolved = await core.registry.resolve(request.image, runtime.name, registryGroup);
   const { source, entry } = resolved;
-  if (resolved.note !== undefined) report(resolved.note);
+  if (resolved.insteadOf !== undefined) report(packageNote(formatSource(source), resolved.insteadOf));
   const host = request.host || '127.0.0.1';
   const trusted = trustedFor(core, request, source);
   const common = { local: { runtime, source }, trusted, ownName: deriveName(source, entry?.name), host };

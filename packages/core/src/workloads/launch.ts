@@ -4,6 +4,7 @@ import type { ToolRules } from '@toolhive/proxy/tool-view';
 import type { Mount, PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Launch, ResourceLimits, RuntimeLimit } from '@toolhive/runtime/runtime';
 import { parseSource } from '@toolhive/runtime/source';
+import { packageNote } from '../registry/registry.ts';
 import { refuseUnenforced } from './enforcement.ts';
 import { mountWarnings } from './mount-warnings.ts';
 import { mountsOf } from './mounts.ts';
@@ -72,6 +73,8 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
     'servers with a network': networkOf(profile).kind !== 'none',
   };
   const warnings = limits.filter(({ concerns }) => isConcerned[concerns]).map(({ text }) => text);
+  const { image = '', instead_of_image: insteadOf } = runConfig;
+  if (insteadOf !== undefined) warnings.unshift(packageNote(image, insteadOf));
   if (!isLoopback(runConfig.host)) {
     warnings.push(
       `WARNING: everybody who reaches ${runConfig.host} port ${runConfig.port} can use it without authentication`,

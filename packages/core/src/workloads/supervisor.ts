@@ -234,7 +234,11 @@ export class Supervisor implements AsyncDisposable {
    */
   async remove(forget: () => Promise<void>, accepted: () => void = () => {}): Promise<void> {
     const removal = (this.#removal ??= this.#inTurn(async () => {
-      await this.#want('removing');
+      await this.#want('removing').catch(async (error: unknown) => {
+        // Removal frees space, so a full disk does not prevent it.
+        if (!(error instanceof ThvError && error.kind === 'no-space')) throw error;
+        await this.#become('removing');
+      });
       this.#isOffered = false;
       this.#silence();
     }));
