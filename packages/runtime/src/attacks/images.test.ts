@@ -194,7 +194,7 @@ describe.runIf(socket !== '')('a hostile Python package in a container engine', 
 def main():
     path = '/app/bin/facts.json'
     build = json.load(open(path)) if os.path.exists(path) else None
-    print(json.dumps({'build': build, 'run': facts, 'left': [path for path in ['/app/bin/link', '/tmp/left-behind'] if os.path.exists(path)]}), flush=True)
+    print(json.dumps({'build': build, 'run': facts, 'left': [path for path in ['/app/bin/link', '/tmp/left-behind', '/bin/evil', '/opt/evil'] if os.path.exists(path)]}), flush=True)
 `;
 
   beforeAll(async () => {
@@ -266,18 +266,14 @@ def build_wheel(directory, config_settings=None, metadata_directory=None):
     expect(await exists(marker)).toBe(false);
   });
 
-  test('with a .pth file and a pyvenv.cfg of its own reaches nothing outside its container', async () => {
-    await build(runtime, source('hostile-wheel')).catch(() => {}); // its interpreter may be broken then
+  test.each([
+    ['a .pth file and a pyvenv.cfg of its own', 'hostile-wheel'],
+    ['a path that leads out of it', 'hostile-escape'],
+  ])('with %s reaches nothing outside its container', async (_title, name) => {
+    const found = await outputOf(runtime, source(name));
 
+    expect(found).toEqual({ build: null, run: contained, left: [] });
     expect(await exists(marker)).toBe(false);
-  });
-
-  test('places no file outside its own directories', async () => {
-    const found = await outputOf(runtime, source('hostile-escape')).catch((error: unknown) => error);
-
-    if (!(found instanceof Error)) expect(found).toMatchObject({ run: contained });
-    const again = await outputOf(runtime, source('hostile-sdist'));
-    expect(again).toMatchObject({ run: contained });
   });
 
   test('is not built with a dependency on a file of this machine', async () => {
