@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
-import { TEST_IMAGE, buildFromScratch, programFiles } from '@toolhive/runtime/testing/docker-engine';
+import { TEST_IMAGE, buildFromScratch } from '@toolhive/runtime/testing/docker-engine';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { proves } from './promises.ts';
 import { connectTo, officialClients } from './testing/mcp.ts';
@@ -15,6 +15,16 @@ const execute = promisify(execFile);
 
 /** The same server that the sandbox runs from its package, as an image. Its tag keeps the engine from asking a registry. */
 const filesystemImage = 'mcp/filesystem:2026.8.31';
+
+/** Installed once for all engines. */
+let installed: string | undefined;
+let serverFiles: Map<string, string>;
+beforeAll(async () => {
+  serverFiles = await installFilesystemServer();
+});
+afterAll(async () => {
+  if (installed !== undefined) await rm(installed, { recursive: true, force: true });
+});
 
 describe.each(['docker', 'podman'] as const)('%s', (engine) => {
   const socket = inject(`${engine}Socket`);
@@ -28,7 +38,13 @@ function mainJob(engine: string, socket: string): void {
   let folder: string;
 
   beforeAll(async () => {
-    await buildFilesystemImage(socket);
+    // The image with the test servers has Node.js already.
+    const dockerfile = [
+      `FROM ${TEST_IMAGE}`,
+      'COPY files/ /',
+      'ENTRYPOINT ["/bin/node", "/app/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"]',
+    ];
+    await buildFromScratch(socket, filesystemImage, dockerfile.join('\n'), serverFiles);
     const variable = engine === 'docker' ? 'TOOLHIVE_DOCKER_SOCKET' : 'TOOLHIVE_PODMAN_SOCKET';
     user = await makeUser({ env: { TOOLHIVE_RUNTIME: '', [variable]: socket } });
     folder = join(user.home, 'notes');
@@ -227,27 +243,19 @@ async function ask(socketPath: string, path: string, method = 'GET'): Promise<un
   return promise;
 }
 
-/** An image from scratch: the node of this machine, its libraries, and the server as npm installs it. */
-async function buildFilesystemImage(socket: string): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'thv-image-'));
-  try {
-    const npm = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', folder];
-    await execute('npm', [...npm, '@modelcontextprotocol/server-filesystem@2026.8.31']);
-    const files = await programFiles({ node: process.execPath });
-    for (const entry of await readdir(join(folder, 'node_modules'), {
-      recursive: true,
-      withFileTypes: true,
-    })) {
-      const path = join(entry.parentPath, entry.name);
-      if (entry.isFile()) files.set(`app/${relative(folder, path)}`, path);
-    }
-    const dockerfile = [
-      'FROM scratch',
-      'COPY files/ /',
-      'ENTRYPOINT ["/bin/node", "/app/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"]',
-    ];
-    await buildFromScratch(socket, filesystemImage, dockerfile.join('\n'), files);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+/** The modules of the server, as npm installs them. */
+async function installFilesystemServer(): Promise<Map<string, string>> {
+  installed = await mkdtemp(join(tmpdir(), 'thv-image-'));
+  const npm = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', installed];
+  await execute('npm', [...npm, '--prefer-offline', '@modelcontextprotocol/server-filesystem@2026.8.31']);
+  const files = new Map<string, string>();
+  for (const entry of await readdir(join(installed, 'node_modules'), {
+    recursive: true,
+    withFileTypes: true,
+  })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile() && /\.([cm]?js|json)$/.test(entry.name))
+      files.set(`app/${relative(installed, path)}`, path);
   }
+  return files;
 }

@@ -1,7 +1,7 @@
 // The whole suite: `npm test`. Words after `--` go to Vitest, and then nothing else is run.
 import { readFile, rm } from 'node:fs/promises';
 import { buildCli } from './build.ts';
-import { checks } from './check.ts';
+import { runChecks } from './check.ts';
 import {
   browserPrograms,
   enginePrograms,
@@ -34,11 +34,9 @@ await buildCli();
 
 const tally = { passed: 0, failed: 0, skipped: 0 };
 if (onlyVitest.length === 0) {
-  for (const { name, run: check } of checks) {
-    const isFine = await check();
-    process.stdout.write(`${isFine ? 'passed' : 'FAILED'}: ${name}\n`);
-    tally[isFine ? 'passed' : 'failed'] += 1;
-  }
+  const { passed, failed } = await runChecks();
+  tally.passed += passed;
+  tally.failed += failed;
 }
 await rm(report, { force: true });
 const code = await run('vitest', [

@@ -21,14 +21,13 @@ interface Check {
 }
 
 /**
- * Every page is looked at. The pages of commands differ from each other by their words only: a few of them are looked at
- * as all others are, and the rest in one mode each and without what is around all of them.
+ * Every page is checked in both modes, except for pages of commands, which differ by their words only: most of those in
+ * one mode. What is around a page is the same on all of them, so every fourth page shows it.
  */
 const checks: Check[] = [...routes, '/nothing-here'].map((route, index) => {
   const isOneOfMany = route.startsWith('/toolhive/reference/cli/') && index % 12 !== 0;
-  return isOneOfMany
-    ? { route, modes: [index % 2 === 0 ? 'dark' : 'light'], isWhole: false }
-    : { route, modes: ['dark', 'light'], isWhole: true };
+  if (isOneOfMany) return { route, modes: [index % 2 === 0 ? 'dark' : 'light'], isWhole: false };
+  return { route, modes: ['dark', 'light'], isWhole: !route.startsWith('/toolhive/') || index % 4 === 0 };
 });
 
 /** While one is loaded, another is looked at. */

@@ -55,7 +55,8 @@ afterAll(async () => {
   if (isRenewed) await writeFile(wordsFile, `${JSON.stringify(now, null, 2)}\n`);
 });
 
-describe.for(Object.entries(pages))('the page “%s”', ([name, path]) => {
+// Side by side: a page that waits for its network to fall silent leaves the processor to another.
+describe.concurrent.for(Object.entries(pages))('the page “%s”', ([name, path]) => {
   test.for(sizes)('looks as it did at a width of $width, in both modes', async (viewport) => {
     await using visited = await visit(path, { viewport, before: holdStill });
     const { page } = visited;

@@ -74,17 +74,15 @@ describe.runIf(canMount).each([
     const call = callsTo(core);
 
     const answers = [
-      await call('DELETE', '/workloads/echo'),
       await call('POST', '/workloads', aWorkload({ name: 'other' })),
       await call('POST', '/groups', { name: 'team' }),
     ];
 
-    expect(answers.map((answer) => answer.status)).toEqual([status, status, status]);
+    expect(answers.map((answer) => answer.status)).toEqual([status, status]);
     for (const { text } of answers) expect(text).toContain('/.local/');
     expect(core.workloads.all().map(({ runConfig }) => runConfig.name)).toEqual(['echo']);
     expect(core.workloads.require('echo').condition.status).toBe('running');
     await undo(small.disk);
-    expect((await call('DELETE', '/workloads/echo')).status).toBe(202);
   });
 
   test('a workload whose server ends is started again', async () => {
@@ -99,6 +97,37 @@ describe.runIf(canMount).each([
     expect(core.workloads.require('echo').condition.status).toBe('running');
     await undo(small.disk);
   });
+});
+
+test.runIf(canMount)('a workload can be removed from a full disk, and nothing of it is left', async () => {
+  await using small = await openOnSmallDisk();
+  {
+    await using core = await small.open();
+    await run(core, 'echo');
+    await small.disk.fill();
+
+    const answer = await callsTo(core)('DELETE', '/workloads/echo');
+
+    expect(answer.status).toBe(202);
+    await expect.poll(() => core.workloads.all()).toEqual([]);
+  }
+  await using core = await small.open();
+  expect(core.workloads.all()).toEqual([]);
+  await small.disk.free();
+});
+
+test.runIf(canMount)('a workload is not removed from a read-only disk, and runs on', async () => {
+  await using small = await openOnSmallDisk();
+  await using core = await small.open();
+  await run(core, 'echo');
+  await small.disk.setReadOnly(true);
+
+  const answer = await callsTo(core)('DELETE', '/workloads/echo');
+
+  expect(answer).toMatchObject({ status: 503, text: expect.stringContaining('/.local/') });
+  expect(core.workloads.require('echo').condition.status).toBe('running');
+  await small.disk.setReadOnly(false);
+  expect((await callsTo(core)('DELETE', '/workloads/echo')).status).toBe(202);
 });
 
 describe.runIf(canMount)('a daemon that starts on a full disk', () => {
@@ -128,6 +157,29 @@ describe.runIf(canMount)('a daemon that starts on a full disk', () => {
     await small.disk.free();
   });
 });
+
+test.runIf(canMount)(
+  'a daemon does not start on a read-only disk, and names the path that it cannot lock',
+  async () => {
+    await using small = await openOnSmallDisk();
+    {
+      await using core = await small.open();
+      await run(core, 'echo');
+    }
+    await small.disk.setReadOnly(true);
+
+    const opening = small.open();
+
+    await expect(opening).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringMatching(
+        /^cannot lock \/.*\/\.local\/state\/toolhive\/hive\.lock: the file system is read-only$/,
+      ),
+      hint: expect.stringContaining('make the directory writable'),
+    });
+    await small.disk.setReadOnly(false);
+  },
+);
 
 test.runIf(canMount)('a status that could not be saved is saved as soon as there is space', async () => {
   await using small = await openOnSmallDisk();

@@ -3,6 +3,9 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { testServer } from '@toolhive/core/testing';
+import { openMemoryRuntime } from '@toolhive/runtime/memory';
+import type { Runtime } from '@toolhive/runtime/runtime';
+import { memoryTestServers } from '@toolhive/runtime/testing/memory-servers';
 import { describe, expect, test } from 'vitest';
 import { proves } from '../../../e2e/promises.ts';
 import { openTestApi } from './testing/test-api.ts';
@@ -397,6 +400,37 @@ describe('client applications', () => {
     await expect(missing).rejects.toMatchObject({ kind: 'not-found' });
     expect(await api.client.listClients({})).toEqual([{ name: 'cursor', groups: ['default'] }]);
   });
+});
+
+test('the warnings of a package that runs instead of the requested image say so', async () => {
+  const memory = openMemoryRuntime(memoryTestServers);
+  const check = async () => ({ ...(await memory.check()), runtime: 'process' as const });
+  const runtime: Runtime = { ...memory, name: 'process', check };
+  await using api = await openTestApi({ runtimes: () => [runtime] });
+  const file = join(api.home, 'mine.json');
+  const echo = {
+    description: 'Echoes messages',
+    tier: 'Community',
+    status: 'Active',
+    transport: 'stdio',
+    tools: ['echo'],
+    image: 'example/echo:1',
+    package: { source: testServer, args: ['echo'] },
+  };
+  const info = { version: '1.0.0', last_updated: '2026-01-01T00:00:00Z' };
+  await writeFile(file, JSON.stringify({ ...info, servers: { echo } }));
+  await api.client.updateRegistry({ ...named('default'), body: { local_path: file } });
+
+  await api.client.createWorkload({ body: { name: 'mine', image: 'example/echo:1' } });
+  await api.client.createWorkload({ body: { name: 'other', image: 'echo' } });
+
+  const warning = `there is no container engine here: running ${testServer} instead of example/echo:1`;
+  const { workloads } = await api.client.listWorkloads({ query: { all: 'true' } });
+  const [mine, other] = workloads;
+  const details = await api.client.getWorkload(named('mine'));
+  expect(mine).toMatchObject({ name: 'mine', warnings: expect.arrayContaining([warning]) });
+  expect(details.warnings).toContain(warning);
+  expect(other).toMatchObject({ name: 'other', warnings: expect.not.arrayContaining([warning]) });
 });
 
 describe('the registry', () => {

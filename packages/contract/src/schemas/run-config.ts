@@ -69,6 +69,10 @@ export const RunConfig = z
     base_name: WorkloadName,
     container_name: z.string().min(1),
     image: z.string().optional().meta({ description: 'The image or package to run, pinned to its version.' }),
+    instead_of_image: z.string().optional().meta({
+      description:
+        'The image that was requested, if the package in image runs because there is no container engine.',
+    }),
     remote_url: z.string().optional(),
     remote_auth_config: sections.remote_auth_config.nullish(),
     cmd_args: z.array(Argument).nullish(),

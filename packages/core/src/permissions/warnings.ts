@@ -1,6 +1,7 @@
 import { isLoopback } from '@toolhive/contract/loopback';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RuntimeLimit } from '@toolhive/runtime/runtime';
+import { packageNote } from '../registry/registry.ts';
 import { mountWarnings } from './mount-warnings.ts';
 import { mountsOf } from './mounts.ts';
 import { networkOf } from './network.ts';
@@ -15,6 +16,8 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
     'servers with a network': networkOf(profile).kind !== 'none',
   };
   const warnings = limits.filter(({ concerns }) => isConcerned[concerns]).map(({ text }) => text);
+  const { image = '', instead_of_image: insteadOf } = runConfig;
+  if (insteadOf !== undefined) warnings.unshift(packageNote(image, insteadOf));
   if (!isLoopback(runConfig.host)) {
     warnings.push(
       `WARNING: everybody who reaches ${runConfig.host} port ${runConfig.port} can use it without authentication`,

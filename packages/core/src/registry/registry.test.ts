@@ -50,7 +50,7 @@ describe('a source', () => {
     expect(sandboxed).toMatchObject({
       source: { kind: 'package', name: '@modelcontextprotocol/server-filesystem' },
       entry: { name: 'filesystem' },
-      note: expect.stringMatching(/^there is no container engine here: running npx:.* instead of docker\.io/),
+      insteadOf: image,
     });
     expect(resolveSource(registry, image, 'docker').source).toEqual({ kind: 'image', image });
   });

@@ -11,8 +11,13 @@ export interface Resolved {
   entry?: RegistryServer & { name: string };
   /** Arguments that belong to this way of running it, before all others. */
   sourceArgs: string[];
-  /** What a person should know of this choice. */
-  note?: string;
+  /** The image that was asked for, if its package runs because there is no container engine. */
+  insteadOf?: string;
+}
+
+/** Says that a package runs in place of the image that was asked for. */
+export function packageNote(source: string, insteadOf: string): string {
+  return `there is no container engine here: running ${source} instead of ${insteadOf}`;
 }
 
 /**
@@ -51,8 +56,7 @@ function packageOfImage(registry: Registry, image: ServerSource): Resolved | und
   if (found === undefined) return undefined;
   const [name, entry] = found;
   const resolved = resolveEntry({ ...entry, name }, 'process');
-  const note = `there is no container engine here: running ${formatSource(resolved.source)} instead of ${formatSource(image)}`;
-  return { ...resolved, note };
+  return { ...resolved, insteadOf: formatSource(image) };
 }
 
 function imageWithoutEngine(registry: Registry, word: string): never {

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
+import { access, constants, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { conflict, messageOf, unavailable } from '@toolhive/contract/failure';
@@ -30,6 +30,7 @@ export async function takeOwnership(paths: StatePaths, log: Logger): Promise<Own
 async function lockedFile({ lock, state }: StatePaths, log: Logger): Promise<DatabaseSync> {
   try {
     await mkdir(dirname(lock), { recursive: true, mode: 0o700 });
+    await refuseReadOnly(lock);
     try {
       return lockNow(lock);
     } catch (error) {
@@ -49,6 +50,14 @@ async function lockedFile({ lock, state }: StatePaths, log: Logger): Promise<Dat
       cause,
     });
   }
+}
+
+/** SQLite opens a file that it cannot write to as well, but its lock on that file excludes nobody. */
+async function refuseReadOnly(lock: string): Promise<void> {
+  await access(lock, constants.W_OK).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EROFS') throw new Error('the file system is read-only', { cause: error });
+    // A file that is missing is created, and everything else is what SQLite says about it.
+  });
 }
 
 function lockNow(path: string): DatabaseSync {

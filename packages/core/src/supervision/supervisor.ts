@@ -1,4 +1,4 @@
-import { messageOf, notFound } from '@toolhive/contract/failure';
+import { ThvError, messageOf, notFound } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
@@ -164,7 +164,7 @@ export class Supervisor implements AsyncDisposable {
    */
   async remove(forget: () => Promise<void>, accepted: () => void = () => {}): Promise<void> {
     const removal = (this.#removal ??= {
-      accepted: this.#serially(() => this.#commit({ status: 'removing' })),
+      accepted: this.#serially(() => this.#commitRemoval()),
     });
     await removal.accepted.catch((error: unknown) => {
       if (this.#removal === removal) this.#removal = undefined; // not on disk, so not accepted
@@ -227,6 +227,15 @@ export class Supervisor implements AsyncDisposable {
   /** Makes an intent the state and ends the run loop, or throws and changes nothing if the disk cannot be written. */
   #commit(state: Parameters<RecordedState['commit']>[0]): Promise<void> {
     return this.#state.commit(state, () => this.#run?.stop.abort());
+  }
+
+  /** A full disk does not prevent a removal, which frees space. */
+  async #commitRemoval(): Promise<void> {
+    await this.#commit({ status: 'removing' }).catch(async (error: unknown) => {
+      if (!(error instanceof ThvError && error.kind === 'no-space')) throw error;
+      this.#run?.stop.abort();
+      await this.#state.record({ status: 'removing' });
+    });
   }
 
   /** Begins a run loop as soon as the one before it has ended. */

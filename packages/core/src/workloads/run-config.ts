@@ -27,7 +27,13 @@ function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunCon
   if (source.kind === 'local') {
     const settings =
       given.kind === 'complete' ? given.settings : localSettings(given.request, source.resolved);
-    return { ...settings, runtime: source.runtime.name };
+    const { instead_of_image: _ofAnotherMachine, ...own } = settings;
+    const { insteadOf } = source.resolved;
+    return {
+      ...own,
+      ...(insteadOf === undefined ? {} : { instead_of_image: insteadOf }),
+      runtime: source.runtime.name,
+    };
   }
   const settings = given.kind === 'complete' ? given.settings : remoteSettings(given.request, source);
   return requireRemoteSettings({ ...settings, remote_url: source.url.href });

@@ -1,7 +1,9 @@
 import { invalid } from '@toolhive/contract/failure';
 import type { Registry, RegistryRemoteServer } from '@toolhive/contract/registry';
 import type { PrepareOptions, Progress, Runtime } from '@toolhive/runtime/runtime';
+import { formatSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
+import { packageNote } from '../registry/registry.ts';
 import type { Resolved } from '../registry/registry.ts';
 import type { Draft } from './draft.ts';
 import { refusePrivateEntry } from './entry-address.ts';
@@ -57,7 +59,8 @@ async function resolveLocal(
   }
   const runtime = await core.runtimes.choose(signal);
   const resolved = await core.registry.resolve(image, runtime.name, registryGroup);
-  if (resolved.note !== undefined) report(resolved.note);
+  if (resolved.insteadOf !== undefined)
+    report(packageNote(formatSource(resolved.source), resolved.insteadOf));
   return {
     kind: 'local',
     runtime,

@@ -28,6 +28,9 @@ export interface DockerRuntimeOptions {
   log?: (message: string, fields: Record<string, unknown>) => void;
 }
 
+/** How long the description of an engine is reused. Whether the engine answers is checked each time. */
+const REPORT_AGE_MS = 30_000;
+
 /**
  * Servers as containers of whatever speaks the Docker API on this machine: Docker, Podman, Colima. The engine
  * is looked for anew at each call, so one that is started or restarted later is found; the one that served
@@ -37,6 +40,7 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
   const { hiveId, env, log = () => {} } = options;
   const yard: Yard = { hiveId, names: new Set(), network: undefined, withoutInit: new Set(), log };
   let last: string | undefined;
+  let report: { socket: string; until: number; value: RuntimeReport } | undefined;
 
   async function sockets(): Promise<string[]> {
     if (options.socket !== undefined) return [options.socket];
@@ -56,8 +60,13 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
 
     async check(signal): Promise<RuntimeReport> {
       try {
-        return await reportOn(await engine(signal), signal);
+        const using = await engine(signal);
+        if (report?.socket === using.socket && performance.now() < report.until) return report.value;
+        const value = await reportOn(using, signal);
+        report = { socket: using.socket, until: performance.now() + REPORT_AGE_MS, value };
+        return value;
       } catch (error) {
+        report = undefined;
         const hint = error instanceof ThvError ? error.hint : undefined;
         return {
           runtime: 'docker',

@@ -18,12 +18,11 @@ const EngineVersion = z.object({ Version: z.string() });
 /** Describes the engine that answered: which one, and what of a launch it cannot enforce on this machine. */
 export async function reportOn(engine: Engine, signal?: AbortSignal): Promise<RuntimeReport> {
   const aborting = signal && { signal };
-  const { Version } = await callEngine(engine, EngineVersion, {
-    method: 'GET',
-    path: '/version',
-    ...aborting,
-  });
-  const info = await callEngine(engine, EngineInfo, { method: 'GET', path: '/info', ...aborting });
+  // Podman runs other programs to answer either, which takes about half a second each.
+  const [{ Version }, info] = await Promise.all([
+    callEngine(engine, EngineVersion, { method: 'GET', path: '/version', ...aborting }),
+    callEngine(engine, EngineInfo, { method: 'GET', path: '/info', ...aborting }),
+  ]);
   const name = engine.kind === 'podman' ? 'Podman' : 'Docker Engine';
   const rootless = isRootless(info) ? ', rootless' : '';
   const runsLinux = (info.OSType ?? 'linux') === 'linux';
