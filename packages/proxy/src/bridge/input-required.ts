@@ -62,7 +62,7 @@ function passInputRequests(
   try {
     asked = Object.entries(inputRequired.inputRequests ?? {}).map(([key, { method, params }]) => [
       key,
-      ownMessage({ id: key, method: String(method), params }),
+      ownMessage({ id: key, method, params }),
     ]);
   } catch (error) {
     const why = `the server asks for something that is not a request: ${messageOf(error)}`;

@@ -71,9 +71,9 @@ export class LegacyRouter {
   /** Messages go out in the order in which they came, also while the connection is being opened. */
   #askOwn(session: Session, request: Message, responder: Responder): void {
     void this.#ownConnection(session)
-      .then(({ connection }) => {
-        if (this.#remember(session, request, responder)) connection.ask(request, responder, session);
-      })
+      .then(({ connection }) =>
+        this.#remember(session, request, responder) ? connection.ask(request, responder, session) : undefined,
+      )
       .catch((error: unknown) =>
         answerError(responder, idText(request), errorCodes.serverError, messageOf(error)),
       );

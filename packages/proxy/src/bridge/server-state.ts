@@ -59,6 +59,7 @@ export class ServerState {
   }
 
   #wake(): void {
-    for (const waiting of [...this.#waiting]) waiting();
+    const waiting = [...this.#waiting]; // not those that begin to wait in the course of this
+    for (const proceed of waiting) proceed();
   }
 }

@@ -5,6 +5,9 @@ import type { CallContext, Caller, Middleware, Outcome, Refusal } from './middle
 
 type MessageMiddleware = NonNullable<Middleware['message']>;
 
+/** Takes the outcome, and the place of the middleware that refused. */
+type Done = (outcome: Outcome, at: number) => void;
+
 /** Runs the middleware for messages: the outermost first on the way to the server, and last on the way to the client. */
 export class MessagePipeline {
   readonly #middlewares: readonly MessageMiddleware[];
@@ -62,24 +65,33 @@ export class MessagePipeline {
   }
 
   /** Calls back with the outcome, and with the place of the middleware that refused. */
-  #run(context: CallContext, from: number, done: (outcome: Outcome, at: number) => void): void {
+  #run(context: CallContext, from: number, done: Done): void {
     const step = context.direction === 'to server' ? 1 : -1;
     let passed = context;
     for (let at = from; at >= 0 && at < this.#middlewares.length; at += step) {
       const outcome = this.#outcomeOf(passed, at);
       if (outcome instanceof Promise) {
-        void outcome
-          .catch((error: unknown) => this.#fault(error))
-          .then((settled) => {
-            if (settled.kind === 'refusal') done(settled, at);
-            else this.#run({ ...passed, message: settled }, at + step, done);
-          });
+        void this.#continue(outcome, { context: passed, at, step, done });
         return;
       }
       if (outcome.kind === 'refusal') return done(outcome, at);
       if (outcome !== passed.message) passed = { ...passed, message: outcome };
     }
     done(passed.message, from);
+  }
+
+  /** Continues with the next middleware when one that waits has settled. */
+  async #continue(
+    outcome: Promise<Outcome>,
+    { context, at, step, done }: { context: CallContext; at: number; step: number; done: Done },
+  ): Promise<void> {
+    const settled = await outcome.catch((error: unknown) => this.#fault(error));
+    try {
+      if (settled.kind === 'refusal') done(settled, at);
+      else this.#run({ ...context, message: settled }, at + step, done);
+    } catch (error) {
+      this.#onFault(error); // nothing waits for this promise
+    }
   }
 
   #outcomeOf(context: CallContext, at: number): Outcome | Promise<Outcome> {
@@ -158,8 +170,8 @@ class GuardedResponder implements Responder {
 
   /** Absent where the client cannot be asked. Requests of the server have passed the middleware already. */
   get ask(): Responder['ask'] {
-    const { ask } = this.#responder;
-    return ask === undefined ? undefined : (request) => this.#responder.ask?.(request);
+    const responder = this.#responder;
+    return responder.ask === undefined ? undefined : (request) => responder.ask?.(request);
   }
 
   answer(response: Message, from?: number): void {
