@@ -177,16 +177,25 @@ describe('a server with bad manners', () => {
     expect(await processesWith(`--of=${user.home}`)).toEqual([]);
   });
 
-  test('that prints junk works all the same, and the junk is in its log', async () => {
-    proves('bad.junk');
-    await user.mustThv('run', testServer, '--name', 'junk', '--proxy-mode', 'streamable-http', '--', 'junk');
+  test('that prints noise works all the same, and the noise is in its log', async () => {
+    proves('bad.noise');
+    await user.mustThv(
+      'run',
+      testServer,
+      '--name',
+      'noise',
+      '--proxy-mode',
+      'streamable-http',
+      '--',
+      'noise',
+    );
     const [workload] = JSON.parse(await user.mustThv('list', '--format', 'json')) as { url: string }[];
     await using client = await connectTo(workload?.url ?? '');
 
     const answer = await client.call('echo', { message: 'clear' });
 
     expect(answer.text).toBe('clear');
-    expect(await user.mustThv('logs', 'junk')).toContain('[stdout] Welcome to the server!');
+    expect(await user.mustThv('logs', 'noise')).toContain('[stdout] Welcome to the server!');
   });
 
   test('in a port that somebody else has is reported when it is restarted, and mends itself', async () => {

@@ -182,7 +182,7 @@ export const promises = {
     source: 'issue: bad input',
     text: 'A server that exits at once is reported with what it wrote.',
   },
-  'bad.junk': { source: 'issue: bad input', text: 'Junk on standard output harms nothing.' },
+  'bad.noise': { source: 'issue: bad input', text: 'Noise on standard output harms nothing.' },
   'bad.silent': { source: 'issue: bad input', text: 'A server that never answers initialize is reported.' },
   'bad.port': { source: 'issue: bad input', text: 'A port in use is reported.' },
   'bad.no-sandbox': {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Exit, Instance, Launch, Runtime } from '@toolhive/runtime/runtime';
 import { identity, unknown } from './answer.ts';
 
-/** Answers the two lines of the greeting, each under the id that it came with; ends with its input. */
+/** Answers the two lines of the handshake, each under the id that it came with; ends with its input. */
 const script = `answer() {
 read -r line
 id=\${line#*'"id":'}

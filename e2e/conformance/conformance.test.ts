@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { failuresOf, passes, revisions, runSuite } from './suite.ts';
 import type { Revision, Scenario } from './suite.ts';
-import { eraOf, openEndpoints, targets } from './targets.ts';
-import type { Endpoints, Era, Target } from './targets.ts';
+import { generationOf, openEndpoints, targets } from './targets.ts';
+import type { Endpoints, Generation, Target } from './targets.ts';
 
 interface Combination extends Target {
   revision: Revision;
 }
 
-/** What no proxy can pass, because the server's era has no way to say it. */
-const inexpressible: Partial<Record<`${Revision}/${Era}`, readonly string[]>> = {
+/** What no proxy can pass, because the server's generation has no way to say it. */
+const inexpressible: Partial<Record<`${Revision}/${Generation}`, readonly string[]>> = {
   // It wants the name under which the server asks its question, and questions had none.
   '2026-07-28/legacy': ['input-required-result-basic-elicitation'],
 };
@@ -23,7 +23,7 @@ let directly: Record<Revision, Promise<Scenario[]>>;
 
 beforeAll(async () => {
   endpoints = await openEndpoints();
-  const run = (revision: Revision) => runSuite(revision, endpoints.direct(eraOf[revision]));
+  const run = (revision: Revision) => runSuite(revision, endpoints.direct(generationOf[revision]));
   directly = { '2025-11-25': run('2025-11-25'), '2026-07-28': run('2026-07-28') };
 });
 afterAll(() => endpoints?.[Symbol.asyncDispose]());
@@ -37,11 +37,11 @@ describe.concurrent('the official conformance suite', () => {
   });
 
   test.for(combinations)(
-    'passes for $revision through the proxy of a $era server over $transport',
+    'passes for $revision through the proxy of a $generation server over $transport',
     { timeout: 240_000 },
     async (combination, { expect }) => {
-      const { revision, era } = combination;
-      const gaps = inexpressible[`${revision}/${era}`] ?? [];
+      const { revision, generation } = combination;
+      const gaps = inexpressible[`${revision}/${generation}`] ?? [];
       const expected = (await directly[revision])
         .filter((scenario) => scenario.isScored && passes(scenario) && !gaps.includes(scenario.name))
         .map(({ name }) => name);

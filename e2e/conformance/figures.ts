@@ -3,7 +3,7 @@ import { messageOf } from '@toolhive/contract/failure';
 import { buildCli } from '../../scripts/build.ts';
 import { passes, revisions, runSuite } from './suite.ts';
 import type { Revision, Scenario } from './suite.ts';
-import { eraOf, eras, openEndpoints, transports } from './targets.ts';
+import { generationOf, generations, openEndpoints, transports } from './targets.ts';
 
 await buildCli();
 await using endpoints = await openEndpoints();
@@ -13,12 +13,15 @@ process.stdout.write(
     '| --- | --- | --- | --- | --- |\n',
 );
 for (const revision of revisions) {
-  for (const era of eras) {
-    const direct = era === eraOf[revision] ? await figures(revision, () => endpoints.direct(era)) : '–';
+  for (const generation of generations) {
+    const direct =
+      generation === generationOf[revision]
+        ? await figures(revision, () => endpoints.direct(generation))
+        : '–';
     const proxied = await Promise.all(
-      transports.map((transport) => figures(revision, () => endpoints.proxied({ era, transport }))),
+      transports.map((transport) => figures(revision, () => endpoints.proxied({ generation, transport }))),
     );
-    process.stdout.write(`| ${[revision, era, direct, ...proxied].join(' | ')} |\n`);
+    process.stdout.write(`| ${[revision, generation, direct, ...proxied].join(' | ')} |\n`);
   }
 }
 

@@ -10,32 +10,32 @@ import { makeUser, root, serve } from '../testing/thv.ts';
 import type { Revision } from './suite.ts';
 
 /** What a server speaks: sessions, as up to 2025-11-25, or requests that stand alone, as from 2026-07-28 on. */
-export const eras = ['legacy', 'modern'] as const;
-export type Era = (typeof eras)[number];
+export const generations = ['legacy', 'modern'] as const;
+export type Generation = (typeof generations)[number];
 
-/** The era of the servers that a revision of the suite was written for. */
-export const eraOf: Record<Revision, Era> = { '2025-11-25': 'legacy', '2026-07-28': 'modern' };
+/** The generation of the servers that a revision of the suite was written for. */
+export const generationOf: Record<Revision, Generation> = { '2025-11-25': 'legacy', '2026-07-28': 'modern' };
 
 export const transports = ['stdio', 'http'] as const;
 
 /** A server behind the proxy. */
 export interface Target {
-  era: Era;
+  generation: Generation;
   transport: (typeof transports)[number];
 }
 
-export const targets: readonly Target[] = eras.flatMap((era) =>
-  transports.map((transport) => ({ era, transport })),
+export const targets: readonly Target[] = generations.flatMap((generation) =>
+  transports.map((transport) => ({ generation, transport })),
 );
 
 /** Endpoints to run the suite against. */
 export interface Endpoints extends AsyncDisposable {
-  direct(era: Era): string;
+  direct(generation: Generation): string;
   /** Starts the server as a workload when it is asked for first. */
   proxied(target: Target): Promise<string>;
 }
 
-/** Serves both eras directly, and starts a daemon that can run them. */
+/** Serves both generations directly, and starts a daemon that can run them. */
 export async function openEndpoints(): Promise<Endpoints> {
   await using opened = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'conformance-server-'));
@@ -46,9 +46,9 @@ export async function openEndpoints(): Promise<Endpoints> {
   const workloads = new Map<string, Promise<string>>();
   const everything = opened.move();
   return {
-    direct: (era) => direct[era],
+    direct: (generation) => direct[generation],
     proxied(target) {
-      const name = `${target.era}-${target.transport}`;
+      const name = `${target.generation}-${target.transport}`;
       const workload = workloads.get(name) ?? runAsWorkload(client, name, image, target);
       workloads.set(name, workload);
       return workload;
@@ -57,7 +57,7 @@ export async function openEndpoints(): Promise<Endpoints> {
   };
 }
 
-async function serveDirectly(opened: AsyncDisposableStack): Promise<Record<Era, string>> {
+async function serveDirectly(opened: AsyncDisposableStack): Promise<Record<Generation, string>> {
   const anyPort = { host: '127.0.0.1', port: 0 };
   const [legacy, modern] = await Promise.all([serveHttp('legacy', anyPort), serveHttp('modern', anyPort)]);
   return { legacy: opened.use(legacy).url, modern: opened.use(modern).url };
@@ -88,7 +88,7 @@ async function runAsWorkload(client: Client, name: string, image: string, target
   const mode =
     target.transport === 'http' ? { transport: 'streamable-http' } : { proxy_mode: 'streamable-http' };
   await client.createWorkload(
-    { body: { name, image, cmd_arguments: [target.era, target.transport], ...mode } },
+    { body: { name, image, cmd_arguments: [target.generation, target.transport], ...mode } },
     { onProgress: () => {} },
   );
   return (await client.getWorkload({ params: { name } })).proxy_url;

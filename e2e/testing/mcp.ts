@@ -24,10 +24,10 @@ export const officialClients: Record<string, (url: string) => Promise<TestClient
   'previous SDK, SSE': (url) => connect(new PreviousClient(identity), new PreviousSse(new URL(url))),
 };
 
-/** The revision of the stateless era, which the current SDK speaks only when told to. */
+/** The revision of the stateless generation, which the current SDK speaks only when told to. */
 const modernRevision = '2026-07-28';
 
-/** The official client of each era over streamable HTTP, with somebody behind it who answers what servers ask. */
+/** The official client of each generation over streamable HTTP, with somebody behind it who answers what servers ask. */
 export const askableClients = {
   legacy(url) {
     const client = new PreviousClient(identity, { capabilities: { sampling: {}, elicitation: {} } });

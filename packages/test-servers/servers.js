@@ -197,7 +197,7 @@ export const misbehaviours = {
     return 'done';
   },
   /** Prints what is no protocol on standard output, then serves. */
-  junk: ({ world }) => {
+  noise: ({ world }) => {
     world.output.write('Welcome to the server!\n\n{not json}\n[1,2\n"a string"\n');
   },
   /** Prints what is no protocol on standard output in a flood when a tool is called. */

@@ -190,7 +190,7 @@ describe('a host', () => {
   });
 });
 
-describe('a wish', () => {
+describe('an expectation', () => {
   test.each([
     [
       'for another protocol',
@@ -201,8 +201,8 @@ describe('a wish', () => {
       'Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n',
     ],
     ['that nobody knows', `Expect: a-miracle\r\n${close}`],
-  ])('%s is ignored', async (_what, wish) => {
-    const replies = await exchange(api.port, `${health}${wish}\r\n`);
+  ])('%s is ignored', async (_what, expectation) => {
+    const replies = await exchange(api.port, `${health}${expectation}\r\n`);
 
     expect(replies.map(({ status }) => status)).toEqual([204]);
   });

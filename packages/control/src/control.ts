@@ -28,8 +28,8 @@ const instructions =
   'Runs MCP servers on this machine, each isolated behind a proxy. search_registry finds servers, run_server runs one, ' +
   'and its result has the URL to connect to. Values of secrets are never shown: name stored ones when you run a server.';
 
-/** How long the greeting between the proxy and the server in this process may take. */
-const greetingMs = 10_000;
+/** How long the handshake between the proxy and the server in this process may take. */
+const handshakeMs = 10_000;
 
 /**
  * Listens for MCP clients of every revision. To the proxy in front, the server is one that speaks stdio, so that
@@ -65,7 +65,7 @@ export async function openControl(options: ControlOptions): Promise<Control> {
     }),
   );
   const another = (): Promise<never> => Promise.reject(new Error('all clients share one'));
-  await proxy.connect({ stdio }, another, AbortSignal.timeout(greetingMs));
+  await proxy.connect({ stdio }, another, AbortSignal.timeout(handshakeMs));
   const everything = opened.move();
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${proxy.port}/mcp`,

@@ -310,7 +310,7 @@ describe('a server that is greeted', () => {
     expect(test.proxy.generation).toBe('legacy');
   });
 
-  test('and answers late, and both questions, is of one era only', async () => {
+  test('and answers late, and both questions, is of one generation only', async () => {
     await using test = await openTestProxy({ limits: { probeMs: 5 } });
     const server = new ScriptedServer('late', { initialize: undefined, 'server/discover': undefined });
     const greeted = performHandshake(test, server);

@@ -240,7 +240,7 @@ describe('a client with bad manners', () => {
 describe('a server with bad manners', () => {
   test('may print what is no protocol', async () => {
     await using test = await openTestProxy();
-    await test.connect('junk');
+    await test.connect('noise');
 
     expect(await (await RawSession.open(test.url)).call('echo', { message: 'fine' })).toBe('fine');
     expect(test.invalidOutput).toEqual(['Welcome to the server!', '{not json}', '[1,2', '"a string"']);

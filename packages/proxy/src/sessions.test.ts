@@ -843,7 +843,7 @@ describe('tasks', () => {
     expect(modern).toMatchObject({ error: { code: -32601 } });
   });
 
-  test('of the modern era go through unchanged', async () => {
+  test('of the modern generation go through unchanged', async () => {
     const modern = {
       initialize: undefined,
       'server/discover': () => ({

@@ -54,12 +54,12 @@ function mutated(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
     const place = places[where % places.length];
     if (place === undefined) return replacement;
     const copy: unknown = structuredClone(value);
-    const holder = place
+    const parent = place
       .slice(0, -1)
       .reduce<unknown>((part, step) => (part as Record<string, unknown>)[step], copy);
-    const last = where % 3 === 0 && !Array.isArray(holder) ? key : (place.at(-1) ?? '');
+    const last = where % 3 === 0 && !Array.isArray(parent) ? key : (place.at(-1) ?? '');
     const own = { value: replacement, enumerable: true, configurable: true, writable: true };
-    Object.defineProperty(holder, last, own); // also where the key is `__proto__`
+    Object.defineProperty(parent, last, own); // also where the key is `__proto__`
     return copy;
   });
 }

@@ -178,10 +178,10 @@ function headersFor({ port }: Target): fc.Arbitrary<string[]> {
   const others = mostly(2, fc.constant<string[]>([]), fc.array(more, { minLength: 1, maxLength: 3 }));
   return fc
     .tuple(host, type, accept, others)
-    .map(([name, media, wish, rest]) => [
+    .map(([name, media, accepted, rest]) => [
       `Host: ${name}`,
       `Content-Type: ${media}`,
-      `Accept: ${wish}`,
+      `Accept: ${accepted}`,
       ...rest,
     ]);
 }

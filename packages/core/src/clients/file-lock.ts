@@ -38,7 +38,7 @@ export async function sweepLocks(path: string): Promise<void> {
 
 /** A process has the same number as one before it now and then, but not the same time of birth. */
 const born = Math.round(performance.timeOrigin);
-const holder = `${process.pid} ${born}\n`;
+const owner = `${process.pid} ${born}\n`;
 
 /** A name that nobody else uses; like a lock, it says whose it is, and it does so before there is anything in the file. */
 const nameBeside = (lock: string): string => `${lock}.${process.pid}-${born}-${randomUUID()}`;
@@ -47,7 +47,7 @@ const nameBeside = (lock: string): string => `${lock}.${process.pid}-${born}-${r
 async function create(lock: string): Promise<boolean> {
   const whole = nameBeside(lock);
   try {
-    await writeFile(whole, holder, { flag: 'wx', mode: 0o600 });
+    await writeFile(whole, owner, { flag: 'wx', mode: 0o600 });
     await link(whole, lock);
     return true;
   } catch (error) {
@@ -62,7 +62,7 @@ async function create(lock: string): Promise<boolean> {
 
 async function createWithoutLink(lock: string): Promise<boolean> {
   try {
-    await writeFile(lock, holder, { flag: 'wx', mode: 0o600 });
+    await writeFile(lock, owner, { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;

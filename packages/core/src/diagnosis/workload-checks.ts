@@ -200,7 +200,7 @@ function tokensOf({ supervisor: { runConfig, condition } }: Subject): Found[] {
 }
 
 function protocolOf({ supervisor: { protocol } }: Subject): Found[] {
-  if (protocol === undefined) return [skipped('it has not been greeted yet')];
+  if (protocol === undefined) return [skipped('the handshake is not over yet')];
   return [
     ok(
       protocol === 'modern'

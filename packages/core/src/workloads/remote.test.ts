@@ -27,8 +27,8 @@ async function untilStatus(core: Core, name: string, status: string): Promise<vo
   }
 }
 
-/** Lists the tools as a client of each era, with a token and cookies that are none of the server's business. */
-async function listTools(port: number, era: 'legacy' | 'modern'): Promise<string> {
+/** Lists the tools as a client of each generation, with a token and cookies that are none of the server's business. */
+async function listTools(port: number, generation: 'legacy' | 'modern'): Promise<string> {
   const described = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': {},
@@ -41,22 +41,22 @@ async function listTools(port: number, era: 'legacy' | 'modern'): Promise<string
       accept: 'application/json, text/event-stream',
       authorization: 'Bearer of-the-client',
       cookie: 'session=of-the-client',
-      ...(era === 'modern' ? modern : {}),
+      ...(generation === 'modern' ? modern : {}),
     },
     body: JSON.stringify({
       jsonrpc: '2.0',
       id: 1,
       method: 'tools/list',
-      params: era === 'modern' ? { _meta: described } : {},
+      params: generation === 'modern' ? { _meta: described } : {},
     }),
   });
   return response.text();
 }
 
 test.each(['legacy', 'modern'] as const)(
-  'a remote server of the %s era serves clients of both',
-  async (era) => {
-    await using remote = await openRemoteServer(era);
+  'a remote server of the %s generation serves clients of both',
+  async (generation) => {
+    await using remote = await openRemoteServer(generation);
     await using daemon = await openDaemon();
 
     const { name, port } = await run(daemon.core, { name: 'far', url: remote.url });
@@ -66,7 +66,7 @@ test.each(['legacy', 'modern'] as const)(
     expect(await listTools(port, 'modern')).toContain('test_simple_text');
     expect(getWorkload(daemon.core, name)).toMatchObject({
       remote: true,
-      protocol: era,
+      protocol: generation,
       package: remote.url,
     });
     expect(remote.seen.filter((headers) => JSON.stringify(headers).includes('of-the-client'))).toEqual([]);

@@ -27,7 +27,7 @@ async function openProxy(generation: ProtocolGeneration, limits: Partial<Limits>
   return { ...test, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
 
-describe.each(['legacy', 'modern'] as const)('a server of the %s era', (generation) => {
+describe.each(['legacy', 'modern'] as const)('a server of the %s generation', (generation) => {
   test.each(['streamable-http', 'sse'] as const)(
     'tells a client over %s all that it has',
     async (transport) => {
@@ -207,7 +207,7 @@ const _meta = {
 };
 const callText = { method: 'tools/call', params: { name: 'test_simple_text', arguments: {} } };
 
-test('a client on standard streams uses a server behind a proxy, in either era', async () => {
+test('a client on standard streams uses a server behind a proxy, in either generation', async () => {
   await using server = await openProxy('legacy');
   await using adapter = openAdapter(`${server.url}/mcp`);
 

@@ -39,7 +39,7 @@ const lists = {
 
 export type ListName = keyof typeof lists;
 
-/** A client of one server of any era, for asking what it has. Disposing of it ends the conversation. */
+/** A client of one server of any generation, for asking what it has. Disposing of it ends the conversation. */
 export class McpClient implements AsyncDisposable {
   readonly #connection: ServerConnection;
   readonly #endpoint: UpstreamClient;

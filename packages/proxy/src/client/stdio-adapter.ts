@@ -13,7 +13,7 @@ import { withoutCredentials } from './endpoint.ts';
 export interface StdioAdapterOptions {
   input: Readable;
   output: Writable;
-  /** Of the endpoint of a workload's proxy, which talks to clients of every era. */
+  /** Of the endpoint of a workload's proxy, which talks to clients of every generation. */
   url: string;
   /** Told what came in that is no message. */
   onInvalidOutput: (line: string) => void;
@@ -63,7 +63,7 @@ export async function adaptStdio(options: StdioAdapterOptions): Promise<void> {
   if (unread.signal.aborted) throw unavailable('the client does not read what it is sent');
 }
 
-/** What the client says in one era. When the proxy forgets a session, another one is begun in its place. */
+/** What the client says in one generation. When the proxy forgets a session, another one is begun in its place. */
 class Conversation {
   readonly #generation: ProtocolGeneration;
   readonly #endpoint: UpstreamClient;
@@ -71,7 +71,7 @@ class Conversation {
   readonly #pending = new Set<string>();
   #transport: HttpTransport;
   #initialize: Message | undefined;
-  /** The greeting of a session that replaces another; its answer is not for the client. */
+  /** A session replaces another one, so the answer to its `initialize` is not for the client. */
   #isSilent = false;
   #whenAnswered: (() => void) | undefined;
 
@@ -108,7 +108,7 @@ class Conversation {
       mirrored: async () => [],
     });
     transport.open({
-      message: (said) => this.#hear(said),
+      message: (received) => this.#receive(received),
       unreadable() {},
       exceeded: () => this.#begin(),
       closed: () => this.#begin(),
@@ -116,18 +116,18 @@ class Conversation {
     return transport;
   }
 
-  #hear(said: string | Message): void {
+  #receive(received: string | Message): void {
     let message: Message;
     try {
-      message = typeof said === 'string' ? readMessage(said) : said;
+      message = typeof received === 'string' ? readMessage(received) : received;
     } catch {
       return; // whatever it is, it is nothing that the client could understand
     }
     if (message.kind === 'response') {
       const id = idText(message);
-      const isGreeting = this.#initialize !== undefined && id === idText(this.#initialize);
-      if (isGreeting) this.#agree(message.value.result);
-      if (isGreeting && this.#isSilent) return this.#transport.send(initialized);
+      const isInitialize = this.#initialize !== undefined && id === idText(this.#initialize);
+      if (isInitialize) this.#agree(message.value.result);
+      if (isInitialize && this.#isSilent) return this.#transport.send(initialized);
       this.#pending.delete(id);
     }
     this.#write(message.text);

@@ -9,8 +9,8 @@ import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
 import { isModern, mcpErrors, meta, protocolVersions } from '../protocol/protocol.ts';
 
 /**
- * Is this request of the modern era, or does it at least claim to be in one of the two places where that stands? The
- * other headers of that era say nothing: some clients send them always.
+ * Is this request of the modern generation, or does it at least claim to be in one of the two places where that stands? The
+ * other headers of that generation say nothing: some clients send them always.
  */
 export function isModernRequest(headers: IncomingHttpHeaders, message: Message | undefined): boolean {
   const revision = headers['mcp-protocol-version'];

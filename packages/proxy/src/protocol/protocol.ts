@@ -15,7 +15,7 @@ export function isModern(revision: string): boolean {
   return revision >= modernVersion;
 }
 
-/** What a server said of itself when it was greeted, in the terms of `initialize`. */
+/** What a server said about itself in the handshake, in the terms of `initialize`. */
 export interface ServerIdentity {
   protocolVersion: string;
   capabilities: Record<string, unknown>;
@@ -73,7 +73,7 @@ export const cacheableMethods: ReadonlySet<string> = new Set([
   'resources/read',
 ]);
 
-/** Requests that the modern era has no more: whoever sends one is told as if nobody had ever known it. */
+/** Requests that 2026-07-28 has removed. They are answered as unknown methods. */
 export const legacyOnlyMethods: ReadonlySet<string> = new Set([
   'initialize',
   'ping',
@@ -90,10 +90,10 @@ export const listMethods: ReadonlySet<string> = new Set([
   'resources/templates/list',
 ]);
 
-/** About tasks, which either side may run for the other (MCP 2025-11-25, Tasks). The modern era has others. */
+/** About tasks, which either side may run for the other (MCP 2025-11-25, Tasks). The modern generation has others. */
 const taskRequests = ['tasks/cancel', 'tasks/get', 'tasks/list', 'tasks/result'] as const;
 
-/** Is it about a task that belongs to one conversation of the legacy era? */
+/** Is it about a task that belongs to one conversation of the legacy generation? */
 export function isAboutTasks(method: string | undefined): boolean {
   return method?.startsWith('tasks/') === true;
 }

@@ -7,7 +7,7 @@ import type { ProtocolGeneration } from '../protocol/protocol.ts';
 
 const main = fileURLToPath(new URL('../../../test-servers/src/conformance/main.ts', import.meta.url));
 
-/** A server with every feature of its era, in a process of its own that speaks stdio. */
+/** A server with every feature of its generation, in a process of its own that speaks stdio. */
 export function startStdioServer(generation: ProtocolGeneration): Instance {
   const child = spawn(process.execPath, [main, generation, 'stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
   return { ...instanceOf(child), stdio: { input: child.stdin, output: child.stdout } };

@@ -28,7 +28,7 @@ const maxRetryMs = 30_000;
 /** How often a stream is asked for that a server promised to go on with. */
 const maxResumptions = 20;
 
-/** A server that speaks streamable HTTP, of either era: every message is a POST, every answer its response. */
+/** A server that speaks streamable HTTP, of either generation: every message is a POST, every answer its response. */
 export class HttpTransport implements Transport {
   /** Nothing is kept here: each message has a connection of its own. */
   readonly unreadBytes = 0;
@@ -243,7 +243,7 @@ function idOf({ value: { id, method } }: Message): RequestId | undefined {
   return method === undefined ? undefined : id;
 }
 
-/** The text read, if it is a message. What is none is told as junk where it is heard. */
+/** Reads a message. Text that is not one is reported where it is received. */
 function read(text: string): string | Message {
   try {
     return readMessage(text);

@@ -19,8 +19,8 @@ const retryMs = 50;
 export type HttpTransportKind = 'sse' | 'streamable-http';
 
 /**
- * Returns once a server that was just started answers as an MCP server does, with its era: to `server/discover` over
- * streamable HTTP, which costs a server of either era nothing, or by opening its event stream. Goes on asking until
+ * Returns once a server that was just started answers as an MCP server does, with its generation: to `server/discover` over
+ * streamable HTTP, which costs a server of either generation nothing, or by opening its event stream. Goes on asking until
  * `signal` ends it.
  */
 export async function waitUntilServing(
@@ -42,7 +42,7 @@ export async function waitUntilServing(
   }
 }
 
-/** The era of a server that somebody else runs. Throws `unavailable` when it does not let us use it. */
+/** The generation of a server that somebody else runs. Throws `unavailable` when it does not let us use it. */
 export async function generationOfRemote(
   endpoint: UpstreamClient,
   transport: HttpTransportKind,
@@ -88,7 +88,7 @@ async function isEndpoint(endpoint: UpstreamClient, signal: AbortSignal): Promis
   return response.statusCode < 300;
 }
 
-/** What a server answers to a question that costs it nothing, and the era that this tells of. */
+/** What a server answers to a question that costs it nothing, and the generation that this tells of. */
 export async function ask(
   endpoint: UpstreamClient,
   transport: HttpTransportKind,

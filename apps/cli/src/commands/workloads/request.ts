@@ -9,7 +9,7 @@ import { clientSecretFlags } from '../client-secret.ts';
 import { readAssignments, readEnvFile, readEnvFolder, readJsonObject } from './assignments.ts';
 
 /** A part of the request and the flags that it comes from. It is absent when none of them is given. */
-interface Wish {
+interface FlagMapping {
   field: keyof CreateWorkload;
   flags: readonly string[];
   /** Makes no sense for servers of the other kind. */
@@ -20,7 +20,7 @@ interface Wish {
 /** Whether a server runs here, or somebody else runs it. */
 export type ServerKind = 'local' | 'remote';
 
-const wishes: readonly Wish[] = [
+const mappings: readonly FlagMapping[] = [
   plain('name', 'name'),
   plain('group', 'group'),
   plain('transport', 'transport'),
@@ -113,13 +113,13 @@ const wishes: readonly Wish[] = [
 
 /** The names of all flags that become part of a request. */
 export function requestFlags(): string[] {
-  return wishes.flatMap(({ flags }) => flags);
+  return mappings.flatMap(({ flags }) => flags);
 }
 
 /** Turns the flags of `thv run` into a request. Refuses those that a server of this kind could not honour. */
 export async function requestFrom(flags: FlagValues, kind: ServerKind): Promise<CreateWorkload> {
   const request: Partial<Record<keyof CreateWorkload, unknown>> = {};
-  for (const { field, flags: names, only, read } of wishes) {
+  for (const { field, flags: names, only, read } of mappings) {
     const given = names.filter((name) => flags.isGiven(name));
     if (given.length === 0) continue;
     if (only !== undefined && only !== kind) {
@@ -138,8 +138,8 @@ const described: Record<ServerKind, string> = {
 /** The same failure, naming the flag that asked for what is not available instead of the field. */
 export function namingFlags(thrown: unknown, flags: FlagValues): unknown {
   if (!(thrown instanceof ThvError) || thrown.kind !== 'not-implemented') return thrown;
-  const wish = wishes.find(({ field }) => new RegExp(`\\b${field}\\b`).test(thrown.message));
-  const given = wish?.flags.filter((name) => flags.isGiven(name)) ?? [];
+  const mapping = mappings.find(({ field }) => new RegExp(`\\b${field}\\b`).test(thrown.message));
+  const given = mapping?.flags.filter((name) => flags.isGiven(name)) ?? [];
   if (given.length === 0) return thrown;
   return new ThvError(thrown.kind, thrown.message, { hint: `leave out ${asFlags(given)}`, cause: thrown });
 }
@@ -150,12 +150,15 @@ function asFlags(names: readonly string[]): string {
 
 type Convert = (value: FlagValue) => unknown;
 
-function plain(field: Wish['field'], name: string, convert: Convert = (value) => value): Wish {
+function plain(field: FlagMapping['field'], name: string, convert: Convert = (value) => value): FlagMapping {
   return { field, flags: [name], read: (flags) => convert(flags.value(name) ?? '') };
 }
 
 /** An object with a key for each of several flags, as far as they are given. */
-function section(field: Wish['field'], keys: Record<string, string | readonly [string, Convert]>): Wish {
+function section(
+  field: FlagMapping['field'],
+  keys: Record<string, string | readonly [string, Convert]>,
+): FlagMapping {
   const parts = Object.entries(keys).map(([key, source]) => {
     const [name, convert]: readonly [string, Convert] =
       typeof source === 'string' ? [source, (value) => value] : source;
@@ -174,22 +177,22 @@ function section(field: Wish['field'], keys: Record<string, string | readonly [s
 }
 
 /** Where nobody sees it, unlike in a command line. */
-function withSecretFromEnvironment(wish: Wish): Wish {
+function withSecretFromEnvironment(mapping: FlagMapping): FlagMapping {
   return {
-    ...wish,
+    ...mapping,
     read: (flags) => ({
       client_secret: process.env['TOOLHIVE_OIDC_CLIENT_SECRET'],
-      ...(wish.read(flags) as object), // a section is an object
+      ...(mapping.read(flags) as object), // a section is an object
     }),
   };
 }
 
-function withFlags(names: readonly string[], wish: Wish): Wish {
-  return { ...wish, flags: [...names, ...wish.flags] };
+function withFlags(names: readonly string[], mapping: FlagMapping): FlagMapping {
+  return { ...mapping, flags: [...names, ...mapping.flags] };
 }
 
-function local(wish: Wish): Wish {
-  return { ...wish, only: 'local' };
+function local(mapping: FlagMapping): FlagMapping {
+  return { ...mapping, only: 'local' };
 }
 
 function asList(value: FlagValue): readonly string[] {

@@ -23,7 +23,8 @@ test('the help of run says what it takes, by what it is about', () => {
       -f, --foreground        Stay and show what the server writes; Ctrl-C removes the workload
           --from-config FILE  Run what \`thv export\` has written, instead of SOURCE and other flags
           --format FORMAT     How to print the result (one of text, json; default: text)
-          --debug             Tell on standard error what is asked of the daemon, and why something failed
+          --debug             Tell on standard error what is asked of the daemon, and why something
+                              failed
 
     The server:
           --transport KIND               How the server talks; the registry knows, else stdio (one of

@@ -5,8 +5,8 @@ import { serveHttp } from 'toolhive-test-servers/conformance';
 import type { AuthorizationServer } from './authorization-server.ts';
 
 /** A remote server, perhaps one that lets in only those with a token, which remembers what it was sent. */
-export async function openRemoteServer(era: 'legacy' | 'modern', authority?: AuthorizationServer) {
-  const server = await serveHttp(era, { host: '127.0.0.1', port: 0 });
+export async function openRemoteServer(generation: 'legacy' | 'modern', authority?: AuthorizationServer) {
+  const server = await serveHttp(generation, { host: '127.0.0.1', port: 0 });
   const seen: IncomingHttpHeaders[] = [];
   const gate = createServer((request, response) => {
     seen.push(request.headers);
