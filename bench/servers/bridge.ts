@@ -1,4 +1,4 @@
-// Our proxy in front of a server that speaks stdio, which is a process of its own.
+// Our proxy in front of a stdio server, which is a process of its own. With arguments it shows only those tools.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Instance } from '@toolhive/runtime/runtime';
@@ -17,6 +17,6 @@ const start = async (): Promise<Instance> => {
     [Symbol.asyncDispose]: async () => {},
   };
 };
-const { proxy, port } = await openProxy('stdio');
+const { proxy, port } = await openProxy('stdio', { filter: process.argv.slice(2) });
 await proxy.connect(await start(), start, new AbortController().signal);
 serveParent({ port }); // the servers end when their standard input does
