@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isUtf8 } from 'node:buffer';
 import { maxMessageBytes } from '../input/byte-budget.ts';
+import { Chunks } from '../input/chunks.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
 
 /** Why a body was not accepted, as an HTTP status. */
@@ -32,25 +33,18 @@ export function readBody(
   input: WorkloadInput,
   done: (error: UnacceptableBody | undefined, text: string) => void,
 ): void {
-  let chunks: Buffer[] = [];
-  let bytes = 0;
+  const chunks = new Chunks(input.requests);
   let settled = false;
-  const hold = input.requests.hold();
 
   request.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    const error =
-      bytes > maxMessageBytes ? bodyTooLarge() : hold.grow(chunk.length) ? undefined : noRoomForBody();
-    if (error === undefined) {
-      chunks.push(chunk);
-      return;
-    }
+    const excess = chunks.add(chunk);
+    if (excess === undefined) return;
     request.pause();
-    settle(error);
+    settle(excess === 'too large' ? bodyTooLarge() : noRoomForBody());
   });
   request.on('end', () => {
     input.process(() => {
-      const body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+      const body = chunks.joined();
       if (isUtf8(body)) settle(undefined, body.toString('utf8'));
       else settle(new UnacceptableBody(400, 'the body is not UTF-8'));
       return false;
@@ -61,8 +55,7 @@ export function readBody(
   function settle(error: UnacceptableBody | undefined, text = ''): void {
     if (settled) return;
     settled = true;
-    chunks = [];
-    hold.release();
+    chunks.release();
     try {
       done(error, text);
     } catch (fault) {

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { ExceededBudget, maxMessageBytes } from '../input/byte-budget.ts';
-import type { ByteBudget, Hold } from '../input/byte-budget.ts';
+import { ExceededBudget } from '../input/byte-budget.ts';
+import type { ByteBudget } from '../input/byte-budget.ts';
+import { Chunks } from '../input/chunks.ts';
 
 /** A header that stands there several times has several values, whichever it is. */
 export type AnswerHeaders = Dispatcher.ResponseData['headers'];
@@ -34,14 +35,12 @@ export interface AnswerOptions {
 class AnswerReader implements Dispatcher.DispatchHandler {
   readonly #method: string;
   readonly #signal: AbortSignal;
-  readonly #hold: Hold;
+  readonly #chunks: Chunks;
   readonly #resolve: (answer: Answer) => void;
   readonly #reject: (error: Error) => void;
   #abort: (() => void) | undefined;
   #statusCode = 0;
   #headers: AnswerHeaders = {};
-  #chunks: Buffer[] = [];
-  #bytes = 0;
   #stream: Readable | undefined;
   #isOver = false;
 
@@ -53,7 +52,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   ) {
     this.#method = method;
     this.#signal = signal;
-    this.#hold = budget.hold();
+    this.#chunks = new Chunks(budget);
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -90,23 +89,20 @@ class AnswerReader implements Dispatcher.DispatchHandler {
       if (!this.#stream.destroyed && !this.#stream.push(chunk)) controller.pause();
       return;
     }
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
-    if (this.#bytes > maxMessageBytes)
-      controller.abort(new Error('the server sends a message that is too large'));
-    else if (!this.#hold.grow(chunk.length)) controller.abort(new ExceededBudget());
+    const excess = this.#chunks.add(chunk);
+    if (excess === 'too large') controller.abort(new Error('the server sends a message that is too large'));
+    else if (excess === 'no room') controller.abort(new ExceededBudget());
   }
 
   onResponseEnd(): void {
     this.#isOver = true;
+    const body = this.#chunks.joined();
     this.#forget();
     if (this.#stream !== undefined) {
       if (!this.#stream.destroyed) this.#stream.push(null);
       return;
     }
-    const [first] = this.#chunks;
-    const bytes = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
-    this.#resolve({ statusCode: this.#statusCode, headers: this.#headers, body: decoder.decode(bytes) });
+    this.#resolve({ statusCode: this.#statusCode, headers: this.#headers, body: decoder.decode(body) });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -117,7 +113,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   /** A signal may outlive many requests. */
   #forget(): void {
-    this.#hold.release();
+    this.#chunks.release();
     if (this.#abort !== undefined) this.#signal.removeEventListener('abort', this.#abort);
   }
 }

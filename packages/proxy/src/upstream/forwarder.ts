@@ -5,6 +5,7 @@ import type { Dispatcher } from 'undici';
 import type { AnswerHeaders } from '../transport/answer.ts';
 import { maxMessageBytes } from '../input/byte-budget.ts';
 import type { ByteBudget } from '../input/byte-budget.ts';
+import { Chunks } from '../input/chunks.ts';
 import { bodyTooLarge, noRoomForBody } from '../http/body.ts';
 import { hopHeaders } from '../http/hop-headers.ts';
 import { replyText, replyUnacceptable } from '../http/reply.ts';
@@ -72,21 +73,19 @@ export class HttpForwarder implements AsyncDisposable {
 
   /** Calls back with a body that has arrived; never when the client goes away before that. */
   #gather(request: IncomingMessage, response: ServerResponse, done: (body: Buffer) => void): void {
-    const chunks: Buffer[] = [];
-    const hold = this.#requests.hold();
+    const chunks = new Chunks(this.#requests);
     request.on('data', (chunk: Buffer) => {
-      chunks.push(chunk);
-      if (hold.grow(chunk.length) || response.headersSent) return;
+      if (chunks.add(chunk) === undefined || response.headersSent) return;
       request.pause();
       replyUnacceptable(response, noRoomForBody());
     });
     request.on('error', () => {}); // the client went away, and nobody has heard of its request
-    request.once('close', () => hold.release());
+    request.once('close', () => chunks.release());
     request.on('end', () => {
-      hold.release();
-      const [first] = chunks;
+      const body = chunks.joined();
+      chunks.release();
       try {
-        done(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
+        done(body);
       } catch (fault) {
         request.emit('fault', fault); // to the recovery middleware: this runs outside of its call
       }
