@@ -22,26 +22,26 @@ import { compose, createMiddleware } from './pipeline.ts';
 import type { ProtocolGeneration } from './protocol/protocol.ts';
 
 export interface ProxyOptions {
-  /** Whose it is, if any workload's. */
+  /** The workload that the proxy belongs to, if any. */
   workload?: string;
   /** The address to bind to. */
   host: string;
   port: number;
-  /** How the server behind it talks. */
+  /** The transport of the server. */
   transport: 'stdio' | 'sse' | 'streamable-http';
   /**
-   * Whether a legacy client's session has a server process of its own, or shares one with all others. Shared is
-   * right for servers that keep nothing of a connection and ask nothing of a client.
+   * Whether a legacy client's session has a server process of its own, or shares one with all others. Sharing is right
+   * for servers that keep no state of a connection and send no requests to clients.
    */
   sessions: 'own' | 'shared';
-  /** Which tools clients see; all of them when nothing is said. */
+  /** The tools that clients see. By default, all of them. */
   tools?: ToolRules;
-  /** Whether figures about its requests are at `/metrics`, for Prometheus to read. */
+  /** Whether `/metrics` reports figures about requests, for Prometheus. */
   metrics?: boolean;
   version: string;
-  /** Who may use it; everybody who reaches it when nothing is said. */
+  /** Who may use the proxy. By default, everyone who can reach it. */
   access?: ProxyAccess | undefined;
-  /** No web page but one from this very address, rather than all that come from this machine. */
+  /** Accept only web pages from this very address, not all that come from this machine. */
   ownOriginOnly?: boolean;
   /** Further middleware, inside of all other. */
   middleware?: readonly Middleware[];
@@ -49,9 +49,9 @@ export interface ProxyOptions {
   limits?: Partial<Limits>;
   connections?: Partial<ConnectionLimits>;
   now?: () => number;
-  /** Told what the server printed that is no protocol. */
+  /** Receives what the server printed that is not a message. */
   onInvalidOutput: (line: string) => void;
-  /** Told that the server has exceeded a limit and has to be stopped. The reason goes on from "the server". */
+  /** Told that the server has exceeded a limit and must be stopped. The reason continues "the server". */
   onExcess: (reason: string) => void;
   /** Told of bugs in the proxy. */
   onFault: (error: unknown) => void;
@@ -62,20 +62,17 @@ export type { ProtectedResource, ProxyAccess } from './middleware/authentication
 export type { ProtocolGeneration } from './protocol/protocol.ts';
 export type { RemoteServer } from './transport/upstream-client.ts';
 
-/** Every session may have a stream and some requests under way. Answers may take as long as they take. */
+/** Every session may have a stream and several pending requests. Answers have no time limit. */
 const connectionLimits: ConnectionLimits = {
   headersMs: 10_000,
   requestMs: 60_000,
   stalledMs: 60_000,
   connections: 4_000,
 };
-/** How often it is looked for connections that are too slow. */
+/** How often slow connections are looked for. */
 const checkingMs = 5_000;
 
-/**
- * What stands in front of one workload, for as long as the workload exists: the port stays the same and open
- * while servers come and go behind it.
- */
+/** The proxy of one workload. Its port stays open as long as the workload exists, while servers come and go behind it. */
 export class WorkloadProxy implements AsyncDisposable {
   readonly #options: ProxyOptions;
   readonly #metrics: Metrics | undefined;
@@ -108,15 +105,15 @@ export class WorkloadProxy implements AsyncDisposable {
       const url = request.url ?? '/';
       const mark = url.indexOf('?');
       const path = mark === -1 ? url : url.slice(0, mark);
-      response.on('error', () => {}); // the client went away; nothing is owed to it
+      response.on('error', () => {}); // the client has disconnected
       const query = mark === -1 ? '' : url.slice(mark + 1);
       handle({ request, response, path, query, principal: anonymous });
     };
     serveConnections(this.#server, connections, { answer });
-    this.#server.on('upgrade', (_request, socket) => socket.destroy()); // MCP has no use for upgrades
+    this.#server.on('upgrade', (_request, socket) => socket.destroy()); // MCP uses no upgrades
   }
 
-  /** Opens the port. A port that someone else has is a `conflict`, an address that is not ours is `invalid`. */
+  /** Opens the port. Throws `conflict` if it is in use, and `invalid` for an address that is not of this machine. */
   static async open(options: ProxyOptions): Promise<WorkloadProxy> {
     const { metrics, workload = '', transport } = options;
     const proxy = new WorkloadProxy(options, metrics ? await openMetrics(workload, transport) : undefined);
@@ -125,25 +122,25 @@ export class WorkloadProxy implements AsyncDisposable {
   }
 
   /**
-   * Puts a started server behind the proxy, and returns when it has been seen to answer. `startAnother` starts
-   * further ones, for clients that need one of their own.
+   * Connects a started server, and returns when it has answered. `startAnother` starts further ones, for clients that
+   * need one of their own.
    */
   async connect(server: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void> {
     await this.#upstream.connect(server, startAnother, signal);
     this.#health = 'healthy';
   }
 
-  /** The port it listens on. */
+  /** The port that the proxy listens on. */
   get port(): number {
     return (this.#server.address() as AddressInfo).port; // it listens on TCP
   }
 
-  /** How the server talks, once that is known. */
+  /** The protocol versions that the server supports, once that is known. */
   get generation(): ProtocolGeneration | undefined {
     return this.#upstream.generation;
   }
 
-  /** Tells clients that the server is gone; with `final`, that none will come soon. */
+  /** Answers clients that the server is gone. With `final`, none will start soon. */
   disconnect(reason: string, final: boolean): void {
     this.#health = 'unhealthy';
     this.#reason = reason;
@@ -178,7 +175,7 @@ export class WorkloadProxy implements AsyncDisposable {
   }
 }
 
-/** The names that clients may use for a listener on `host`, beside the loopback ones. */
+/** Returns the names, other than the loopback ones, that clients may use for a listener on `host`. */
 function namesOf(host: string): string[] {
   if (host === '0.0.0.0' || host === '::') return [];
   return [isIP(host) === 6 ? `[${host}]` : host];

@@ -5,9 +5,8 @@ const ivBytes = 12;
 const tagBytes = 16;
 
 /**
- * Seals what a client holds for us between two requests, so that it can neither read nor change it, nor use it
- * longer, or for anything else, than it was given for (MCP 2026-07-28, Multi Round-Trip Requests, Server
- * Requirements 4 and 5).
+ * Seals the state that a client keeps for us between two requests. The client can neither read nor change it, nor use it
+ * later than allowed or for another request (MCP 2026-07-28, Multi Round-Trip Requests, Server Requirements 4 and 5).
  */
 export class Seal {
   readonly #key = randomBytes(32);
@@ -17,7 +16,7 @@ export class Seal {
     this.#now = now;
   }
 
-  /** `bound` describes the only request that may bring it back. */
+  /** `bound` describes the only request that may return it. */
   seal(content: string, bound: string, validMs: number): string {
     const iv = randomBytes(ivBytes);
     const cipher = createCipheriv(algorithm, this.#key, iv, { authTagLength: tagBytes });
@@ -27,7 +26,7 @@ export class Seal {
     return Buffer.concat(sealed).toString('base64url');
   }
 
-  /** What was sealed; undefined for anything that was not sealed here, for this request, or not recently. */
+  /** Returns the content, undefined if it was not sealed here, was sealed for another request, or has expired. */
   unseal(sealed: string, bound: string): string | undefined {
     const bytes = Buffer.from(sealed, 'base64url');
     if (bytes.length < ivBytes + tagBytes) return undefined;
@@ -39,7 +38,7 @@ export class Seal {
     try {
       const text =
         decipher.update(bytes.subarray(ivBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8');
-      const [expires, content] = JSON.parse(text) as [number, string]; // it was written above
+      const [expires, content] = JSON.parse(text) as [number, string]; // written by `seal`
       return expires > this.#now() ? content : undefined;
     } catch {
       return undefined;

@@ -1,13 +1,13 @@
 import { encodeEvent } from '../http/event-stream.ts';
 import type { EventStream } from '../http/event-stream.ts';
 
-/** How much of what a client has not taken, or may ask for again, is remembered; the oldest goes first. */
+/** How much is kept that a client has not received, or may request again. The oldest is dropped first. */
 const maxKeptEvents = 100;
 const maxKeptChars = 4 * 1024 * 1024;
 
 /**
- * The messages of one stream of a session. Connections come and go: what is sent while there is none waits, and a
- * client that says which event it saw last gets all later ones (MCP 2025-11-25, Transports, Resumability).
+ * One stream of a session, which outlives its connections: messages wait while there is no connection, and a client that
+ * names the last event it has received gets all later ones (MCP 2025-11-25, Transports, Resumability).
  */
 export class ResumableStream {
   readonly #name: string;
@@ -15,7 +15,7 @@ export class ResumableStream {
   #kept: { id: number; text: string }[] = [];
   #keptChars = 0;
   #lastId = 0;
-  /** The last event that went out to a connection. */
+  /** The last event that was written to a connection. */
   #sent = 0;
   #isEnded = false;
 
@@ -31,12 +31,12 @@ export class ResumableStream {
     return this.#isEnded;
   }
 
-  /** How much of it is remembered. */
+  /** How much is kept. */
   get keptChars(): number {
     return this.#keptChars;
   }
 
-  /** Has there been such an event, and is everything remembered that came after it? */
+  /** Whether this event exists, and all later ones are kept. */
   canResumeAfter(eventId: number): boolean {
     return eventId <= this.#lastId && eventId >= this.#lastId - this.#kept.length;
   }
@@ -48,7 +48,7 @@ export class ResumableStream {
     if (this.#connection !== undefined) this.#sent = id;
   }
 
-  /** Nothing more comes; a client that has missed the end may still ask for it. */
+  /** Ends the stream. A client that has missed the last events may still request them. */
   end(): void {
     this.#isEnded = true;
     this.#connection?.end();
@@ -56,18 +56,18 @@ export class ResumableStream {
   }
 
   /**
-   * Sends to this connection from now on: everything after the event `lastSeen`, or, without one, all that never
-   * went out. An earlier connection is ended, as its client has a new one.
+   * Sends to this connection from now on, beginning after the event `lastSeen`, by default after the last one that was
+   * written. Ends an earlier connection, as the client has replaced it.
    */
   connect(connection: EventStream, { lastSeen = this.#sent, prime = false } = {}): void {
     this.#connection?.end();
     this.#connection = undefined;
-    if (!connection.isConnected) return; // nothing would ever tell that it has ended
+    if (!connection.isConnected) return; // its end would not be reported
     this.#connection = connection;
     connection.onClose(() => {
       if (this.#connection === connection) this.#connection = undefined;
     });
-    // An event without a message, so that a client has an id to come back with.
+    // An event without a message gives the client an ID with which it can resume.
     if (prime) connection.write(`id: ${this.#name}_${this.#lastId - this.#kept.length}\ndata: \n\n`);
     for (const { id, text } of this.#kept) if (id > lastSeen) connection.write(this.#encode(id, text));
     this.#sent = this.#lastId;
@@ -91,7 +91,7 @@ export class ResumableStream {
   }
 }
 
-/** Takes an event id apart: the stream it is of, and its place in that. */
+/** Parses an event ID into the name of its stream and its number there. */
 export function parseEventId(eventId: string): { name: string; id: number } | undefined {
   const [, name, id] = /^(.{1,80})_(\d{1,15})$/.exec(eventId) ?? [];
   return name === undefined ? undefined : { name, id: Number(id) };

@@ -4,20 +4,20 @@ import type { HttpTransportKind } from '../transport/readiness.ts';
 import { UpstreamClient } from '../transport/upstream-client.ts';
 import type { RemoteServer } from '../transport/upstream-client.ts';
 
-/** Where a server is talked to, and how. */
+/** The URL and the transport of a server. */
 export interface FoundEndpoint {
   url: string;
   transport: HttpTransportKind;
 }
 
-/** A server that is shown nothing, and is not asked again when it refuses that. */
+/** Returns a server that gets no credentials. */
 export function withoutCredentials(url: string): RemoteServer {
   return { kind: 'remote', url, headers: async () => ({}), refused: async () => false };
 }
 
 /**
- * Finds out how the server at a URL is talked to, and where, if only its origin is known. Where nothing answers as
- * a server does it is what the URL looks like, so that whoever connects is told what is wrong.
+ * Finds out the transport of the server at a URL, and its path if only the origin is known. If nothing answers there, the
+ * result is what the URL looks like, so that the connection reports the error.
  */
 export async function findEndpoint(server: RemoteServer, signal: AbortSignal): Promise<FoundEndpoint> {
   const [first, ...others] = candidates(new URL(server.url));
@@ -25,7 +25,7 @@ export async function findEndpoint(server: RemoteServer, signal: AbortSignal): P
   return first;
 }
 
-/** The likeliest first. A server of the newer transport may stand at any path, one of the older one mostly at `/sse`. */
+/** The most likely first. Streamable HTTP may be at any path, HTTP+SSE is mostly at `/sse`. */
 function candidates(url: URL): [FoundEndpoint, ...FoundEndpoint[]] {
   const at = (path: string, transport: HttpTransportKind): FoundEndpoint => ({
     url: new URL(`${path}${url.search}`, url).href,
@@ -45,12 +45,12 @@ async function isThere(
   await using endpoint = new UpstreamClient({ ...server, url }, '');
   try {
     const { status } = await ask(endpoint, transport, signal);
-    // One that asks for a token is there, too. A legacy server answers 400 to what it does not expect.
+    // A server that requires a token exists too. A legacy server answers 400 to an unexpected request.
     if (transport === 'sse') return [200, 401, 403].includes(status);
     return status !== 404 && status !== 405 && status < 500;
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof ThvError) throw error; // it could be asked, but nobody has signed in
+    if (error instanceof ThvError) throw error; // the server could be reached, but the user has not signed in
     return false;
   }
 }

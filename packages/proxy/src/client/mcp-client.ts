@@ -11,21 +11,21 @@ import { HttpTransport } from '../transport/http-transport.ts';
 import { SseTransport } from '../transport/sse-transport.ts';
 import { findEndpoint, withoutCredentials } from './endpoint.ts';
 
-/** How many pages of a list are read, and how many things may stand on them. */
+/** How many pages of a list are read, and how many items they may have in total. */
 const maxPages = 1000;
 const maxListed = 50_000;
 
 export interface McpClientOptions {
-  /** Of the server's endpoint. */
+  /** The URL of the server's endpoint. */
   url: string;
-  /** `auto` finds it out. */
+  /** `auto` finds out the transport. */
   transport: HttpTransportKind | 'auto';
-  /** Named to the server in `clientInfo`. */
+  /** ToolHive's version, for `clientInfo`. */
   version: string;
   signal: AbortSignal;
 }
 
-/** What a server can be asked to list, and the member of the answer in which it stands. */
+/** What a server can list, and the member of the result that contains it. */
 const lists = {
   tools: { method: 'tools/list', member: 'tools', capability: 'tools' },
   prompts: { method: 'prompts/list', member: 'prompts', capability: 'prompts' },
@@ -39,7 +39,7 @@ const lists = {
 
 export type ListName = keyof typeof lists;
 
-/** A client of one server of any generation, for asking what it has. Disposing of it ends the conversation. */
+/** A client that reads the lists of one server of any generation. Disposing of it closes the connection. */
 export class McpClient implements AsyncDisposable {
   readonly #connection: ServerConnection;
   readonly #endpoint: UpstreamClient;
@@ -51,7 +51,7 @@ export class McpClient implements AsyncDisposable {
     this.#identity = identity;
   }
 
-  /** Throws `invalid` for what is no URL, `unavailable` when nobody answers there as an MCP server does. */
+  /** Throws `invalid` for an invalid URL, and `unavailable` if no MCP server answers there. */
   static async connect({ url, transport, version, signal }: McpClientOptions): Promise<McpClient> {
     if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
       throw invalid(`${JSON.stringify(url)} is no http URL`);
@@ -88,12 +88,12 @@ export class McpClient implements AsyncDisposable {
     return this.#connection.generation;
   }
 
-  /** What the server says of itself. */
+  /** What the server says about itself. */
   get server(): ServerIdentity {
     return this.#connection.identity;
   }
 
-  /** Everything that it lists, page by page; nothing when it has no such list. Throws when that never ends. */
+  /** Returns a whole list, empty if the server has none. Throws if it has too many pages or items. */
   async list(name: ListName, signal: AbortSignal): Promise<Record<string, unknown>[]> {
     const { method, member, capability } = lists[name];
     if (this.server.capabilities[capability] === undefined) return [];
@@ -104,7 +104,7 @@ export class McpClient implements AsyncDisposable {
       const params = { ...described, ...(cursor === undefined ? {} : { cursor }) };
       const result = await this.#connection.request(method, params, signal).catch((error: unknown) => {
         if (!(error instanceof RefusedRequest)) throw error;
-        // Many servers have resources, and do not know the method that lists templates of them.
+        // Many servers have resources, but not the method that lists their templates.
         if (error.error.code === errorCodes.methodNotFound) return { [member]: [] };
         throw unavailable(error.message, { cause: error });
       });

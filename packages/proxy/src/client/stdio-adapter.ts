@@ -13,9 +13,9 @@ import { withoutCredentials } from './endpoint.ts';
 export interface StdioAdapterOptions {
   input: Readable;
   output: Writable;
-  /** Of the endpoint of a workload's proxy, which talks to clients of every generation. */
+  /** The URL of a workload's endpoint. */
   url: string;
-  /** Told what came in that is no message. */
+  /** Receives input that is not a message. */
   onInvalidOutput: (line: string) => void;
   signal: AbortSignal;
   /** How much the client may leave unread. */
@@ -23,9 +23,9 @@ export interface StdioAdapterOptions {
 }
 
 /**
- * Lets a client that only speaks stdio use a server behind a proxy: every line is a message, and goes there as it is.
- * Returns when the input has ended and everything that was asked is answered, or when `signal` ends it. Throws
- * `unavailable` when the client does not read what it is sent, which would be remembered for it without end.
+ * Connects a client that only supports stdio with a server behind a proxy: every line is a message, which is passed on as
+ * it is. Returns when the input has ended and every request is answered, or when `signal` aborts. Throws `unavailable`
+ * if the client does not read its messages, which would otherwise be kept without limit.
  */
 export async function adaptStdio(options: StdioAdapterOptions): Promise<void> {
   const { input, output, url, onInvalidOutput, maxUnreadBytes = 64 * 1024 * 1024 } = options;
@@ -63,7 +63,7 @@ export async function adaptStdio(options: StdioAdapterOptions): Promise<void> {
   if (unread.signal.aborted) throw unavailable('the client does not read what it is sent');
 }
 
-/** What the client says in one generation. When the proxy forgets a session, another one is begun in its place. */
+/** The messages of one generation. If the proxy forgets the session, another one replaces it. */
 class Conversation {
   readonly #generation: ProtocolGeneration;
   readonly #endpoint: UpstreamClient;
@@ -88,7 +88,7 @@ class Conversation {
     this.#transport.send(message);
   }
 
-  /** Returns when nothing is asked that has no answer. */
+  /** Returns when every request is answered. */
   async answered(signal: AbortSignal): Promise<void> {
     if (this.#pending.size === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -121,7 +121,7 @@ class Conversation {
     try {
       message = typeof received === 'string' ? readMessage(received) : received;
     } catch {
-      return; // whatever it is, it is nothing that the client could understand
+      return; // the client could not understand it either
     }
     if (message.kind === 'response') {
       const id = idText(message);
@@ -139,7 +139,7 @@ class Conversation {
     if (typeof protocolVersion === 'string') this.#transport.agree(protocolVersion);
   }
 
-  /** What was under way is lost with the session; the client can ask for it again. */
+  /** Pending requests are lost with the session. The client can send them again. */
   #begin(): void {
     const lost = [...this.#pending];
     this.#pending.clear();

@@ -7,14 +7,14 @@ import type { Message } from '../jsonrpc/message.ts';
 import { requireUnambiguous } from '../jsonrpc/ambiguity.ts';
 import type { Exchange } from '../middleware/middleware.ts';
 
-/** What a request brings. */
+/** The messages of one HTTP request. */
 export interface Incoming {
-  /** Absent when there are several. */
+  /** Absent for a batch. */
   message?: Message;
   messages: readonly Message[];
 }
 
-/** Reads the JSON-RPC messages that a request brings, or answers the request with what is wrong with them. */
+/** Reads the JSON-RPC messages of an HTTP request, or answers it with what is wrong with them. */
 export function readIncoming(
   exchange: Exchange,
   input: WorkloadInput,
@@ -29,11 +29,11 @@ export function readIncoming(
     let incoming: Incoming;
     try {
       incoming = isBatch(text) ? { messages: readBatch(text) } : only(readMessage(text));
-      // The server must read in a message what is checked here.
+      // The server must understand a message as the checks here do.
       for (const message of incoming.messages) requireUnambiguous(message.text);
     } catch (malformed) {
       if (!(malformed instanceof MalformedMessage)) throw malformed;
-      // The id is not known, and JSON-RPC 2.0, section 5, wants null for that.
+      // The ID is not known, for which JSON-RPC 2.0, section 5, requires null.
       replyJson(response, 400, errorMessage('null', malformed.code, malformed.message).text);
       return;
     }
@@ -42,10 +42,10 @@ export function readIncoming(
   });
 }
 
-/** The only revision whose clients may send several messages at once (MCP 2025-03-26, Overview, Batching). */
+/** The only protocol version with batches (MCP 2025-03-26, Overview, Batching). */
 export const batchVersion = '2025-03-26';
 
-/** Answers a request that brings several messages where they must come one by one; false where they need not. */
+/** Answers a batch that is not allowed. Returns false if there is nothing to refuse. */
 export function refuseBatch(
   { message, messages }: Incoming,
   revision: string,

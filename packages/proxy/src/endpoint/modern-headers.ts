@@ -9,8 +9,8 @@ import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
 import { isModern, mcpErrors, meta, protocolVersions } from '../protocol/protocol.ts';
 
 /**
- * Is this request of the modern generation, or does it at least claim to be in one of the two places where that stands? The
- * other headers of that generation say nothing: some clients send them always.
+ * Whether a request is modern, or claims to be, in its header or in `_meta`. The other headers prove nothing, because some
+ * clients always send them.
  */
 export function isModernRequest(headers: IncomingHttpHeaders, message: Message | undefined): boolean {
   const revision = headers['mcp-protocol-version'];
@@ -18,7 +18,7 @@ export function isModernRequest(headers: IncomingHttpHeaders, message: Message |
   return message?.value.params?._meta?.[meta.protocolVersion] !== undefined;
 }
 
-/** What is wrong with how a modern request describes itself (MCP 2026-07-28, Streamable HTTP, Server Validation). */
+/** Returns what is wrong with the headers and `_meta` of a modern request (MCP 2026-07-28, Streamable HTTP, Server Validation). */
 export function refusalOf(headers: IncomingHttpHeaders, { value, kind }: Message): Refusal | undefined {
   const { method = '', params } = value;
   const inHeader = headers['mcp-protocol-version'];
@@ -52,7 +52,7 @@ function wrongName(
   return undefined;
 }
 
-/** What is wrong with the headers that repeat parameters of a tool. */
+/** Returns what is wrong with the headers that repeat parameters of a tool. */
 export function wrongParameter(
   headers: IncomingHttpHeaders,
   mirrored: readonly MirroredParameter[],

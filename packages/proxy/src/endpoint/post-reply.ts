@@ -9,12 +9,12 @@ import type { Message } from '../jsonrpc/message.ts';
 import type { Responder } from '../connection/responder.ts';
 import { mcpErrors } from '../protocol/protocol.ts';
 
-/** The first revision whose clients know an event without a message. */
+/** The first protocol version whose clients accept an event without a message. */
 const primedSince = '2025-11-25';
 
 /**
- * The answer to one POST of a session: JSON, unless something has to be said before the answer, or the answer takes
- * so long that the connection has to be kept alive. Then it is a stream, which can be resumed.
+ * Answers one POST of a session: with JSON, or with a stream that can be resumed if anything is sent before the response,
+ * or if it takes so long that the connection must be kept alive.
  */
 export class SessionPostReply implements Responder, KeepAlive {
   readonly #response: ServerResponse;
@@ -56,7 +56,7 @@ export class SessionPostReply implements Responder, KeepAlive {
 
   answer({ text, value: { error } }: Message): void {
     this.#pending.delete(this);
-    // The headers name a session, which is there only if the answer says so.
+    // The headers name a session, which exists only if `initialize` succeeds.
     const headers = error === undefined ? this.#headers : undefined;
     if (this.#stream === undefined) return replyJson(this.#response, 200, text, headers);
     this.#stream.send(text);
@@ -90,7 +90,7 @@ export class SessionPostReply implements Responder, KeepAlive {
   }
 }
 
-/** The answer to one modern POST: the same, but a connection that ends takes the request with it. */
+/** Answers one POST of a modern client in the same way, but the end of the connection cancels the request. */
 export class ModernPostReply implements Responder, KeepAlive {
   readonly #response: ServerResponse;
   readonly #pending: Set<KeepAlive>;
@@ -118,7 +118,7 @@ export class ModernPostReply implements Responder, KeepAlive {
     this.#opened().write(': keep-alive\n\n');
   }
 
-  /** The client has gone away. */
+  /** The client has disconnected. */
   close(): void {
     this.#pending.delete(this);
   }
@@ -128,7 +128,7 @@ export class ModernPostReply implements Responder, KeepAlive {
   }
 }
 
-/** The status that goes with an error (MCP 2026-07-28, Streamable HTTP, Protocol Version Header). */
+/** Returns the HTTP status for an error (MCP 2026-07-28, Streamable HTTP, Protocol Version Header). */
 function statusOf(code: number): number {
   if (code === errorCodes.methodNotFound) return 404;
   return code <= mcpErrors.headerMismatch && code >= mcpErrors.unsupportedVersion ? 400 : 200;

@@ -4,7 +4,7 @@ import { maxMessageBytes } from '../input/byte-budget.ts';
 import { Chunks } from '../input/chunks.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
 
-/** Why a body was not accepted, as an HTTP status. */
+/** A body was not accepted, with the HTTP status that says why. */
 export class UnacceptableBody extends Error {
   readonly status: number;
 
@@ -14,12 +14,12 @@ export class UnacceptableBody extends Error {
   }
 }
 
-/** A body that is larger than accepted. */
+/** Returns the error for a body that is too large. */
 export function bodyTooLarge(): UnacceptableBody {
   return new UnacceptableBody(413, `the body is larger than ${maxMessageBytes / 1024 / 1024} MiB`);
 }
 
-/** A body for which there is no room beside others. */
+/** Returns the error for a body that exceeds the budget of incomplete bodies. */
 export function noRoomForBody(): UnacceptableBody {
   return new UnacceptableBody(
     503,
@@ -27,7 +27,7 @@ export function noRoomForBody(): UnacceptableBody {
   );
 }
 
-/** Reads a request body as text, and calls back once, with the text or with what was wrong, when there is time. */
+/** Reads a request body. Calls back once, with the text or with what is wrong, when there is time to process it. */
 export function readBody(
   request: IncomingMessage,
   input: WorkloadInput,

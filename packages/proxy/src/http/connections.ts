@@ -3,32 +3,31 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** How much patience a listener has with its callers. */
+/** Time limits and the number of connections of a listener. */
 export interface ConnectionLimits {
   /** For the headers of a request. */
   headersMs: number;
   /** For a whole request, its body included. */
   requestMs: number;
-  /** For somebody who takes nothing of what is sent. */
+  /** For a client that does not read what is sent. */
   stalledMs: number;
-  /** How many connections there may be; a new one takes the place of the one that asks for nothing for longest. */
+  /** How many connections there may be. A new one replaces the one that was idle for the longest time. */
   connections: number;
 }
 
-/** How many requests of one connection may wait for the answer to the one before them. */
+/** How many requests of one connection may wait for the response before theirs. */
 const maxWaiting = 100;
 
 /**
- * Gives the requests that a server gets to whom answers them, of each connection one after the other. Answers those
- * who do not speak HTTP as everybody else is answered, and keeps those who say nothing, or take nothing, from holding
- * every connection.
+ * Hands over the requests of a server, those of each connection one after the other. Answers invalid HTTP like any other
+ * invalid request, and ends connections of clients that send nothing or read nothing.
  */
 export function serveConnections(
   server: Server,
   { connections, stalledMs }: ConnectionLimits,
   { answer, headers = {} }: Answering,
 ): void {
-  /** Every connection with the answers it waits for; the one that has asked for nothing for longest is the first. */
+  /** Every connection with its pending responses. The one that was idle for the longest time is first. */
   const open = new Map<Duplex, ServerResponse[]>();
 
   server.on('connection', (socket: Socket) => {
@@ -40,16 +39,16 @@ export function serveConnections(
   // Any expectation but 100-continue may be ignored (RFC 9110, section 10.1.1).
   server.on('checkExpectation', take);
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => refuse(socket, statusOfFault(code)));
-  server.on('connect', (_request, socket) => refuse(socket, 400)); // nothing here is a proxy for everything
+  server.on('connect', (_request, socket) => refuse(socket, 400)); // this is not a forward proxy
   server.setTimeout(stalledMs, (socket) => {
-    // A stream may be quiet for as long as it likes.
+    // A stream may be quiet.
     if (socket.writableLength > 0 || open.get(socket)?.length === 0) socket.destroy();
   });
 
   function take(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     const answers = open.get(socket);
-    if (answers === undefined) return; // given up
+    if (answers === undefined) return; // its connection was replaced
     const before = answers.at(-1);
     answers.push(response);
     response.on('close', () => {
@@ -58,7 +57,7 @@ export function serveConnections(
     });
     if (answers.length > maxWaiting) socket.destroy();
     else if (before === undefined) respond(request, response);
-    // An answer that nobody takes yet is in memory, so there is one of them.
+    // Only one response at a time may be in memory without being read.
     else {
       before.once('close', () => {
         if (!socket.destroyed) respond(request, response);
@@ -71,7 +70,7 @@ export function serveConnections(
     response.writeHead(400, faultHeaders(400, headers)).end(faultText(400));
   }
 
-  /** There is one: nobody has asked for anything over the newest. */
+  /** There is always one, as the newest connection is idle. */
   function giveUpLongest(): void {
     for (const [socket, answers] of open) {
       if (answers.some(({ req }) => req.complete)) continue;
@@ -81,9 +80,9 @@ export function serveConnections(
     }
   }
 
-  /** No answer is taken for one to something else: what was asked before is answered first, or what is begun ends. */
+  /** Answers earlier requests first, or ends a response that has begun, so that no response is taken for another one. */
   function refuse(socket: Duplex, status: FaultStatus): void {
-    if (!socket.writable) return; // told already: what follows is not understood either
+    if (!socket.writable) return; // refused before
     const answers = open.get(socket) ?? [];
     const last = answers.findLast(({ req }) => req.complete);
     if (last?.headersSent === false) {
@@ -97,11 +96,11 @@ export function serveConnections(
 
 export interface Answering {
   answer: (request: IncomingMessage, response: ServerResponse) => void;
-  /** What an answer to something that is no request says beside what it has to. */
+  /** Additional headers of responses to invalid requests. */
   headers?: Readonly<Record<string, string>>;
 }
 
-/** What is wrong with something that never became a request, and what that is answered with. */
+/** The responses to invalid HTTP, by status. */
 export const faults = {
   400: 'this is not HTTP as it is understood here',
   408: 'the request did not come in time',
@@ -115,7 +114,7 @@ function statusOfFault(code: string | undefined): FaultStatus {
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
 }
 
-/** Whoever reads the other one takes the request for one to another host (RFC 9112, section 3.2). */
+/** Another program might read the other header, and take the request for one to another host (RFC 9112, section 3.2). */
 function hasSecondHost({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** How much a client may leave unread before its stream is cut off. */
+/** How much a client may leave unread before its stream ends. */
 const maxUnreadBytes = 8 * 1024 * 1024;
 
 /** A `text/event-stream` response (HTML, section 9.2) that cannot grow without bound. */
@@ -21,7 +21,7 @@ export class EventStream {
   write(event: string): void {
     if (this.#response.writableEnded) return;
     this.#response.write(event);
-    // A client that does not read would otherwise be remembered in full.
+    // Otherwise, everything would be kept for a client that does not read.
     if (this.#response.writableLength > maxUnreadBytes) this.#response.destroy();
   }
 
@@ -39,7 +39,7 @@ export class EventStream {
   }
 }
 
-/** One event. A JSON text has no raw line break that matters, but white space may hold some. */
+/** Encodes an event. Raw line breaks in JSON are only white space. */
 export function encodeEvent(event: string, data: string): string {
   const lines = data.includes('\n') || data.includes('\r') ? data.replace(/\r\n|\r|\n/g, '\ndata: ') : data;
   return `event: ${event}\ndata: ${lines}\n\n`;

@@ -1,4 +1,4 @@
-/** Headers that concern one connection only (RFC 9110, section 7.6.1), or name who is spoken to. */
+/** The headers that concern one connection only (RFC 9110, section 7.6.1), or name its host. */
 export const hopHeaders: ReadonlySet<string> = new Set([
   'connection',
   'expect',

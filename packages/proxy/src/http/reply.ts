@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { UnacceptableBody } from './body.ts';
 
-/** Answers with plain text, a line. */
+/** Answers with one line of plain text. */
 export function replyText(
   response: ServerResponse,
   status: number,
@@ -17,20 +17,20 @@ export function replyText(
   response.end(`${message}\n`);
 }
 
-/** Answers a request whose body is not accepted. What is left of the body is not read, so the connection ends. */
+/** Answers a request whose body is not accepted. The rest of the body is not read, so the connection ends. */
 export function replyUnacceptable(response: ServerResponse, { status, message }: UnacceptableBody): void {
   const headers = { connection: 'close', ...(status === 503 ? { 'retry-after': '1' } : {}) };
   replyText(response, status, message, headers);
 }
 
-/** Answers with a text that is JSON already. */
+/** Answers with JSON text. */
 export function replyJson(
   response: ServerResponse,
   status: number,
   text: string,
   headers?: Record<string, string>,
 ): void {
-  if (response.headersSent) return; // it was answered otherwise already, with a failure
+  if (response.headersSent) return; // answered before, with a failure
   const own = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
   response.writeHead(status, headers === undefined ? own : { ...own, ...headers });
   response.end(text);

@@ -61,7 +61,7 @@ export class Hold {
   }
 }
 
-/** A server leaves more input incomplete than its budgets allow, and has to be stopped. */
+/** A server leaves more input incomplete than its budgets allow, and must be stopped. */
 export class ExceededBudget extends Error {
   constructor() {
     super('was stopped because its incomplete lines, events, and responses use more memory than allowed');

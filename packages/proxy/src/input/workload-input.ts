@@ -11,7 +11,7 @@ const maxInvalidChars = 16 * 1024 * 1024;
 const invalidCharsPerSecond = 1024 * 1024;
 
 export interface WorkloadInputOptions {
-  /** Told what servers sent that is not a message. */
+  /** Receives what servers sent that is not a message. */
   onInvalid?: (text: string) => void;
   now?: () => number;
 }
@@ -52,7 +52,7 @@ export class WorkloadInput {
     });
   }
 
-  /** Reports what a server sent that is not a message. Returns why the server has to be stopped, if it has to. */
+  /** Reports what a server sent that is not a message. Returns why the server must be stopped, if it must. */
   reportInvalid(text: string): string | undefined {
     const nowMs = this.#now();
     const seconds = (nowMs - this.#lastMs) / 1000;

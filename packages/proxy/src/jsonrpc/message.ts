@@ -5,16 +5,16 @@ export interface Message {
   kind: 'request' | 'notification' | 'response';
   text: string;
   value: MessageValue;
-  /** Where its id stands in the text; of a cancellation, the id of the request that it cancels. */
+  /** The place of its ID in the text. For a cancellation, of the ID of the request that it cancels. */
   id?: Span;
-  /** Where its progress token stands in the text. */
+  /** The place of its progress token in the text. */
   token?: Span;
 }
 
-/** From where to where something stands in a text. */
+/** A place in a text. */
 export type Span = readonly [start: number, end: number];
 
-/** What of a message the proxy looks at. Everything else stays text. */
+/** The parts of a message that the proxy reads. Everything else stays text. */
 export interface MessageValue {
   id?: string | number;
   method?: string;
@@ -23,7 +23,7 @@ export interface MessageValue {
   error?: { code: number; message: string; data?: unknown };
 }
 
-/** Why a text is no message, as the JSON-RPC error that says so. */
+/** A text is not a message. The code is that of the JSON-RPC error. */
 export class MalformedMessage extends Error {
   readonly code: number;
 
@@ -33,7 +33,7 @@ export class MalformedMessage extends Error {
   }
 }
 
-/** Error codes of JSON-RPC 2.0, section 5.1, and the one that MCP servers use for their own troubles. */
+/** The error codes of JSON-RPC 2.0, section 5.1, and the one that MCP servers use for failures of their own. */
 export const errorCodes = {
   parseError: -32700,
   invalidRequest: -32600,
@@ -43,8 +43,8 @@ export const errorCodes = {
 } as const;
 
 /**
- * Reads one JSON-RPC message; throws `MalformedMessage` for anything else. What the proxy would rewrite in it
- * may stand there only once: two readers of a duplicate could disagree about what it says.
+ * Reads one JSON-RPC message. Throws `MalformedMessage` for anything else, also if a member that the proxy may rewrite
+ * appears twice: two readers could disagree about which one counts.
  */
 export function readMessage(text: string): Message {
   const value = parse(text);
@@ -81,10 +81,10 @@ export function readMessage(text: string): Message {
   return { kind: 'notification', text, value };
 }
 
-/** How many messages may come at once. */
+/** How many messages a batch may contain. */
 const maxBatch = 100;
 
-/** Reads several messages that were sent as one array (JSON-RPC 2.0, section 6). */
+/** Reads a batch of messages (JSON-RPC 2.0, section 6). */
 export function readBatch(text: string): Message[] {
   const values = parseJson(text);
   if (!Array.isArray(values) || values.length === 0 || values.length > maxBatch) {
@@ -94,7 +94,7 @@ export function readBatch(text: string): Message[] {
   return elementsOf(text).map(readMessage);
 }
 
-/** The texts of the elements of an array, in a text that is known to be one. */
+/** Returns the texts of the elements of a JSON array. The text must be valid. */
 function elementsOf(text: string): string[] {
   const elements: string[] = [];
   let at = skipSpace(text, skipSpace(text, 0) + 1);
@@ -107,7 +107,7 @@ function elementsOf(text: string): string[] {
   return elements;
 }
 
-/** Beyond these limits a message takes more than a tenth of a second to be parsed, or cannot be written again. */
+/** A message beyond these limits takes more than a tenth of a second to parse, or cannot be serialized again. */
 const limits = { depth: 500, parts: 100_000, elements: 1_000_000 };
 
 function parseJson(text: string): unknown {
@@ -139,7 +139,7 @@ function parse(text: string): MessageValue {
   if (isObject(params) && params['_meta'] !== undefined && !isObject(params['_meta'])) {
     throw new MalformedMessage(errorCodes.invalidParams, '_meta must be an object');
   }
-  return value; // id and method are checked by readMessage, the rest is looked at with care
+  return value; // `readMessage` checks the ID and the method, and all other members are unknown
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
@@ -175,7 +175,7 @@ export function restate(
   return { kind, text, value, ...spans };
 }
 
-/** Where `span` is after what is before it, at `changed`, has grown by `growth` characters. */
+/** Returns where `span` is after `changed` has grown by `growth` characters. */
 function movedBy(span: Span, growth: number, changed: Span): Span {
   return span[0] > changed[0] ? [span[0] + growth, span[1] + growth] : span;
 }
@@ -194,14 +194,14 @@ function withTokenValue(kind: Message['kind'], value: MessageValue, newToken: st
     : { ...value, params: { ...params, _meta: { ...params?._meta, progressToken } } };
 }
 
-/** The JSON text of an id or a token, exactly as it was written. */
+/** Returns the JSON text of an ID or a token exactly as it was written. */
 export function written({ text }: Message, [start, end]: Span): string {
   return text.slice(start, end);
 }
 
 /**
- * Where the value at `path` stands in a JSON text; undefined if there is none. Throws `MalformedMessage` when a
- * name on the way stands there twice.
+ * Returns the place of the value at `path` in a JSON text, undefined if there is none. Throws `MalformedMessage` if a name
+ * on the path appears twice.
  */
 export function spanOf(text: string, path: readonly string[]): Span | undefined {
   let span: Span = [skipSpace(text, 0), text.length];
@@ -214,7 +214,7 @@ export function spanOf(text: string, path: readonly string[]): Span | undefined 
   return span;
 }
 
-/** The same for a value that has been seen there. */
+/** Returns the place of a value that is known to exist. */
 function locate(text: string, path: readonly string[]): Span {
   const span = spanOf(text, path);
   if (span === undefined) {
@@ -223,14 +223,14 @@ function locate(text: string, path: readonly string[]): Span {
   return span;
 }
 
-/** The text with what stands at `span` replaced. */
+/** Returns the text with the content of `span` replaced. */
 export function replaceAt(text: string, [start, end]: Span, replacement: string): string {
   return text.slice(0, start) + replacement + text.slice(end);
 }
 
 /**
- * The text with members put first into the object at `path`, in which none of them stands yet. Objects that are
- * missing on the way are made.
+ * Returns the text with members added at the start of the object at `path`, which must not contain them yet. Missing
+ * objects on the path are created.
  */
 export function insertMembers(
   text: string,
@@ -249,8 +249,8 @@ export function insertMembers(
 }
 
 /**
- * Finds a member of the object that begins at `start`, and refuses a second one of that name: two readers of
- * such a message could disagree about what it says.
+ * Finds a member of the object that begins at `start`. Throws if there is a second one of that name: two readers could
+ * disagree about which one counts.
  */
 function member(text: string, start: number, name: string): Span | undefined {
   let found: Span | undefined;
@@ -312,7 +312,7 @@ function skipScalar(text: string, at: number): number {
   }
 }
 
-/** A message on one line, as the stdio transport wants it. Raw line breaks in JSON are white space only. */
+/** Returns a message on one line, as stdio requires. Raw line breaks in JSON are only white space. */
 export function onOneLine(text: string): string {
   return text.includes('\n') || text.includes('\r') ? text.replace(/[\r\n]/g, ' ') : text;
 }

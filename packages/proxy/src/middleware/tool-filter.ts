@@ -12,11 +12,11 @@ import type { Message } from '../jsonrpc/message.ts';
 import { refusal } from './message-pipeline.ts';
 import type { CallContext, Middleware, Outcome } from './middleware.ts';
 
-/** Which of a server's tools clients see, and how. */
+/** The tools that clients see, and how they see them. */
 export interface ToolRules {
-  /** The names, as clients see them, of all that are offered; all tools when there is none. */
+  /** The names of the visible tools, as clients see them. All tools are visible if the list is empty. */
   filter?: readonly string[];
-  /** By the server's own name of a tool: what it is called and how it is described instead. */
+  /** Other names and descriptions, by the server's own name of the tool. */
   overrides?: Readonly<Record<string, { name?: string; description?: string }>>;
 }
 

@@ -1,16 +1,16 @@
 /**
- * How a conversation is held. `legacy`: it begins with `initialize`, and both sides may ask. `modern`: every request
- * stands for itself, and only the client asks (MCP 2026-07-28, Versioning, Terminology).
+ * The two generations of protocol versions. `legacy`: a session begins with `initialize`, and both sides send requests.
+ * `modern`: every request stands for itself, and only clients send requests (MCP 2026-07-28, Versioning, Terminology).
  */
 export type ProtocolGeneration = 'legacy' | 'modern';
 
 export const legacyVersions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const;
 export const newestLegacyVersion = '2025-11-25';
 export const modernVersion = '2026-07-28';
-/** Every revision that clients may speak here, the newest first. */
+/** Every protocol version that clients may use, the newest first. */
 export const protocolVersions: readonly string[] = [modernVersion, ...legacyVersions.toReversed()];
 
-/** Revisions are dates, so they can be compared. */
+/** Protocol versions are dates, so they can be compared. */
 export function isModern(revision: string): boolean {
   return revision >= modernVersion;
 }
@@ -24,14 +24,14 @@ export interface ServerIdentity {
   [key: string]: unknown;
 }
 
-/** What a client says of itself, once in `initialize` or with every request. */
+/** What a client says about itself, once in `initialize` or with every request. */
 export interface ClientIdentity {
   protocolVersion: string;
   capabilities: Record<string, unknown>;
   clientInfo?: unknown;
 }
 
-/** Members of `_meta` that every modern message is described by (MCP 2026-07-28, Overview, `_meta`). */
+/** The members of `_meta` that describe modern messages (MCP 2026-07-28, Overview, `_meta`). */
 export const meta = {
   protocolVersion: 'io.modelcontextprotocol/protocolVersion',
   clientInfo: 'io.modelcontextprotocol/clientInfo',
@@ -41,7 +41,7 @@ export const meta = {
   serverInfo: 'io.modelcontextprotocol/serverInfo',
 } as const;
 
-/** Error codes of MCP 2026-07-28, Overview, Error Codes, and two that it forbids and older servers use. */
+/** The error codes of MCP 2026-07-28 (Overview, Error Codes), and two of older servers that it forbids. */
 export const mcpErrors = {
   headerMismatch: -32020,
   missingClientCapability: -32021,
@@ -50,20 +50,20 @@ export const mcpErrors = {
   legacyUrlElicitation: -32042,
 } as const;
 
-/** An error that only a modern server answers with; it tells one from a server that knows no such request. */
+/** Whether only a modern server answers with this error. */
 export function isModernRefusal(error: unknown): boolean {
   const { code, data } = (error ?? {}) as { code?: unknown; data?: { supported?: unknown } | null };
   const supported = data?.supported;
-  // Whoever names a legacy revision, and not the modern one that it was asked for, wants to be talked to in that way.
+  // A server that names a legacy version instead of the requested modern one is a legacy server.
   if (Array.isArray(supported) && legacyVersions.some((revision) => supported.includes(revision)))
     return false;
   return typeof code === 'number' && code <= mcpErrors.headerMismatch && code >= mcpErrors.unsupportedVersion;
 }
 
-/** The requests that a server may answer with questions of its own (MCP 2026-07-28, Multi Round-Trip Requests). */
+/** The requests in the course of which a server may ask the client (MCP 2026-07-28, Multi Round-Trip Requests). */
 export const askingMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
-/** The results that say how long they may be kept (MCP 2026-07-28, Caching). */
+/** The requests whose results state how long they may be cached (MCP 2026-07-28, Caching). */
 export const cacheableMethods: ReadonlySet<string> = new Set([
   'server/discover',
   'tools/list',
@@ -82,7 +82,7 @@ export const legacyOnlyMethods: ReadonlySet<string> = new Set([
   'resources/unsubscribe',
 ]);
 
-/** The lists that a server may fill by what its client can do. */
+/** The lists whose content may depend on the capabilities of the client. */
 export const listMethods: ReadonlySet<string> = new Set([
   'tools/list',
   'prompts/list',
@@ -90,15 +90,15 @@ export const listMethods: ReadonlySet<string> = new Set([
   'resources/templates/list',
 ]);
 
-/** About tasks, which either side may run for the other (MCP 2025-11-25, Tasks). The modern generation has others. */
+/** The requests about tasks of 2025-11-25 (Tasks), which either side may send. Modern versions have different ones. */
 const taskRequests = ['tasks/cancel', 'tasks/get', 'tasks/list', 'tasks/result'] as const;
 
-/** Is it about a task that belongs to one conversation of the legacy generation? */
+/** Whether a request is about a task, which belongs to one connection of a legacy server. */
 export function isAboutTasks(method: string | undefined): boolean {
   return method?.startsWith('tasks/') === true;
 }
 
-/** Every request that a client can make in one revision or another. */
+/** Every request that a client can send in any protocol version. */
 const clientRequests: ReadonlySet<string> = new Set([
   ...askingMethods,
   ...cacheableMethods,
@@ -109,7 +109,7 @@ const clientRequests: ReadonlySet<string> = new Set([
   'tasks/update',
 ]);
 
-/** Does the protocol know it, as a request or as a notification? */
+/** Whether any protocol version defines this method for clients. */
 export function isKnownMethod(method: string): boolean {
   return clientRequests.has(method) || clientNotifications.has(method);
 }
@@ -121,7 +121,7 @@ const clientNotifications: ReadonlySet<string> = new Set([
   'notifications/roots/list_changed',
 ]);
 
-/** The capability that a client must have to be asked this. */
+/** The capability that a client must declare to receive this request. */
 export const capabilityFor: Readonly<Record<string, string>> = {
   'roots/list': 'roots',
   'sampling/createMessage': 'sampling',
@@ -129,32 +129,32 @@ export const capabilityFor: Readonly<Record<string, string>> = {
   ...Object.fromEntries(taskRequests.map((method) => [method, 'tasks'])),
 };
 
-/** Has the client said that it can be asked this? */
+/** Whether the client has declared the capability for this request. */
 export function isOffered({ capabilities }: ClientIdentity, method: string): boolean {
   const capability = capabilityFor[method];
   return capability !== undefined && capabilities[capability] !== undefined;
 }
 
-/** Has the client said that it can be asked anything at all? */
+/** Whether the client has declared any capability to receive requests. */
 export function canBeAsked(client: ClientIdentity): boolean {
   return Object.keys(capabilityFor).some((method) => isOffered(client, method));
 }
 
 const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 
-/** Is a message of this level to be sent to a client that wants `least` and worse? */
+/** Whether a log message of this level is for a client that wants `least` and more severe ones. */
 export function isLoud(level: unknown, least: string): boolean {
   return logLevels.indexOf(String(level)) >= logLevels.indexOf(least);
 }
 
-/** The older of what a client asks for and what is spoken; a client drops out if it cannot do that. */
+/** Returns the older of the requested and the supported version. A client that does not support it disconnects. */
 export function negotiateVersion(asked: unknown, spoken: string): string {
   const newest = isModern(spoken) ? newestLegacyVersion : spoken;
   const isKnown = (legacyVersions as readonly unknown[]).includes(asked);
   return isKnown && (asked as string) < newest ? (asked as string) : newest;
 }
 
-/** What a server answered to `initialize` or `server/discover`; throws for what is neither. */
+/** Reads the result of `initialize` or `server/discover`. Throws for anything else. */
 export function identityFrom(result: unknown): ServerIdentity {
   const { protocolVersion, supportedVersions, capabilities, ...rest } = (result ?? {}) as {
     [key: string]: unknown;
@@ -171,13 +171,13 @@ export function identityFrom(result: unknown): ServerIdentity {
   return { ...described, protocolVersion: spoken, capabilities: { ...capabilities }, serverInfo };
 }
 
-/** Is this what a modern server answers to `server/discover`? There are legacy ones that answer anything with a result. */
+/** Whether this is a modern server's result of `server/discover`. Some legacy servers answer every request with a result. */
 export function isModernDiscovery(result: unknown): boolean {
   const { supportedVersions } = (result ?? {}) as { supportedVersions?: unknown };
   return Array.isArray(supportedVersions) && supportedVersions.includes(modernVersion);
 }
 
-/** The members of `_meta` that describe a client to a modern server. */
+/** Returns the members of `_meta` that describe a client to a modern server. */
 export function modernMeta(
   { capabilities, clientInfo }: ClientIdentity,
   logLevel?: string,

@@ -4,18 +4,18 @@ import { ExceededBudget } from '../input/byte-budget.ts';
 import type { ByteBudget } from '../input/byte-budget.ts';
 import { Chunks } from '../input/chunks.ts';
 
-/** A header that stands there several times has several values, whichever it is. */
+/** The headers of a response. A header that appears several times has several values. */
 export type AnswerHeaders = Dispatcher.ResponseData['headers'];
 
-/** What a server answered. */
+/** A server's response. */
 export interface Answer {
   statusCode: number;
   headers: AnswerHeaders;
-  /** All of it; or a stream of events, which has begun. One that is not read has to be destroyed. */
+  /** The whole body, or a stream of events. A stream that is not read must be destroyed. */
   body: string | Readable;
 }
 
-/** Dispatches a request and reads the answer: in one go where it is no stream, which is much less work. */
+/** Sends a request and reads the response, at once if it is not a stream, which costs much less. */
 export function answerTo(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
@@ -28,7 +28,7 @@ export function answerTo(
 
 export interface AnswerOptions {
   signal: AbortSignal;
-  /** What an incomplete answer uses. */
+  /** The budget for incomplete responses. */
   budget: ByteBudget;
 }
 
@@ -71,7 +71,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.#statusCode = statusCode;
     this.#headers = headers;
     const isEvents = statusCode < 300 && String(headers['content-type']).startsWith('text/event-stream');
-    // Nothing is asked for by GET but streams, whatever they are called.
+    // Only streams are requested by GET, whatever their media type.
     if (!isEvents && !(statusCode === 200 && this.#method === 'GET')) return;
     const body = new Readable({
       read: () => controller.resume(),

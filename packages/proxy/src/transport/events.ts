@@ -5,8 +5,8 @@ import { ExceededBudget, maxMessageBytes } from '../input/byte-budget.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
 
 /**
- * The events of a stream (HTML, Server-Sent Events), as they come and as there is time to process them. Throws when
- * one never ends.
+ * Yields the events of a stream (HTML, section 9.2) when there is time to process them. Throws if an event is too large or
+ * exceeds the budget.
  */
 export async function* readEvents(body: Readable, input: WorkloadInput): AsyncGenerator<EventSourceMessage> {
   const events: EventSourceMessage[] = [];
@@ -21,7 +21,7 @@ export async function* readEvents(body: Readable, input: WorkloadInput): AsyncGe
   });
   const decoder = new TextDecoder();
   try {
-    // Whoever stops reading ends the stream below: the iterator would make an error of it, which takes its time.
+    // The stream is destroyed below. The iterator would do it with an error, which is slow.
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       await input.turn();
       const text = decoder.decode(chunk as Buffer, { stream: true });

@@ -18,29 +18,29 @@ import type { TransportListener, Transport } from './transport.ts';
 export interface HttpTransportOptions {
   endpoint: UpstreamClient;
   generation: ProtocolGeneration;
-  /** Which parameters of a tool are mirrored in headers. */
+  /** Returns the parameters of a tool that are mirrored in headers. */
   mirrored: (tool: string) => Promise<readonly MirroredParameter[]>;
 }
 
-/** How long it is waited before a stream that has ended is asked for again. */
+/** How long to wait before a stream that has ended is opened again. */
 const firstRetryMs = 500;
 const maxRetryMs = 30_000;
-/** How often a stream is asked for that a server promised to go on with. */
+/** How often a stream is resumed before its answer is given up. */
 const maxResumptions = 20;
 
-/** A server that speaks streamable HTTP, of either generation: every message is a POST, every answer its response. */
+/** Reaches a server over streamable HTTP, of either generation: every message is a POST. */
 export class HttpTransport implements Transport {
-  /** Nothing is kept here: each message has a connection of its own. */
+  /** Each message has an HTTP request of its own, so nothing waits here. */
   readonly unreadBytes = 0;
   readonly #options: HttpTransportOptions;
   readonly #over = new AbortController();
-  /** What is under way, and how it is ended. */
+  /** The pending requests, and how to abort them. */
   readonly #posts = new Map<Message, AbortController>();
   #listener: TransportListener | undefined;
-  /** None before a legacy server has agreed to one. */
+  /** The agreed protocol version. None before the handshake with a legacy server. */
   #version: string | undefined;
   #sessionId: string | undefined;
-  /** A legacy server must have heard that it is initialized before anything else. */
+  /** A legacy server must get `notifications/initialized` before anything else. */
   #initialized: Promise<void> | undefined;
 
   constructor(options: HttpTransportOptions) {
@@ -63,7 +63,7 @@ export class HttpTransport implements Transport {
   send(message: Message): void {
     const { method, params } = message.value;
     if (method === 'notifications/cancelled' && this.#isModern) {
-      // Here, to go away is to cancel (MCP 2026-07-28, Streamable HTTP, Cancellation).
+      // Ending the request cancels it (MCP 2026-07-28, Streamable HTTP, Cancellation).
       const requestId = params?.['requestId'];
       for (const [sent, post] of this.#posts)
         if (sent.value.id === requestId) post.abort(new Error('cancelled'));
@@ -83,7 +83,7 @@ export class HttpTransport implements Transport {
     for (const post of this.#posts.values()) post.abort(reason);
     if (this.#sessionId === undefined) return;
     const signal = AbortSignal.timeout(2_000);
-    await this.#request('DELETE', { signal, headers: {} }).catch(() => {}); // it may be gone
+    await this.#request('DELETE', { signal, headers: {} }).catch(() => {}); // the server may be gone
   }
 
   async #post(message: Message): Promise<void> {
@@ -121,8 +121,8 @@ export class HttpTransport implements Transport {
     if (id === undefined) return;
     await this.#options.endpoint.input.turn();
     const isJson = type.startsWith('application/json');
-    // That a session is over may be said in an error without an id, which answers nothing (MCP 2025-03-26, Streamable
-    // HTTP, Session Management).
+    // The end of a session may be reported as an error without an ID, which is no answer (MCP 2025-03-26, Streamable HTTP,
+    // Session Management).
     const isAnswered = isJson && statusCode === 404 && isAnswer(read(body), id);
     if (statusCode === 404 && this.#sessionId !== undefined && !isAnswered)
       return this.#listener?.closed('it has ended the session');
@@ -132,7 +132,7 @@ export class HttpTransport implements Transport {
     this.#failed(message, `it answered with status ${statusCode}${said === '' ? '' : `: ${said}`}`);
   }
 
-  /** Hears what comes until the answer; a stream that breaks off before is taken up again, where that is possible. */
+  /** Reads a stream until the answer. A stream that ends before is resumed if possible. */
   async #hearStream(
     message: Message,
     id: RequestId | undefined,
@@ -166,7 +166,7 @@ export class HttpTransport implements Transport {
     this.#failed(message, 'its stream ended before the answer');
   }
 
-  /** Keeps the stream open on which a legacy server says what belongs to no request, if it has one. */
+  /** Keeps the stream open on which a legacy server sends what belongs to no request, if it has one. */
   async #listen(): Promise<void> {
     const { signal } = this.#over;
     let lastId: string | undefined;
@@ -183,7 +183,7 @@ export class HttpTransport implements Transport {
         }
       } catch (error) {
         if (error instanceof ExceededBudget) return this.#listener?.exceeded(error.message);
-        // It is over, or it is tried again: what is lost that way can be asked for by its event's id.
+        // It is opened again, and the event ID asks for what was lost.
       }
       await delay(retryMs, undefined, { signal });
     }
@@ -205,7 +205,7 @@ export class HttpTransport implements Transport {
     });
   }
 
-  /** What of a modern message is repeated in headers (MCP 2026-07-28, Streamable HTTP, Request Metadata). */
+  /** Returns the headers that repeat parts of a modern message (MCP 2026-07-28, Streamable HTTP, Request Metadata). */
   async #described({ value }: Message): Promise<Record<string, string>> {
     const { method, params } = value;
     if (method === undefined) return {};
@@ -238,7 +238,7 @@ export class HttpTransport implements Transport {
 
 type RequestId = string | number;
 
-/** The id that it is to be answered under, if it is a request. */
+/** Returns the ID of a message if it is a request. */
 function idOf({ value: { id, method } }: Message): RequestId | undefined {
   return method === undefined ? undefined : id;
 }
@@ -256,7 +256,7 @@ function isAnswer(said: string | Message, id: RequestId): boolean {
   return typeof said !== 'string' && said.kind === 'response' && said.value.id === id;
 }
 
-/** The text as an answer to this request: a server that refuses one may not have looked at its id. */
+/** Reads a response as the answer to this request. A server that refuses one may not repeat its ID. */
 function answerIn(text: string, id: RequestId): string | Message | undefined {
   const said = read(text);
   if (isAnswer(said, id)) return said;

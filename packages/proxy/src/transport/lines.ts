@@ -5,19 +5,20 @@ import type { WorkloadInput } from '../input/workload-input.ts';
 const lineFeed = 0x0a;
 
 export interface LineOptions {
-  /** Whose budgets the lines use. */
+  /** The budgets of the workload. */
   input: WorkloadInput;
   onLine: (line: string) => void;
-  /** Told how it begins. */
+  /** Receives the start of a line that is too long. */
   onTooLong: (start: string) => void;
-  /** The budget does not allow a longer line; nothing more is read. */
+  /** The budget does not allow a longer line. Nothing more is read. */
   onExceeded: (reason: string) => void;
   limitBytes?: number;
 }
 
 /**
- * Calls `onLine` for every line of a server's standard output, without its line break. A line beyond
- * `limitBytes` is dropped and reported by `onTooLong`. While others use the reading time, the output is paused. Settles when all of it has been read.
+ * Calls `onLine` for every line of a server's standard output, without its line break. A line beyond `limitBytes` is
+ * dropped and reported to `onTooLong`. The output is paused while other workloads use the reading time. Settles when all
+ * of it was read.
  */
 export function readLines(output: Readable, options: LineOptions): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -69,7 +70,7 @@ class LineSplitter {
   readonly #hold;
   #parts: Buffer[] = [];
   #bytes = 0;
-  /** How the line begins that is too long; undefined while none is. */
+  /** The start of the line that is too long, undefined if the current line is not. */
   #tooLong: string | undefined;
   hasEnded = false;
 
@@ -79,7 +80,7 @@ class LineSplitter {
     this.#hold = options.input.output.hold();
   }
 
-  /** Reads lines until the chunk ends or the time is over; returns what is left of the chunk in that case. */
+  /** Reads lines until the chunk ends or the time is over. In the second case, returns the rest of the chunk. */
   read(chunk: Buffer, isOver: () => boolean): Buffer | undefined {
     let from = 0;
     for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, from)) {

@@ -12,16 +12,16 @@ import type { Answer } from './answer.ts';
 import { readEvents } from './events.ts';
 import type { UpstreamRequest, UpstreamClient } from './upstream-client.ts';
 
-/** How often a server that does not listen yet is asked again. */
+/** How often to ask a server that does not listen yet. */
 const retryMs = 50;
 
-/** How a server that speaks HTTP does it. */
+/** The transports of servers that speak HTTP. */
 export type HttpTransportKind = 'sse' | 'streamable-http';
 
 /**
- * Returns once a server that was just started answers as an MCP server does, with its generation: to `server/discover` over
- * streamable HTTP, which costs a server of either generation nothing, or by opening its event stream. Goes on asking until
- * `signal` ends it.
+ * Waits until a server that was just started answers as an MCP server, and returns its generation. Over streamable HTTP it
+ * asks for `server/discover`, which changes nothing in a server of either generation, over HTTP+SSE for the event stream.
+ * Asks until `signal` aborts.
  */
 export async function waitUntilServing(
   endpoint: UpstreamClient,
@@ -32,7 +32,7 @@ export async function waitUntilServing(
     signal.throwIfAborted();
     try {
       const { status, generation } = await ask(endpoint, transport, signal);
-      // Any answer but a server's own failure shows that it serves: its endpoint may stand somewhere else.
+      // Any answer but a failure shows that the server is up. Its endpoint may have another path.
       if (status < 500) return generation;
     } catch (error) {
       signal.throwIfAborted();
@@ -42,7 +42,7 @@ export async function waitUntilServing(
   }
 }
 
-/** The generation of a server that somebody else runs. Throws `unavailable` when it does not let us use it. */
+/** Returns the generation of a server that someone else runs. Throws `unavailable` if it refuses us. */
 export async function generationOfRemote(
   endpoint: UpstreamClient,
   transport: HttpTransportKind,
@@ -50,7 +50,7 @@ export async function generationOfRemote(
 ): Promise<ProtocolGeneration> {
   const asked = ask(endpoint, transport, signal).catch((error: unknown) => {
     signal.throwIfAborted();
-    if (error instanceof ThvError) throw error; // it could be asked, but nobody has signed in
+    if (error instanceof ThvError) throw error; // the server could be reached, but the user has not signed in
     throw unavailable(`${endpoint.origin} cannot be reached: ${messageOf(error)}`, { cause: error });
   });
   const { status, generation } = await asked;
@@ -74,31 +74,31 @@ export async function generationOfRemote(
   return generation;
 }
 
-/** Some servers say "not found" to everything that belongs to no session, and take only what begins one. */
+/** Some servers answer 404 to everything outside of a session except `initialize`. */
 async function isEndpoint(endpoint: UpstreamClient, signal: AbortSignal): Promise<boolean> {
   const over = new AbortController();
   const response = await endpoint.request({ ...initialize, signal: AbortSignal.any([signal, over.signal]) });
-  if (typeof response.body !== 'string') response.body.on('error', () => {}); // it is ended here
+  if (typeof response.body !== 'string') response.body.on('error', () => {}); // it is destroyed here
   over.abort(new Error('it was answered'));
   const session = response.headers['mcp-session-id'];
   if (typeof session === 'string') {
     const headers = { 'mcp-session-id': session };
-    await endpoint.request({ method: 'DELETE', headers, signal }).catch(() => {}); // it forgets it some time
+    await endpoint.request({ method: 'DELETE', headers, signal }).catch(() => {}); // the session expires by itself
   }
   return response.statusCode < 300;
 }
 
-/** What a server answers to a question that costs it nothing, and the generation that this tells of. */
+/** Sends a request that changes nothing in the server, and returns the status and what it shows about the generation. */
 export async function ask(
   endpoint: UpstreamClient,
   transport: HttpTransportKind,
   signal: AbortSignal,
 ): Promise<{ status: number; generation: ProtocolGeneration }> {
-  // Who asks goes away when it is answered: an event stream would go on for ever.
+  // Ends the request when it is answered, as an event stream has no end.
   const over = new AbortController();
   const question = transport === 'sse' ? eventStream : discover;
   const response = await endpoint.request({ ...question, signal: AbortSignal.any([signal, over.signal]) });
-  if (typeof response.body !== 'string') response.body.on('error', () => {}); // it is ended here
+  if (typeof response.body !== 'string') response.body.on('error', () => {}); // it is destroyed here
   try {
     const isModern = transport !== 'sse' && isModernAnswer(await readAnswer(response, endpoint));
     return { status: response.statusCode, generation: isModern ? 'modern' : 'legacy' };
@@ -107,14 +107,14 @@ export async function ask(
   }
 }
 
-/** The JSON of an answer, which may come as an event. */
+/** Returns the JSON of a response, which may be an event. */
 async function readAnswer({ body }: Answer, { input }: UpstreamClient): Promise<string> {
   if (typeof body === 'string') return body;
   for await (const { data } of readEvents(body, input)) if (data !== '') return data;
   return '';
 }
 
-/** A legacy server knows no such request, and says so in one of many ways. */
+/** Legacy servers refuse the unknown request in many ways. */
 function isModernAnswer(text: string): boolean {
   try {
     const { result, error } = JSON.parse(text) as { result?: unknown; error?: unknown };

@@ -7,12 +7,12 @@ import { readEvents } from './events.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 import type { TransportListener, Transport } from './transport.ts';
 
-/** A server that speaks HTTP+SSE (MCP 2024-11-05, Transports): it talks on one stream, and is talked to by POST. */
+/** Reaches a server over HTTP+SSE (MCP 2024-11-05, Transports): it sends on one stream, and receives by POST. */
 export class SseTransport implements Transport {
   readonly unreadBytes = 0;
   readonly #endpoint: UpstreamClient;
   readonly #over = new AbortController();
-  /** Where messages are posted to, once the server has told. */
+  /** The path that messages are posted to, as soon as the server has named it. */
   readonly #path = Promise.withResolvers<string>();
   #listener: TransportListener | undefined;
   /** Messages go out in the order in which they were sent. */
@@ -20,7 +20,7 @@ export class SseTransport implements Transport {
 
   constructor(endpoint: UpstreamClient) {
     this.#endpoint = endpoint;
-    this.#path.promise.catch(() => {}); // whoever sends is told
+    this.#path.promise.catch(() => {}); // reported to the senders
   }
 
   open(listener: TransportListener): void {
@@ -60,7 +60,7 @@ export class SseTransport implements Transport {
     }
   }
 
-  /** A server that names another one is not believed: that would get what only this one is to have. */
+  /** The path must be on the same server, so that no other one gets the messages and credentials. */
   #own(told: string): string {
     const { origin, path } = this.#endpoint;
     const url = new URL(told, new URL(path, origin));
@@ -77,7 +77,7 @@ export class SseTransport implements Transport {
       signal: this.#over.signal,
     });
     if (typeof body !== 'string')
-      body.destroy(); // what it has to say comes on the other stream
+      body.destroy(); // the answer comes on the other stream
     else if (statusCode >= 300)
       throw new Error(`it answered with status ${statusCode}: ${body.slice(0, 200)}`);
   }

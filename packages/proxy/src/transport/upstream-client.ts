@@ -5,18 +5,18 @@ import { WorkloadInput } from '../input/workload-input.ts';
 import { answerTo } from './answer.ts';
 import type { Answer } from './answer.ts';
 
-/** A server that somebody else runs. */
+/** A server that someone else runs. */
 export interface RemoteServer {
   kind: 'remote';
-  /** Of its endpoint. */
+  /** The URL of its endpoint. */
   url: string;
-  /** What every request to it has to bring. */
+  /** Returns the headers that every request needs, such as credentials. */
   headers(): Promise<Record<string, string>>;
-  /** It lets nobody in: is there hope, so that the request is to be sent again? */
+  /** Takes a refusal. Returns true if the request should be sent again, with new headers. */
   refused(refusal: Refusal): Promise<boolean>;
 }
 
-/** An answer that lets nobody in, and the `authorization` that it was an answer to. */
+/** A response with status 401 or 403, and the `authorization` of the request. */
 interface Refusal {
   status: number;
   wwwAuthenticate: string | undefined;
@@ -30,24 +30,24 @@ export interface UpstreamRequest {
   headers: Record<string, string>;
   body?: string;
   signal: AbortSignal;
-  /** Instead of the endpoint's own, for servers that name another. */
+  /** Another path than that of the endpoint. */
   path?: string;
 }
 
 /**
- * Where a server that speaks HTTP is, and how it is talked to: with what it wants to see in every request, and
- * with nothing of what a client sent to us. Redirects are not followed.
+ * Sends requests to one HTTP server, with the credentials that it needs and without any header of a client. Does not
+ * follow redirects.
  */
 export class UpstreamClient implements AsyncDisposable {
   readonly origin: string;
-  /** Of the endpoint, with its query. */
+  /** The path of the endpoint, with its query. */
   readonly path: string;
   /** The limits on what the server sends. */
   readonly input: WorkloadInput;
   readonly #dispatcher: Dispatcher;
   readonly #remote: RemoteServer | undefined;
 
-  /** `path` is where a server on this machine has its endpoint; that of a remote one stands in its URL. */
+  /** `path` is the endpoint of a server on this machine. The URL of a remote server contains its own. */
   constructor(address: ServerAddress, path: string, input: WorkloadInput = new WorkloadInput()) {
     this.input = input;
     if (address.kind === 'remote') {
@@ -64,7 +64,7 @@ export class UpstreamClient implements AsyncDisposable {
     this.#remote = undefined;
   }
 
-  /** Sends a request. One that is refused is sent once more, if there is hope. */
+  /** Sends a request. After a refusal, sends it once more if new credentials may help. */
   request(request: UpstreamRequest): Promise<Answer> {
     return this.#remote === undefined ? this.#send(request) : this.#requestFrom(this.#remote, request);
   }
@@ -93,7 +93,7 @@ export class UpstreamClient implements AsyncDisposable {
       method,
       headers: { ...headers, ...own },
       body,
-      // A call may take as long as it takes, and a stream is silent for hours.
+      // Calls have no time limit, and a stream may be quiet for hours.
       headersTimeout: 0,
       bodyTimeout: 0,
     };

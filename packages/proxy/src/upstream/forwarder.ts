@@ -11,17 +11,16 @@ import { hopHeaders } from '../http/hop-headers.ts';
 import { replyText, replyUnacceptable } from '../http/reply.ts';
 
 /**
- * The origin is checked here already; the server would compare it with an address of its own. Browsers send cookies to
- * every port of a host: those that other programs on this machine have set are not for servers, and the reverse.
+ * The proxy has checked the origin, and the server would compare it with its own address. Browsers send cookies to every
+ * port of a host, so a server must neither get the cookies of other programs on this machine nor set any.
  */
 const notForwarded: ReadonlySet<string> = new Set([...hopHeaders, 'origin', 'cookie', 'set-cookie']);
 
-/** A body up to this size is passed on when it is all there, which takes less work than passing on a stream. */
+/** A body up to this size is passed on as a whole, which costs less than a stream. */
 const maxGatheredBytes = 64 * 1024;
 
 /**
- * Passes requests on to a server that speaks HTTP itself, byte for byte and as they come. It stays when the
- * server goes, and says so to clients.
+ * Passes requests on to an HTTP server, byte for byte. While no server is connected, it answers clients with the reason.
  */
 export class HttpForwarder implements AsyncDisposable {
   readonly #requests: ByteBudget;
@@ -42,7 +41,7 @@ export class HttpForwarder implements AsyncDisposable {
   disconnect(reason: string): void {
     const state = this.#state;
     this.#state = { kind: 'down', reason };
-    if (state.kind === 'up') void state.pool.destroy().catch(() => {}); // its server is gone, there is nothing to save
+    if (state.kind === 'up') void state.pool.destroy().catch(() => {}); // its server is gone
   }
 
   forward(request: IncomingMessage, response: ServerResponse): void {
@@ -59,7 +58,7 @@ export class HttpForwarder implements AsyncDisposable {
         path: request.url ?? '/',
         headers: forwardedHeaders(request, authority),
         body,
-        // A call may take as long as it takes, and an event stream is silent for hours.
+        // Calls have no time limit, and an event stream may be quiet for hours.
         headersTimeout: 0,
         bodyTimeout: 0,
       };
@@ -71,7 +70,7 @@ export class HttpForwarder implements AsyncDisposable {
     else dispatch(request);
   }
 
-  /** Calls back with a body that has arrived; never when the client goes away before that. */
+  /** Calls back with the whole body. Never, if the client disconnects before that. */
   #gather(request: IncomingMessage, response: ServerResponse, done: (body: Buffer) => void): void {
     const chunks = new Chunks(this.#requests);
     request.on('data', (chunk: Buffer) => {
@@ -79,7 +78,7 @@ export class HttpForwarder implements AsyncDisposable {
       request.pause();
       replyUnacceptable(response, noRoomForBody());
     });
-    request.on('error', () => {}); // the client went away, and nobody has heard of its request
+    request.on('error', () => {}); // the client has disconnected, and the server knows nothing of the request
     request.once('close', () => chunks.release());
     request.on('end', () => {
       const body = chunks.joined();
@@ -117,7 +116,7 @@ function forwardedHeaders({ rawHeaders, headers }: IncomingMessage, authority: s
   return forwarded;
 }
 
-/** The headers of an answer that are for the client. */
+/** Returns the headers of a response that are for the client. */
 function endToEnd(headers: AnswerHeaders): string[] {
   const kept: string[] = [];
   for (const name in headers) {
@@ -129,17 +128,17 @@ function endToEnd(headers: AnswerHeaders): string[] {
   return kept;
 }
 
-/** What a client says concerns this connection only (RFC 9110, section 7.6.1); hardly any says it of anything. */
+/** Returns the headers that concern this connection only according to the client (RFC 9110, section 7.6.1). */
 function nominatedIn(connection = 'keep-alive'): ReadonlySet<string> | undefined {
   const value = connection.toLowerCase();
   if (value === 'keep-alive' || value === 'close') return undefined;
   return new Set(value.split(',').map((name) => name.trim()));
 }
 
-/** Writes what the server answers into the client's response, no faster than the client reads. */
+/** Writes the server's response into the client's, no faster than the client reads. */
 class PassThrough implements Dispatcher.DispatchHandler {
   readonly #response: ServerResponse;
-  /** How much of the body is still to come; not a number where that is not known. */
+  /** How much of the body is still missing. `NaN` if that is not known. */
   #bytesLeft = Number.NaN;
 
   constructor(response: ServerResponse) {
@@ -157,13 +156,13 @@ class PassThrough implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
     this.#bytesLeft = Number(headers['content-length']);
     this.#response.writeHead(status, endToEnd(headers));
-    // An event stream has nothing to say for a while; its client wants to know that it is open.
+    // An event stream may have no event for a while, and its client must know that it is open.
     if (String(headers['content-type']).startsWith('text/event-stream')) this.#response.flushHeaders();
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytesLeft -= chunk.length;
-    // What is known to be the last goes out with the end, and as a text, a byte a character, in one piece with headers.
+    // The last chunk is written with the end and as text, so that it goes out in one piece with the headers.
     if (this.#bytesLeft === 0) this.#response.end(chunk.toString('latin1'), 'latin1');
     else if (!this.#response.write(chunk)) {
       controller.pause();

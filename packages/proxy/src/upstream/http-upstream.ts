@@ -14,9 +14,9 @@ import { SseTransport } from '../transport/sse-transport.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Upstream, UpstreamOptions, RunningServer, StartInstance } from './upstream.ts';
 
-/** How many conversations with the server clients of other eras may have; each costs a little memory. */
+/** How many connections to the server clients of the other generation may have. Each costs a little memory. */
 const maxConversations = 1000;
-/** How long the server has to be greeted for them. */
+/** How long the handshake for them may take. */
 const handshakeMs = 30_000;
 
 export interface HttpUpstreamOptions extends UpstreamOptions {
@@ -27,13 +27,13 @@ interface Up {
   endpoint: UpstreamClient;
   isRemote: boolean;
   over: AbortController;
-  /** The bridge, from the first client on that needs it. */
+  /** Settles when the bridge is connected. Absent until a client needs it. */
   bridged?: Promise<void>;
 }
 
 /**
- * A server that speaks HTTP itself. Clients that speak as it does are passed through, byte for byte; others talk to
- * it through a bridge, which is there from the first of them on.
+ * A server that speaks HTTP. Requests of clients that support the same protocol versions are passed through byte for
+ * byte. The first client that does not opens a bridge.
  */
 export class HttpUpstream implements Upstream {
   readonly #options: HttpUpstreamOptions;
@@ -108,7 +108,7 @@ export class HttpUpstream implements Upstream {
     await this.#forwarder[Symbol.asyncDispose]();
   }
 
-  /** Does this client speak otherwise than the server? */
+  /** Whether the client uses another transport or other protocol versions than the server. */
   #isForeign({ request, path, query }: Exchange): boolean {
     const { transport } = this.#options;
     const isStreamable = path === '/mcp' || (path === '/sse' && request.method === 'POST');
@@ -118,7 +118,7 @@ export class HttpUpstream implements Upstream {
     return isModernRequest(request.headers, undefined) !== (this.#generation === 'modern');
   }
 
-  /** Greets the server for those who cannot do it themselves. What they ask waits for that. */
+  /** Performs the handshake for clients that need the bridge. Their requests wait for that. */
   #openBridge(): void {
     const up = this.#up;
     if (up === undefined || up.bridged !== undefined) return;

@@ -9,10 +9,10 @@ import { StdioTransport } from '../transport/stdio-transport.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Upstream, UpstreamOptions, RunningServer, StartInstance } from './upstream.ts';
 
-/** How long such a process has to end by itself. */
+/** How long a process of a single client gets to end by itself. */
 const stopMs = 2_000;
 
-/** A server on the standard streams of its process: every client talks to it through the bridge. */
+/** A stdio server. All clients use it through the bridge. */
 export class StdioUpstream implements Upstream {
   readonly #bridge: Bridge;
   readonly #input: WorkloadInput;
