@@ -195,7 +195,7 @@ describe('an address that a server names', () => {
       network: { lookup: (_host, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]) },
     });
 
-    const failure = await auth.authorize().catch((error: unknown) => error);
+    const failure = await auth.authorize(AbortSignal.timeout(10_000)).catch((error: unknown) => error);
 
     expect(failure).toMatchObject({
       kind: 'forbidden',
