@@ -95,7 +95,7 @@ describe.each(available)('a hostile server in $name', ({ isSandbox, source, env 
     await using _user = user;
     await run(user, 'hostile', `${output}:/out`);
     await replaceByLink(output);
-    const pid = await user.hivePid();
+    const pid = await user.daemonPid();
 
     process.kill(pid, 'SIGKILL');
     const context = await until(async () => {

@@ -79,11 +79,11 @@ describe('a mistake at the command line', () => {
   test('without a sandbox nothing runs, and it is said how to get one', async () => {
     proves('bad.no-sandbox', 'cli.runtime-check', 'api.health.none');
     await using bare = await makeUser({ env: { PATH: '/nowhere' } });
-    await using hive = await serve(bare);
+    await using daemon = await serve(bare);
 
     const run = await bare.thv('run', testServer);
     const check = await bare.thv('runtime', 'check');
-    const health = await fetch(`${hive.base}/health`);
+    const health = await fetch(`${daemon.base}/health`);
 
     expect([run.code, check.code, health.status]).toEqual([5, 5, 503]);
     for (const text of [run.stderr, check.stderr, await health.text()])
@@ -128,11 +128,11 @@ describe('an installation', () => {
 
 test('a network that no sandbox has is refused before anything is made ready', async () => {
   await using user = await makeUser();
-  await using hive = await serve(user);
+  await using daemon = await serve(user);
   const body = { name: 'api', image: testServer, permission_profile: { network: { mode: 'foo' } } };
 
   const { code, stderr } = await user.thv('run', testServer, '--network', 'foo');
-  const answer = await fetch(`${hive.base}/api/v1beta/workloads`, {
+  const answer = await fetch(`${daemon.base}/api/v1beta/workloads`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),

@@ -45,7 +45,7 @@ describe('the single executable', () => {
     expect(licenses).toContain('--- @1password/sdk-core ');
   });
 
-  test('starts a hive in the background, which puts a proxy in front of a remote server', async () => {
+  test('starts a daemon in the background, which puts a proxy in front of a remote server', async () => {
     await using remote = await openRemoteServer('modern');
 
     const ran = await user.mustThv('run', '--name', 'far', remote.url);
@@ -91,14 +91,14 @@ describe('the single executable', () => {
       owner.env['XDG_RUNTIME_DIR'] = runtime;
       const { ended } = owner.start('serve', '--port', '0');
       await until(() => isListening(socketOf(owner)));
-      const hive = apiClient({ socketPath: socketOf(owner) });
+      const daemon = apiClient({ socketPath: socketOf(owner) });
 
-      await hive.setupSecrets({ body: { provider_type: 'encrypted' } });
+      await daemon.setupSecrets({ body: { provider_type: 'encrypted' } });
       const kept = await readFile(join(owner.home, '.local/share/toolhive/secrets_encrypted'), 'latin1');
       const native = join(owner.home, '.cache/toolhive/native');
       const [library = ''] = await readdir(native);
       const modes = await Promise.all([native, join(native, library)].map((path) => stat(path)));
-      await hive.stopHive({});
+      await daemon.stopDaemon({});
       await ended;
 
       expect(kept).toContain('"by":"keyring"');

@@ -57,15 +57,15 @@ async function runServer(user: User, name: string): Promise<Listed> {
   return found;
 }
 
-test('runs again what should run after the hive was killed, and only that', async () => {
-  proves('state.hive-killed', 'state.stopped-stays');
+test('runs again what should run after the daemon was killed, and only that', async () => {
+  proves('state.daemon-killed', 'state.stopped-stays');
   await using user = await makeUser();
   const kept = await runServer(user, 'kept');
   await runServer(user, 'stopped');
   await user.mustThv('stop', 'stopped');
   const before = await serversOf(user);
 
-  process.kill(await user.hivePid(), 'SIGKILL');
+  process.kill(await user.daemonPid(), 'SIGKILL');
   await until(async () => (await serversOf(user)).length === 0);
   const portWhileDead = await isListening(kept.port);
   await until(async () => (await list(user)).find(({ name }) => name === 'kept')?.status === 'running');
@@ -101,8 +101,8 @@ test('a flood on standard error costs neither memory nor disk, and is told as wh
   await using user = await makeUser();
   const { url } = await runServer(user, 'loud');
   await using client = await connectTo(url);
-  const hive = await user.hivePid();
-  const before = await mostMemoryOf(hive);
+  const daemon = await user.daemonPid();
+  const before = await mostMemoryOf(daemon);
 
   const { text } = await client.call('shout', { mebibytes: 500 });
 
@@ -113,29 +113,29 @@ test('a flood on standard error costs neither memory nor disk, and is told as wh
   const sizes = await Promise.all(logs.map(async (name) => (await stat(join(folder, name))).size));
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(12 * 1024 ** 2);
   // What waits on its way is bounded; what waits to be collected depends on how busy the machine is.
-  expect((await mostMemoryOf(hive)) - before).toBeLessThan(200 * 1024 ** 2);
+  expect((await mostMemoryOf(daemon)) - before).toBeLessThan(200 * 1024 ** 2);
 });
 
-test('two hives never own one state directory', async () => {
-  proves('state.one-hive');
+test('two daemons never own one state directory', async () => {
+  proves('state.one-daemon');
   await using user = await makeUser();
-  await using _hive = await serve(user);
+  await using _daemon = await serve(user);
 
   const background = await user.thv('serve', '--background');
   const foreground = await user.thv('serve', '--port', '0');
 
   expect([background.code, foreground.code]).toEqual([3, 3]);
-  expect(background.stderr).toMatch(/another hive owns .*\.local\/state\/toolhive/);
-  expect(foreground.stderr).toMatch(/a hive runs in the foreground already, as process \d+/);
+  expect(background.stderr).toMatch(/another daemon owns .*\.local\/state\/toolhive/);
+  expect(foreground.stderr).toMatch(/a daemon runs in the foreground already, as process \d+/);
 });
 
-test('a hive in the foreground takes over from one in the background', async () => {
+test('a daemon in the foreground takes over from one in the background', async () => {
   await using user = await makeUser();
   const { url } = await runServer(user, 'echo');
 
-  await using hive = await serve(user);
+  await using daemon = await serve(user);
 
-  expect(hive.output()).toContain('taking over from the hive that runs already');
+  expect(daemon.output()).toContain('taking over from the daemon that runs already');
   await until(async () => (await list(user))[0]?.status === 'running');
   await using client = await connectTo(url);
   expect((await client.call('echo', { message: 'moved' })).text).toBe('moved');
@@ -146,7 +146,7 @@ test('sets an unreadable run config aside, names it, and runs the others', async
   await using user = await makeUser();
   await runServer(user, 'broken');
   await runServer(user, 'fine');
-  process.kill(await user.hivePid(), 'SIGKILL');
+  process.kill(await user.daemonPid(), 'SIGKILL');
   await until(async () => (await serversOf(user)).length === 0);
   const path = join(user.home, '.local/state/toolhive/runconfigs/broken.json');
   const text = await readFile(path, 'utf8');

@@ -173,8 +173,8 @@ function mainJob(engine: string, socket: string): void {
     expect((await client.call('instance')).text).not.toBe(before.text);
   });
 
-  test('again after the hive was killed, with one container for each server', async () => {
-    proves('state.hive-killed');
+  test('again after the daemon was killed, with one container for each server', async () => {
+    proves('state.daemon-killed');
     const url = urlIn(
       await user.mustThv(
         'run',
@@ -189,7 +189,7 @@ function mainJob(engine: string, socket: string): void {
     );
     const [id] = await containersOf(socket, 'survivor');
 
-    process.kill(await user.hivePid(), 'SIGKILL');
+    process.kill(await user.daemonPid(), 'SIGKILL');
     await user.thv('list');
     await until(async () =>
       (await user.api('GET', '/api/v1beta/workloads/survivor/status')).text.includes('running'),

@@ -238,16 +238,16 @@ describe('thv logs', () => {
     expect(follower.stdout()).toContain('later \ufffd[2J\n');
   });
 
-  test('of a workload that is called hive has nothing to do with the hive', async () => {
-    await runAll('hive');
+  test('of a workload that is called daemon has nothing to do with the daemon', async () => {
+    await runAll('daemon');
     const own = join(user.home, '.local/state/toolhive/hive.log');
     const before = await readFile(own, 'utf8');
 
-    const noted = await user.mustThv('logs', '--proxy', 'hive');
-    await user.mustThv('rm', 'hive');
+    const noted = await user.mustThv('logs', '--proxy', 'daemon');
+    await user.mustThv('rm', 'daemon');
 
     expect(before).not.toBe('');
-    expect(noted).not.toContain('hive runs');
+    expect(noted).not.toContain('daemon runs');
     expect(await readFile(own, 'utf8')).toContain(before);
   });
 
@@ -416,7 +416,7 @@ describe('thv build', () => {
   });
 });
 
-test('--debug tells what is asked of the hive, and why something failed', async () => {
+test('--debug tells what is asked of the daemon, and why something failed', async () => {
   await user.mustThv('run', testServer, '--name', 'kept');
 
   const { code, stdout, stderr } = await user.thv('--debug', 'export', 'kept', '/proc/x.json');

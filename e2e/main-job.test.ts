@@ -72,7 +72,7 @@ describe('the catalogued filesystem server, without a container engine', () => {
   });
 
   test('is listed, logged, stopped, restarted on its port, and removed with nothing left', async () => {
-    proves('cli.life-cycle', 'cli.background-hive');
+    proves('cli.life-cycle', 'cli.background-daemon');
     const port = Number(new URL(url).port);
 
     const listed = JSON.parse(await user.mustThv('list', '--format', 'json')) as object[];

@@ -176,8 +176,8 @@ test('thv serve offers the same tools beside the API', async () => {
   proves('cli.mcp-serve');
   await using own = await makeUser();
 
-  await using hive = await serve(own, ...besideTheApi);
-  await using model = await askableClients.modern(await toolsOf(hive));
+  await using daemon = await serve(own, ...besideTheApi);
+  await using model = await askableClients.modern(await toolsOf(daemon));
   const listed = await model.call('list_servers');
 
   expect(JSON.parse(listed.text)).toEqual({ servers: [] });
@@ -189,8 +189,8 @@ test('thv serve offers them to those only who may use the API', async () => {
   await writeFile(path, 'a-token-of-enough-letters\n');
 
   const open = await own.thv('serve', ...besideTheApi, '--experimental-mcp-host', '0.0.0.0');
-  await using hive = await serve(own, ...besideTheApi, '--token-file', path);
-  const url = await toolsOf(hive);
+  await using daemon = await serve(own, ...besideTheApi, '--token-file', path);
+  const url = await toolsOf(daemon);
   const right = { authorization: 'Bearer a-token-of-enough-letters' };
 
   expect(open).toMatchObject({ code: 2, stderr: expect.stringContaining('the tools on 0.0.0.0') });

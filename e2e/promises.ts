@@ -28,7 +28,7 @@ export const promises = {
   'api.errors.409': { source: 'spec 8', text: 'A workload that exists already is answered with 409.' },
   'api.errors.500': {
     source: 'spec 8',
-    text: 'Only a fault of the hive is answered with 500, and nothing of it is told.',
+    text: 'Only a fault of the daemon is answered with 500, and nothing of it is told.',
   },
   'api.host-origin': {
     source: 'issue: thin slice',
@@ -127,7 +127,7 @@ export const promises = {
   'run.sandbox.files': { source: 'spec 6', text: 'A server reads nothing that it was not granted.' },
   'run.sandbox.loopback': {
     source: 'architecture, trust boundary',
-    text: 'A sandboxed server with a network reaches neither the hive nor the proxies of others.',
+    text: 'A sandboxed server with a network reaches neither the daemon nor the proxies of others.',
   },
   'run.mounts': {
     source: 'spec 3',
@@ -135,7 +135,7 @@ export const promises = {
   },
   'run.own-state': {
     source: 'architecture, trust boundary',
-    text: 'No server is given the files of the hive itself.',
+    text: 'No server is given the files of the daemon itself.',
   },
   'run.client.current': {
     source: 'issue: main job',
@@ -155,9 +155,9 @@ export const promises = {
     text: 'The port of a workload stays the same across restarts.',
   },
   // --- desired state ---
-  'state.hive-killed': {
+  'state.daemon-killed': {
     source: 'issue: desired state',
-    text: 'After a kill of the hive, the next one runs what should run; nothing is left over.',
+    text: 'After a kill of the daemon, the next one runs what should run; nothing is left over.',
   },
   'state.server-killed': {
     source: 'issue: desired state',
@@ -167,7 +167,7 @@ export const promises = {
     source: 'issue: desired state',
     text: 'A workload that was stopped stays stopped.',
   },
-  'state.one-hive': { source: 'issue: desired state', text: 'Two hives never own one state directory.' },
+  'state.one-daemon': { source: 'issue: desired state', text: 'Two daemons never own one state directory.' },
   'state.set-aside': {
     source: 'issue: desired state',
     text: 'A run config that cannot be read is set aside, named, and harms nothing else.',
@@ -191,9 +191,9 @@ export const promises = {
   },
   'bad.unenforced': { source: 'house rules', text: 'What cannot be enforced yet is refused, never ignored.' },
   // --- the command line ---
-  'cli.background-hive': {
+  'cli.background-daemon': {
     source: 'issue: CLI',
-    text: 'thv starts a hive in the background when there is none.',
+    text: 'thv starts a daemon in the background when there is none.',
   },
   'cli.life-cycle': {
     source: 'issue: main job',
@@ -207,7 +207,7 @@ export const promises = {
     source: 'issue 5',
     text: 'Every command prints its result as JSON with --format json, or says why it does not.',
   },
-  'cli.version': { source: 'contract cli', text: 'thv version prints the version without a hive.' },
+  'cli.version': { source: 'contract cli', text: 'thv version prints the version without a daemon.' },
   'cli.errors': {
     source: 'contract cli',
     text: 'Failures say what was wrong on standard error and exit non-zero.',
@@ -234,7 +234,7 @@ export const promises = {
   },
   'cli.secrets.value': {
     source: 'decision 21',
-    text: 'The value of a secret is told over the socket of the hive only.',
+    text: 'The value of a secret is told over the socket of the daemon only.',
   },
   'cli.settings': {
     source: 'contract cli',

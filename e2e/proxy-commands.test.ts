@@ -49,10 +49,10 @@ describe('thv proxy', () => {
         expect(text).toContain('simple text');
         expect(asked.text).toContain('a completion');
       }
-      const hiveFiles = await readdir(user.home);
+      const daemonFiles = await readdir(user.home);
 
       expect(await proxy.end('SIGINT')).toBe(0);
-      expect(hiveFiles).not.toContain('.local'); // there is no hive
+      expect(daemonFiles).not.toContain('.local'); // there is no daemon
     },
   );
 

@@ -19,8 +19,8 @@ beforeAll(async () => {
     join(user.home, '.config/toolhive/config.yaml'),
     `local_registry_path: ${await writeRegistry()}\n`,
   );
-  const hive = await hiveOf(user);
-  await hive.setupSecrets({ body: { provider_type: 'encrypted', password: 'a password of a test' } });
+  const daemon = await daemonOf(user);
+  await daemon.setupSecrets({ body: { provider_type: 'encrypted', password: 'a password of a test' } });
 });
 afterAll(() => user?.[Symbol.asyncDispose]());
 
@@ -97,7 +97,7 @@ describe('the flags of thv run', () => {
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).not.toContain('not to be seen');
     expect((await user.thv('list', '--all', '--format', 'json')).stdout).toBe('[]\n');
-    expect((await (await hiveOf(user)).listSecrets({})).keys).toEqual([]);
+    expect((await (await daemonOf(user)).listSecrets({})).keys).toEqual([]);
   });
 
   test.each([
@@ -228,14 +228,14 @@ describe('what a server needs', () => {
   });
 
   test('is a stored secret of the same name', async () => {
-    const hive = await hiveOf(user);
-    await hive.createSecret({ body: { key: 'WEATHER_KEY', value: 'the stored value' } });
+    const daemon = await daemonOf(user);
+    await daemon.createSecret({ body: { key: 'WEATHER_KEY', value: 'the stored value' } });
 
     const { stdout, stderr } = await user.thv('run', 'weather', '-e', 'WEATHER_CITY=Ghent');
     await using client = await connectTo(/http:\S+/.exec(stdout)?.[0] ?? '');
     const { text } = await client.call('environment');
     await user.mustThv('rm', 'weather');
-    await hive.deleteSecret({ params: { key: 'WEATHER_KEY' } });
+    await daemon.deleteSecret({ params: { key: 'WEATHER_KEY' } });
 
     expect(stderr).toContain('WEATHER_KEY: the stored secret WEATHER_KEY\n');
     expect(JSON.parse(text)).toMatchObject({
@@ -247,7 +247,7 @@ describe('what a server needs', () => {
 
   test('is asked for at a terminal, without showing secrets, which are stored', async () => {
     proves('cli.run.needs');
-    const hive = await hiveOf(user);
+    const daemon = await daemonOf(user);
     const terminal = openTerminal(user, ['run', 'weather', '--proxy-mode', 'streamable-http']);
 
     await terminal.shows('WEATHER_KEY: ');
@@ -257,9 +257,9 @@ describe('what a server needs', () => {
     const code = await terminal.ended;
     await using client = await connectTo(/http:\S+\/mcp/.exec(terminal.screen())?.[0] ?? '');
     const { text } = await client.call('environment');
-    const { keys } = await hive.listSecrets({});
+    const { keys } = await daemon.listSecrets({});
     await user.mustThv('rm', 'weather');
-    await hive.deleteSecret({ params: { key: 'weather-WEATHER_KEY' } });
+    await daemon.deleteSecret({ params: { key: 'weather-WEATHER_KEY' } });
 
     expect(code).toBe(0);
     expect(JSON.parse(text)).toMatchObject({ WEATHER_KEY: 'what nobody sees', WEATHER_CITY: 'Ghent' });
@@ -325,7 +325,7 @@ test('in the foreground it ends when somebody else stops the workload', async ()
   expect(await other.mustThv('list', '--all')).toContain('stopped');
 });
 
-test('in the foreground it tells when the hive has ended', async () => {
+test('in the foreground it tells when the daemon has ended', async () => {
   await using other = await makeUser();
   const { stdout, stderr, ended } = other.start('run', testServer, '--name', 'front', '-f');
   await until(() => stdout().includes('front runs at'));
@@ -335,7 +335,7 @@ test('in the foreground it tells when the hive has ended', async () => {
 
   expect([code, stderr()]).toEqual([
     5,
-    expect.stringContaining('Error: the hive ended while it was asked\nHint: '),
+    expect.stringContaining('Error: the daemon ended while it was asked\nHint: '),
   ]);
 });
 
@@ -353,7 +353,7 @@ test('interrupting a start that takes its time leaves nothing behind', async () 
 
 describe('the secret of an OAuth client', () => {
   test('is stored as long as there is a workload, and stands nowhere else', async () => {
-    const hive = await hiveOf(user);
+    const daemon = await daemonOf(user);
     const file = join(user.home, 'client-secret');
     await writeFile(file, 'a secret in a file\n');
     const words = ['run', 'http://127.0.0.1:1/mcp', '--name', 'far', '--remote-auth-client-id', 'me'];
@@ -365,12 +365,12 @@ describe('the secret of an OAuth client', () => {
       '--remote-auth-client-secret-file',
       file,
     );
-    const afterRefusal = await hive.listSecrets({});
+    const afterRefusal = await daemon.listSecrets({});
     const unreachable = await user.thv(...words, '--remote-auth-client-secret-file', file);
-    const stored = await hive.listSecrets({});
-    const { remote_auth_config: auth } = await hive.exportWorkload({ params: { name: 'far' } });
+    const stored = await daemon.listSecrets({});
+    const { remote_auth_config: auth } = await daemon.exportWorkload({ params: { name: 'far' } });
     await user.mustThv('rm', 'far');
-    for (const { key } of stored.keys) await hive.deleteSecret({ params: { key } });
+    for (const { key } of stored.keys) await daemon.deleteSecret({ params: { key } });
 
     expect([refused.code, afterRefusal.keys]).toEqual([4, []]);
     expect(unreachable.code).not.toBe(0);
@@ -381,10 +381,10 @@ describe('the secret of an OAuth client', () => {
 });
 
 async function exported(name: string): Promise<Record<string, unknown>> {
-  return (await hiveOf(user)).exportWorkload({ params: { name } });
+  return (await daemonOf(user)).exportWorkload({ params: { name } });
 }
 
-async function hiveOf(owner: User) {
+async function daemonOf(owner: User) {
   await owner.mustThv('list'); // starts it
   return apiClient({ socketPath: join(owner.home, '.local/state/toolhive/hive.sock') });
 }

@@ -174,18 +174,18 @@ describe('on a terminal', () => {
   });
 });
 
-test('a value is told over the socket of the hive, and not over TCP', async () => {
+test('a value is told over the socket of the daemon, and not over TCP', async () => {
   proves('cli.secrets.value');
-  await using hive = await serve(user);
+  await using daemon = await serve(user);
   await feed(user, `new ${password}`, 'secret', 'setup', '--provider', 'encrypted');
   const path = '/api/v1beta/secrets/default/keys/kept/value';
 
-  const overTcp = await fetch(`${hive.base}${path}`);
+  const overTcp = await fetch(`${daemon.base}${path}`);
   const overSocket = await user.api('GET', path);
 
   expect([overTcp.status, await overTcp.text()]).toEqual([404, expect.not.stringContaining(value)]);
   expect(JSON.parse(overSocket.text)).toEqual({ key: 'kept', value });
-  expect(hive.output()).not.toContain(value);
+  expect(daemon.output()).not.toContain(value);
   const commands = (await processesWith(user.home)).map(({ command }) => command).join('\n');
   expect(commands).not.toMatch(new RegExp(`${value}|${password}`));
 });

@@ -9,7 +9,7 @@ import { isListening, makeUser, root, serve, thvScript, until } from './testing/
 
 const execute = promisify(execFile);
 
-test('prints its version without a hive', async () => {
+test('prints its version without a daemon', async () => {
   proves('cli.version');
   await using user = await makeUser();
 
@@ -28,10 +28,10 @@ test('prints its version without a hive', async () => {
 test('serves the API where it says, and its socket for the owner only', async () => {
   proves('api.base', 'api.openapi', 'api.version');
   await using user = await makeUser();
-  await using hive = await serve(user, '--host', '127.0.0.1');
+  await using daemon = await serve(user, '--host', '127.0.0.1');
 
-  const version = await fetch(`${hive.base}/api/v1beta/version`);
-  const document = await fetch(`${hive.base}/api/openapi.json`);
+  const version = await fetch(`${daemon.base}/api/v1beta/version`);
+  const document = await fetch(`${daemon.base}/api/openapi.json`);
   const socket = await stat(join(user.home, '.local/state/toolhive/hive.sock'));
 
   expect(await version.json()).toEqual({ version: expect.stringMatching(/^v\d/) });
@@ -41,11 +41,11 @@ test('serves the API where it says, and its socket for the owner only', async ()
 
 test('serves a page about the API when that is wanted', async () => {
   await using user = await makeUser();
-  await using hive = await serve(user, '--openapi');
+  await using daemon = await serve(user, '--openapi');
   await using other = await makeUser();
   await using without = await serve(other);
 
-  const page = await fetch(`${hive.base}/api/doc`);
+  const page = await fetch(`${daemon.base}/api/doc`);
   const text = await page.text();
   const nothing = await fetch(`${without.base}/api/doc`);
 
@@ -56,7 +56,7 @@ test('serves a page about the API when that is wanted', async () => {
   expect(text).toContain('<code>POST /api/v1beta/workloads</code>');
   expect(text).toContain('<a href="/api/openapi.json">');
   expect(text).not.toMatch(/<script|\/value<\/code>/);
-  expect(hive.output()).toContain(`Reference  ${hive.base}/api/doc`);
+  expect(daemon.output()).toContain(`Reference  ${daemon.base}/api/doc`);
   expect(nothing.status).toBe(404);
 });
 
@@ -66,11 +66,11 @@ test('listens on port 8080 of loopback when nothing else is said', async () => {
   // In a network of its own, so that nothing on this machine is in the way, and nothing sees it.
   const script = `
     const { spawn } = await import('node:child_process');
-    const hive = spawn(process.execPath, [${JSON.stringify(thvScript)}, 'serve'], { stdio: 'ignore' });
+    const daemon = spawn(process.execPath, [${JSON.stringify(thvScript)}, 'serve'], { stdio: 'ignore' });
     let answer;
     while (answer === undefined) answer = await fetch('http://localhost:8080/version').catch(() => undefined);
     console.log(answer.status);
-    hive.kill('SIGTERM');`;
+    daemon.kill('SIGTERM');`;
 
   const namespace = ['--unshare-net', '--dev-bind', '/', '/', '--die-with-parent'];
   const { stdout } = await execute(
@@ -85,9 +85,9 @@ test('listens on port 8080 of loopback when nothing else is said', async () => {
 test('says when its port belongs to somebody else', async () => {
   await using user = await makeUser();
   await using other = await makeUser();
-  await using hive = await serve(user);
+  await using daemon = await serve(user);
 
-  const { code, stderr } = await other.thv('serve', '--port', new URL(hive.base).port);
+  const { code, stderr } = await other.thv('serve', '--port', new URL(daemon.base).port);
 
   expect(code).toBe(3);
   expect(stderr).toMatch(/^Error: port \d+ on 127\.0\.0\.1 is in use by another program$/m);
@@ -95,13 +95,13 @@ test('says when its port belongs to somebody else', async () => {
 
 test('ends with everything that it started when it is told to', async () => {
   await using user = await makeUser();
-  const hive = await serve(user);
+  const daemon = await serve(user);
   await user.mustThv('run', 'npx://toolhive-test-servers', '--name', 'echo');
   const [workload] = JSON.parse(await user.mustThv('list', '--format', 'json')) as { port: number }[];
 
-  await hive[Symbol.asyncDispose]();
+  await daemon[Symbol.asyncDispose]();
 
-  expect(hive.child.exitCode).toBe(0);
+  expect(daemon.child.exitCode).toBe(0);
   expect(await isListening(workload?.port ?? 0)).toBe(false);
   expect(existsSync(join(user.home, '.local/state/toolhive/hive.sock'))).toBe(false);
 });
@@ -128,16 +128,16 @@ test('npm start runs it from the repository, and passes on what stands behind --
 
 test('ends when it is told to, though nobody reads any more what it writes', async () => {
   await using user = await makeUser();
-  const hive = spawn(process.execPath, [thvScript, 'serve', '--port', '0'], {
+  const daemon = spawn(process.execPath, [thvScript, 'serve', '--port', '0'], {
     env: user.env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const ended = new Promise<number | null>((resolve) => hive.once('exit', resolve));
+  const ended = new Promise<number | null>((resolve) => daemon.once('exit', resolve));
   await until(() => isListening(join(user.home, '.local/state/toolhive/hive.sock')));
-  hive.stdout.destroy();
-  hive.stderr.destroy();
+  daemon.stdout.destroy();
+  daemon.stderr.destroy();
 
-  hive.kill('SIGTERM');
+  daemon.kill('SIGTERM');
 
   expect(await ended).toBe(0);
 });

@@ -78,16 +78,16 @@ test('answers nothing to foreign hosts and origins at the port of a workload', a
   expect([foreign.status, own.status]).toEqual([403, 200]);
 });
 
-test('lets no server with a network reach the hive or the proxies of others', async () => {
+test('lets no server with a network reach the daemon or the proxies of others', async () => {
   proves('run.sandbox.loopback');
   const other = new URL(await run('neighbour'));
-  await using hiveUser = await makeUser();
-  await using hive = await serve(hiveUser);
+  await using daemonUser = await makeUser();
+  await using daemon = await serve(daemonUser);
   await using client = await connectTo(
     await run('curious', '--proxy-mode', 'streamable-http', '--permission-profile', 'network'),
   );
 
-  const targets = [other, new URL(hive.base)].flatMap(({ port }) =>
+  const targets = [other, new URL(daemon.base)].flatMap(({ port }) =>
     ['127.0.0.1', 'localhost', '10.0.2.2'].map((host) => ({ host, port })),
   );
   const dialled = await Promise.all(targets.map((target) => client.call('dial', { ...target, ms: 1000 })));

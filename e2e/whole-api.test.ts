@@ -8,7 +8,7 @@ import { connectTo } from './testing/mcp.ts';
 import { makeUser, processesWith, serve, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
-// Every operation, through the typed client, against a hive in a process of its own with sandboxed servers. The
+// Every operation, through the typed client, against a daemon in a process of its own with sandboxed servers. The
 // tests go on where the one before has stopped, as a person at work does.
 
 const secret = 'canary-0815';
@@ -17,7 +17,7 @@ const named = (name: string) => ({ params: { name } });
 const follow = { onProgress: () => {} };
 
 let user: User;
-let hive: Awaited<ReturnType<typeof serve>>;
+let daemon: Awaited<ReturnType<typeof serve>>;
 let client: Client;
 const called = new Set<string>();
 const ownFile = (): string => join(user.home, '.cursor/mcp.json');
@@ -26,11 +26,11 @@ beforeAll(async () => {
   user = await makeUser();
   await mkdir(join(user.home, '.cursor'));
   await writeFile(ownFile(), '{\n  "mcpServers": {} // nothing yet\n}\n');
-  hive = await serve(user);
-  client = apiClient(hive, (operation) => called.add(operation));
+  daemon = await serve(user);
+  client = apiClient(daemon, (operation) => called.add(operation));
 });
 afterAll(async () => {
-  await hive?.[Symbol.asyncDispose]();
+  await daemon?.[Symbol.asyncDispose]();
   await user?.[Symbol.asyncDispose]();
 });
 
@@ -67,7 +67,7 @@ test('a secret reaches a sandboxed server, and nothing else', async () => {
     await client.pruneLogs({}),
     await client.exportManifest(named('echo')),
     progress,
-    hive.output(),
+    daemon.output(),
     (await processesWith(user.home)).map(({ command }) => command),
   ]);
   expect(told).toContain('token');
@@ -185,7 +185,7 @@ test('everything is ended at once, and removed', async () => {
   expect(await client.listWorkloads({ query: { all: 'true' } })).toEqual({ workloads: [] });
 });
 
-test('the hive tells about itself, and ends over its own socket only', async () => {
+test('the daemon tells about itself, and ends over its own socket only', async () => {
   const own = apiClient({ socketPath: join(user.home, '.local/state/toolhive/hive.sock') }, (id) =>
     called.add(id),
   );
@@ -197,18 +197,18 @@ test('the hive tells about itself, and ends over its own socket only', async () 
   });
   const { version } = await client.getVersion({});
   const { chosen } = await client.getRuntime({});
-  await expect(client.stopHive({})).rejects.toMatchObject({ kind: 'not-found' });
-  const { pid } = await own.getHive({});
+  await expect(client.stopDaemon({})).rejects.toMatchObject({ kind: 'not-found' });
+  const { pid } = await own.getDaemon({});
   await expect(client.readSecret({ params: { key: 'token' } })).rejects.toMatchObject({ kind: 'not-found' });
   const { value } = await own.readSecret({ params: { key: 'token' } });
   await client.forgetSecretsKey({});
-  await own.stopHive({});
-  await until(() => hive.child.exitCode !== null);
+  await own.stopDaemon({});
+  await until(() => daemon.child.exitCode !== null);
 
   expect(dockerfile).toContain('"example@1.0.0"');
   expect(version).toMatch(/^v\d/);
   expect(chosen).toBe('process');
   expect(value).toBe(secret);
-  expect(pid).toBe(hive.child.pid);
+  expect(pid).toBe(daemon.child.pid);
   expect([...called].toSorted()).toEqual(Object.keys(operations).toSorted());
 });

@@ -159,7 +159,7 @@ const undiciFiles = {
 
 /**
  * Takes from `undici` only what is used. Its main file evaluates all of it, with another fetch, web sockets, caches
- * and mocks: 7 MB of a hive's memory. Whatever else is imported of it is an error of the bundler.
+ * and mocks: 7 MB of a daemon's memory. Whatever else is imported of it is an error of the bundler.
  */
 const undiciByNeed: Plugin = {
   name: 'undici-by-need',

@@ -57,7 +57,7 @@ const folders: Record<string, readonly string[]> = {
 const exceptions: Record<string, { allowed: readonly string[]; why: string }> = {
   'apps/cli/src/commands/system/serve.ts': {
     allowed: ['@toolhive/core', '@toolhive/api', '@toolhive/control'],
-    why: 'it is the hive',
+    why: 'it is the daemon',
   },
   'apps/cli/src/commands/access.ts': {
     allowed: ['@toolhive/core/access'],
@@ -65,7 +65,7 @@ const exceptions: Record<string, { allowed: readonly string[]; why: string }> = 
   },
   'apps/cli/src/commands/mcp/list.ts': {
     allowed: ['@toolhive/proxy/client'],
-    why: 'it is an MCP client of any server, for which no hive is needed',
+    why: 'it is an MCP client of any server, for which no daemon is needed',
   },
   'apps/cli/src/commands/mcp/serve.ts': {
     allowed: ['@toolhive/control'],
@@ -73,7 +73,7 @@ const exceptions: Record<string, { allowed: readonly string[]; why: string }> = 
   },
   'apps/cli/src/commands/proxy/serve.ts': {
     allowed: ['@toolhive/core/access', '@toolhive/core/remote', '@toolhive/proxy'],
-    why: 'it is a proxy itself, without a hive',
+    why: 'it is a proxy itself, without a daemon',
   },
   'apps/cli/src/commands/proxy/stdio.ts': {
     allowed: ['@toolhive/proxy/stdio-adapter'],
@@ -83,9 +83,9 @@ const exceptions: Record<string, { allowed: readonly string[]; why: string }> = 
     allowed: ['@toolhive/core/keyring-helper'],
     why: 'it is also the helper, as the single executable has nothing else to start',
   },
-  'apps/cli/src/hive.ts': {
+  'apps/cli/src/daemon.ts': {
     allowed: ['@toolhive/core/files', '@toolhive/core/paths', '@toolhive/core/private-directory'],
-    why: 'it finds the socket of the hive, and opens its log before there is a hive',
+    why: 'it finds the socket of the daemon, and opens its log before there is a daemon',
   },
 };
 

@@ -1,4 +1,4 @@
-// Builds what is needed and runs the hive in the foreground: `npm start -- --host H --port N`.
+// Builds what is needed and runs the daemon in the foreground: `npm start -- --host H --port N`.
 import { spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
 import { buildCli } from './build.ts';
@@ -8,11 +8,11 @@ import { installMissing, sandboxPrograms } from './machine.ts';
 if (process.platform === 'linux') installMissing(sandboxPrograms);
 await buildCli();
 
-// The documentation takes longer to build than anybody waits for the hive, so it comes when it comes.
+// The documentation takes longer to build than anybody waits for the daemon, so it comes when it comes.
 process.env['TOOLHIVE_SITE'] ??= siteFolder;
 if (process.env['TOOLHIVE_SITE'] === siteFolder && !(await isSiteCurrent())) buildInBackground();
 
-// The bundle runs in this very process, so that whoever ends `npm start` ends the hive; it starts others by
+// The bundle runs in this very process, so that whoever ends `npm start` ends the daemon; it starts others by
 // the name of the script, which is then its own.
 const cli = new URL('../apps/cli/', import.meta.url);
 process.argv[1] = new URL('bin/thv.js', cli).pathname;
@@ -26,7 +26,7 @@ function buildInBackground(): void {
   const script = new URL('build-docs.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, [script, '--quick'], { stdio: 'ignore', detached: true });
   const { pid } = child;
-  if (pid === undefined) return; // the hive is what was asked for
+  if (pid === undefined) return; // the daemon is what was asked for
   setPriority(pid, constants.priority.PRIORITY_LOW);
   const end = (): void => void process.kill(-pid);
   process.once('exit', end);

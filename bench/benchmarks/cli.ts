@@ -15,7 +15,7 @@ const rounds = 30;
 /** The programs are read from the disk for the first time before it counts. */
 const warmUpRounds = 2;
 
-/** What commands take from start to end, with a hive up, beside a Node.js that does nothing. */
+/** What commands take from start to end, with a daemon up, beside a Node.js that does nothing. */
 export async function cli({ signal, note }: BenchmarkContext): Promise<Figure[]> {
   note('building thv');
   await buildCli(); // what the npm package holds
@@ -23,7 +23,7 @@ export async function cli({ signal, note }: BenchmarkContext): Promise<Figure[]>
   const binary = join(folder.path, 'thv');
   await buildBinary(binary);
   await using user = await makeUser();
-  await user.mustThv('list'); // starts the hive
+  await user.mustThv('list'); // starts the daemon
   const node = (...args: string[]) => run([process.execPath, ...args], user.env);
   const contenders = {
     nothing: () => node('-e', '0'),

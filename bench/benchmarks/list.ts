@@ -3,8 +3,8 @@ import { ask, workloadsPath } from '../ask.ts';
 import type { Figure } from '../measurement.ts';
 import { quantile } from '../statistics.ts';
 import type { BenchmarkContext } from './benchmarks.ts';
-import { growTo, startHive, workloadName } from './hive.ts';
-import type { Hive } from './hive.ts';
+import { growTo, startDaemon, workloadName } from './daemon.ts';
+import type { Daemon } from './daemon.ts';
 
 const workloads = 1_000;
 const warmUp = 100;
@@ -12,11 +12,11 @@ const requests = 400;
 
 /** How long the list of very many workloads takes, and one of them, received but not parsed. */
 export async function list({ signal }: BenchmarkContext): Promise<Figure[]> {
-  await using hive = await startHive('memory');
-  await growTo(hive, workloads, signal);
+  await using daemon = await startDaemon('memory');
+  await growTo(daemon, workloads, signal);
   const budget = 20;
-  const all = await latencies(hive, () => workloadsPath, signal);
-  const single = await latencies(hive, (request) => `${workloadsPath}/${nameOf(request)}`, signal);
+  const all = await latencies(daemon, () => workloadsPath, signal);
+  const single = await latencies(daemon, (request) => `${workloadsPath}/${nameOf(request)}`, signal);
   return [
     ...figuresOf(`GET /workloads with ${workloads} workloads`, all, budget),
     ...figuresOf(`GET /workloads/{name} with ${workloads} workloads`, single),
@@ -29,7 +29,7 @@ function nameOf(request: number): string {
 
 /** In ms, of requests that come one after the other. */
 async function latencies(
-  { ready: { socketPath } }: Hive,
+  { ready: { socketPath } }: Daemon,
   pathOf: (request: number) => string,
   signal: AbortSignal,
 ): Promise<number[]> {

@@ -1,20 +1,20 @@
 import type { Figure } from '../measurement.ts';
 import type { BenchmarkContext } from './benchmarks.ts';
-import { growTo, startHive } from './hive.ts';
-import type { Hive } from './hive.ts';
+import { growTo, startDaemon } from './daemon.ts';
+import type { Daemon } from './daemon.ts';
 
 const megabyte = 1_000_000;
 const few = 50;
 const many = 200;
 
-/** What a hive keeps in memory: with no workload, and for each more. Their servers are processes of their own. */
+/** What a daemon keeps in memory: with no workload, and for each more. Their servers are processes of their own. */
 export async function memory({ signal }: BenchmarkContext): Promise<Figure[]> {
-  await using hive = await startHive('shell');
-  const idle = await residentMegabytes(hive);
-  await growTo(hive, few, signal);
-  const withFew = await residentMegabytes(hive);
-  await growTo(hive, many, signal);
-  const withMany = await residentMegabytes(hive);
+  await using daemon = await startDaemon('shell');
+  const idle = await residentMegabytes(daemon);
+  await growTo(daemon, few, signal);
+  const withFew = await residentMegabytes(daemon);
+  await growTo(daemon, many, signal);
+  const withMany = await residentMegabytes(daemon);
   return [
     { what: 'no workload', unit: 'MB', ours: idle, comparison: 'itself', budget: 90 },
     {
@@ -36,8 +36,8 @@ export async function memory({ signal }: BenchmarkContext): Promise<Figure[]> {
 }
 
 /** After several collections: what one of them frees, the next one gives back. */
-async function residentMegabytes(hive: Hive): Promise<number> {
-  for (let collection = 0; collection < 4; collection++) await hive.usage();
-  const { residentBytes } = await hive.usage();
+async function residentMegabytes(daemon: Daemon): Promise<number> {
+  for (let collection = 0; collection < 4; collection++) await daemon.usage();
+  const { residentBytes } = await daemon.usage();
   return residentBytes / megabyte;
 }

@@ -15,7 +15,7 @@ while read -r line; do :; done`;
 
 /**
  * Runs every server as a shell of a few lines. Each is a real process behind real pipes, as servers are, so that
- * the hive carries all that a workload costs it; and each has a memory of its own, which is not the hive's.
+ * the daemon carries all that a workload costs it; and each has a memory of its own, which is not the daemon's.
  */
 export function openShellRuntime(): Runtime {
   return {

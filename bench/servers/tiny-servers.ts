@@ -5,7 +5,7 @@ import { identity, unknown } from './answer.ts';
 /** What workloads of a benchmark run. The name means nothing: neither runtime installs anything. */
 export const image = 'npx://bench-server@1.0.0';
 
-/** A server in the hive's own memory that answers the greeting and then nothing. */
+/** A server in the daemon's own memory that answers the greeting and then nothing. */
 export const memoryServers: ReadonlyMap<string, MemoryServer> = new Map([
   [
     image,

@@ -35,14 +35,14 @@ export interface Endpoints extends AsyncDisposable {
   proxied(target: Target): Promise<string>;
 }
 
-/** Serves both eras directly, and starts a hive that can run them. */
+/** Serves both eras directly, and starts a daemon that can run them. */
 export async function openEndpoints(): Promise<Endpoints> {
   await using opened = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'conformance-server-'));
   opened.defer(() => rm(folder, { recursive: true, force: true }));
   const direct = await serveDirectly(opened);
   const image = await makePackage(folder);
-  const client = await startHive(opened, folder);
+  const client = await startDaemon(opened, folder);
   const workloads = new Map<string, Promise<string>>();
   const everything = opened.move();
   return {
@@ -76,7 +76,7 @@ async function makePackage(folder: string): Promise<string> {
   return `npx://${name}`;
 }
 
-async function startHive(opened: AsyncDisposableStack, folder: string): Promise<Client> {
+async function startDaemon(opened: AsyncDisposableStack, folder: string): Promise<Client> {
   const registry = opened.use(await openNpmRegistry([join(folder, 'package')]));
   // A cache of its own: the package changes, and has the same version always.
   const env = { npm_config_registry: registry.url, npm_config_cache: join(folder, 'cache') };

@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { createClient } from '@toolhive/contract/client';
 import type { Client, Send } from '@toolhive/contract/client';
 
-/** The typed client of a hive at a base URL or behind a Unix socket; `called` is told of every operation. */
+/** The typed client of a daemon at a base URL or behind a Unix socket; `called` is told of every operation. */
 export function apiClient(
   where: { base: string } | { socketPath: string },
   called: (operation: string) => void = () => {},

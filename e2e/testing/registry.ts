@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { User } from './thv.ts';
 
-/** Makes a document the registry of a user whose hive does not run yet. */
+/** Makes a document the registry of a user whose daemon does not run yet. */
 export async function useRegistry({ home }: User, registry: object): Promise<void> {
   const file = join(home, 'registry.json');
   await writeFile(file, JSON.stringify(registry));

@@ -32,9 +32,9 @@ export interface User extends AsyncDisposable {
   start(...words: string[]): Started;
   /** The same as `thv`, for what has to succeed. */
   mustThv(...words: string[]): Promise<string>;
-  /** The process id of the hive that runs now. */
-  hivePid(): Promise<number>;
-  /** Asks the hive's own socket. */
+  /** The process id of the daemon that runs now. */
+  daemonPid(): Promise<number>;
+  /** Asks the daemon's own socket. */
   api(method: string, path: string): Promise<{ status: number; text: string }>;
 }
 
@@ -105,16 +105,16 @@ export async function makeUser({
       if (code !== 0) throw new Error(`thv ${words.join(' ')} ended with ${code}: ${stderr}`);
       return stdout;
     },
-    async hivePid() {
+    async daemonPid() {
       const { text } = await askSocket(socket, 'GET', '/api/v1beta/hive');
       return (JSON.parse(text) as { pid: number }).pid;
     },
     api: (method, path) => askSocket(socket, method, path),
   };
-  // The hive goes first, all of it: it would miss its files, and writes some when it listens no more.
+  // The daemon goes first, all of it: it would miss its files, and writes some when it listens no more.
   opened.defer(async () => {
     if (!(await isListening(socket))) return;
-    const pid = await user.hivePid();
+    const pid = await user.daemonPid();
     await user.api('POST', '/api/v1beta/hive/stop');
     await until(() => hasEnded(pid));
   });
@@ -135,7 +135,7 @@ function runThv(
   });
 }
 
-/** A hive in the foreground: `thv serve` on a free port, until it is disposed of. */
+/** A daemon in the foreground: `thv serve` on a free port, until it is disposed of. */
 export async function serve(user: User, ...words: string[]) {
   const child = spawn(process.execPath, [...thvStart, 'serve', '--port', '0', ...words], {
     env: user.env,
@@ -146,7 +146,7 @@ export async function serve(user: User, ...words: string[]) {
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
   const base = await until(() => {
-    if (child.exitCode !== null) throw new Error(`the hive ended: ${output}`);
+    if (child.exitCode !== null) throw new Error(`the daemon ended: ${output}`);
     return output.includes('Workloads') ? /API +(http\S+)\/api\/v1beta/.exec(output)?.[1] : undefined;
   });
   return {

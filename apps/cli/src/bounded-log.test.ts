@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { boundedLog } from './bounded-log.ts';
 
-test('the log of a hive in the background keeps its last lines in two files of bounded size', async () => {
+test('the log of a daemon in the background keeps its last lines in two files of bounded size', async () => {
   await using opened = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), 'thv-log-'));
   opened.defer(() => rm(directory, { recursive: true }));

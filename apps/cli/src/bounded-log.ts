@@ -1,10 +1,10 @@
 import { copyFileSync, fstatSync, ftruncateSync, statSync, writeSync } from 'node:fs';
 
-/** How large the log of a hive in the background grows before it becomes the older of two. */
+/** How large the log of a daemon in the background grows before it becomes the older of two. */
 const maxLogBytes = 8 * 1024 * 1024;
 
 /** The name of that log, in the state directory. */
-export const hiveLogFile = 'hive.log';
+export const daemonLogFile = 'hive.log';
 
 export interface BoundedLogOptions {
   /** Where the log is. */
@@ -33,7 +33,7 @@ export function boundedLog({ path, descriptor, limitBytes = maxLogBytes }: Bound
         copyFileSync(path, `${path}.1`);
         ftruncateSync(descriptor);
       } catch {
-        // A full disk must not end the hive.
+        // A full disk must not end the daemon.
       }
     },
   };

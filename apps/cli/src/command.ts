@@ -92,7 +92,7 @@ export interface CommandCall {
   out: Out;
   /** Aborted by Ctrl-C. */
   signal: AbortSignal;
-  /** The hive's API; starts a hive in the background when there is none. */
+  /** The daemon's API; starts a daemon in the background when there is none. */
   client: () => Promise<Client>;
 }
 
@@ -119,7 +119,7 @@ export const globalFlags: readonly Flag[] = [
   {
     name: 'debug',
     kind: 'boolean',
-    description: 'Tell on standard error what is asked of the hive, and why something failed',
+    description: 'Tell on standard error what is asked of the daemon, and why something failed',
   },
 ];
 

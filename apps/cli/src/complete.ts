@@ -11,7 +11,7 @@ export interface Candidate {
 /** What a shell is to offer: these words, or the names of files or folders, which it knows best itself. */
 export type Offer = { kind: 'words'; words: readonly Candidate[] } | { kind: 'file' | 'folder' };
 
-/** Names that only the hive knows. */
+/** Names that only the daemon knows. */
 export type LookUp = (what: Completion) => Promise<readonly Candidate[]>;
 
 /** What can come in the place of the last of the words, which may be empty or half a word. */

@@ -3,40 +3,40 @@ import { defaultRegistry } from '@toolhive/contract/names';
 import { SecretsProviderType } from '@toolhive/contract/secrets';
 import type { Completion } from './command.ts';
 import type { Candidate } from './complete.ts';
-import { findHive } from './hive.ts';
+import { findDaemon } from './daemon.ts';
 
-/** The names of all things of a kind that the hive knows. Only a hive that runs is asked: nobody waits for one to start. */
+/** The names of all things of a kind that the daemon knows. Only a daemon that runs is asked: nobody waits for one to start. */
 export async function namesOf(what: Completion, signal: AbortSignal): Promise<readonly Candidate[]> {
-  const hive = await findHive();
-  return hive === undefined ? [] : ((await lists[what]?.(hive, signal)) ?? []);
+  const daemon = await findDaemon();
+  return daemon === undefined ? [] : ((await lists[what]?.(daemon, signal)) ?? []);
 }
 
 const params = { name: defaultRegistry };
 
-const lists: Partial<Record<Completion, (hive: Client, signal: AbortSignal) => Promise<Candidate[]>>> = {
-  async workload(hive, signal) {
-    const { workloads } = await hive.listWorkloads({ query: { all: 'true' } }, { signal });
+const lists: Partial<Record<Completion, (daemon: Client, signal: AbortSignal) => Promise<Candidate[]>>> = {
+  async workload(daemon, signal) {
+    const { workloads } = await daemon.listWorkloads({ query: { all: 'true' } }, { signal });
     return workloads.map(({ name, status }) => ({ word: name, description: status }));
   },
-  async group(hive, signal) {
-    const { groups } = await hive.listGroups({}, { signal });
+  async group(daemon, signal) {
+    const { groups } = await daemon.listGroups({}, { signal });
     return groups.map(({ name }) => ({ word: name }));
   },
-  async 'registry-server'(hive, signal) {
-    const { servers, remote_servers: remote } = await hive.listRegistryServers({ params }, { signal });
+  async 'registry-server'(daemon, signal) {
+    const { servers, remote_servers: remote } = await daemon.listRegistryServers({ params }, { signal });
     return [...servers, ...remote].map(({ name = '', description }) => ({ word: name, description }));
   },
-  async 'registry-group'(hive, signal) {
-    const { registry } = await hive.getRegistry({ params }, { signal });
+  async 'registry-group'(daemon, signal) {
+    const { registry } = await daemon.getRegistry({ params }, { signal });
     return (registry.groups ?? []).map(({ name, description }) => ({ word: name, description }));
   },
-  async secret(hive, signal) {
-    const { keys } = await hive.listSecrets({}, { signal });
+  async secret(daemon, signal) {
+    const { keys } = await daemon.listSecrets({}, { signal });
     return (keys ?? []).map(({ key, description }) => ({ word: key, description }));
   },
   'secrets-provider': async () => SecretsProviderType.options.map((word) => ({ word })),
-  async client(hive, signal) {
-    const { clients } = await hive.discoverClients({}, { signal });
+  async client(daemon, signal) {
+    const { clients } = await daemon.discoverClients({}, { signal });
     return (clients ?? []).map(({ client_type: word, installed, registered }) => ({
       word,
       description: registered ? 'registered' : installed ? 'installed' : undefined,

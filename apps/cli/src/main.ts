@@ -52,8 +52,8 @@ async function carryOut(
     out,
     signal,
     client: async () => {
-      const { connectToHive } = await import('./hive.ts');
-      return connectToHive({ note: out.note, signal, debug });
+      const { connectToDaemon } = await import('./daemon.ts');
+      return connectToDaemon({ note: out.note, signal, debug });
     },
   });
   await done.catch(async (thrown: unknown) => {

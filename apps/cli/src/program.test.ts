@@ -246,7 +246,7 @@ describe('help', () => {
               --mode VALUE      How (one of sse, stdio; default: sse)
               --group VALUE     Of whom
               --format FORMAT   How to print the result (one of text, json; default: text)
-              --debug           Tell on standard error what is asked of the hive, and why something failed
+              --debug           Tell on standard error what is asked of the daemon, and why something failed
 
         Telemetry:
               --rate VALUE  How many of them (default: 0.1)
@@ -274,7 +274,7 @@ describe('help', () => {
 
       Flags:
             --format FORMAT  How to print the result (one of text, json; default: text)
-            --debug          Tell on standard error what is asked of the hive, and why something failed
+            --debug          Tell on standard error what is asked of the daemon, and why something failed
       "
     `);
   });

@@ -5,7 +5,7 @@ import type { Browser, BrowserContext } from 'playwright-core';
 import { chromiumOptions } from '../../../scripts/machine.ts';
 import { serve } from '../test/serve.ts';
 
-/** The built site as the hive serves it, and a browser to look at it. */
+/** The built site as the daemon serves it, and a browser to look at it. */
 export interface ServedSite extends AsyncDisposable {
   address: string;
   browser: Browser;

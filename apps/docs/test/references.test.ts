@@ -28,7 +28,7 @@ const isShown = (reader: Page, id: string): Promise<boolean> =>
 async function openTryIt(reader: Page): Promise<Locator> {
   await reader.locator('[data-try="getVersion"]').click();
   const dialog = reader.getByRole('dialog', { name: 'Tell the version' });
-  await dialog.getByLabel('Address of your hive').fill(new URL(reader.url()).origin);
+  await dialog.getByLabel('Address of your daemon').fill(new URL(reader.url()).origin);
   return dialog;
 }
 
@@ -171,7 +171,7 @@ test('where the browser has no clipboard, the button says that nothing was copie
   expect(visited.errors).toEqual([]);
 });
 
-test('an operation can be tried on the hive that serves the page, once the reader has named it', async () => {
+test('an operation can be tried on the daemon that serves the page, once the reader has named it', async () => {
   await using api = await openTestApi({}, { site: openSite(siteFolder) });
   const own = `http://127.0.0.1:${api.port}`;
   await using visited = await visit(page);
@@ -182,7 +182,7 @@ test('an operation can be tried on the hive that serves the page, once the reade
 
   await visited.page.locator('[data-try="createGroup"]').click();
   const dialog = visited.page.getByRole('dialog', { name: 'Make a group' });
-  await dialog.getByLabel('Address of your hive').fill(own);
+  await dialog.getByLabel('Address of your daemon').fill(own);
   expect(asked).toEqual([]);
   await dialog.getByLabel('Body').fill('{ "name": "tried" }');
   await dialog.getByRole('button', { name: 'Send' }).click();
@@ -201,7 +201,7 @@ test('whoever names another server is told why the browser does not ask it', asy
 
   await visited.page.locator('[data-try="getVersion"]').click();
   const dialog = visited.page.getByRole('dialog', { name: 'Tell the version' });
-  await dialog.getByLabel('Address of your hive').fill('http://127.0.0.1:1');
+  await dialog.getByLabel('Address of your daemon').fill('http://127.0.0.1:1');
   await dialog.getByRole('button', { name: 'Send' }).click();
 
   await expect

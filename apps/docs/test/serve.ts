@@ -2,7 +2,7 @@ import { listenOnTcp } from '@toolhive/api/listen';
 import { openSite } from '@toolhive/api/site';
 import { Hono } from 'hono';
 
-/** Serves the pages in a folder as the hive does. */
+/** Serves the pages in a folder as the daemon does. */
 export async function serve(folder: string): Promise<AsyncDisposable & { address: string }> {
   const app = new Hono();
   const site = openSite(folder);

@@ -55,11 +55,11 @@ describe('the system', () => {
     });
   });
 
-  test('does not let a TCP caller stop the hive', async () => {
+  test('does not let a TCP caller stop the daemon', async () => {
     await using api = await openTestApi();
 
-    expect((await api.post(`${base}/hive/stop`)).status).toBe(404);
-    expect((await api.get(`${base}/hive`)).status).toBe(404);
+    expect((await api.post(`${base}/daemon/stop`)).status).toBe(404);
+    expect((await api.get(`${base}/daemon`)).status).toBe(404);
   });
 });
 
@@ -345,7 +345,7 @@ describe('a mistake', () => {
     expect([answer.status, answer.text.split('\n')[0]]).toEqual([status, message]);
   });
 
-  test('of the hive itself is answered with 500 and nothing of it', async () => {
+  test('of the daemon itself is answered with 500 and nothing of it', async () => {
     proves('api.errors.500');
     await using api = await openTestApi();
     const { workloads } = api.core;

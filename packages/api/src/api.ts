@@ -24,7 +24,7 @@ import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { Operation } from '@toolhive/contract/operation';
 import { documentOperation, openApiDocument } from '@toolhive/contract/openapi';
 import { operations } from '@toolhive/contract/operations';
-import type { HiveProcess } from '@toolhive/contract/system';
+import type { DaemonProcess } from '@toolhive/contract/system';
 import type { CreatedWorkload } from '@toolhive/contract/workload';
 import { Hono } from 'hono';
 import type { MiddlewareHandler } from 'hono';
@@ -37,7 +37,7 @@ import type { Followed } from './mount.ts';
 
 export interface ApiOptions {
   /** Where it listens: only there are requests answered. */
-  listener: TcpListener | HiveSocket;
+  listener: TcpListener | DaemonSocket;
   /** What else is served there, to everybody: the documentation. */
   site?: Site | undefined;
   /** Is there a page about the API at `/api/doc`? */
@@ -51,10 +51,10 @@ export interface TcpListener {
   access?: Access | undefined;
 }
 
-/** The hive's own socket, over which it answers for itself, too. */
-export interface HiveSocket {
-  hive: HiveProcess;
-  /** Ends the hive. */
+/** The daemon's own socket, over which it answers for itself, too. */
+export interface DaemonSocket {
+  daemon: DaemonProcess;
+  /** Ends the daemon. */
   stop: () => void;
 }
 
@@ -65,7 +65,7 @@ export function createApi(core: Core, { listener, site, reference = false }: Api
   // Foreign requests use up nothing of what the user's own programs may ask.
   app.use(securityHeaders, ownRequestsOnly(listener), rateLimit());
   if (site !== undefined) app.use(pagesOf(site));
-  // Whoever opens the Unix socket is the user of this hive: the file system says so.
+  // Whoever opens the Unix socket is the user of this daemon: the file system says so.
   if ('access' in listener && listener.access !== undefined) app.use(authenticated(listener.access));
   app.use(bodiesAsJsonOnly);
 
@@ -90,15 +90,15 @@ export function createApi(core: Core, { listener, site, reference = false }: Api
   mount(operations.diagnoseWorkload, ({ params }, { signal }) => diagnoseWorkload(core, params.name, signal));
   mount(operations.diagnoseClient, ({ params }, { signal }) => diagnoseClient(core, params.name, signal));
   if ('stop' in listener) {
-    mount(operations.getHive, async () => listener.hive);
+    mount(operations.getDaemon, async () => listener.daemon);
     mount(operations.readSecret, async ({ params: { key } }) => ({
       key,
       value: await core.secrets.read(key),
     }));
-    mount(operations.stopHive, async () => listener.stop());
+    mount(operations.stopDaemon, async () => listener.stop());
   }
 
-  // Made when it is asked for: it takes more memory than all else that an idle hive holds.
+  // Made when it is asked for: it takes more memory than all else that an idle daemon holds.
   let document: object | undefined;
   app.get(documentOperation.path, (context) => context.json((document ??= openApiDocument())));
   if (reference) app.get('/api/doc', async (context) => context.html(await referencePage()));

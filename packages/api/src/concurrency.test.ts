@@ -5,7 +5,7 @@ import { makeHome } from '@toolhive/core/testing';
 import { expect, test } from 'vitest';
 import { aRequest, named, stateOf, workloadBody, workloadsIn } from './testing/contended-things.ts';
 import type { Request } from './testing/contended-things.ts';
-import { openHive, passphrase } from './testing/crash-hive.ts';
+import { openDaemon, passphrase } from './testing/crash-daemon.ts';
 import {
   atRest,
   everywhereClient,
@@ -181,23 +181,23 @@ function tally(answers: readonly Answer[]): Partial<Record<Answer, number>> {
   return Object.fromEntries(kinds.map((kind) => [kind, answers.filter((answer) => answer === kind).length]));
 }
 
-/** Asks a new hive, and tells how everything is then: the same on disk, and for the hive that comes after it. */
+/** Asks a new daemon, and tells how everything is then: the same on disk, and for the daemon that comes after it. */
 async function play(
   ask: (client: Client) => Promise<unknown>[] | Promise<Promise<unknown>[]>,
 ): Promise<{ answers: Answer[]; world: World }> {
   await using home = await makeHome();
   await furnish(home.path);
   await using first = new AsyncDisposableStack();
-  const hive = first.use(await openHive(home.path));
-  const answers = await Promise.all((await ask(hive.client)).map(answerTo));
-  await atRest(hive.client);
-  const world = await observe(hive);
-  await requireInOrder(hive, world);
+  const daemon = first.use(await openDaemon(home.path));
+  const answers = await Promise.all((await ask(daemon.client)).map(answerTo));
+  await atRest(daemon.client);
+  const world = await observe(daemon);
+  await requireInOrder(daemon, world);
   const ports = namesOf(world, 'workload').map((name) => workloadThing(world, name)?.runConfig.port);
   expect(new Set(ports).size).toBe(ports.length);
 
   await first.disposeAsync();
-  await using next = await openHive(home.path);
+  await using next = await openDaemon(home.path);
   await requireInOrder(next, world);
   expect(Object.fromEntries(await observe(next))).toEqual(Object.fromEntries(world));
   return { answers, world };

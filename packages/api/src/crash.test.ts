@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openHive, passphrase } from './testing/crash-hive.ts';
+import { openDaemon, passphrase } from './testing/crash-daemon.ts';
 import {
   aRunConfig,
   acts,
@@ -16,8 +16,8 @@ import {
   requireInOrder,
 } from './testing/crash-world.ts';
 import type { Act, World } from './testing/crash-world.ts';
-import { KillableHives } from './testing/killable-hives.ts';
-import type { KillableHive } from './testing/killable-hives.ts';
+import { KillableDaemons } from './testing/killable-daemons.ts';
+import type { KillableDaemon } from './testing/killable-daemons.ts';
 import { actBeside, randomFrom } from './testing/random-acts.ts';
 import type { Random } from './testing/random-acts.ts';
 
@@ -133,7 +133,7 @@ test(
   'a kill in the midst of many changes loses nothing and leaves nothing behind',
   { timeout: 300_000 },
   async () => {
-    const lives = await Promise.allSettled([liveAndDie(0), liveAndDie(1)]); // no hive outlives the test
+    const lives = await Promise.allSettled([liveAndDie(0), liveAndDie(1)]); // no daemon outlives the test
 
     const failures = lives.flatMap((life) =>
       life.status === 'fulfilled' ? life.value : inspect(life.reason),
@@ -146,50 +146,50 @@ test(
 async function playStories(): Promise<Killed[][]> {
   const homes = Object.keys(stories).map((_story, index) => join(directory, `story-${index}`));
   for (const home of homes) await furnish(home);
-  await using hives = new KillableHives(homes, cache);
-  const played = hives.hives.map(async (hive, index) => {
-    await hive.opened;
+  await using daemons = new KillableDaemons(homes, cache);
+  const played = daemons.daemons.map(async (daemon, index) => {
+    await daemon.opened;
     const [name, story] = Object.entries(stories)[index] ?? ['', () => []];
     const host = `127.7.0.${index + 1}`;
     const steps = [...furniture(host), ...story(host)];
     const last = steps.pop();
     if (last === undefined) throw new Error('a story has an end');
-    const world = await play(hive, steps);
-    return interrupt(hive, name, world, last(world));
+    const world = await play(daemon, steps);
+    return interrupt(daemon, name, world, last(world));
   });
   const killed = await Promise.all(played);
-  await hives.kill();
+  await daemons.kill();
   return killed;
 }
 
 /** Does one act after the other, each to its end. */
-async function play(hive: KillableHive, steps: readonly Step[]): Promise<World> {
+async function play(daemon: KillableDaemon, steps: readonly Step[]): Promise<World> {
   let world = newWorld;
   for (const step of steps) {
     const act = step(world);
-    await act.send(hive.client);
-    await act.settled?.(hive.client);
+    await act.send(daemon.client);
+    await act.settled?.(daemon.client);
     world = after(world, act.effect);
   }
-  await requireInOrder(hive, world);
+  await requireInOrder(daemon, world);
   return world;
 }
 
 /** Does one act, and keeps what a kill before each of its steps would leave. */
-async function interrupt(hive: KillableHive, name: string, world: World, act: Act): Promise<Killed[]> {
+async function interrupt(daemon: KillableDaemon, name: string, world: World, act: Act): Promise<Killed[]> {
   const killed: Killed[] = [];
   let step = 0;
   let answered: Pick<Killed, 'world' | 'unanswered'> = { world, unanswered: [act] };
-  hive.beforeEachStep(async () => {
+  daemon.beforeEachStep(async () => {
     step += 1;
     if (!isThorough && step % 3 !== 0) return;
-    const home = `${hive.home}-${step}`;
+    const home = `${daemon.home}-${step}`;
     killed.push({ title: `${name}, killed before step ${step}`, home, ...answered });
-    await cp(hive.home, home, { recursive: true, filter: (path) => !path.endsWith('.sock') });
+    await cp(daemon.home, home, { recursive: true, filter: (path) => !path.endsWith('.sock') });
   });
-  await act.send(hive.client);
+  await act.send(daemon.client);
   answered = { world: after(world, act.effect), unanswered: [] };
-  await requireInOrder(hive, answered.world);
+  await requireInOrder(daemon, answered.world);
   return killed;
 }
 
@@ -202,7 +202,7 @@ interface RandomHome {
   random: Random;
 }
 
-/** Kills the hives of some homes over and over, in the midst of their work; tells what is not in order then. */
+/** Kills the daemons of some homes over and over, in the midst of their work; tells what is not in order then. */
 async function liveAndDie(team: number): Promise<string[]> {
   const random = randomFrom(seed + team);
   const homes = await newHomes(team, random);
@@ -236,28 +236,28 @@ async function newHomes(team: number, random: Random): Promise<RandomHome[]> {
   return homes;
 }
 
-/** Does many things in every home, until their hives have taken so many steps; then kills all of them. */
+/** Does many things in every home, until their daemons have taken so many steps; then kills all of them. */
 async function killInTheMidst(homes: readonly RandomHome[], steps: number): Promise<(RandomHome & Killed)[]> {
-  await using hives = new KillableHives(
+  await using daemons = new KillableDaemons(
     homes.map(({ home }) => home),
     cache,
   );
   const over = new AbortController();
   const acting = homes.map((home, index) => {
-    const hive = hives.hives[index];
-    if (hive === undefined) throw new Error('every home has a hive');
-    return actUntil(over.signal, hive, home);
+    const daemon = daemons.daemons[index];
+    if (daemon === undefined) throw new Error('every home has a daemon');
+    return actUntil(over.signal, daemon, home);
   });
-  await Promise.race([Promise.all(acting), hives.taken(steps)]);
+  await Promise.race([Promise.all(acting), daemons.taken(steps)]);
   over.abort();
-  await hives.kill();
+  await daemons.kill();
   return Promise.all(acting);
 }
 
 /** Does several things at a time, until it is over. */
 async function actUntil(
   over: AbortSignal,
-  hive: KillableHive,
+  daemon: KillableDaemon,
   home: RandomHome,
 ): Promise<RandomHome & Killed> {
   const { random } = home;
@@ -265,16 +265,16 @@ async function actUntil(
   const underWay = new Map<Act, Promise<void>>();
   let { world } = home;
   const perform = async (act: Act): Promise<void> => {
-    await act.send(hive.client).catch((cause: unknown) => {
+    await act.send(daemon.client).catch((cause: unknown) => {
       throw new Error(`failed: ${act.title}`, { cause });
     });
     unanswered.delete(act);
     world = after(world, act.effect);
-    await act.settled?.(hive.client, over);
+    await act.settled?.(daemon.client, over);
     underWay.delete(act);
   };
 
-  await hive.opened.catch(() => {}); // it may be killed while it starts
+  await daemon.opened.catch(() => {}); // it may be killed while it starts
   while (!over.aborted) {
     const act = underWay.size < 4 ? actBeside(underWay.keys(), world, home, random) : undefined;
     if (act === undefined) {
@@ -301,12 +301,12 @@ async function checkAll(killed: readonly Killed[]): Promise<string[]> {
   return failures;
 }
 
-/** Starts a hive again, compares everything, and tells what has become of what was not answered. */
+/** Starts a daemon again, compares everything, and tells what has become of what was not answered. */
 async function check({ home, world, unanswered }: Killed): Promise<World> {
-  await using hive = await openHive(home);
-  const observed = await observe(hive);
+  await using daemon = await openDaemon(home);
+  const observed = await observe(daemon);
   const explained = explain(world, unanswered, observed);
   expect(Object.fromEntries(observed)).toEqual(Object.fromEntries(explained));
-  await requireInOrder(hive, explained);
+  await requireInOrder(daemon, explained);
   return explained;
 }

@@ -44,7 +44,7 @@ test('every request is answered as the document says, and does no harm', { timeo
       expect([...wrong, ...faults.splice(0)]).toEqual([]);
       expect(health.status).toBe(204);
       expect(Object.keys(Object.prototype)).toEqual([]);
-      // While the hive still writes files of applications, there are locks beside them.
+      // While the daemon still writes files of applications, there are locks beside them.
       await expect.poll(() => enclosure.files(written)).toEqual(before);
     }),
     { numRuns, seed, timeout: patienceMs },

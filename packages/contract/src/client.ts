@@ -27,7 +27,7 @@ export interface CallOptions {
   onText?: (piece: string) => void;
 }
 
-/** The API as functions, one for each operation; failures are thrown as the `ThvError` that the hive threw. */
+/** The API as functions, one for each operation; failures are thrown as the `ThvError` that the daemon threw. */
 export type Client = {
   [Id in OperationId]: (
     call: OperationCall<Operations[Id]>,
@@ -77,7 +77,7 @@ async function callOperation(
   if (body === 'text' && options.onText) return tellText(response.body, options.onText);
   const text = await textOf(response.body);
   if (body === undefined) return undefined;
-  // The hive validated what it sent; parsing it again would only cost every command its time.
+  // The daemon validated what it sent; parsing it again would only cost every command its time.
   return body === 'text' ? text : JSON.parse(text);
 }
 
@@ -108,7 +108,7 @@ async function followProgress(
       else throw failureOf(line.failure);
     }
   }
-  throw new Error('the hive ended before it was done');
+  throw new Error('the daemon ended before it was done');
 }
 
 function failureOf({
@@ -128,7 +128,7 @@ async function tellText(body: AsyncIterable<string>, onText: (piece: string) => 
   return '';
 }
 
-/** Reads server-sent events as the hive writes them: one line of data each. */
+/** Reads server-sent events as the daemon writes them: one line of data each. */
 async function* eventsOf(body: AsyncIterable<string>): AsyncGenerator<Sent<unknown>, void, void> {
   let rest = '';
   for await (const piece of body) {

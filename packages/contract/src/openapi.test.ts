@@ -6,7 +6,7 @@ test('the document passes a strict linter', async () => {
   const config = await createConfig({
     extends: ['recommended-strict'],
     rules: {
-      'no-server-example.com': 'off', // the hive is on this machine: localhost is where it is
+      'no-server-example.com': 'off', // the daemon is on this machine: localhost is where it is
       'operation-operationId-unique': 'error',
       'operation-description': 'off',
       'operation-summary': 'error',

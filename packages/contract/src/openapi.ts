@@ -29,8 +29,8 @@ export function openApiDocument(): object {
         'The local API of ToolHive: it runs MCP servers isolated, proxies them, and shows what they do. Errors are plain text; a second line that begins with `hint:` says what to do.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: 'http://localhost:8080', description: 'The hive on this machine.' }],
-    // Nothing, unless the hive was started with a token or an issuer to ask for.
+    servers: [{ url: 'http://localhost:8080', description: 'The daemon on this machine.' }],
+    // Nothing, unless the daemon was started with a token or an issuer to ask for.
     security: [{}, { bearer: [] }],
     tags: Object.entries(operationTags).map(([name, description]) => ({ name, description })),
     paths: paths(),
@@ -49,7 +49,7 @@ export function openApiDocument(): object {
           type: 'http',
           scheme: 'bearer',
           description:
-            'A fixed token, or one of an OpenID provider, as the hive was told when it was started. Its Unix socket asks for none.',
+            'A fixed token, or one of an OpenID provider, as the daemon was told when it was started. Its Unix socket asks for none.',
         },
       },
     },
@@ -94,7 +94,7 @@ function describe(id: string, operation: Operation): object {
 }
 
 function described({ description, socketOnly }: Operation): { description?: string } {
-  const limit = socketOnly === true ? "Answered only on the hive's own Unix socket." : undefined;
+  const limit = socketOnly === true ? "Answered only on the daemon's own Unix socket." : undefined;
   const text = [description, limit].filter((part) => part !== undefined).join(' ');
   return text === '' ? {} : { description: text };
 }

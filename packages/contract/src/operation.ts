@@ -8,7 +8,7 @@ export interface Operation {
   path: `/${string}`;
   /** Served at the root too, beside the base. */
   alsoAtRoot?: boolean;
-  /** Answered only on the hive's own Unix socket. */
+  /** Answered only on the daemon's own Unix socket. */
   socketOnly?: boolean;
   tag: OperationTag;
   summary: string;
@@ -35,7 +35,7 @@ export interface EventStream {
 }
 
 export const operationTags = {
-  system: 'The hive itself.',
+  system: 'The daemon itself.',
   version: 'Which version answers.',
   workloads: 'Running servers.',
   logs: 'What servers and their proxies wrote.',
@@ -46,7 +46,7 @@ export const operationTags = {
   registry: 'Catalogues of servers.',
   images: 'Container images of packages.',
   secrets: 'Values that only servers get to see.',
-  settings: 'What is so for the whole hive.',
+  settings: 'What is so for the whole daemon.',
 } as const;
 
 export type OperationTag = keyof typeof operationTags;

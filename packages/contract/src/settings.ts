@@ -2,7 +2,7 @@
 export type SettingKind =
   'boolean' | 'rate' | 'endpoint' | 'variables' | 'certificate' | 'registry' | 'sources';
 
-/** Something that a person can set for the whole hive. */
+/** Something that a person can set for the whole daemon. */
 export interface SettingDefinition {
   /** What it is called; where a flag of `thv run` says the same for one workload, it has that name, too. */
   name: string;

@@ -22,7 +22,7 @@ export const failureStatus: Record<FailureKind, { status: number; meaning: strin
   cancelled: { status: 499, meaning: 'The caller gave up.' },
 };
 
-/** A bug of the hive. Nothing of it is told. */
+/** A bug of the daemon. Nothing of it is told. */
 export const internalFailure = { status: 500, text: 'internal server error' } as const;
 
 /** A failure as the plain text of an error response. */
@@ -34,7 +34,7 @@ export function writeFailure(failure: ThvError): string {
 export function readFailure(status: number, text: string): Error {
   const kind = failureKinds.find((candidate) => failureStatus[candidate].status === status);
   const [message = '', hint] = text.trimEnd().split('\nhint: ');
-  if (kind === undefined) return new Error(message || `the hive answered with status ${status}`);
+  if (kind === undefined) return new Error(message || `the daemon answered with status ${status}`);
   return new ThvError(kind, message || failureStatus[kind].meaning, { hint });
 }
 

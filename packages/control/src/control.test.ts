@@ -19,7 +19,7 @@ function open(changes: Partial<ControlOptions> = {}): Promise<Control> {
   return openControl({
     host: 'localhost',
     port: 0,
-    hive: async () => api.client,
+    daemon: async () => api.client,
     version: 'v0.0.0-test',
     onFault: (error) => faults.push(error),
     ...changes,
@@ -247,11 +247,11 @@ test('tells what a server wrote, but no more than a model reads', async () => {
   expect(many.text).toMatch(/^…x.* the end\n$/s);
 });
 
-test('goes on when the hive was away', async () => {
+test('goes on when the daemon was away', async () => {
   let isAway = true;
   await using own = await open({
-    hive: async () => {
-      if (isAway) throw unavailable('the hive is away', { hint: 'wait for it' });
+    daemon: async () => {
+      if (isAway) throw unavailable('the daemon is away', { hint: 'wait for it' });
       return api.client;
     },
   });
@@ -261,14 +261,14 @@ test('goes on when the hive was away', async () => {
   isAway = false;
   const back = await model.call('list_servers');
 
-  expect(away).toMatchObject({ failed: true, text: 'the hive is away (hint: wait for it)' });
+  expect(away).toMatchObject({ failed: true, text: 'the daemon is away (hint: wait for it)' });
   expect(back.failed).toBe(false);
 });
 
 test('tells nobody of a bug but the log', async () => {
   const told: unknown[] = [];
   await using own = await open({
-    hive: () => Promise.reject(new Error('with a secret in it')),
+    daemon: () => Promise.reject(new Error('with a secret in it')),
     onFault: (error) => told.push(error),
   });
   await using model = await connect(own.url);

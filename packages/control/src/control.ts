@@ -9,8 +9,8 @@ export interface ControlOptions {
   host: string;
   /** 0 takes any that is free. */
   port: number;
-  /** The hive, asked for anew with every call: it may have been started again meanwhile. */
-  hive: () => Promise<Client>;
+  /** The daemon, asked for anew with every call: it may have been started again meanwhile. */
+  daemon: () => Promise<Client>;
   version: string;
   /** Who may use it; everybody who reaches it when nothing is said. */
   access?: ProxyAccess | undefined;
@@ -36,7 +36,7 @@ const greetingMs = 10_000;
  * revisions, limits and the checks of hosts and origins are the same as for any other server.
  */
 export async function openControl(options: ControlOptions): Promise<Control> {
-  const { hive, version, access, onFault } = options;
+  const { daemon, version, access, onFault } = options;
   const host = options.host === 'localhost' ? '127.0.0.1' : options.host;
   await using opened = new AsyncDisposableStack();
   const stdio = { input: new PassThrough(), output: new PassThrough() };
@@ -44,7 +44,7 @@ export async function openControl(options: ControlOptions): Promise<Control> {
     new ToolServer({
       ...stdio,
       tools,
-      hive,
+      daemon,
       onFault,
       identity: { name: 'toolhive-mcp', title: 'ToolHive', version },
       instructions,

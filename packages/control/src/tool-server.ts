@@ -10,7 +10,7 @@ export interface ToolServerOptions {
   input: Readable;
   output: Writable;
   tools: readonly AnyTool[];
-  hive: () => Promise<Client>;
+  daemon: () => Promise<Client>;
   identity: { name: string; title: string; version: string };
   instructions: string;
   /** Told of bugs, which callers are not. */
@@ -102,9 +102,9 @@ export class ToolServer implements AsyncDisposable {
     this.#calls.set(id, call);
     try {
       const input = tool.input.parse(params['arguments'] ?? {});
-      const hive = await this.#options.hive();
+      const daemon = await this.#options.daemon();
       const result = await tool.run(input, {
-        hive,
+        daemon,
         signal: call.signal,
         report: this.#reporter(params),
       });

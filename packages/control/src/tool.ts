@@ -15,7 +15,7 @@ interface Annotations {
 
 /** What a tool is called with, beside its arguments. */
 export interface ToolCall {
-  hive: Client;
+  daemon: Client;
   signal: AbortSignal;
   /** Tells what is going on meanwhile. */
   report: (message: string) => void;

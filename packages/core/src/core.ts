@@ -42,7 +42,7 @@ export interface CoreOptions {
   version: string;
   log: Logger;
   /** Replaces the runtimes of this machine, in tests. */
-  runtimes?: (hiveId: string, paths: StatePaths) => Runtime[];
+  runtimes?: (daemonId: string, paths: StatePaths) => Runtime[];
   timing?: Partial<SupervisorTiming>;
   /** Replaces what secrets are kept in, in tests. */
   secrets?: Pick<SecretsOptions, 'keyring' | 'cost'>;
@@ -73,12 +73,12 @@ export interface Core extends AsyncDisposable {
   secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
 }
 
-/** Takes the state directory and makes it true. Throws `conflict` when another hive has it. */
+/** Takes the state directory and makes it true. Throws `conflict` when another daemon has it. */
 export async function openCore(options: CoreOptions): Promise<Core> {
   const { env, version, log, lookup = systemLookup } = options;
   const paths = statePaths(env);
   await using opened = new AsyncDisposableStack();
-  const { hiveId } = opened.use(await takeOwnership(paths, log));
+  const { daemonId } = opened.use(await takeOwnership(paths, log));
   const registryCache = join(paths.cache, 'registry');
   await prepareDirectories(paths, registryCache, log);
 
@@ -104,7 +104,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     }),
   );
   const secretsOf = secretResolver(secrets);
-  const runtimes = await openRuntimes(options, hiveId, paths);
+  const runtimes = await openRuntimes(options, daemonId, paths);
   const groups = await Groups.open(paths.groups, log, (name, isThere) =>
     events.emit({ type: isThere ? 'group.changed' : 'group.removed', name }),
   );
@@ -215,10 +215,13 @@ async function prepareDirectories(paths: StatePaths, registryCache: string, log:
 
 async function openRuntimes(
   { env, log, runtimes: make }: CoreOptions,
-  hiveId: string,
+  daemonId: string,
   paths: StatePaths,
 ): Promise<Runtimes> {
-  const runtimes = new Runtimes((make ?? machineRuntimes(env, log))(hiveId, paths), env['TOOLHIVE_RUNTIME']);
+  const runtimes = new Runtimes(
+    (make ?? machineRuntimes(env, log))(daemonId, paths),
+    env['TOOLHIVE_RUNTIME'],
+  );
   await runtimes.sweep((runtime, error) =>
     log.warn({ runtime, err: error }, 'leftovers could not be removed'),
   );
@@ -250,14 +253,14 @@ function workloadEvent({ runConfig, condition }: Supervisor): EventToSend {
 
 /** A container engine if there is one, else sandboxed processes. */
 function machineRuntimes(env: NodeJS.ProcessEnv, log: Logger) {
-  return (hiveId: string, paths: StatePaths): Runtime[] => [
+  return (daemonId: string, paths: StatePaths): Runtime[] => [
     openDockerRuntime({
-      hiveId,
+      daemonId,
       env,
       log: (message, fields) => log.debug(fields ?? {}, message),
     }),
     openProcessRuntime({
-      hiveId,
+      daemonId,
       cacheDir: `${paths.cache}/packages`,
       tempDir: paths.temp,
       env,

@@ -3,7 +3,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import { invalid, unavailable, unsupported } from '@toolhive/contract/failure';
 import type { ImageBuilder, Runtime, RuntimeReport } from '@toolhive/runtime/runtime';
 
-/** The runtimes of this hive, the preferred one first, and the choice among them. */
+/** The runtimes of this daemon, the preferred one first, and the choice among them. */
 export class Runtimes {
   readonly #runtimes: readonly Runtime[];
   readonly #wanted: string | undefined;
@@ -56,7 +56,7 @@ export class Runtimes {
     return images;
   }
 
-  /** Clears away what an earlier hive left, in every runtime that is there. */
+  /** Clears away what an earlier daemon left, in every runtime that is there. */
   async sweep(onFailure: (runtime: string, error: unknown) => void): Promise<void> {
     for (const runtime of this.#runtimes) {
       if (!(await runtime.check()).available) continue;

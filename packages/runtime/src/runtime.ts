@@ -30,8 +30,8 @@ export interface Runtime {
   start(launch: Launch, signal: AbortSignal): Promise<Instance>;
 
   /**
-   * Ends and removes everything that an earlier hive with the same state directory left running or lying
-   * about. Called once, before the first start, by the only hive that owns the directory.
+   * Ends and removes everything that an earlier daemon with the same state directory left running or lying
+   * about. Called once, before the first start, by the only daemon that owns the directory.
    */
   sweep(): Promise<void>;
 
@@ -139,7 +139,7 @@ export interface Instance extends AsyncDisposable {
   readonly id: string;
   /** The server's standard input and output, when it speaks stdio. */
   readonly stdio?: { input: Writable; output: Readable };
-  /** Where the hive reaches it, when it speaks HTTP; absent if it ended before that could be told. */
+  /** Where the daemon reaches it, when it speaks HTTP; absent if it ended before that could be told. */
   readonly address?: InstanceAddress;
   /** What could not be enforced for it, besides what the report of its runtime says. */
   readonly limits?: readonly RuntimeLimit[];

@@ -24,8 +24,8 @@ export function shownWorkload({ url: remote, proxy_url: url, ...rest }: Found) {
 
 /** Throws `conflict` unless the workload runs. */
 export async function runningWorkload(workload: string, { client, signal }: Asking): Promise<Found> {
-  const hive = await client();
-  const found = await hive.getWorkload({ params: { name: workload } }, { signal });
+  const daemon = await client();
+  const found = await daemon.getWorkload({ params: { name: workload } }, { signal });
   if (found.status === 'running') return found;
   throw conflict(`${found.name} does not run: it is ${found.status}`, {
     hint: `\`thv start ${found.name}\` starts it`,

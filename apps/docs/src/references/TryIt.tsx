@@ -8,7 +8,7 @@ import { requestOf } from './request.ts';
 
 const asking = 'Asking…';
 
-/** Asks a hive that the reader names, and shows what it answers. Nothing is asked before. */
+/** Asks a daemon that the reader names, and shows what it answers. Nothing is asked before. */
 export function TryIt({ operationId, onClose }: { operationId: string; onClose: () => void }): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const title = useId();
@@ -57,12 +57,12 @@ function Inputs({ call }: { call: Call }): ReactNode {
     <>
       <Input
         name="server"
-        label="Address of your hive"
+        label="Address of your daemon"
         type="url"
         placeholder={document.servers[0]?.url}
         required
       >
-        A browser lets this page ask only the hive that it came from. Of these pages, that is{' '}
+        A browser lets this page ask only the daemon that it came from. Of these pages, that is{' '}
         <code>{window.location.origin}</code>.
       </Input>
       <Input name="token" label="Token, if it asks for one" type="password" />
@@ -124,7 +124,7 @@ async function ask(call: Call, form: FormData): Promise<string> {
     if (signal.aborted) return `${text}\n… and nothing more after ${longestWaitMs / 1000} seconds`;
     // A browser does not tell a page why.
     return text === ''
-      ? `No answer from ${url.origin}. Either nothing answers there, or your browser does not let this page ask it: a hive that serves these pages itself can be asked.`
+      ? `No answer from ${url.origin}. Either nothing answers there, or your browser does not let this page ask it: a daemon that serves these pages itself can be asked.`
       : `${text}\n… and then the connection broke off`;
   }
 }

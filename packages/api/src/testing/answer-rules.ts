@@ -84,7 +84,7 @@ function documentedFor({ method, target }: Asked): Documented {
     const { responses } = document.paths[template]?.[operation.method.toLowerCase()] ?? { responses: {} };
     return Object.keys(responses).map(Number);
   });
-  // A fault of the hive is documented everywhere, and is none of the things that may happen.
+  // A fault of the daemon is documented everywhere, and is none of the things that may happen.
   const possible = statuses.filter((status) => status !== 500);
   return { statuses: new Set([...always, ...possible]), operations: asked.map(({ operation }) => operation) };
 }

@@ -10,9 +10,9 @@ import { RunConfig } from '@toolhive/contract/run-config';
 import { statePaths } from '@toolhive/core/paths';
 import { testServer } from '@toolhive/core/testing';
 import { expect } from 'vitest';
-import type { Hive, OpenHive } from './crash-hive.ts';
+import type { Daemon, OpenDaemon } from './crash-daemon.ts';
 
-/** Everything that a hive answers for, by what it is: `workload one`, `group team`, `secret token`. */
+/** Everything that a daemon answers for, by what it is: `workload one`, `group team`, `secret token`. */
 export type World = ReadonlyMap<string, unknown>;
 /** What becomes of things; undefined for what is gone. */
 export type Effect = ReadonlyMap<string, unknown>;
@@ -50,7 +50,7 @@ export async function furnish(home: string): Promise<void> {
   for (const file of Object.values(clientFiles)) await writeFile(join(home, file), JSON.stringify(theirs));
 }
 
-/** The world of a new hive. */
+/** The world of a new daemon. */
 export const newWorld: World = new Map<string, unknown>([
   [`group ${defaultGroup}`, true],
   ['registry', ''],
@@ -307,9 +307,9 @@ export async function atRest(client: Client): Promise<void> {
   });
 }
 
-/** The world as a hive tells it. */
-export async function observe(hive: OpenHive): Promise<World> {
-  const { client } = hive;
+/** The world as a daemon tells it. */
+export async function observe(daemon: OpenDaemon): Promise<World> {
+  const { client } = daemon;
   const { workloads } = await client.listWorkloads({ query: { all: 'true' } });
   const things = workloads.map(async ({ name, status }) => {
     const runConfig = await client.exportWorkload(byName(name));
@@ -324,14 +324,14 @@ export async function observe(hive: OpenHive): Promise<World> {
     ...(await Promise.all(things)),
     ...groups.map(({ name }) => [`group ${name}`, true] as const),
     ...clients.map(({ name, groups }) => [`client ${name}`, [...(groups ?? [])].toSorted()] as const),
-    ...Object.entries(await hive.secrets()).map(([name, value]) => [`secret ${name}`, value] as const),
+    ...Object.entries(await daemon.secrets()).map(([name, value]) => [`secret ${name}`, value] as const),
     ...(provider === undefined ? [] : [['secrets', provider.provider_type] as const]),
     ['registry', registries[0]?.source],
   ]);
 }
 
 /**
- * The world as it must be, given what it was and which changes were not answered when the hive was killed. Where
+ * The world as it must be, given what it was and which changes were not answered when the daemon was killed. Where
  * what is observed fits no possible world, the answer is one that shows the difference.
  */
 export function explain(world: World, unanswered: Iterable<Act>, observed: World): World {
@@ -347,24 +347,24 @@ export function explain(world: World, unanswered: Iterable<Act>, observed: World
 }
 
 /** Returns when everything on disk is as the world says, with nothing beside it; throws what is not. */
-export async function requireInOrder(hive: Hive, world: World, signal?: AbortSignal): Promise<void> {
+export async function requireInOrder(daemon: Daemon, world: World, signal?: AbortSignal): Promise<void> {
   const things = namesOf(world, 'workload').map((name) => [name, workloadThing(world, name)] as const);
   const wanted = Object.fromEntries(
     things.map(([name, thing]) => [name, thing?.isUp ? 'running' : 'stopped']),
   );
   await until(async () => {
-    const { workloads } = await hive.client.listWorkloads({ query: { all: 'true' } });
+    const { workloads } = await daemon.client.listWorkloads({ query: { all: 'true' } });
     expect(Object.fromEntries(workloads.map(({ name, status }) => [name, status]))).toEqual(wanted);
-    expect(await storedStatuses(hive.home)).toEqual(wanted);
+    expect(await storedStatuses(daemon.home)).toEqual(wanted);
     for (const [client, file] of Object.entries(clientFiles)) {
       const entries = entriesFor(world, client);
-      expect({ [file]: await readUrls(join(hive.home, file)) }).toEqual({
+      expect({ [file]: await readUrls(join(daemon.home, file)) }).toEqual({
         [file]: { ...entries, ...urlsIn(theirs) },
       });
     }
-    expect(await strangeFiles(hive.home, world)).toEqual({ leftOver: [], missing: [] });
+    expect(await strangeFiles(daemon.home, world)).toEqual({ leftOver: [], missing: [] });
   }, signal);
-  expect(hive.complaints).toEqual([]);
+  expect(daemon.complaints).toEqual([]);
 }
 
 async function storedStatuses(home: string): Promise<Record<string, string>> {
@@ -404,7 +404,7 @@ function urlsIn({ mcpServers }: { mcpServers: Record<string, { url: string }> })
 /** Files that nobody needs, and those that ought to be there. */
 async function strangeFiles(home: string, world: World): Promise<{ leftOver: string[]; missing: string[] }> {
   const paths = statePaths({ HOME: home });
-  const { runConfigs, statuses, logs, groups, settings, hiveId, lock, socket, events, secrets } = paths;
+  const { runConfigs, statuses, logs, groups, settings, daemonId, lock, socket, events, secrets } = paths;
   const workloads = namesOf(world, 'workload');
   const needed = new Set([
     ...workloads.flatMap((name) => [join(runConfigs, `${name}.json`), join(statuses, `${name}.json`)]),
@@ -412,7 +412,7 @@ async function strangeFiles(home: string, world: World): Promise<{ leftOver: str
     ...Object.values(clientFiles).map((file) => join(home, file)),
     ...(world.has('secrets') ? [secrets] : []),
     settings,
-    hiveId,
+    daemonId,
     lock,
     socket,
     events,

@@ -1,5 +1,5 @@
 import { defaultGroup } from '@toolhive/contract/names';
-import { passphrase } from './crash-hive.ts';
+import { passphrase } from './crash-daemon.ts';
 import { aRunConfig, acts, groupClient, groupsOf, namesOf, workloadThing } from './crash-world.ts';
 import type { Act, World } from './crash-world.ts';
 

@@ -13,7 +13,7 @@ import type { Site } from '../site.ts';
 export interface TestApi extends AsyncDisposable {
   core: Core;
   port: number;
-  /** The home of the user whose hive this is. */
+  /** The home of the user whose daemon this is. */
   home: string;
   /** The typed client, over that port. */
   client: Client;
@@ -30,9 +30,9 @@ interface TestApiOptions {
   host?: string;
   access?: Access | undefined;
   site?: Site;
-  /** Puts files into the home of the user before the hive opens. */
+  /** Puts files into the home of the user before the daemon opens. */
   prepareHome?: (home: string) => Promise<void>;
-  /** Beside what every hive of a test has. */
+  /** Beside what every daemon of a test has. */
   env?: NodeJS.ProcessEnv;
   limits?: ConnectionLimits | undefined;
 }

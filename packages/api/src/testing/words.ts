@@ -8,7 +8,7 @@ export interface Target {
   port: number;
   /** Ports that proxies may ask for. */
   freePorts: readonly number[];
-  /** The home of the hive: nothing else of this machine is named. */
+  /** The home of the daemon: nothing else of this machine is named. */
   home: string;
 }
 

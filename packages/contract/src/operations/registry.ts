@@ -50,7 +50,7 @@ export const registryOperations = {
     tag: 'registry',
     summary: 'Change where a registry comes from',
     description:
-      'A URL, or a file on the machine of the hive, or neither for the catalogue that comes with the product. The new source is read before anything is changed. Addresses of private networks are refused unless they are allowed.',
+      'A URL, or a file on the machine of the daemon, or neither for the catalogue that comes with the product. The new source is read before anything is changed. Addresses of private networks are refused unless they are allowed.',
     params: byName,
     body: UpdateRegistry,
     success: { status: 200, description: 'The registry comes from there now.', body: UpdatedRegistry },

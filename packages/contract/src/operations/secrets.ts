@@ -40,7 +40,7 @@ export const secretOperations = {
     path: '/secrets/default/keys',
     tag: 'secrets',
     summary: 'List the names of secrets',
-    description: 'Only over its own socket does the hive ever tell a value.',
+    description: 'Only over its own socket does the daemon ever tell a value.',
     success: { status: 200, description: 'The names, sorted.', body: SecretKeys },
     failures: ['not-found', 'unsupported', 'unavailable'],
   }),

@@ -27,13 +27,13 @@ export const RuntimeChecks = z
   .meta({ id: 'RuntimeChecks', description: 'What this machine can run servers in.' });
 export type RuntimeChecks = z.infer<typeof RuntimeChecks>;
 
-export const HiveProcess = z
+export const DaemonProcess = z
   .object({
     pid: z.int().meta({ description: 'Its process id.' }),
     background: z.boolean().meta({ description: 'A command started it, and nobody looks at it.' }),
   })
-  .meta({ id: 'HiveProcess', description: 'The process of a hive.' });
-export type HiveProcess = z.infer<typeof HiveProcess>;
+  .meta({ id: 'DaemonProcess', description: 'The process of a daemon.' });
+export type DaemonProcess = z.infer<typeof DaemonProcess>;
 
 export const systemOperations = {
   getHealth: operation({
@@ -53,7 +53,7 @@ export const systemOperations = {
     alsoAtRoot: true,
     tag: 'version',
     summary: 'Tell the version',
-    success: { status: 200, description: 'The version of the hive.', body: Version },
+    success: { status: 200, description: 'The version of the daemon.', body: Version },
     failures: [],
   }),
   getRuntime: operation({
@@ -68,24 +68,24 @@ export const systemOperations = {
     },
     failures: [],
   }),
-  getHive: operation({
+  getDaemon: operation({
     method: 'GET',
     path: '/hive',
     socketOnly: true,
     tag: 'system',
-    summary: 'Describe the hive that answers',
-    success: { status: 200, description: 'The process of the hive.', body: HiveProcess },
+    summary: 'Describe the daemon that answers',
+    success: { status: 200, description: 'The process of the daemon.', body: DaemonProcess },
     failures: [],
   }),
-  stopHive: operation({
+  stopDaemon: operation({
     method: 'POST',
     path: '/hive/stop',
     socketOnly: true,
     tag: 'system',
-    summary: 'Stop the hive',
+    summary: 'Stop the daemon',
     description:
-      'Ends every server and the hive itself. The workloads stay as they are on disk: the next hive runs what should run.',
-    success: { status: 202, description: 'The hive is ending.' },
+      'Ends every server and the daemon itself. The workloads stay as they are on disk: the next daemon runs what should run.',
+    success: { status: 202, description: 'The daemon is ending.' },
     failures: [],
   }),
 };

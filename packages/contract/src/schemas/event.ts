@@ -14,8 +14,8 @@ const WorkloadChanged = z.object({
 
 const named = <Type extends string>(type: Type) => z.object({ type: z.literal(type), at, name: z.string() });
 
-/** Something that changed in the hive. Of secrets it only tells the name. */
-export const HiveEvent = z
+/** Something that changed in the daemon. Of secrets it only tells the name. */
+export const DaemonEvent = z
   .discriminatedUnion('type', [
     WorkloadChanged,
     named('workload.removed'),
@@ -30,9 +30,9 @@ export const HiveEvent = z
     z.object({ type: z.literal('reset'), at }),
   ])
   .meta({
-    id: 'HiveEvent',
+    id: 'DaemonEvent',
     description:
-      'Something that changed. `reset` says that events are missing before this one: whoever keeps a picture of the hive should read it anew.',
+      'Something that changed. `reset` says that events are missing before this one: whoever keeps a picture of the daemon should read it anew.',
     examples: [
       {
         type: 'workload.changed',
@@ -43,4 +43,4 @@ export const HiveEvent = z
       },
     ],
   });
-export type HiveEvent = z.infer<typeof HiveEvent>;
+export type DaemonEvent = z.infer<typeof DaemonEvent>;

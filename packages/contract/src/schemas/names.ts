@@ -33,7 +33,7 @@ export const sessionKinds = ['own', 'shared'] as const;
 /** A TCP port. */
 export const Port = z.int().min(1).max(65535);
 
-/** A TCP port, or 0 for one that the hive chooses. */
+/** A TCP port, or 0 for one that the daemon chooses. */
 export const PortOrAny = z.int().min(0).max(65535);
 
 const noNul = (text: string): boolean => !text.includes('\0');

@@ -453,7 +453,7 @@ export const UpdateRegistry = z
       .string()
       .optional()
       .meta({
-        description: 'The path of a `.json` file on the machine of the hive.',
+        description: 'The path of a `.json` file on the machine of the daemon.',
         examples: ['/home/me/registry.json'],
       }),
     allow_private_ip: z

@@ -4,7 +4,7 @@ import * as z from 'zod';
 export const SecretsProviderType = z.enum(['encrypted', '1password', 'none', 'environment']).meta({
   id: 'SecretsProviderType',
   description:
-    'Where secrets are kept: in an encrypted file of ToolHive, in 1Password, nowhere, or in environment variables of the hive.',
+    'Where secrets are kept: in an encrypted file of ToolHive, in 1Password, nowhere, or in environment variables of the daemon.',
   examples: ['encrypted'],
 });
 export type SecretsProviderType = z.infer<typeof SecretsProviderType>;

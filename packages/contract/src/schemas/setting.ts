@@ -31,7 +31,7 @@ export const Setting = z
   })
   .meta({
     id: 'Setting',
-    description: 'Something that is set for the whole hive, or not.',
+    description: 'Something that is set for the whole daemon, or not.',
     examples: [
       { name: 'otel-endpoint', summary: 'who collects traces', value: 'collector.example.com:4318' },
     ],

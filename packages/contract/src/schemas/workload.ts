@@ -59,11 +59,14 @@ const OidcOptions = z
     introspection_url: z.string().optional(),
     jwks_url: z.string().optional(),
     resource_url: z.string().optional(),
-    ca_bundle: z.string().optional().meta({ description: 'The path of a file on the machine of the hive.' }),
+    ca_bundle: z
+      .string()
+      .optional()
+      .meta({ description: 'The path of a file on the machine of the daemon.' }),
     auth_token_file: z
       .string()
       .optional()
-      .meta({ description: 'The path of a file on the machine of the hive.' }),
+      .meta({ description: 'The path of a file on the machine of the daemon.' }),
     allow_private_ip: z.boolean().optional(),
     insecure_allow_http: z.boolean().optional(),
   })
@@ -217,7 +220,7 @@ export const CreateWorkload = z
     authz_config: z
       .string()
       .optional()
-      .meta({ description: 'The path of a file with authorization policies, on the machine of the hive.' }),
+      .meta({ description: 'The path of a file with authorization policies, on the machine of the daemon.' }),
     audit_config: AuditConfig.nullish(),
     telemetry_config: TelemetryConfig.nullish(),
     k8s_pod_template_patch: z.string().max(1_000_000).optional(),

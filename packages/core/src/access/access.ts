@@ -179,7 +179,7 @@ function principalFrom(claims: Readonly<Record<string, unknown>>, { issuer = '' 
 /** The provider: what it says about itself is read when it is first needed, and again after a failure. */
 class Provider {
   readonly #options: OidcOptions;
-  /** Hosts that the owner of the hive has named; those may be inside. */
+  /** Hosts that the owner of the daemon has named; those may be inside. */
   readonly #named: ReadonlySet<string>;
   #server: Promise<AuthorizationServer> | undefined;
   #keys: JWTVerifyGetKey | undefined;

@@ -102,7 +102,7 @@ export class ClientFiles {
     );
   }
 
-  /** Cleans up after an earlier hive that was killed, and learns what it wrote. */
+  /** Cleans up after an earlier daemon that was killed, and learns what it wrote. */
   async #begin(): Promise<EntryRecord> {
     const { record, log } = this.#options;
     await Promise.all(clientApplications.map((application) => this.#sweep(application)));

@@ -71,7 +71,7 @@ async function reconcileAndDie(home: string, step: number): Promise<boolean> {
 }
 
 test(
-  'a hive that is killed at any moment leaves a whole file, and knows what is its own',
+  'a daemon that is killed at any moment leaves a whole file, and knows what is its own',
   { timeout: 300_000 },
   async () => {
     const start = join(directory, 'start');

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
-import type { HiveEvent } from '@toolhive/contract/event';
+import type { DaemonEvent } from '@toolhive/contract/event';
 import type { Sent } from '@toolhive/contract/operation';
 import type { Logger } from 'pino';
 import { openDatabase } from '../state/database.ts';
@@ -19,7 +19,7 @@ const maxWatchers = 256;
 
 type WithoutTime<Event> = Event extends unknown ? Omit<Event, 'at'> : never;
 /** An event whose time is now. */
-export type EventToSend = WithoutTime<HiveEvent>;
+export type EventToSend = WithoutTime<DaemonEvent>;
 
 /**
  * Everything that changes, in order, with ids that only grow: across restarts, too, so that a watcher can go on
@@ -74,7 +74,7 @@ export class Events implements Disposable {
 
   /** Tells the watchers. What happened has happened, so an event that cannot be saved is told all the same. */
   emit(event: EventToSend): void {
-    const timed: HiveEvent = { ...event, at: new Date().toISOString() };
+    const timed: DaemonEvent = { ...event, at: new Date().toISOString() };
     this.#last += 1;
     try {
       this.#insert.run(this.#last, JSON.stringify(timed));
@@ -93,7 +93,7 @@ export class Events implements Disposable {
    * Every event after the one with this id, or from now on without one, until the signal ends it. When some of
    * those are not remembered any more, the first one is a `reset`.
    */
-  watch(afterId: string | undefined, signal: AbortSignal): AsyncGenerator<Sent<HiveEvent>, void, void> {
+  watch(afterId: string | undefined, signal: AbortSignal): AsyncGenerator<Sent<DaemonEvent>, void, void> {
     // Here and not in the generator, which begins only after the caller was answered that all is well.
     if (this.#watchers.size >= maxWatchers) {
       throw unavailable(`${maxWatchers} callers watch events already`, { hint: 'close one of them' });
@@ -104,7 +104,7 @@ export class Events implements Disposable {
   async *#watched(
     afterId: string | undefined,
     signal: AbortSignal,
-  ): AsyncGenerator<Sent<HiveEvent>, void, void> {
+  ): AsyncGenerator<Sent<DaemonEvent>, void, void> {
     const watcher = new Watcher();
     const giveUp = (): void => watcher.end();
     signal.addEventListener('abort', giveUp, { once: true });
@@ -129,28 +129,28 @@ export class Events implements Disposable {
   }
 
   /** Read at once, before anything else can happen: what comes later, the watcher has. */
-  #missed(afterId: string): Sent<HiveEvent>[] {
+  #missed(afterId: string): Sent<DaemonEvent>[] {
     const after = /^\d{1,15}$/.test(afterId) ? Number(afterId) : -1;
     if (after < this.#first - 1 || after > this.#last) return [this.#reset()];
     return this.#after.all(after).map((row) => ({
       id: String(row['id']),
-      event: JSON.parse(String(row['event'])) as HiveEvent, // written by `emit`
+      event: JSON.parse(String(row['event'])) as DaemonEvent, // written by `emit`
     }));
   }
 
-  #reset(): Sent<HiveEvent> {
+  #reset(): Sent<DaemonEvent> {
     return { id: String(this.#last), event: { type: 'reset', at: new Date().toISOString() } };
   }
 }
 
 /** Somebody who watches, with bounded memory. */
 class Watcher {
-  #waiting: Sent<HiveEvent>[] = [];
+  #waiting: Sent<DaemonEvent>[] = [];
   #isTooSlow = false;
   #isOver = false;
   #wake = (): void => {};
 
-  take(sent: Sent<HiveEvent>): void {
+  take(sent: Sent<DaemonEvent>): void {
     if (this.#waiting.length >= maxWaiting) {
       this.#waiting = [];
       this.#isTooSlow = true;
@@ -164,7 +164,7 @@ class Watcher {
     this.#wake();
   }
 
-  async next(): Promise<Sent<HiveEvent> | 'too slow' | 'over'> {
+  async next(): Promise<Sent<DaemonEvent> | 'too slow' | 'over'> {
     for (;;) {
       if (this.#isOver) return 'over';
       const sent = this.#waiting.shift();

@@ -11,7 +11,7 @@ import { setAside } from '../state/set-aside.ts';
 const StoredGroup = z.looseObject({
   name: GroupName,
   registered_clients: z.array(z.string()).nullish(),
-  /** The group is being removed, and this is to become of its workloads. A hive that ends meanwhile goes on with it. */
+  /** The group is being removed, and this is to become of its workloads. A daemon that ends meanwhile goes on with it. */
   removing: z.enum(['move-workloads', 'delete-workloads']).optional(),
 });
 type StoredGroup = z.infer<typeof StoredGroup>;

@@ -14,7 +14,7 @@ export function getGroup(core: Core, name: string): Group {
 
 /**
  * Removes a group, and its workloads with it or moves them to the default one. Returns when all of that is done;
- * once it was begun, the next hive goes on with it if this one ends.
+ * once it was begun, the next daemon goes on with it if this one ends.
  */
 export async function deleteGroup(core: Core, name: string, removal: Removal): Promise<void> {
   await core.groups.beginRemoval(name, removal);
@@ -27,7 +27,7 @@ export async function deleteGroup(core: Core, name: string, removal: Removal): P
   }
 }
 
-/** Goes on with removals that an earlier hive began. */
+/** Goes on with removals that an earlier daemon began. */
 export async function finishRemovals(core: Core): Promise<void> {
   for (const { name, removal } of core.groups.removals) await finishRemoval(core, name, removal);
 }

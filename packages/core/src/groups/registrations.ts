@@ -126,7 +126,7 @@ export class Registrations implements AsyncDisposable {
     });
   }
 
-  /** Goes on with a change that an earlier hive began. */
+  /** Goes on with a change that an earlier daemon began. */
   async resume(): Promise<void> {
     const { note, groups, log } = this.#options;
     const change = await this.#noted();
@@ -152,7 +152,7 @@ export class Registrations implements AsyncDisposable {
     }
   }
 
-  /** Early hives knew no groups: what was registered then belongs to the default one. */
+  /** Early daemons knew no groups: what was registered then belongs to the default one. */
   async migrate(): Promise<void> {
     const { settings, groups } = this.#options;
     if (settings.current.default_group_migration === true) return;
@@ -184,7 +184,7 @@ export class Registrations implements AsyncDisposable {
     return this.#changes.run(() => this.#noteAndMake(changeNow()));
   }
 
-  /** What takes several files is noted first: the next hive finishes it if this one is killed. */
+  /** What takes several files is noted first: the next daemon finishes it if this one is killed. */
   async #noteAndMake(change: Change): Promise<void> {
     if (change.groups.length + Number(change.everywhere) < 2) return this.#make(change);
     await writeWhole(this.#options.note, `${JSON.stringify(change, null, 2)}\n`);

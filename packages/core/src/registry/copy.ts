@@ -26,7 +26,7 @@ const StoredCopy = z.object({
   registry: z.unknown(),
 });
 
-/** The copy of an address that an earlier hive or this one has kept. One that cannot be read is as good as none. */
+/** The copy of an address that an earlier daemon or this one has kept. One that cannot be read is as good as none. */
 export async function loadCopy(directory: string, place: string): Promise<Copy | undefined> {
   try {
     const text = await readIfThere(pathOf(directory, place));

@@ -191,7 +191,7 @@ describe('an address', () => {
     expect(await store.info()).not.toHaveProperty('problem');
   });
 
-  test('is known to the next hive, also when it is down by then', async () => {
+  test('is known to the next daemon, also when it is down by then', async () => {
     const source = await openSource(saying(registryWith('one'), { etag: '"1"' }));
     {
       await using store = await openStore(settings(source.url));

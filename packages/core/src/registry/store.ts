@@ -232,7 +232,7 @@ export class RegistryStore implements AsyncDisposable {
   }
 }
 
-/** A path as people name files: also as a `file://` address, and also from where the hive was started. */
+/** A path as people name files: also as a `file://` address, and also from where the daemon was started. */
 function absolutePath(path: string): string {
   if (!path.startsWith('file://')) return resolve(path);
   const isWhole = path.startsWith('file:///') && URL.canParse(path) && !/%2f/i.test(path);

@@ -45,7 +45,7 @@ export class UrlSource implements Source {
     this.#copy = copy;
   }
 
-  /** Takes up what an earlier hive has kept. */
+  /** Takes up what an earlier daemon has kept. */
   static async open(options: UrlSourceOptions): Promise<UrlSource> {
     return new UrlSource(options, await loadCopy(options.cacheDir, options.url));
   }

@@ -55,5 +55,5 @@ export function describeRemoteAuth(state: RemoteAuthState): string | undefined {
       ? `needs authorization: ${state.why}`
       : `needs authorization: open ${state.url}`;
   }
-  return state.onlyInMemory && `authorized until the hive ends: ${state.onlyInMemory}`;
+  return state.onlyInMemory && `authorized until the daemon ends: ${state.onlyInMemory}`;
 }

@@ -44,7 +44,7 @@ const Kept = z.object({
 });
 export type Kept = z.infer<typeof Kept>;
 
-/** Where the tokens of one workload outlive the hive. */
+/** Where the tokens of one workload outlive the daemon. */
 export class TokenStore {
   readonly #name: string;
   readonly #vault: () => Vault | undefined;

@@ -18,7 +18,7 @@ export type OpenRemote = (
   onChange: (state: RemoteAuthState) => void,
 ) => Promise<RemoteAuth>;
 
-/** How this hive does that: with its own secrets, and the browser of its user. */
+/** How this daemon does that: with its own secrets, and the browser of its user. */
 export function remoteOpener(
   secrets: Secrets,
   openBrowser: (url: string) => Promise<unknown> = (url) => open(url),

@@ -791,7 +791,7 @@ describe('a token that the server refuses', () => {
   });
 });
 
-describe('what outlives the hive', () => {
+describe('what outlives the daemon', () => {
   const openKeeping = async (...[changes]: Parameters<typeof openWorld>) => {
     await using stack = new AsyncDisposableStack();
     const home = stack.use(await mkdtempDisposable(join(tmpdir(), 'thv-remote-')));
@@ -801,7 +801,7 @@ describe('what outlives the hive', () => {
     return { ...world, vault, path: home.path, [Symbol.asyncDispose]: () => moved.disposeAsync() };
   };
 
-  test('is the token: the next hive asks nobody', async () => {
+  test('is the token: the next daemon asks nobody', async () => {
     await using world = await openKeeping();
     const asked = world.authority.seen.length;
 
@@ -813,7 +813,7 @@ describe('what outlives the hive', () => {
     expect(world.authority.seen.length).toBe(asked);
   });
 
-  test('is the newest refresh token, which the next hive uses', async () => {
+  test('is the newest refresh token, which the next daemon uses', async () => {
     await using world = await openKeeping();
     world.clock.ms += 3_600_000;
     await world.auth.headers();
@@ -924,11 +924,11 @@ describe('what outlives the hive', () => {
     expect(await world.ask()).toBe(200);
 
     expect(describeRemoteAuth(world.auth.state)).toBe(
-      'authorized until the hive ends: the secrets are locked',
+      'authorized until the daemon ends: the secrets are locked',
     );
   });
 
-  test('waits for a refresh that is under way when the hive ends', async () => {
+  test('waits for a refresh that is under way when the daemon ends', async () => {
     await using world = await openKeeping();
     world.clock.ms += 3_600_000;
     const renewed = world.auth.headers();

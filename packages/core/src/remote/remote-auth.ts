@@ -22,7 +22,7 @@ export interface RemoteAuthOptions {
   serverUrl: string;
   /** From the run config. Without it a server that wants a token is asked how to get one. */
   config?: RemoteAuthConfig | undefined;
-  /** Where tokens outlive the hive. */
+  /** Where tokens outlive the daemon. */
   store: TokenStore;
   /** The value of a stored secret, by its name. */
   resolveSecret: (name: string) => Promise<string>;
@@ -154,7 +154,7 @@ export class RemoteAuth implements AsyncDisposable {
     return this.#signingIn;
   }
 
-  /** Takes up what an earlier hive has kept, if it is for this server and these settings. */
+  /** Takes up what an earlier daemon has kept, if it is for this server and these settings. */
   async load(): Promise<void> {
     try {
       const kept = await this.#options.store.load();

@@ -103,7 +103,7 @@ export class EncryptedFile {
     return file;
   }
 
-  /** Opens what is about to be written as a later hive will, and compares what is in it. */
+  /** Opens what is about to be written as a later daemon will, and compares what is in it. */
   async #prove(bytes: Buffer, entries: readonly Entry[], password: string | undefined): Promise<void> {
     const file = await parseSealed(bytes);
     const opened = file && (await this.unlock(file, password));
@@ -288,6 +288,6 @@ export function wrongPassword(path: string, which = 'the secrets were set up wit
 
 function locked(): ThvError {
   return unavailable('the secrets are locked', {
-    hint: 'set secrets up again with their password (`thv secret setup`), or start the hive with it in TOOLHIVE_SECRETS_PASSWORD or in a file that TOOLHIVE_SECRETS_PASSWORD_FILE names',
+    hint: 'set secrets up again with their password (`thv secret setup`), or start the daemon with it in TOOLHIVE_SECRETS_PASSWORD or in a file that TOOLHIVE_SECRETS_PASSWORD_FILE names',
   });
 }

@@ -9,7 +9,7 @@ import type { EncryptedOptions } from './encrypted-file.ts';
 import { buildSealed, defaultCost, newFile, openRecords, parseSealed, sealRecord } from './sealed-file.ts';
 import { cheapCost, memoryKeyring, noKeyring, originalFile } from './testing/keyrings.ts';
 
-/** A folder for a file of secrets, and hives that open it one after the other. */
+/** A folder for a file of secrets, and daemons that open it one after the other. */
 async function makePlace(shared: Partial<EncryptedOptions> = {}) {
   const home = await mkdtempDisposable(join(tmpdir(), 'thv-secrets-'));
   const path = join(home.path, 'secrets_encrypted');
@@ -25,7 +25,7 @@ async function makePlace(shared: Partial<EncryptedOptions> = {}) {
 type Place = Awaited<ReturnType<typeof makePlace>>;
 
 describe('encrypted secrets', () => {
-  test('are there for the next hive that has the password', async () => {
+  test('are there for the next daemon that has the password', async () => {
     await using place = await makePlace();
     const before = place.open();
     await before.setup('open sesame');
@@ -38,7 +38,7 @@ describe('encrypted secrets', () => {
     expect(await after.isLocked()).toBe(false);
   });
 
-  test('are there for the next hive that has the keyring', async () => {
+  test('are there for the next daemon that has the keyring', async () => {
     await using place = await makePlace({ keyring: memoryKeyring() });
     const before = place.open();
     await before.setup();
@@ -458,7 +458,7 @@ describe('a file of the original', () => {
 
 describe('the file', () => {
   const anySecrets = fc.dictionary(
-    // No name that comes from outside has a NUL; what the hive keeps for itself begins with one.
+    // No name that comes from outside has a NUL; what the daemon keeps for itself begins with one.
     fc.string({ unit: 'binary' }).filter((name) => !name.startsWith('\0')),
     fc.string({ unit: 'binary', maxLength: 200 }),
   );
@@ -527,7 +527,7 @@ describe('the file', () => {
     return areRefused && (await readFile(place.path)).equals(bytes);
   }
 
-  test('that was damaged while the hive runs is not overwritten', async () => {
+  test('that was damaged while the daemon runs is not overwritten', async () => {
     await using place = await makePlace();
     const secrets = place.open();
     await secrets.setup('password');

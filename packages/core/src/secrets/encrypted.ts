@@ -12,7 +12,7 @@ import { sealRecord, unlock } from './sealed-file.ts';
 export type SetupOutcome = 'created' | 'imported' | 'kept' | 'password changed';
 
 /**
- * What the hive keeps for itself beside the secrets: in the same file, under the same key. Nobody can list, resolve
+ * What the daemon keeps for itself beside the secrets: in the same file, under the same key. Nobody can list, resolve
  * or change it as a secret.
  */
 export type Vault = Pick<SecretsProvider, 'get' | 'set' | 'delete'>;

@@ -1,7 +1,7 @@
 import { readOnlyProvider } from './provider.ts';
 import type { SecretsProvider } from './provider.ts';
 
-/** Secrets in `TOOLHIVE_SECRET_<name>` of the hive's own environment. They are not listed. */
+/** Secrets in `TOOLHIVE_SECRET_<name>` of the daemon's own environment. They are not listed. */
 export function environmentSecrets(env: NodeJS.ProcessEnv): SecretsProvider {
   return readOnlyProvider('environment', {
     get: async (name) => read(env, name),

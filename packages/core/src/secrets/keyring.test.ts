@@ -62,7 +62,7 @@ describe.skipIf(!hasSecretService)('the keyring of a desktop', () => {
     expect(await keyring.get('someone')).toBe('a väluè');
   });
 
-  test('opens the encrypted secrets for the next hive', async () => {
+  test('opens the encrypted secrets for the next daemon', async () => {
     await using session = await openSession(unlocked);
     const path = join(session.home.path, 'secrets');
     const open = () =>
@@ -97,7 +97,7 @@ describe.runIf(process.platform === 'linux')('a system', () => {
     expect(reports[0]).toMatch(/D-?Bus/i);
   });
 
-  test('whose D-Bus hangs has no keyring, and the hive goes on meanwhile', async () => {
+  test('whose D-Bus hangs has no keyring, and the daemon goes on meanwhile', async () => {
     await using home = await mkdtempDisposable(join(tmpdir(), 'thv-secrets-'));
     const bus = join(home.path, 'bus');
     const hung = createServer(() => {}).listen(bus);

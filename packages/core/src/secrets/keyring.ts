@@ -18,7 +18,7 @@ export interface Keyring {
 }
 
 export interface KeyringOptions {
-  /** Says where the keyring is; nothing of the hive's own secrets is passed on. */
+  /** Says where the keyring is; nothing of the daemon's own secrets is passed on. */
   env: NodeJS.ProcessEnv;
   /** Told why the keyring cannot be used. */
   report?: (why: string) => void;

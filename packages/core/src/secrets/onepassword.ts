@@ -31,7 +31,7 @@ export function onePasswordSecrets(options: OnePasswordOptions): SecretsProvider
     const token = env['OP_SERVICE_ACCOUNT_TOKEN'];
     if (!token) {
       throw unavailable('OP_SERVICE_ACCOUNT_TOKEN is not set', {
-        hint: 'start the hive with the token of a 1Password service account in it',
+        hint: 'start the daemon with the token of a 1Password service account in it',
       });
     }
     client ??= within(limits.startMs, connect(token, version));
@@ -117,7 +117,7 @@ const meanings: [says: RegExp, meaning: () => ThvError][] = [
     /service account token/i,
     () =>
       unavailable('OP_SERVICE_ACCOUNT_TOKEN holds no valid token', {
-        hint: 'start the hive with the token of a 1Password service account in it',
+        hint: 'start the daemon with the token of a 1Password service account in it',
       }),
   ],
   [

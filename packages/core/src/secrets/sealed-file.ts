@@ -30,7 +30,7 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const lengthBytes = 4;
 
-/** What scrypt costs: about half a second and 128 MiB, once when the hive starts. */
+/** What scrypt costs: about half a second and 128 MiB, once when the daemon starts. */
 export interface ScryptCost {
   N: number;
   r: number;

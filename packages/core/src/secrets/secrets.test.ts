@@ -95,7 +95,7 @@ describe('the vault', () => {
 });
 
 describe('a setup', () => {
-  test('makes a provider the one to use, also for the next hive', async () => {
+  test('makes a provider the one to use, also for the next daemon', async () => {
     await using place = await openTestSecrets({ keyring: memoryKeyring() });
 
     const done = await place.secrets.setup({ provider_type: 'encrypted' });
@@ -158,7 +158,7 @@ describe('a setup', () => {
 
     const { message } = await place.secrets.setup({ provider_type: 'encrypted' });
 
-    expect(message).toContain('TOOLHIVE_SECRETS_PROVIDER has the hive use none all the same');
+    expect(message).toContain('TOOLHIVE_SECRETS_PROVIDER has the daemon use none all the same');
     expect(await place.secrets.describe()).toMatchObject({ provider_type: 'none' });
   });
 

@@ -43,7 +43,7 @@ export interface SecretsOptions {
 export type SecretsChange = { kind: 'set' | 'removed'; name: string } | { kind: 'provider' };
 
 /**
- * The secrets of the hive: which provider keeps them, and what may be done with them there. No value, no password
+ * The secrets of the daemon: which provider keeps them, and what may be done with them there. No value, no password
  * and no token ever stands in what it throws, logs or lists.
  */
 export class Secrets implements AsyncDisposable {
@@ -93,7 +93,7 @@ export class Secrets implements AsyncDisposable {
       const unlessOverridden =
         override === undefined || override === provider_type
           ? ''
-          : `; TOOLHIVE_SECRETS_PROVIDER has the hive use ${override} all the same`;
+          : `; TOOLHIVE_SECRETS_PROVIDER has the daemon use ${override} all the same`;
       return { provider_type, message: `${done}${unlessOverridden}`, created };
     });
   }
@@ -158,7 +158,7 @@ export class Secrets implements AsyncDisposable {
     return value;
   }
 
-  /** Where the hive keeps what only it needs to know; undefined while the encrypted file is not what is used. */
+  /** Where the daemon keeps what only it needs to know; undefined while the encrypted file is not what is used. */
   get vault(): Vault | undefined {
     const isSetUp = this.#options.settings.current.secrets?.setup_completed === true;
     return isSetUp && this.#active().type === 'encrypted' ? this.#encrypted.vault : undefined;
@@ -225,7 +225,7 @@ const encryptedMessages: Record<SetupOutcome, string> = {
 const otherMessages: Record<Exclude<SecretsProviderType, 'encrypted'>, string> = {
   '1password': 'secrets are read from 1Password',
   none: 'no secrets are kept',
-  environment: 'secrets are read from the environment of the hive',
+  environment: 'secrets are read from the environment of the daemon',
 };
 
 /** The original called the encrypted file `basic` once. */

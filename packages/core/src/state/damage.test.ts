@@ -39,7 +39,7 @@ const files: Record<string, (paths: StatePaths) => string> = {
   'a run config': ({ runConfigs }) => `${runConfigs}/broken.json`,
   'a group': ({ groups }) => `${groups}/team.json`,
   'the default group': ({ groups }) => `${groups}/default.json`,
-  'the hive id': ({ hiveId }) => hiveId,
+  'the daemon id': ({ daemonId }) => daemonId,
   'the registrations': ({ registrations }) => registrations,
   'the settings': ({ settings }) => settings,
   'the client entries': ({ clientEntries }) => clientEntries,
@@ -72,7 +72,7 @@ test.each(cases)('the daemon starts though %s is %s', async (_file, _damage, pat
   await core.workloads.require('another').follow(() => {});
 });
 
-test.each(['a status file', 'the hive id', 'the registrations', 'the settings', 'the lock'])(
+test.each(['a status file', 'the daemon id', 'the registrations', 'the settings', 'the lock'])(
   'what is wrong with %s is reported, and it is kept',
   async (file) => {
     await using home = await makeHome();

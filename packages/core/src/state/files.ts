@@ -49,7 +49,7 @@ export function notWritten(what: string, cause: unknown): ThvError {
   return failure(`${what}: ${text}`, { hint, cause });
 }
 
-/** Removes the temporary files of a hive that was killed while it wrote. Nobody may be writing there. */
+/** Removes the temporary files of a daemon that was killed while it wrote. Nobody may be writing there. */
 export async function removeTemporaries(directory: string): Promise<void> {
   for (const file of await filesIn(directory)) {
     if (temporaryName.test(file)) await rm(join(directory, file), { recursive: true, force: true });

@@ -13,17 +13,17 @@ import { isBusy, isDamage } from './sqlite.ts';
 
 /** The right to write to a state directory. One process has it at a time; it ends with the process. */
 export interface Ownership extends Disposable {
-  /** The same for every hive of this directory, and for no other directory: what runtimes mark their things with. */
-  hiveId: string;
+  /** The same for every daemon of this directory, and for no other directory: what runtimes mark their things with. */
+  daemonId: string;
 }
 
 /**
- * Takes ownership of the state directory, or throws `conflict` when another hive has it. SQLite's file lock
+ * Takes ownership of the state directory, or throws `conflict` when another daemon has it. SQLite's file lock
  * stands behind it: unlike a pid file, the kernel lets go of it however the owner ends.
  */
 export async function takeOwnership(paths: StatePaths, log: Logger): Promise<Ownership> {
   const lock = await lockedFile(paths, log);
-  return { hiveId: await hiveIdOf(paths, log), [Symbol.dispose]: () => lock.close() };
+  return { daemonId: await daemonIdOf(paths, log), [Symbol.dispose]: () => lock.close() };
 }
 
 /** A lock file that SQLite cannot read is set aside: nobody can hold a lock on it. */
@@ -40,7 +40,7 @@ async function lockedFile({ lock, state }: StatePaths, log: Logger): Promise<Dat
     }
   } catch (cause) {
     if (isBusy(cause)) {
-      throw conflict(`another hive owns ${state}`, {
+      throw conflict(`another daemon owns ${state}`, {
         hint: 'use that one, or end it first; `thv list` talks to it',
         cause,
       });
@@ -74,10 +74,10 @@ function lockNow(path: string): DatabaseSync {
   }
 }
 
-async function hiveIdOf({ hiveId: path, state }: StatePaths, log: Logger): Promise<string> {
+async function daemonIdOf({ daemonId: path, state }: StatePaths, log: Logger): Promise<string> {
   try {
     const known = (await readIfThere(path))?.trim();
-    if (known !== undefined) return HiveId.parse(known);
+    if (known !== undefined) return DaemonId.parse(known);
   } catch (error) {
     await setAside(path, error, log);
   }
@@ -86,12 +86,12 @@ async function hiveIdOf({ hiveId: path, state }: StatePaths, log: Logger): Promi
     await writeWhole(path, `${id}\n`);
     return id;
   } catch (error) {
-    log.error({ path, why: messageOf(error) }, 'hive id could not be saved');
+    log.error({ path, why: messageOf(error) }, 'daemon id could not be saved');
     return derivedId(state); // the next start finds what this one marks, as long as the disk stays full
   }
 }
 
-const HiveId = z.string().regex(/^[0-9a-f-]{36}$/, 'not a hive id');
+const DaemonId = z.string().regex(/^[0-9a-f-]{36}$/, 'not a daemon id');
 
 /** In the form of a UUID, and always the same for a state directory. */
 function derivedId(state: string): string {

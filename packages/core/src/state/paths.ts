@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { homedir, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 
-/** Where the hive keeps what, by the XDG Base Directory Specification and its equivalents elsewhere. */
+/** Where the daemon keeps what, by the XDG Base Directory Specification and its equivalents elsewhere. */
 export interface StatePaths {
   config: string;
   state: string;
@@ -24,15 +24,15 @@ export interface StatePaths {
   events: string;
   /** Patterns of files that no server is to see, whatever is shared with it. */
   ignoreFile: string;
-  /** Wiped whenever a hive starts. */
+  /** Wiped whenever a daemon starts. */
   temp: string;
   /** The Unix socket that the CLI talks to. */
   socket: string;
   /** Where the socket is if not in the state directory: a place that others could make before this user does. */
   sharedSocketDirectory: string | undefined;
-  /** Owned by the one hive that may write here. */
+  /** Owned by the one daemon that may write here. */
   lock: string;
-  hiveId: string;
+  daemonId: string;
 }
 
 /** The longest path that a Unix socket address holds on every system we run on, with its closing NUL. */
@@ -63,11 +63,11 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     temp: join(state, 'tmp'),
     ...socketPlace(state, platform),
     lock: join(state, 'hive.lock'),
-    hiveId: join(state, 'hive-id'),
+    daemonId: join(state, 'hive-id'),
   };
 }
 
-/** The home of the user whose hive this is. */
+/** The home of the user whose daemon this is. */
 export function homeOf(env: NodeJS.ProcessEnv): string {
   return env['HOME'] ?? homedir();
 }

@@ -19,7 +19,7 @@ export interface SetAside {
 
 const suffix = '.json';
 
-/** The run configs on disk: what should be there, whatever happens to the hive. */
+/** The run configs on disk: what should be there, whatever happens to the daemon. */
 export class RunConfigs {
   readonly #directory: string;
   readonly #log: Logger;

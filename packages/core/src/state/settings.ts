@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { readIfThere, writeWhole } from './files.ts';
 import { setAside } from './set-aside.ts';
 
-/** What a person can set for the whole hive. Other keys belong to other versions and pass through untouched. */
+/** What a person can set for the whole daemon. Other keys belong to other versions and pass through untouched. */
 const Settings = z.looseObject({
   secrets: z
     .looseObject({ provider_type: z.string().optional(), setup_completed: z.boolean().optional() })

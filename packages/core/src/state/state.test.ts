@@ -114,7 +114,7 @@ describe('the state directory', () => {
     first[Symbol.dispose]();
     using second = await takeOwnership(paths, log);
 
-    expect(second.hiveId).toBe(first.hiveId);
+    expect(second.daemonId).toBe(first.daemonId);
   });
 });
 

@@ -161,7 +161,7 @@ test('stops a workload that is still starting', async () => {
   expect(await isOpen(core.workloads.require('test').runConfig.port)).toBe(false);
 });
 
-test('a new hive goes on where the last one ended', async () => {
+test('a new daemon goes on where the last one ended', async () => {
   await using home = await makeHome();
   {
     await using core = await openTestCore(home);
@@ -179,7 +179,7 @@ test('a new hive goes on where the last one ended', async () => {
   ]);
 });
 
-test('a new hive finishes a removal', async () => {
+test('a new daemon finishes a removal', async () => {
   await using home = await makeHome();
   {
     await using core = await openTestCore(home);
@@ -202,7 +202,7 @@ test('removes all of a workload', async () => {
 
   expect(core.workloads.all()).toEqual([]);
   expect(await isOpen(port)).toBe(false);
-  expect(await openTestCore(home).catch((error: Error) => error.message)).toMatch(/another hive owns/);
+  expect(await openTestCore(home).catch((error: Error) => error.message)).toMatch(/another daemon owns/);
 });
 
 test('gives two requests at once two ports, and one name to one of them', async () => {

@@ -308,7 +308,7 @@ export class Supervisor implements AsyncDisposable {
   async #supervisionFailed(error: unknown, signal: AbortSignal): Promise<void> {
     this.#log.note('error', { err: error }, 'supervision failed');
     if (signal.aborted) return;
-    const context = 'something went wrong inside ToolHive; the log of the hive has it';
+    const context = 'something went wrong inside ToolHive; the log of the daemon has it';
     await this.#state.record({ status: 'error', context, isOffered: this.isOffered });
   }
 }

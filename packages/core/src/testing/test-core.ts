@@ -9,7 +9,7 @@ import { pino } from 'pino';
 import { openCore } from '../core.ts';
 import type { Core, CoreOptions } from '../core.ts';
 
-/** A home of its own for a hive, removed at the end. */
+/** A home of its own for a daemon, removed at the end. */
 export interface TestHome extends AsyncDisposable {
   env: NodeJS.ProcessEnv;
   path: string;

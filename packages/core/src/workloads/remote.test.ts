@@ -13,7 +13,7 @@ import { makeHome, openTestCore } from '../testing/test-core.ts';
 import { createWorkload, editWorkload } from './create.ts';
 import { getWorkload } from './describe.ts';
 
-async function openHive(openBrowser?: (url: string) => Promise<unknown>) {
+async function openDaemon(openBrowser?: (url: string) => Promise<unknown>) {
   await using opened = new AsyncDisposableStack();
   const home = opened.use(await makeHome());
   const core = opened.use(await openTestCore(home, openBrowser === undefined ? {} : { openBrowser }));
@@ -62,37 +62,41 @@ test.each(['legacy', 'modern'] as const)(
   'a remote server of the %s era serves clients of both',
   async (era) => {
     await using remote = await openRemoteServer(era);
-    await using hive = await openHive();
+    await using daemon = await openDaemon();
 
-    const { name, port } = await run(hive.core, { name: 'far', url: remote.url });
-    await untilStatus(hive.core, name, 'running');
+    const { name, port } = await run(daemon.core, { name: 'far', url: remote.url });
+    await untilStatus(daemon.core, name, 'running');
 
     expect(await listTools(port, 'legacy')).toContain('test_simple_text');
     expect(await listTools(port, 'modern')).toContain('test_simple_text');
-    expect(getWorkload(hive.core, name)).toMatchObject({ remote: true, protocol: era, package: remote.url });
+    expect(getWorkload(daemon.core, name)).toMatchObject({
+      remote: true,
+      protocol: era,
+      package: remote.url,
+    });
     expect(remote.seen.filter((headers) => JSON.stringify(headers).includes('of-the-client'))).toEqual([]);
   },
 );
 
 test('headers go with every request, secret ones without being told', async () => {
   await using remote = await openRemoteServer('legacy');
-  await using hive = await openHive();
-  await hive.core.secrets.setup({ provider_type: 'encrypted', password: 'correct horse' });
-  await hive.core.secrets.create('key', 'canary-value');
+  await using daemon = await openDaemon();
+  await daemon.core.secrets.setup({ provider_type: 'encrypted', password: 'correct horse' });
+  await daemon.core.secrets.create('key', 'canary-value');
   const header = { description: '', required: true };
   const headers = [
     { ...header, name: 'X-Team', secret: false, default: 'blue' },
     { ...header, name: 'X-Key', secret: true, default: 'key,target=X-Key' },
   ];
 
-  const { name, port } = await run(hive.core, { name: 'far', url: remote.url, headers });
-  await untilStatus(hive.core, name, 'running');
+  const { name, port } = await run(daemon.core, { name: 'far', url: remote.url, headers });
+  await untilStatus(daemon.core, name, 'running');
   await listTools(port, 'legacy');
 
   expect(remote.seen.every((seen) => seen['x-team'] === 'blue' && seen['x-key'] === 'canary-value')).toBe(
     true,
   );
-  expect(JSON.stringify(getWorkload(hive.core, name))).not.toContain('canary-value');
+  expect(JSON.stringify(getWorkload(daemon.core, name))).not.toContain('canary-value');
 });
 
 test('a server that wants a token gets one; while it wants another, the status says where to sign in', async () => {
@@ -100,24 +104,24 @@ test('a server that wants a token gets one; while it wants another, the status s
   await using remote = await openRemoteServer('legacy', authority);
   const visits: string[] = [];
   const isThere = Promise.withResolvers<void>();
-  await using hive = await openHive(async (url) => {
+  await using daemon = await openDaemon(async (url) => {
     visits.push(url);
     if (visits.length > 1) await isThere.promise;
     const agreed = await fetch(url, { redirect: 'manual' });
     await fetch(agreed.headers.get('location') ?? '');
   });
 
-  const { name, port } = await run(hive.core, { name: 'far', url: remote.url });
-  await untilStatus(hive.core, name, 'running');
+  const { name, port } = await run(daemon.core, { name: 'far', url: remote.url });
+  await untilStatus(daemon.core, name, 'running');
   const first = await listTools(port, 'legacy');
   authority.revokeAccess();
   const second = await listTools(port, 'legacy');
-  const contextOf = (): string | undefined => hive.core.workloads.require(name).condition.context;
+  const contextOf = (): string | undefined => daemon.core.workloads.require(name).condition.context;
   await expect.poll(contextOf).toContain('open http');
   const context = contextOf();
-  const { status } = hive.core.workloads.require(name).condition;
+  const { status } = daemon.core.workloads.require(name).condition;
   isThere.resolve();
-  await untilStatus(hive.core, name, 'running');
+  await untilStatus(daemon.core, name, 'running');
   const third = await listTools(port, 'legacy');
 
   expect(first).toContain('test_simple_text');
@@ -130,16 +134,16 @@ test('a server that wants a token gets one; while it wants another, the status s
 test('a server that nobody signs in to says so, and is not asked for again and again', async () => {
   await using authority = await openAuthorizationServer();
   await using remote = await openRemoteServer('legacy', authority);
-  await using hive = await openHive(async (url) => {
+  await using daemon = await openDaemon(async (url) => {
     const callback = new URL(url).searchParams;
     const back = `${callback.get('redirect_uri')}?error=access_denied&state=${callback.get('state')}`;
     await fetch(`${back}&iss=${encodeURIComponent(authority.issuer)}`);
   });
 
-  const { name } = await run(hive.core, { name: 'far', url: remote.url });
-  await untilStatus(hive.core, name, 'error');
+  const { name } = await run(daemon.core, { name: 'far', url: remote.url });
+  await untilStatus(daemon.core, name, 'error');
 
-  expect(hive.core.workloads.require(name).condition.context).toContain('nobody has signed in');
+  expect(daemon.core.workloads.require(name).condition.context).toContain('nobody has signed in');
 });
 
 test.each([
@@ -148,21 +152,21 @@ test.each([
   ['a transport for processes', { url: 'https://example.invalid/mcp', transport: 'stdio' }],
   ['an image as well', { url: 'https://example.invalid/mcp', image: 'npx://x' }],
 ])('a remote server with %s is refused', async (_title, body) => {
-  await using hive = await openHive();
+  await using daemon = await openDaemon();
 
-  await expect(run(hive.core, body)).rejects.toMatchObject({
+  await expect(run(daemon.core, body)).rejects.toMatchObject({
     kind: 'invalid',
     message: expect.not.stringContaining('secret'),
   });
 });
 
 test('a remote server that is not there says so, and is tried again', async () => {
-  await using hive = await openHive();
+  await using daemon = await openDaemon();
 
-  const { name } = await run(hive.core, { url: 'http://127.0.0.1:1/mcp' });
-  await untilStatus(hive.core, name, 'error');
+  const { name } = await run(daemon.core, { url: 'http://127.0.0.1:1/mcp' });
+  await untilStatus(daemon.core, name, 'error');
 
-  expect(hive.core.workloads.require(name).condition.context).toContain('cannot be reached');
+  expect(daemon.core.workloads.require(name).condition.context).toContain('cannot be reached');
 });
 
 describe('a registry entry whose name leads to this machine after the workload was created', () => {

@@ -34,7 +34,7 @@ export interface Reservation extends Disposable {
   claim: (port: number) => boolean;
 }
 
-/** All workloads of the hive, each under its own supervisor. */
+/** All workloads of the daemon, each under its own supervisor. */
 export class Workloads implements AsyncDisposable {
   readonly #options: WorkloadsOptions;
   readonly #supervisors = new Map<string, Supervisor>();
@@ -179,7 +179,7 @@ export class Workloads implements AsyncDisposable {
   }
 
   /**
-   * The status goes last. As long as it says `removing`, the next hive finishes what this one began; without it,
+   * The status goes last. As long as it says `removing`, the next daemon finishes what this one began; without it,
    * a run config that is still there would be run again.
    */
   async #forget(name: string, runConfig?: RunConfig): Promise<void> {

@@ -73,7 +73,7 @@ facts = {
 
 function runtimeFor(scheme: PackageScheme, image: string) {
   return openDockerRuntime({
-    hiveId: `images-${process.pid}`,
+    daemonId: `images-${process.pid}`,
     env: { GITHUB_TOKEN: 'TOKEN-OF-THE-USER' },
     socket,
     baseImages: { [scheme]: { build: image, run: image } },

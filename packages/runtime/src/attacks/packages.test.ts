@@ -38,7 +38,7 @@ async function makeTarget() {
   await writeFile(join(home, '.ssh', 'id_ed25519'), 'PRIVATE KEY');
   const path = (name: string) => join(root.path, name);
   const options = {
-    hiveId: `attack-${root.path.slice(-6)}`,
+    daemonId: `attack-${root.path.slice(-6)}`,
     cacheDir: path('cache'),
     tempDir: path('tmp'),
   };

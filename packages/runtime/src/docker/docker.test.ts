@@ -24,8 +24,8 @@ const ownAddress = Object.values(networkInterfaces())
   .flat()
   .find((address) => address?.family === 'IPv4' && !address.internal)?.address;
 
-let hives = 0;
-const newHiveId = () => `hive-${process.pid}-${++hives}`;
+let daemons = 0;
+const newDaemonId = () => `daemon-${process.pid}-${++daemons}`;
 
 describe.each(['docker', 'podman'] as const)('%s', (name) => {
   const socket = inject(`${name}Socket`);
@@ -49,7 +49,7 @@ describe.runIf(inject('dockerSocket') !== '')('docker', () => {
 
   test('stops a container whose image names a stop signal that does not exist', async () => {
     const image = await imageWithStopSignal(socket, 'SIGNOTHING');
-    const runtime = openDockerRuntime({ hiveId: newHiveId(), env: {}, socket });
+    const runtime = openDockerRuntime({ daemonId: newDaemonId(), env: {}, socket });
     const launch = { workload: 'without-signal', source: { kind: 'image', image } as const };
     await using instance = await runtime.start(aLaunch(testServers, { ...launch, ...http() }), never);
 
@@ -64,7 +64,7 @@ describe.runIf(inject('dockerSocket') !== '')('docker', () => {
   describeRuntime('docker', { isolates: true }, async () => {
     const registry = await startRegistry();
     return {
-      runtime: openDockerRuntime({ hiveId: newHiveId(), env: {}, socket }),
+      runtime: openDockerRuntime({ daemonId: newDaemonId(), env: {}, socket }),
       source: testServers,
       missing: { kind: 'image', image: `${registry.host}/no/such-server:1` },
       ...(ownAddress && { hostName: ownAddress }),
@@ -74,7 +74,7 @@ describe.runIf(inject('dockerSocket') !== '')('docker', () => {
 });
 
 test('says that there is no engine, and throws only when something is asked of it', async () => {
-  const runtime = openDockerRuntime({ hiveId: 'hive', env: {}, socket: '/nowhere/docker.sock' });
+  const runtime = openDockerRuntime({ daemonId: 'daemon', env: {}, socket: '/nowhere/docker.sock' });
 
   const report = await runtime.check();
   const starting = runtime.start(aLaunch(testServers), never);
@@ -101,8 +101,8 @@ async function imageWithStopSignal(socket: string, signal: string): Promise<stri
 }
 
 function containerCases(socket: string): void {
-  const hiveId = newHiveId();
-  const runtime = openDockerRuntime({ hiveId, env: {}, socket });
+  const daemonId = newDaemonId();
+  const runtime = openDockerRuntime({ daemonId, env: {}, socket });
   const started: Instance[] = [];
 
   afterEach(async () => {
@@ -172,12 +172,12 @@ function containerCases(socket: string): void {
     const giving = new AbortController();
     const starting = runtime.start(aLaunch(testServers, { workload: 'contained' }), giving.signal);
     const given = starting.catch((error: unknown) => error);
-    await waitFor(async () => (await containersOf(socket, hiveId)).length > 0);
+    await waitFor(async () => (await containersOf(socket, daemonId)).length > 0);
 
     giving.abort();
 
     expect(await given).toMatchObject({ kind: 'cancelled' });
-    expect(await containersOf(socket, hiveId)).toEqual([]);
+    expect(await containersOf(socket, daemonId)).toEqual([]);
   });
 
   test('is published on loopback and nowhere else', async () => {
@@ -203,7 +203,7 @@ function containerCases(socket: string): void {
     const neighbour = await start({ ...http(), workload: 'neighbour' });
     await waitFor(() => statusOf(urlOf(neighbour)));
     const { NetworkSettings } = await inspect(socket, neighbour.id);
-    const host = NetworkSettings.Networks[`toolhive-external-${hiveId}`]?.IPAddress;
+    const host = NetworkSettings.Networks[`toolhive-external-${daemonId}`]?.IPAddress;
     const { kind } = await connectEngine(socket);
     const server = await talk({ network: { kind: 'open' } });
 
@@ -307,7 +307,7 @@ function containerCases(socket: string): void {
       { concerns: 'every server', text: expect.stringContaining('has no shell') },
     ]);
     await instance.exited;
-    expect(await containersOf(socket, hiveId)).toEqual([]);
+    expect(await containersOf(socket, daemonId)).toEqual([]);
   });
 
   test('with variables that a shell would lose keeps them, with a warning', async () => {
@@ -323,7 +323,7 @@ function containerCases(socket: string): void {
     const server = await talk();
     await server.instance.stop(1000);
 
-    expect(await containersOf(socket, hiveId)).toEqual([]);
+    expect(await containersOf(socket, daemonId)).toEqual([]);
   });
 
   test('that could not be started leaves no trace either', async () => {
@@ -333,7 +333,7 @@ function containerCases(socket: string): void {
 
     await expect(start({ mounts })).rejects.toMatchObject({ name: 'ThvError' });
 
-    expect(await containersOf(socket, hiveId)).toEqual([]);
+    expect(await containersOf(socket, daemonId)).toEqual([]);
   });
 
   test('of an image that is not there is not found', async () => {
@@ -344,7 +344,7 @@ function containerCases(socket: string): void {
 
   test('never takes the place of one that is not ours', async () => {
     const workload = 'taken-by-another';
-    await start({ workload }, openDockerRuntime({ hiveId: newHiveId(), env: {}, socket }));
+    await start({ workload }, openDockerRuntime({ daemonId: newDaemonId(), env: {}, socket }));
 
     await expect(start({ workload })).rejects.toMatchObject({
       kind: 'conflict',
@@ -360,45 +360,45 @@ function containerCases(socket: string): void {
     expect((await two.call('echo', { message: 'still here' })).text).toBe('still here');
   });
 
-  test('that a dead hive left behind is replaced by a new one of the same name', async () => {
+  test('that a dead daemon left behind is replaced by a new one of the same name', async () => {
     const left = await start(http());
-    const successor = openDockerRuntime({ hiveId, env: {}, socket });
+    const successor = openDockerRuntime({ daemonId, env: {}, socket });
 
     const instance = await start(http(), successor);
 
     await expect(left.exited).resolves.toBeDefined();
-    expect(await containersOf(socket, hiveId)).toEqual([instance.id]);
+    expect(await containersOf(socket, daemonId)).toEqual([instance.id]);
   });
 
-  test('that a dead hive left behind is swept away, and its network', async () => {
+  test('that a dead daemon left behind is swept away, and its network', async () => {
     const left = await start(http());
     const other = await start(
-      { workload: 'of-another-hive' },
-      openDockerRuntime({ hiveId: newHiveId(), env: {}, socket }),
+      { workload: 'of-another-daemon' },
+      openDockerRuntime({ daemonId: newDaemonId(), env: {}, socket }),
     );
 
-    await openDockerRuntime({ hiveId, env: {}, socket }).sweep();
+    await openDockerRuntime({ daemonId, env: {}, socket }).sweep();
 
     await expect(left.exited).resolves.toBeDefined();
-    expect(await containersOf(socket, hiveId)).toEqual([]);
+    expect(await containersOf(socket, daemonId)).toEqual([]);
     await expect(inspect(socket, other.id)).resolves.toBeDefined();
   });
 
-  test('ends with the connection to its hive', async () => {
+  test('ends with the connection to its daemon', async () => {
     const server = await talk();
     await server.request('ping');
 
     server.instance.stdio?.input.destroy();
 
     await expect(server.instance.exited).resolves.toBeDefined();
-    expect(await containersOf(socket, hiveId)).toEqual([]);
+    expect(await containersOf(socket, daemonId)).toEqual([]);
   });
 }
 
 function imageCases(socket: string): void {
   let registry: TestRegistry;
   const report: string[] = [];
-  const runtime = openDockerRuntime({ hiveId: newHiveId(), env: {}, socket });
+  const runtime = openDockerRuntime({ daemonId: newDaemonId(), env: {}, socket });
 
   beforeAll(async () => void (registry = await startRegistry()));
   afterAll(() => registry[Symbol.asyncDispose]());
@@ -472,9 +472,9 @@ function imageCases(socket: string): void {
       kind: 'not-found',
       hint: expect.stringContaining('log in'),
     });
-    await expect(prepare(image, openDockerRuntime({ hiveId: newHiveId(), env, socket }))).resolves.toContain(
-      '@sha256:',
-    );
+    await expect(
+      prepare(image, openDockerRuntime({ daemonId: newDaemonId(), env, socket })),
+    ).resolves.toContain('@sha256:');
   });
 
   test('is not waited for by somebody who has given up', async () => {
@@ -494,7 +494,7 @@ function packageCases(socket: string): void {
   // Stands in for a Node.js image: it has a node and a shell, and package managers that know one package.
   const base = 'toolhive-test-node:1';
   const runtime = openDockerRuntime({
-    hiveId: newHiveId(),
+    daemonId: newDaemonId(),
     env: {},
     socket,
     baseImages: { npx: { build: base, run: base } },
@@ -694,8 +694,8 @@ async function inspect(socket: string, id: string): Promise<z.infer<typeof Conta
   });
 }
 
-async function containersOf(socket: string, hiveId: string): Promise<string[]> {
-  const filters = JSON.stringify({ label: [`toolhive-hive=${hiveId}`] });
+async function containersOf(socket: string, daemonId: string): Promise<string[]> {
+  const filters = JSON.stringify({ label: [`toolhive-daemon=${daemonId}`] });
   const query = { all: '1', filters };
   const answer = z.array(z.looseObject({ Id: z.string() }));
   const found = await callEngine(await connectEngine(socket), answer, {

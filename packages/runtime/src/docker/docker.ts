@@ -17,8 +17,8 @@ import { startContainer, type Yard } from './start.ts';
 
 /** What the Docker runtime is told when it is made. */
 export interface DockerRuntimeOptions {
-  /** Tells this hive's containers from those of other hives on the same engine. */
-  hiveId: string;
+  /** Tells this daemon's containers from those of other daemons on the same engine. */
+  daemonId: string;
   /** Where sockets, registry credentials and credential helpers are looked for. */
   env: NodeJS.ProcessEnv;
   /** The one socket to use, instead of looking for one. */
@@ -37,8 +37,8 @@ const REPORT_AGE_MS = 30_000;
  * last is preferred.
  */
 export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
-  const { hiveId, env, log = () => {} } = options;
-  const yard: Yard = { hiveId, names: new Set(), network: undefined, withoutInit: new Set(), log };
+  const { daemonId, env, log = () => {} } = options;
+  const yard: Yard = { daemonId, names: new Set(), network: undefined, withoutInit: new Set(), log };
   let last: string | undefined;
   let report: { socket: string; until: number; value: RuntimeReport } | undefined;
 
@@ -115,7 +115,7 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
           log('container engine was not swept', { socket, error: messageOf(error) });
           continue;
         }
-        await sweepEngine(found, hiveId);
+        await sweepEngine(found, daemonId);
       }
     },
   };
@@ -131,9 +131,9 @@ function tagOf(name: string): string {
 
 const Containers = z.array(z.object({ Id: z.string() }));
 
-async function sweepEngine(engine: Engine, hiveId: string): Promise<void> {
-  const query = { ...ownedBy(hiveId), all: '1' };
+async function sweepEngine(engine: Engine, daemonId: string): Promise<void> {
+  const query = { ...ownedBy(daemonId), all: '1' };
   const containers = await callEngine(engine, Containers, { method: 'GET', path: '/containers/json', query });
   await Promise.all(containers.map(({ Id }) => removeContainer(engine, Id)));
-  await sweepNetworks(engine, hiveId);
+  await sweepNetworks(engine, daemonId);
 }

@@ -28,7 +28,7 @@ export function isMoving({ tag, digest }: ImageReference): boolean {
   return digest === undefined && (tag === undefined || tag === 'latest');
 }
 
-/** What a pull needs of the hive's world. */
+/** What a pull needs of the daemon's world. */
 export interface PullOptions extends PrepareOptions {
   env: NodeJS.ProcessEnv;
 }

@@ -1,19 +1,19 @@
 import { ThvError } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { callEngine, isFailure, type Engine } from './engine.ts';
-import { HIVE_LABEL, ownedBy } from './ownership.ts';
+import { DAEMON_LABEL, ownedBy } from './ownership.ts';
 
 /**
- * The bridge network of a hive's servers that may reach whatever the machine reaches. Each hive has its own:
+ * The bridge network of a daemon's servers that may reach whatever the machine reaches. Each daemon has its own:
  * names of networks are not unique, and an engine starts nothing in a network whose name two of them have.
  */
-export function externalNetwork(hiveId: string): string {
-  return `toolhive-external-${hiveId}`;
+export function externalNetwork(daemonId: string): string {
+  return `toolhive-external-${daemonId}`;
 }
 
 /** Makes sure that the network for servers with an open network exists. Not to be called twice at once. */
-export async function ensureExternalNetwork(engine: Engine, hiveId: string): Promise<void> {
-  const name = externalNetwork(hiveId);
+export async function ensureExternalNetwork(engine: Engine, daemonId: string): Promise<void> {
+  const name = externalNetwork(daemonId);
   try {
     await callEngine(engine, z.unknown(), { method: 'GET', path: `/networks/${name}` });
     return;
@@ -24,7 +24,7 @@ export async function ensureExternalNetwork(engine: Engine, hiveId: string): Pro
     Name: name,
     Driver: 'bridge',
     CheckDuplicate: true,
-    Labels: { toolhive: 'true', [HIVE_LABEL]: hiveId },
+    Labels: { toolhive: 'true', [DAEMON_LABEL]: daemonId },
     // Servers have no business with each other. Podman does not know this option and refuses unknown ones.
     ...(engine.kind === 'docker' && { Options: { 'com.docker.network.bridge.enable_icc': 'false' } }),
   };
@@ -33,15 +33,15 @@ export async function ensureExternalNetwork(engine: Engine, hiveId: string): Pro
 
 const Networks = z.array(z.object({ Id: z.string() }));
 
-/** Removes the networks that this hive made and nobody uses. */
-export async function sweepNetworks(engine: Engine, hiveId: string): Promise<void> {
-  const query = ownedBy(hiveId);
+/** Removes the networks that this daemon made and nobody uses. */
+export async function sweepNetworks(engine: Engine, daemonId: string): Promise<void> {
+  const query = ownedBy(daemonId);
   const networks = await callEngine(engine, Networks, { method: 'GET', path: '/networks', query });
   for (const { Id } of networks) {
     try {
       await callEngine(engine, z.unknown(), { method: 'DELETE', path: `/networks/${Id}` });
     } catch (error) {
-      // Refused because another hive's containers use it, or because it is gone already: both are fine.
+      // Refused because another daemon's containers use it, or because it is gone already: both are fine.
       if (!(error instanceof ThvError)) throw error;
     }
   }

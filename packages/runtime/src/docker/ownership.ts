@@ -1,7 +1,7 @@
-/** The label by which a hive knows its own containers and networks; its value is the hive's id. */
-export const HIVE_LABEL = 'toolhive-hive';
+/** The label by which a daemon knows its own containers and networks; its value is the daemon's id. */
+export const DAEMON_LABEL = 'toolhive-hive';
 
-/** The query by which the engine lists only what this hive made. */
-export function ownedBy(hiveId: string): { filters: string } {
-  return { filters: JSON.stringify({ label: [`${HIVE_LABEL}=${hiveId}`] }) };
+/** The query by which the engine lists only what this daemon made. */
+export function ownedBy(daemonId: string): { filters: string } {
+  return { filters: JSON.stringify({ label: [`${DAEMON_LABEL}=${daemonId}`] }) };
 }

@@ -11,7 +11,7 @@ import { baseImagesOf, dockerfileOf, VERSION_PATH, type BaseImages } from './doc
 import { callEngine, isFailure, openStream, type Engine } from './engine.ts';
 import { inspectImage, prepareImage, type PullOptions } from './images.ts';
 
-/** What building a package needs of the hive's world. */
+/** What building a package needs of the daemon's world. */
 export interface PackageOptions extends PullOptions {
   baseImages: Partial<Record<PackageScheme, BaseImages>>;
 }

@@ -65,7 +65,7 @@ test('gives a server the launch and nothing else', () => {
         "toolhive": "true",
         "toolhive-basename": "test-server",
         "toolhive-group": "default",
-        "toolhive-hive": "hive-1",
+        "toolhive-daemon": "daemon-1",
         "toolhive-name": "test-server",
         "toolhive-network-isolation": "true",
         "toolhive-tool-type": "mcp",
@@ -133,7 +133,7 @@ function spec(launch: Launch, engine: 'docker' | 'podman' = 'docker'): z.infer<t
     launch,
     image: image.image,
     name: launch.workload,
-    hiveId: 'hive-1',
+    daemonId: 'daemon-1',
     engine,
     init: true,
   };

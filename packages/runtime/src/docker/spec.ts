@@ -3,7 +3,7 @@ import type { Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
 import type { Engine } from './engine.ts';
 import type { Handover } from './handover.ts';
 import { externalNetwork } from './network.ts';
-import { HIVE_LABEL } from './ownership.ts';
+import { DAEMON_LABEL } from './ownership.ts';
 import { seccompProfile } from './seccomp.ts';
 
 /** What a container is made from. */
@@ -12,7 +12,7 @@ export interface Blueprint {
   image: string;
   /** The container's own name; the workload's, unless that runs already. */
   name: string;
-  hiveId: string;
+  daemonId: string;
   engine: Engine['kind'];
   /** How its secrets reach it; without one, they stand in its settings. */
   handover?: Handover | undefined;
@@ -29,7 +29,7 @@ const LOOPBACK = '127.0.0.1';
 
 /** The body of the engine's "create container" call: the launch and nothing else of the machine. */
 export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
-  const { launch, image, hiveId, engine, init, handover } = blueprint;
+  const { launch, image, daemonId, engine, init, handover } = blueprint;
   const listens = launch.transport.kind === 'stdio' || handover !== undefined;
   const env = { ...environmentOf(launch), ...(handover === undefined && launch.secrets) };
   const port = publishedPort(launch);
@@ -41,7 +41,7 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
     Labels: labelsOf(blueprint),
     Tty: false,
     OpenStdin: listens,
-    // The container's input ends with our connection, and a stdio server with its input: none outlives its hive.
+    // The container's input ends with our connection, and a stdio server with its input: none outlives its daemon.
     StdinOnce: listens,
     AttachStdin: listens,
     AttachStdout: true,
@@ -51,7 +51,7 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
       ...hardening(launch, engine),
       ...limitsOf(launch.limits, engine),
       Init: init,
-      NetworkMode: launch.network.kind === 'open' ? externalNetwork(hiveId) : modeOf(launch.network),
+      NetworkMode: launch.network.kind === 'open' ? externalNetwork(daemonId) : modeOf(launch.network),
       ...(port && { PortBindings: { [port]: [{ HostIp: LOOPBACK, HostPort: '' }] } }),
       Mounts: launch.mounts.map(({ pin, target, readOnly }) => ({
         Type: 'bind',
@@ -99,7 +99,7 @@ function environmentOf(launch: Launch): Record<string, string> {
   return publishedPort(launch) === undefined ? launch.env : { ...launch.env, MCP_HOST: '0.0.0.0' };
 }
 
-function labelsOf({ launch, name, hiveId }: Blueprint): Record<string, string> {
+function labelsOf({ launch, name, daemonId }: Blueprint): Record<string, string> {
   return {
     'toolhive-transport': launch.transport.kind === 'stdio' ? 'stdio' : 'streamable-http',
     'toolhive-network-isolation': String(launch.network.kind === 'none'),
@@ -108,7 +108,7 @@ function labelsOf({ launch, name, hiveId }: Blueprint): Record<string, string> {
     'toolhive-tool-type': 'mcp',
     'toolhive-name': name,
     'toolhive-basename': launch.workload,
-    [HIVE_LABEL]: hiveId,
+    [DAEMON_LABEL]: daemonId,
   };
 }
 

@@ -9,12 +9,12 @@ import { callEngine, isFailure, type Engine } from './engine.ts';
 import { openInstance } from './instance.ts';
 import { exposedSecrets, hasShell, planHandover, type Handover } from './handover.ts';
 import { ensureExternalNetwork } from './network.ts';
-import { HIVE_LABEL } from './ownership.ts';
+import { DAEMON_LABEL } from './ownership.ts';
 import { containerSpec, publishedPort, requireReachable } from './spec.ts';
 
 /** What all containers of one runtime have in common. */
 export interface Yard {
-  hiveId: string;
+  daemonId: string;
   /** The names of containers that run or start now. */
   names: Set<string>;
   /** The making of the network for servers with an open one, while it goes on: once for all that start. */
@@ -38,7 +38,7 @@ export async function startContainer(
     await verifyMounts(launch);
     await clearName(engine, yard, name, signal);
     if (launch.network.kind === 'open') {
-      yard.network ??= ensureExternalNetwork(engine, yard.hiveId).finally(() => (yard.network = undefined));
+      yard.network ??= ensureExternalNetwork(engine, yard.daemonId).finally(() => (yard.network = undefined));
       await yard.network;
     }
     return await createAndStart(engine, yard, { launch, image, name, signal, release });
@@ -62,11 +62,16 @@ function reserveName({ names }: Yard, workload: string): string {
 }
 
 /** Makes the name free: removes what we left under it, and refuses to touch what is not ours. */
-async function clearName(engine: Engine, { hiveId }: Yard, name: string, signal: AbortSignal): Promise<void> {
+async function clearName(
+  engine: Engine,
+  { daemonId }: Yard,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> {
   const found = await inspectContainer(engine, name, signal);
   // The engine also finds containers whose id begins with the name.
   if (found === undefined || found.Name.replace(/^\//, '') !== name) return;
-  if (found.Config.Labels?.[HIVE_LABEL] !== hiveId) {
+  if (found.Config.Labels?.[DAEMON_LABEL] !== daemonId) {
     throw conflict(`a container named ${name} exists and is not ours`, {
       hint: `remove or rename the container ${name}, or choose another name for the workload`,
     });
@@ -145,7 +150,7 @@ async function create(
           launch,
           image,
           name,
-          hiveId: yard.hiveId,
+          daemonId: yard.daemonId,
           engine: engine.kind,
           init,
           handover,

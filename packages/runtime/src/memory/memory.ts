@@ -22,7 +22,7 @@ export interface MemoryWorld {
 }
 
 /**
- * Runs servers inside the hive's own process. It isolates nothing and is for tests of everything above a
+ * Runs servers inside the daemon's own process. It isolates nothing and is for tests of everything above a
  * runtime: it starts in no time and keeps every promise that can be kept without a machine.
  */
 export function openMemoryRuntime(servers: ReadonlyMap<string, MemoryServer>): Runtime {

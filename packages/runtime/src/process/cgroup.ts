@@ -8,7 +8,7 @@ const controllers = ['memory', 'pids', 'cpu'] as const;
 
 export type Controller = (typeof controllers)[number];
 
-/** A folder of the kernel's control groups in which the hive may make its own, and the version it speaks. */
+/** A folder of the kernel's control groups in which the daemon may make its own, and the version it speaks. */
 interface Place {
   version: 1 | 2;
   folder: string;
@@ -17,7 +17,7 @@ interface Place {
 /** Where each kind of limit can be set on this machine; what is missing cannot be. */
 export type CgroupPlaces = Partial<Record<Controller, Place>>;
 
-/** Looks for writable control groups: below the hive's own, so that what limits the hive limits its servers. */
+/** Looks for writable control groups: below the daemon's own, so that what limits the daemon limits its servers. */
 export async function findCgroups(): Promise<CgroupPlaces> {
   const mounts = await cgroupMounts();
   const own = await ownCgroups();
@@ -85,7 +85,7 @@ export class Cgroup implements AsyncDisposable {
   }
 }
 
-/** Removes the groups whose names begin so, wherever a hive that is gone made them, and ends what is in them. */
+/** Removes the groups whose names begin so, wherever a daemon that is gone made them, and ends what is in them. */
 export async function sweepCgroups(prefix: string): Promise<void> {
   for (const { point } of await cgroupMounts()) {
     for (const folder of await groupsNamed(prefix, point)) {
@@ -148,7 +148,7 @@ async function cgroupMounts(): Promise<CgroupMount[]> {
   });
 }
 
-/** The hive's own group in each hierarchy: by controller, and under the empty name for version 2. */
+/** The daemon's own group in each hierarchy: by controller, and under the empty name for version 2. */
 async function ownCgroups(): Promise<Map<string, string>> {
   const lines = (await readFile('/proc/self/cgroup', 'utf8').catch(() => '')).split('\n');
   const groups = new Map<string, string>();
@@ -168,7 +168,7 @@ async function placeIn(
   const path = own.get(version === 1 ? controller : '');
   if (path === undefined || (root !== '/' && !`${path}/`.startsWith(`${root}/`))) return undefined;
   const group = join(point, root === '/' ? path : path.slice(root.length));
-  // In version 2 a group with processes in it cannot hand controllers on: ours stand beside the hive's.
+  // In version 2 a group with processes in it cannot hand controllers on: ours stand beside the daemon's.
   const folder = version === 1 || path === '/' ? group : dirname(group);
   if (!(await isWritable(folder))) return undefined;
   return version === 1 || (await handsOn(folder, controller)) ? { version, folder } : undefined;

@@ -56,13 +56,13 @@ describe('a server in the sandbox', () => {
     expect(started).toEqual(['/opt/toolhive/bin/node']);
   });
 
-  test('finds nothing of the hive in the environment of the first process', async () => {
+  test('finds nothing of the daemon in the environment of the first process', async () => {
     await using server = await talkTo(rig);
 
     expect(await server.call('read', { path: '/proc/1/environ' })).toEqual({ text: '', failed: false });
   });
 
-  test('inherits no open file of the hive', async () => {
+  test('inherits no open file of the daemon', async () => {
     const { output } = await run('ls', ['-l', '/proc/self/fd']);
 
     const inherited = [...output.matchAll(/ (\d+) -> (.+)/g)].filter(([, number]) => Number(number) > 2);

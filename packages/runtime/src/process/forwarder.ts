@@ -44,7 +44,7 @@ export const forwarderOptions = ['--v8-pool-size=0', '--max-old-space-size=32'];
 export const forwarderShare = { memoryBytes: 48 * 1024 * 1024, processes: 8 };
 
 /**
- * A Unix socket in a private folder. The hive listens on it only to hand it to the forwarder: nothing of the
+ * A Unix socket in a private folder. The daemon listens on it only to hand it to the forwarder: nothing of the
  * folder exists inside the sandbox, where a server could put something else in the socket's place.
  */
 export class Door implements AsyncDisposable {
@@ -88,7 +88,7 @@ export class Door implements AsyncDisposable {
 const HANDOVER_TIMEOUT_MS = 10_000;
 
 export interface SocketPlace {
-  hiveId: string;
+  daemonId: string;
   tempDir: string;
 }
 
@@ -97,19 +97,19 @@ const LONGEST_SOCKET_PATH = 103;
 const ROOM_BELOW = '/XXXXXX/s.new'.length;
 
 /** A new private directory for one Unix socket whose name has one letter. */
-export async function socketFolder({ hiveId, tempDir }: SocketPlace): Promise<string> {
+export async function socketFolder({ daemonId, tempDir }: SocketPlace): Promise<string> {
   const folder = join(tempDir, 'sockets');
   if (Buffer.byteLength(folder) + ROOM_BELOW > LONGEST_SOCKET_PATH)
-    return mkdtemp(join(tmpdir(), shortName(hiveId)));
+    return mkdtemp(join(tmpdir(), shortName(daemonId)));
   await mkdir(folder, { recursive: true, mode: 0o700 });
   return mkdtemp(`${folder}/`);
 }
 
-/** Removes socket folders that did not fit into the hive's own temporary folder. */
-export async function sweepSockets(hiveId: string): Promise<void> {
+/** Removes socket folders that did not fit into the daemon's own temporary folder. */
+export async function sweepSockets(daemonId: string): Promise<void> {
   const entries = await readdir(tmpdir());
-  const left = entries.filter((name) => name.startsWith(shortName(hiveId)));
+  const left = entries.filter((name) => name.startsWith(shortName(daemonId)));
   await Promise.all(left.map((name) => rm(join(tmpdir(), name), { recursive: true, force: true })));
 }
 
-const shortName = (hiveId: string) => `thv-${markOf(hiveId)}-`;
+const shortName = (daemonId: string) => `thv-${markOf(daemonId)}-`;

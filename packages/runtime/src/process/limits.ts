@@ -8,11 +8,11 @@ import { openFilesCeiling } from './proc.ts';
 import type { Sandbox } from './sandbox.ts';
 import { Watchdog } from './watchdog.ts';
 
-/** Names of control groups, by which a later hive recognises those that this one left. */
-export const groupPrefix = (hiveId: string) => `toolhive-${markOf(hiveId)}-`;
+/** Names of control groups, by which a later daemon recognises those that this one left. */
+export const groupPrefix = (daemonId: string) => `toolhive-${markOf(daemonId)}-`;
 
 /** A name for the control group of one more sandbox. */
-export const groupName = (hiveId: string) => `${groupPrefix(hiveId)}${randomUUID().slice(0, 8)}`;
+export const groupName = (daemonId: string) => `${groupPrefix(daemonId)}${randomUUID().slice(0, 8)}`;
 
 const LARGEST_FILE_BYTES = 4 * 1024 ** 3;
 

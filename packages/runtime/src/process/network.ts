@@ -84,7 +84,7 @@ const options = [
   '--enable-sandbox',
   '--enable-seccomp',
   `--ready-fd=${descriptors.ready}`,
-  `--exit-fd=${descriptors.exit}`, // closed by the kernel when the hive ends, however that happens
+  `--exit-fd=${descriptors.exit}`, // closed by the kernel when the daemon ends, however that happens
   '--netns-type=path',
   `/proc/self/fd/${descriptors.network}`,
   'tap0',
@@ -109,7 +109,7 @@ export class OwnNetwork implements AsyncDisposable {
 
   /**
    * Starts setting up the network of a sandbox whose first process is still in the user namespace that owns
-   * it. slirp4netns runs in that namespace, too: of a hive that is root it has none of the powers.
+   * it. slirp4netns runs in that namespace, too: of a daemon that is root it has none of the powers.
    */
   async attach(pid: number): Promise<void> {
     // Until then root inside is nobody, and could configure nothing.

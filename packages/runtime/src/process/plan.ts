@@ -38,7 +38,7 @@ export interface SandboxPlan {
    * reads in the new namespaces and waits for there.
    */
   contents: Buffer[];
-  /** Whether the command is to have a message channel of Node's to the hive. */
+  /** Whether the command is to have a message channel of Node's to the daemon. */
   channel: boolean;
 }
 
@@ -163,7 +163,7 @@ function madeUp(files: Readonly<Record<string, string>>, descriptorOf: Descripto
   return Object.entries(files).flatMap(([path, content]) => ['--ro-bind-data', descriptorOf(content), path]);
 }
 
-/** Views of the whole machine that /proc gives to root, whom the hive may run as. */
+/** Views of the whole machine that /proc gives to root, whom the daemon may run as. */
 const hiddenInProc = [
   'kcore',
   'key-users',

@@ -146,27 +146,27 @@ describe('the process runtime itself', () => {
     expect(tookMs).toBeGreaterThanOrEqual(190);
   });
 
-  test('leaves no process behind when the hive is killed', async () => {
+  test('leaves no process behind when the daemon is killed', async () => {
     const source = await rig.prepared();
     const marker = crypto.randomUUID();
-    const hive = spawn(process.execPath, ['--input-type=module', '-e', hiveSource(rig, source, marker)], {
+    const daemon = spawn(process.execPath, ['--input-type=module', '-e', daemonSource(rig, source, marker)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    await once(hive.stdout, 'data');
+    await once(daemon.stdout, 'data');
 
-    const networks = networksOf(hive.pid);
-    hive.kill('SIGKILL');
-    await once(hive, 'exit');
+    const networks = networksOf(daemon.pid);
+    daemon.kill('SIGKILL');
+    await once(daemon, 'exit');
 
     expect(networks).toHaveLength(1);
     await expect(waitFor(async () => (await processesWith(marker)).length === 0)).resolves.toBe(true);
     await expect(waitFor(() => !networks.some(isAlive))).resolves.toBe(true);
   });
 
-  test('sweeps what an earlier hive left', async () => {
-    const { cacheDir, tempDir, hiveId } = rig.options;
-    const group = join('/sys/fs/cgroup/pids', `${groupPrefix(hiveId)}left`);
-    const staging = join(cacheDir, '.staging', hiveId);
+  test('sweeps what an earlier daemon left', async () => {
+    const { cacheDir, tempDir, daemonId } = rig.options;
+    const group = join('/sys/fs/cgroup/pids', `${groupPrefix(daemonId)}left`);
+    const staging = join(cacheDir, '.staging', daemonId);
     await mkdir(group).catch(() => {}); // only root can, and only where there is version 1 of control groups
     await mkdir(join(staging, 'half'), { recursive: true });
     await mkdir(join(tempDir, 'something'), { recursive: true });
@@ -202,12 +202,12 @@ describe('the process runtime itself', () => {
     await server[Symbol.asyncDispose]();
 
     const groups = await readdir('/sys/fs/cgroup', { recursive: true }).catch(() => []);
-    expect(groups.filter((path) => path.includes(groupPrefix(rig.options.hiveId)))).toEqual([]);
+    expect(groups.filter((path) => path.includes(groupPrefix(rig.options.daemonId)))).toEqual([]);
   });
 });
 
-/** A hive in a few lines: it starts one server, says so, and waits to be killed. */
-function hiveSource(rig: ProcessRig, source: object, marker: string): string {
+/** A daemon in a few lines: it starts one server, says so, and waits to be killed. */
+function daemonSource(rig: ProcessRig, source: object, marker: string): string {
   const module = pathToFileURL(join(import.meta.dirname, 'process.ts')).href;
   const launch = JSON.stringify({
     ...aLaunch(rig.source),

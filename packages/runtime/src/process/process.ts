@@ -11,11 +11,11 @@ import { networkOf, startInstance } from './start.ts';
 import { PackageStore } from './store.ts';
 
 export interface ProcessRuntimeOptions {
-  /** Tells this hive's leftovers from those of others. */
-  hiveId: string;
-  /** Where packages are installed, one folder a version; other hives may use it at the same time. */
+  /** Tells this daemon's leftovers from those of others. */
+  daemonId: string;
+  /** Where packages are installed, one folder a version; other daemons may use it at the same time. */
   cacheDir: string;
-  /** This hive's alone; everything in it is wiped by a sweep. */
+  /** This daemon's alone; everything in it is wiped by a sweep. */
   tempDir: string;
   /** PATH, HOME and registry settings for installers. Servers get none of it. */
   env: NodeJS.ProcessEnv;
@@ -27,7 +27,7 @@ export function openProcessRuntime(options: ProcessRuntimeOptions): Runtime {
   return new ProcessRuntime(options);
 }
 
-/** What the machine can do hardly changes while the hive runs; what it cannot, a person may be repairing. */
+/** What the machine can do hardly changes while the daemon runs; what it cannot, a person may be repairing. */
 const GOOD_NEWS_LASTS_MS = 60_000;
 const BAD_NEWS_LASTS_MS = 5_000;
 const INSPECTION_TIMEOUT_MS = 10_000;
@@ -73,9 +73,9 @@ class ProcessRuntime implements Runtime {
   }
 
   async sweep(): Promise<void> {
-    const { hiveId, tempDir } = this.#options;
-    await sweepCgroups(groupPrefix(hiveId));
-    await sweepSockets(hiveId);
+    const { daemonId, tempDir } = this.#options;
+    await sweepCgroups(groupPrefix(daemonId));
+    await sweepSockets(daemonId);
     await this.#store.sweep();
     const left = await readdir(tempDir).catch(() => []);
     await Promise.all(left.map((entry) => rm(join(tempDir, entry), { recursive: true, force: true })));

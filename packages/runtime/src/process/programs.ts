@@ -23,7 +23,7 @@ export interface Binary {
 }
 
 /**
- * The Node.js that servers from npm run with: the hive's own, or the one on PATH when the hive is a single
+ * The Node.js that servers from npm run with: the daemon's own, or the one on PATH when the daemon is a single
  * executable.
  */
 export async function findNode(env: NodeJS.ProcessEnv): Promise<Binary | undefined> {

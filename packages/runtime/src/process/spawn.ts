@@ -7,7 +7,7 @@ import { inheritableDescriptors } from './proc.ts';
 export const openFilesHint = 'raise the limit on open files for the daemon, for example with: ulimit -n 4096';
 
 /**
- * Starts a program that inherits nothing from the hive: no environment, and only the descriptors named, of which
+ * Starts a program that inherits nothing from the daemon: no environment, and only the descriptors named, of which
  * the undefined ones are `/dev/null`.
  */
 export function spawnSealed(
@@ -24,7 +24,7 @@ export function spawnSealed(
     const child = spawn(program, args, {
       env: {},
       cwd: '/',
-      detached: true, // a Ctrl-C meant for the hive is not for what it started
+      detached: true, // a Ctrl-C meant for the daemon is not for what it started
       stdio,
     });
     if (child.pid === undefined) requireStreams(child, program);

@@ -36,7 +36,7 @@ export async function startInstance(start: Start): Promise<Instance> {
   const plan = await planLaunch(start, network, opened.mounts);
   const door = speaks ? undefined : undo.use(await Door.open(place));
   const limits = groupLimits(launch, network);
-  const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.hiveId), limits));
+  const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
   const own = tools === undefined ? undefined : undo.use(new OwnNetwork(tools));
   const sandbox = undo.use(
     await Sandbox.start({

@@ -42,11 +42,11 @@ describe('the package store', () => {
 
   function aStore({
     cacheDir = join(folder, `cache-${++stores}`),
-    hiveId = 'hive',
+    daemonId = 'daemon',
     url = registry.url,
   } = {}) {
     const env = { ...process.env, npm_config_registry: url, npm_config_fetch_retries: '0' };
-    const options = { hiveId, cacheDir, tempDir: join(folder, 'tmp'), env };
+    const options = { daemonId, cacheDir, tempDir: join(folder, 'tmp'), env };
     return { cacheDir, store: new PackageStore(options, () => machine) };
   }
 
@@ -96,12 +96,12 @@ describe('the package store', () => {
     const all = await Promise.all([1, 2, 3].map(() => prepare(store, example)));
 
     expect(all.map(({ version }) => version)).toEqual(['2.0.0', '2.0.0', '2.0.0']);
-    expect(await readdir(join(cacheDir, '.staging', 'hive'))).toEqual([]);
+    expect(await readdir(join(cacheDir, '.staging', 'daemon'))).toEqual([]);
   });
 
-  test('does not clash with another hive that installs the same', async () => {
+  test('does not clash with another daemon that installs the same', async () => {
     const { store, cacheDir } = aStore();
-    const other = aStore({ cacheDir, hiveId: 'other' });
+    const other = aStore({ cacheDir, daemonId: 'other' });
 
     await Promise.all([prepare(store, example), prepare(other.store, example)]);
 
@@ -157,7 +157,7 @@ describe('the package store', () => {
 
   test('says that npm is missing and how to get it', async () => {
     const options = {
-      hiveId: 'hive',
+      daemonId: 'daemon',
       cacheDir: join(folder, 'bare'),
       tempDir: folder,
       env: { PATH: folder },
@@ -181,7 +181,7 @@ describe('the package store', () => {
     giveUp.abort();
 
     await expect(prepared).rejects.toMatchObject({ kind: 'cancelled' });
-    expect(await readdir(join(cacheDir, '.staging', 'hive'))).toEqual([]);
+    expect(await readdir(join(cacheDir, '.staging', 'daemon'))).toEqual([]);
     await expect(readdir(join(cacheDir, 'npx'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 

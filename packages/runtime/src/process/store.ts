@@ -12,7 +12,7 @@ import { certificateBundle } from './installers/trust.ts';
 import { SingleFlight } from './single-flight.ts';
 
 export interface StoreOptions {
-  hiveId: string;
+  daemonId: string;
   cacheDir: string;
   /** For sockets. */
   tempDir: string;
@@ -57,7 +57,7 @@ export class PackageStore {
     throw notFound(`${formatSource(source)} is not installed`, { hint: 'prepare it first' });
   }
 
-  /** Removes what installations of this hive left that did not come to an end. */
+  /** Removes what installations of this daemon left that did not come to an end. */
   async sweep(): Promise<void> {
     await remove(this.#stagingFolder());
   }
@@ -130,7 +130,7 @@ export class PackageStore {
     try {
       await rename(folder, place);
     } catch (error) {
-      if ((await this.#find(source)) !== undefined) return; // another hive was faster
+      if ((await this.#find(source)) !== undefined) return; // another daemon was faster
       // Whatever lies there is no installation of ours. It goes the way of everything in the staging folder.
       await rename(place, `${folder}.replaced`).catch(() => Promise.reject(error));
       await rename(folder, place);
@@ -167,7 +167,7 @@ export class PackageStore {
   }
 
   #stagingFolder(): string {
-    return join(this.#options.cacheDir, '.staging', fileName(this.#options.hiveId));
+    return join(this.#options.cacheDir, '.staging', fileName(this.#options.daemonId));
   }
 }
 

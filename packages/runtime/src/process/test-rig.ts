@@ -33,7 +33,7 @@ export async function openRig(changes: Partial<ProcessRuntimeOptions> = {}): Pro
   const folder = await mkdtemp(join(tmpdir(), 'thv-process-'));
   const registry = await openNpmRegistry([testServers]);
   const options: ProcessRuntimeOptions = {
-    hiveId: `test-${folder.slice(-6)}`,
+    daemonId: `test-${folder.slice(-6)}`,
     cacheDir: join(folder, 'cache'),
     tempDir: join(folder, 'tmp'),
     env: { ...process.env, npm_config_registry: registry.url, npm_config_cache: join(folder, 'npm') },
@@ -89,9 +89,9 @@ export async function processesWith(text: string): Promise<number[]> {
   return pids.filter((pid, index) => pid !== process.pid && lines[index]?.includes(text));
 }
 
-/** The processes that give servers of a hive their networks. */
-export function networksOf(hive = process.pid): number[] {
-  return childrenOf(hive).filter((pid) =>
+/** The processes that give servers of a daemon their networks. */
+export function networksOf(daemon = process.pid): number[] {
+  return childrenOf(daemon).filter((pid) =>
     readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('slirp4netns'),
   );
 }

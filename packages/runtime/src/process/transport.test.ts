@@ -52,7 +52,7 @@ describe('a server that speaks HTTP', () => {
     expect(replies.every((reply) => reply.includes('test-http'))).toBe(true);
   });
 
-  test('finds nothing of the way to the hive: neither the socket nor the channel', async () => {
+  test('finds nothing of the way to the daemon: neither the socket nor the channel', async () => {
     await using instance = await serve(isolated(8080));
     await waitFor(() => initialize(instance.address));
 
@@ -69,7 +69,7 @@ describe('a server that speaks HTTP', () => {
     expect(JSON.parse(list)).toEqual(['bin', 'forwarder.cjs', 'package']);
   });
 
-  test('cannot have its own code run in the forwarder, which has a channel to the hive', async () => {
+  test('cannot have its own code run in the forwarder, which has a channel to the daemon', async () => {
     let said = '';
     const log = (chunk: Buffer) => void (said += chunk.toString());
     const code = "console.error('loaded:'+process.argv[1])";
@@ -83,7 +83,7 @@ describe('a server that speaks HTTP', () => {
     expect(loaded).toEqual([expect.stringContaining('/opt/toolhive/package/')]);
   });
 
-  test('has a socket that only the user of the hive can reach', async () => {
+  test('has a socket that only the user of the daemon can reach', async () => {
     await using instance = await serve(isolated(8080));
 
     const { mode } = await stat(dirname(socketOf(instance)));

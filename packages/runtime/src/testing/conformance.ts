@@ -269,7 +269,7 @@ export function describeRuntime(
       });
       afterAll(() => rm(folder, { recursive: true, force: true }));
 
-      test('shows nothing of the environment of the hive', async () => {
+      test('shows nothing of the environment of the daemon', async () => {
         process.env['THV_TEST_HOST_SECRET'] = 'of the host';
         const server = await talk();
 

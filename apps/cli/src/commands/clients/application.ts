@@ -23,10 +23,10 @@ interface Registration extends RegisteredClient {
 /** What is so now of some client applications. */
 export async function registrationsOf(
   names: readonly ClientName[],
-  { hive, signal }: Pick<CommandCall, 'signal'> & { hive: Client },
+  { daemon, signal }: Pick<CommandCall, 'signal'> & { daemon: Client },
 ): Promise<Registration[]> {
-  const known = await hive.listClients({}, { signal });
-  const { clients } = await hive.discoverClients({}, { signal });
+  const known = await daemon.listClients({}, { signal });
+  const { clients } = await daemon.discoverClients({}, { signal });
   return clients
     .filter(({ client_type: type }) => names.includes(type))
     .map(({ client_type: name, registered, problem }) => {

@@ -3,8 +3,8 @@ import { noteProblems } from './application.ts';
 
 /** Lists the client applications that are kept configured, and their groups. */
 export async function run({ out, client, signal }: CommandCall): Promise<void> {
-  const hive = await client();
-  const listed = await hive.listClients({}, { signal });
+  const daemon = await client();
+  const listed = await daemon.listClients({}, { signal });
   const clients = listed.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   out.result(clients, (page) => {
     if (clients.length === 0) {

@@ -5,9 +5,9 @@ import { applicationOf, noteProblems, registrationsOf } from './application.ts';
 export async function run({ arguments: [typed], flags, out, client, signal }: CommandCall): Promise<void> {
   const name = applicationOf(typed);
   const groups = flags.list('group');
-  const hive = await client();
-  await hive.registerClients({ body: { names: [name], groups } }, { signal });
-  const registrations = await registrationsOf([name], { hive, signal });
+  const daemon = await client();
+  await daemon.registerClients({ body: { names: [name], groups } }, { signal });
+  const registrations = await registrationsOf([name], { daemon, signal });
   out.result(registrations[0], `${name} sees the workloads of ${groups.join(', ')}`);
   noteProblems(out, registrations);
 }

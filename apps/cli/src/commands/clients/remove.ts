@@ -6,9 +6,9 @@ import { applicationOf, noteProblems, registrationsOf } from './application.ts';
 export async function run({ arguments: [typed], flags, out, client, signal }: CommandCall): Promise<void> {
   const name = applicationOf(typed);
   const groups = flags.list('group');
-  const hive = await client();
-  await hive.unregisterClients({ body: { names: [name], groups } }, { signal });
-  const [now] = await registrationsOf([name], { hive, signal });
+  const daemon = await client();
+  await daemon.unregisterClients({ body: { names: [name], groups } }, { signal });
+  const [now] = await registrationsOf([name], { daemon, signal });
   const left = now?.registered === false ? now.problem : undefined;
   const what = groups.length === 0 ? 'workloads' : `the workloads of ${groups.join(', ')}`;
   out.result(now, left === undefined ? `${name} no longer sees ${what}` : () => {});

@@ -15,19 +15,19 @@ export async function run({ out, client, signal }: CommandCall): Promise<void> {
       hint: 'use `thv client register CLIENT --group GROUP`',
     });
   }
-  const hive = await client();
-  const { clients } = await hive.discoverClients({}, { signal });
+  const daemon = await client();
+  const { clients } = await daemon.discoverClients({}, { signal });
   const installed = clients.filter((found) => found.installed).map(({ client_type: type }) => type);
   if (installed.length === 0) return out.result([], 'No client application was found on this machine.');
 
-  const all = await hive.listGroups({}, { signal });
+  const all = await daemon.listGroups({}, { signal });
   const shown = all.groups.filter(isShown).map(({ name }) => name);
   const groups = await chooseGroups(shown, signal);
   if (groups.length === 0) {
-    const unchanged = await registrationsOf(installed, { hive, signal });
+    const unchanged = await registrationsOf(installed, { daemon, signal });
     return out.result(unchanged, 'No group was chosen, so nothing was changed.');
   }
-  const registered = await hive.listClients({}, { signal });
+  const registered = await daemon.listClients({}, { signal });
   const before = installed.filter((name) => seesAll(registered, name, groups));
   const chosen = await chooseSeveral(
     `Which client applications shall see the workloads of ${groups.join(', ')}?`,
@@ -37,14 +37,14 @@ export async function run({ out, client, signal }: CommandCall): Promise<void> {
 
   const added = chosen.filter((name) => !before.includes(name));
   const removed = before.filter((name) => !chosen.includes(name));
-  if (added.length > 0) await hive.registerClients({ body: { names: added, groups } }, { signal });
-  if (removed.length > 0) await hive.unregisterClients({ body: { names: removed, groups } }, { signal });
+  if (added.length > 0) await daemon.registerClients({ body: { names: added, groups } }, { signal });
+  if (removed.length > 0) await daemon.unregisterClients({ body: { names: removed, groups } }, { signal });
   const of = `the workloads of ${groups.join(', ')}`;
   const changes = [
     ...added.map((name) => `${name} sees ${of}`),
     ...removed.map((name) => `${name} no longer sees ${of}`),
   ];
-  const now = await registrationsOf(installed, { hive, signal });
+  const now = await registrationsOf(installed, { daemon, signal });
   out.result(now, changes.join('\n') || 'Nothing was changed.');
   noteProblems(out, now);
 }

@@ -3,8 +3,8 @@ import { noteProblems } from './application.ts';
 
 /** Tells of every client application whether it is installed and registered. */
 export async function run({ out, client, signal }: CommandCall): Promise<void> {
-  const hive = await client();
-  const { clients } = await hive.discoverClients({}, { signal });
+  const daemon = await client();
+  const { clients } = await daemon.discoverClients({}, { signal });
   out.result(clients, (page) => {
     const mark = (isSo: boolean): string => (isSo ? page.paint('green', 'yes') : page.paint('dim', 'no'));
     page.table(

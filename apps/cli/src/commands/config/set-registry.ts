@@ -3,7 +3,7 @@ import { invalid } from '@toolhive/contract/failure';
 import { defaultRegistry } from '@toolhive/contract/names';
 import type { CommandCall } from '../../command.ts';
 
-/** Sets where the registry comes from. The hive reads it before it says yes. */
+/** Sets where the registry comes from. The daemon reads it before it says yes. */
 export async function run({
   arguments: [place = ''],
   flags,
@@ -15,8 +15,8 @@ export async function run({
   if (!isUrl && flags.has('allow-private-ip')) {
     throw invalid('--allow-private-ip is about addresses, not about files', { hint: 'leave it out' });
   }
-  const hive = await client();
-  const { message } = await hive.updateRegistry(
+  const daemon = await client();
+  const { message } = await daemon.updateRegistry(
     {
       params: { name: defaultRegistry },
       body: isUrl
@@ -25,11 +25,11 @@ export async function run({
     },
     { signal },
   );
-  const setting = await hive.getSetting({ params: { name: 'registry' } }, { signal });
+  const setting = await daemon.getSetting({ params: { name: 'registry' } }, { signal });
   out.result(setting, message);
 }
 
-/** The hive has a working directory of its own. It understands `file://` by itself. */
+/** The daemon has a working directory of its own. It understands `file://` by itself. */
 function withAbsolutePath(place: string): string {
   return place.startsWith('file://') ? place : resolve(place);
 }

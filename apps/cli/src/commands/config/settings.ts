@@ -5,30 +5,30 @@ import { printable } from '@toolhive/contract/printable';
 
 /** Prints what a setting is. */
 export async function tellSetting({ out, client, signal }: CommandCall, name: SettingName): Promise<void> {
-  const hive = await client();
-  const setting = await hive.getSetting({ params: { name } }, { signal });
+  const daemon = await client();
+  const setting = await daemon.getSetting({ params: { name } }, { signal });
   if (setting.problem !== undefined) out.note(`note: ${setting.problem}`);
   out.result(setting, setting.value === null ? notSet(name) : shown(setting.value));
 }
 
-/** Sets a setting, to what the hive makes of the text. */
+/** Sets a setting, to what the daemon makes of the text. */
 export async function setSetting(
   { arguments: [text = ''], out, client, signal }: CommandCall,
   { name, isPath }: { name: SettingName; isPath: boolean },
 ): Promise<void> {
-  const hive = await client();
-  // The hive has a working directory of its own.
+  const daemon = await client();
+  // The daemon has a working directory of its own.
   const value = isPath ? resolve(text) : text;
-  const setting = await hive.changeSetting({ params: { name }, body: { value } }, { signal });
+  const setting = await daemon.changeSetting({ params: { name }, body: { value } }, { signal });
   out.result(setting, `${name} is ${shown(setting.value ?? '')}`);
   if (setting.problem !== undefined) out.note(`WARNING: ${setting.problem}`);
 }
 
 /** Takes a setting back. */
 export async function unsetSetting({ out, client, signal }: CommandCall, name: SettingName): Promise<void> {
-  const hive = await client();
-  await hive.unsetSetting({ params: { name } }, { signal });
-  out.result(await hive.getSetting({ params: { name } }, { signal }), notSet(name));
+  const daemon = await client();
+  await daemon.unsetSetting({ params: { name } }, { signal });
+  out.result(await daemon.getSetting({ params: { name } }, { signal }), notSet(name));
 }
 
 function notSet(name: SettingName): string {

@@ -3,8 +3,8 @@ import { isShown } from './shown.ts';
 
 /** Lists the groups that concern people. */
 export async function run({ out, client, signal }: CommandCall): Promise<void> {
-  const hive = await client();
-  const { groups } = await hive.listGroups({}, { signal });
+  const daemon = await client();
+  const { groups } = await daemon.listGroups({}, { signal });
   const shown = groups.filter(isShown);
   out.result(shown, (page) =>
     page.table(

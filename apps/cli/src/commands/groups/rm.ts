@@ -11,16 +11,16 @@ export async function run({
   client,
   signal,
 }: CommandCall): Promise<void> {
-  const hive = await client();
-  await hive.getGroup({ params: { name } }, { signal });
-  const { workloads } = await hive.listWorkloads({ query: { all: 'true', group: name } }, { signal });
+  const daemon = await client();
+  await daemon.getGroup({ params: { name } }, { signal });
+  const { workloads } = await daemon.listWorkloads({ query: { all: 'true', group: name } }, { signal });
   const removed = flags.has('with-workloads');
   const what = `${workloads.length === 1 ? 'workload' : `${workloads.length} workloads`} (${workloads
     .map((workload) => workload.name)
     .join(', ')})`;
   const fate = removed ? `its ${what} will be removed` : `its ${what} will move to the group ${defaultGroup}`;
 
-  // The hive refuses to remove the default group: nobody has to be asked about that.
+  // The daemon refuses to remove the default group: nobody has to be asked about that.
   if (workloads.length > 0 && name !== defaultGroup && !flags.has('yes')) {
     await confirm(`Remove the group ${name}? Then ${fate}.`, {
       signal,
@@ -29,7 +29,7 @@ export async function run({
       }),
     });
   }
-  await hive.deleteGroup({ params: { name }, query: { 'with-workloads': String(removed) } }, { signal });
+  await daemon.deleteGroup({ params: { name }, query: { 'with-workloads': String(removed) } }, { signal });
   const names = workloads.map((workload) => workload.name);
   const becameOf = removed ? { removed_workloads: names } : { moved_workloads: names };
   out.result({ name, removed_workloads: [], moved_workloads: [], ...becameOf }, `removed the group ${name}`);

@@ -14,15 +14,15 @@ export async function run({
   client,
   signal,
 }: CommandCall): Promise<void> {
-  const hive = await client();
-  const group = await findGroup(hive, name, signal);
+  const daemon = await client();
+  const group = await findGroup(daemon, name, signal);
   const servers = Object.keys({ ...group.servers, ...group.remote_servers }).toSorted();
   if (servers.length === 0) throw invalid(`the group ${name} of the registry has no servers`);
   const variables = flags.list('env').map((text) => parseVariable(text, servers));
   const secrets = flags.list('secret').map((text) => parseSecret(text, servers));
-  await requireNewNames(hive, servers, signal);
+  await requireNewNames(daemon, servers, signal);
 
-  await hive.createGroup({ body: { name } }, { signal });
+  await daemon.createGroup({ body: { name } }, { signal });
   out.note(`created the group ${name}`);
   await forEach(servers, { what: 'run', out }, async (server) => {
     const own = <Part extends { server: string }>(parts: readonly Part[]): Part[] =>
@@ -40,14 +40,17 @@ export async function run({
       env_vars: Object.fromEntries(own(variables).map(({ key, value }) => [key, value])),
       secrets: own(secrets).map(({ key, target }) => ({ name: key, target })),
     };
-    await hive.createWorkload({ body }, { signal, onProgress: (step) => out.progress(`${server}: ${step}`) });
-    const { proxy_url: url } = await hive.getWorkload({ params: { name: server } }, { signal });
+    await daemon.createWorkload(
+      { body },
+      { signal, onProgress: (step) => out.progress(`${server}: ${step}`) },
+    );
+    const { proxy_url: url } = await daemon.getWorkload({ params: { name: server } }, { signal });
     return { value: { url }, shown: `${server} runs at ${url}` };
   });
 }
 
-async function findGroup(hive: Client, name: string, signal: AbortSignal): Promise<RegistryGroup> {
-  const { registry } = await hive.getRegistry({ params: { name: defaultRegistry } }, { signal });
+async function findGroup(daemon: Client, name: string, signal: AbortSignal): Promise<RegistryGroup> {
+  const { registry } = await daemon.getRegistry({ params: { name: defaultRegistry } }, { signal });
   const groups = registry.groups ?? [];
   const group = groups.find((candidate) => candidate.name === name);
   if (group === undefined) throw notFound(`the registry has no group ${name}`, { hint: hintAbout(groups) });
@@ -60,8 +63,12 @@ function hintAbout(groups: readonly RegistryGroup[]): string {
 }
 
 /** Before anything is made: half of a group would only be in the way. */
-async function requireNewNames(hive: Client, servers: readonly string[], signal: AbortSignal): Promise<void> {
-  const { workloads } = await hive.listWorkloads({ query: { all: 'true' } }, { signal });
+async function requireNewNames(
+  daemon: Client,
+  servers: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { workloads } = await daemon.listWorkloads({ query: { all: 'true' } }, { signal });
   const taken = workloads.map(({ name }) => name).filter((name) => servers.includes(name));
   if (taken.length === 0) return;
   throw conflict(

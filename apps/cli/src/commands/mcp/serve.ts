@@ -15,7 +15,7 @@ export async function run({ flags, out, signal, client }: CommandCall): Promise<
   await using control = await openControl({
     host,
     port,
-    hive: client,
+    daemon: client,
     version,
     access: check && { check },
     onFault: (error) => log.error({ err: error }, 'unexpected failure'),

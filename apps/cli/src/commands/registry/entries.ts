@@ -8,12 +8,12 @@ export type Entry = RegistryServer | RegistryRemoteServer;
 
 /** All servers of the registry by name. Says on standard error what is wrong with the registry. */
 export async function listEntries({ client, out, signal }: CommandCall): Promise<Entry[]> {
-  const hive = await client();
-  const { servers, remote_servers: remote } = await hive.listRegistryServers(
+  const daemon = await client();
+  const { servers, remote_servers: remote } = await daemon.listRegistryServers(
     { params: { name: defaultRegistry } },
     { signal },
   );
-  const { registries } = await hive.listRegistries({}, { signal });
+  const { registries } = await daemon.listRegistries({}, { signal });
   for (const { source, problem, stale, skipped_count: skipped } of registries) {
     if (problem !== undefined) out.note(`note: the registry ${source} cannot be read: ${problem}`);
     if (stale === true) out.note('note: this is what it said last');

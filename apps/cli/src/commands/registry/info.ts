@@ -13,9 +13,9 @@ export async function run({ arguments: [name = ''], out, client, signal }: Comma
 }
 
 async function findEntry(name: string, { client, signal }: Pick<CommandCall, 'client' | 'signal'>) {
-  const hive = await client();
+  const daemon = await client();
   const params = { name: defaultRegistry, serverName: name };
-  const { server, remote_server: remote } = await hive.getRegistryServer({ params }, { signal });
+  const { server, remote_server: remote } = await daemon.getRegistryServer({ params }, { signal });
   const entry = server ?? remote;
   if (entry === undefined) throw notFound(`the registry has no server ${name}`);
   return entry;

@@ -4,7 +4,7 @@ import { confirm } from '../../prompt.ts';
 /** Deletes a secret, and asks first on a terminal. */
 export async function run({ arguments: [key = ''], flags, out, client, signal }: CommandCall): Promise<void> {
   if (!flags.has('yes')) await confirm(`Delete the secret ${key}?`, { signal });
-  const hive = await client();
-  await hive.deleteSecret({ params: { key } }, { signal });
+  const daemon = await client();
+  await daemon.deleteSecret({ params: { key } }, { signal });
   out.result({ key }, `deleted the secret ${key}`);
 }

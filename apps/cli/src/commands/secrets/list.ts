@@ -3,8 +3,8 @@ import { oneLine } from '../../out.ts';
 
 /** Lists the names of secrets. */
 export async function run({ out, client, signal }: CommandCall): Promise<void> {
-  const hive = await client();
-  const { keys } = await hive.listSecrets({}, { signal });
+  const daemon = await client();
+  const { keys } = await daemon.listSecrets({}, { signal });
   out.result(keys, (page) => {
     if (keys.length === 0) page.line('There are no secrets.');
     for (const { key, description } of keys) {

@@ -4,17 +4,17 @@ import { readHidden } from './typed.ts';
 
 /** Stores a secret, in place of one of the same name. */
 export async function run({ arguments: [key = ''], out, client, signal }: CommandCall): Promise<void> {
-  const hive = await client();
+  const daemon = await client();
   // Nobody should type a secret that cannot be stored.
-  const { provider_type: type, capabilities } = await hive.getSecretsProvider({}, { signal });
+  const { provider_type: type, capabilities } = await daemon.getSecretsProvider({}, { signal });
   if (!capabilities.can_write) throw unsupported(`secrets cannot be stored with the provider ${type}`);
   const value = await readHidden(`The value of ${key}:`, { signal });
   if (value === '') throw invalid('a secret needs a value');
   try {
-    await hive.createSecret({ body: { key, value } }, { signal });
+    await daemon.createSecret({ body: { key, value } }, { signal });
   } catch (thrown) {
     if (!(thrown instanceof ThvError) || thrown.kind !== 'conflict') throw thrown;
-    await hive.updateSecret({ params: { key }, body: { value } }, { signal });
+    await daemon.updateSecret({ params: { key }, body: { value } }, { signal });
   }
   out.result({ key }, `stored the secret ${key}`);
 }

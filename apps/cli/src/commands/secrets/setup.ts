@@ -13,10 +13,10 @@ export async function run({ flags, out, client, signal }: CommandCall): Promise<
   const named = flags.text('provider') ?? (isChange ? preset : await askForProvider({ out, signal }));
   const type = providerTypeOf(named);
   if (isChange && type !== preset) throw invalid(`${type} has no password`);
-  const hive = await client();
-  const passwords = type === preset ? await passwordsFor(hive, { isChange, signal }) : {};
-  const { message } = await hive.setupSecrets({ body: { provider_type: type, ...passwords } }, { signal });
-  out.result(await hive.getSecretsProvider({}, { signal }), message);
+  const daemon = await client();
+  const passwords = type === preset ? await passwordsFor(daemon, { isChange, signal }) : {};
+  const { message } = await daemon.setupSecrets({ body: { provider_type: type, ...passwords } }, { signal });
+  out.result(await daemon.getSecretsProvider({}, { signal }), message);
 }
 
 const preset = 'encrypted';
@@ -28,19 +28,19 @@ async function askForProvider({ out, signal }: Pick<CommandCall, 'out' | 'signal
     );
   }
   out.note('encrypted    in a file that only a key opens');
-  out.note('1password    in 1Password, through OP_SERVICE_ACCOUNT_TOKEN of the hive');
-  out.note('environment  in TOOLHIVE_SECRET_NAME of the environment of the hive');
+  out.note('1password    in 1Password, through OP_SERVICE_ACCOUNT_TOKEN of the daemon');
+  out.note('environment  in TOOLHIVE_SECRET_NAME of the environment of the daemon');
   out.note('none         nowhere');
   const answer = await ask(`Where are secrets kept? [${preset}]`, { signal });
   return answer.trim() || preset;
 }
 
-/** The password that is there already, once: the hive tells whether it is right. A new one, twice on a terminal. */
+/** The password that is there already, once: the daemon tells whether it is right. A new one, twice on a terminal. */
 async function passwordsFor(
-  hive: Client,
+  daemon: Client,
   { isChange, signal }: { isChange: boolean; signal: AbortSignal },
 ): Promise<{ password?: string; new_password?: string }> {
-  const present = await findProvider(hive, signal);
+  const present = await findProvider(daemon, signal);
   if (isChange) return { new_password: await newPassword({ signal }) };
   if (present?.has_password !== true) return { password: await newPassword({ signal }) };
   const password = await readHidden('The password of the secrets:', { signal });
@@ -65,9 +65,9 @@ async function newPassword({ signal }: { signal: AbortSignal }): Promise<string>
   return password;
 }
 
-async function findProvider(hive: Client, signal: AbortSignal): Promise<SecretsProvider | undefined> {
+async function findProvider(daemon: Client, signal: AbortSignal): Promise<SecretsProvider | undefined> {
   try {
-    return await hive.getSecretsProvider({}, { signal });
+    return await daemon.getSecretsProvider({}, { signal });
   } catch (thrown) {
     if (thrown instanceof ThvError && thrown.kind === 'not-found') return undefined; // the first setup
     throw thrown;

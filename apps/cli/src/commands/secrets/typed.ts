@@ -17,7 +17,7 @@ export function noTerminal(hint: string): Error {
   return invalid('there is no terminal to ask on', { hint });
 }
 
-/** More than any secret may have; the hive knows the limit, and this is only about memory. */
+/** More than any secret may have; the daemon knows the limit, and this is only about memory. */
 const mostCharacters = 1024 * 1024;
 
 async function readAll(signal: AbortSignal): Promise<string> {

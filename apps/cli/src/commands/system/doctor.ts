@@ -7,11 +7,11 @@ import type { Colour, Page } from '../../out.ts';
 
 /** Tells what is right and wrong with a workload, a client application or the machine, and fails when something is wrong. */
 export async function run({ arguments: [name], out, client, signal }: CommandCall): Promise<void> {
-  const hive = await client();
+  const daemon = await client();
   out.progress(`looking at ${name ?? 'this machine'}`);
   const diagnosis = await (name === undefined
-    ? hive.diagnoseMachine({}, { signal })
-    : diagnose(hive, name, signal));
+    ? daemon.diagnoseMachine({}, { signal })
+    : diagnose(daemon, name, signal));
   out.result(diagnosis, (page) => {
     const widest = Math.max(...diagnosis.findings.map(({ layer }) => layer.length));
     for (const finding of diagnosis.findings) describe(page, finding, widest + 2);
@@ -23,19 +23,19 @@ export async function run({ arguments: [name], out, client, signal }: CommandCal
 }
 
 /** Names of workloads come first: those of applications are few, and known. */
-async function diagnose(hive: Client, name: string, signal: AbortSignal): Promise<Diagnosis> {
+async function diagnose(daemon: Client, name: string, signal: AbortSignal): Promise<Diagnosis> {
   try {
-    return await hive.diagnoseWorkload({ params: { name } }, { signal });
+    return await daemon.diagnoseWorkload({ params: { name } }, { signal });
   } catch (error) {
     if (!(error instanceof ThvError) || !/^(not-found|invalid)$/.test(error.kind)) throw error;
-    const { clients } = await hive.discoverClients({}, { signal });
+    const { clients } = await daemon.discoverClients({}, { signal });
     const application = clients.find(({ client_type: type }) => type === name);
     if (application === undefined) {
       throw notFound(`there is no workload and no client application ${printable(name)}`, {
         hint: '`thv list --all` shows the workloads, `thv client status` the applications',
       });
     }
-    return hive.diagnoseClient({ params: { name: application.client_type } }, { signal });
+    return daemon.diagnoseClient({ params: { name: application.client_type } }, { signal });
   }
 }
 

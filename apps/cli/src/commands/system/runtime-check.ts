@@ -7,11 +7,11 @@ import type { Page } from '../../out.ts';
 
 /** Tells what servers can run in here, and fails when it is nothing. */
 export async function run({ flags, out, client, signal }: CommandCall): Promise<void> {
-  const hive = await client();
+  const daemon = await client();
   const checks = await withinLimit(
     (flags.number('timeout') ?? 0) * 1000,
     signal,
-    (either) => hive.getRuntime({}, { signal: either }),
+    (either) => daemon.getRuntime({}, { signal: either }),
     (cause) =>
       timedOut('the runtimes have not answered in time', { hint: 'give them more with --timeout', cause }),
   );

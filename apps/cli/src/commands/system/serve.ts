@@ -15,8 +15,8 @@ import { apiBase } from '@toolhive/contract/wire';
 import type { Logger } from 'pino';
 import { untilAborted, waitUntil } from '../../wait.ts';
 import type { CommandCall, FlagValues } from '../../command.ts';
-import { hiveLogFile } from '../../bounded-log.ts';
-import { findHive } from '../../hive.ts';
+import { daemonLogFile } from '../../bounded-log.ts';
+import { findDaemon } from '../../daemon.ts';
 import type { Out } from '../../out.ts';
 import { endOnFault } from '../../last-resort.ts';
 import { openLog } from '../../log.ts';
@@ -27,13 +27,13 @@ import { portFrom } from '../port.ts';
 /** The reason of an end that somebody has asked for. */
 const asked = Symbol('asked');
 
-/** How long a hive in the background gets to end before this one gives up taking over. */
+/** How long a daemon in the background gets to end before this one gives up taking over. */
 const takeOverMs = 30_000;
 
-/** Runs the hive until it is told to end. */
+/** Runs the daemon until it is told to end. */
 export async function run({ flags, out, signal }: CommandCall): Promise<void> {
   const isBackground = flags.has('background');
-  const path = isBackground ? join(statePaths(process.env).state, hiveLogFile) : undefined;
+  const path = isBackground ? join(statePaths(process.env).state, daemonLogFile) : undefined;
   const log = openLog({ debug: flags.has('debug'), path });
   const ended = new AbortController();
   endOnFault(log, (fault) => ended.abort(fault));
@@ -47,35 +47,35 @@ export async function run({ flags, out, signal }: CommandCall): Promise<void> {
   const access = await accessFor(flags, guarded);
   const tools = flags.has('experimental-mcp') ? await toolsFrom(flags, out.note) : undefined;
   const options = { env: process.env, version, log };
-  await using hive = new AsyncDisposableStack();
-  const core = hive.use(
+  await using daemon = new AsyncDisposableStack();
+  const core = daemon.use(
     isBackground ? await openCore(options) : await openOrTakeOver(options, out.note, signal),
   );
-  const own = { hive: { pid: process.pid, background: isBackground }, stop };
+  const own = { daemon: { pid: process.pid, background: isBackground }, stop };
   const { socket: ownSocket, sharedSocketDirectory: shared } = core.paths;
   if (shared !== undefined) await makePrivateDirectory(shared);
-  hive.use(await listenOnSocket(createApi(core, { listener: own }), ownSocket));
+  daemon.use(await listenOnSocket(createApi(core, { listener: own }), ownSocket));
   const reference = flags.has('openapi');
   let base: string | undefined;
   if (socket !== undefined) {
-    hive.use(await listenOnSocket(createApi(core, { listener: own, reference }), resolve(socket)));
+    daemon.use(await listenOnSocket(createApi(core, { listener: own, reference }), resolve(socket)));
     base = `unix:${resolve(socket)}`;
   } else if (!isBackground) {
     const address = { host, port, access };
-    const listener = hive.use(
+    const listener = daemon.use(
       await listenOnTcp(createApi(core, { listener: address, site: documentation(), reference }), address),
     );
     base = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`;
   }
-  const control = tools === undefined ? undefined : hive.use(await openTools(tools, log));
+  const control = tools === undefined ? undefined : daemon.use(await openTools(tools, log));
   if (base !== undefined) await announce(core, out, { base, reference, tools: control?.url });
-  log.info({ version, socket: core.paths.socket }, 'hive runs');
+  log.info({ version, socket: core.paths.socket }, 'daemon runs');
   await untilAborted(ended.signal);
-  log.info('hive ends');
+  log.info('daemon ends');
   if (ended.signal.reason !== asked) throw ended.signal.reason;
 }
 
-/** The documentation, for whoever starts this and has it: it may also come while the hive runs. */
+/** The documentation, for whoever starts this and has it: it may also come while the daemon runs. */
 function documentation(): Site | undefined {
   const folder = process.env['TOOLHIVE_SITE'];
   return folder === undefined ? undefined : openSite(folder);
@@ -94,16 +94,16 @@ function openTools(tools: Tools, log: Logger): Promise<Control> {
   return openControl({
     ...tools,
     version,
-    async hive(): Promise<Client> {
-      const own = await findHive();
-      if (own === undefined) throw unavailable('the hive is ending');
+    async daemon(): Promise<Client> {
+      const own = await findDaemon();
+      if (own === undefined) throw unavailable('the daemon is ending');
       return own;
     },
     onFault: (error) => log.error({ err: error }, 'unexpected failure'),
   });
 }
 
-/** A hive that was started in the background gives way to one that somebody wants to see. */
+/** A daemon that was started in the background gives way to one that somebody wants to see. */
 async function openOrTakeOver(
   options: CoreOptions,
   note: (text: string) => void,
@@ -112,20 +112,20 @@ async function openOrTakeOver(
   try {
     return await openCore(options);
   } catch (error) {
-    const other = error instanceof ThvError && error.kind === 'conflict' ? await findHive() : undefined;
+    const other = error instanceof ThvError && error.kind === 'conflict' ? await findDaemon() : undefined;
     if (other === undefined) throw error;
-    const { pid, background } = await other.getHive({});
+    const { pid, background } = await other.getDaemon({});
     if (!background) {
-      throw conflict(`a hive runs in the foreground already, as process ${pid}`, {
+      throw conflict(`a daemon runs in the foreground already, as process ${pid}`, {
         hint: 'use that one, or end it first',
       });
     }
-    note('taking over from the hive that runs already');
-    await other.stopHive({});
+    note('taking over from the daemon that runs already');
+    await other.stopDaemon({});
     return waitUntil(() => openCore(options).catch(retryOnConflict), {
       timeoutMs: takeOverMs,
       signal,
-      what: 'the other hive to end',
+      what: 'the other daemon to end',
     });
   }
 }

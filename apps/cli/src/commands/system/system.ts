@@ -2,13 +2,13 @@ import type { Command } from '../../command.ts';
 import { inSection } from '../flags.ts';
 import { listenerFlags } from '../listener-flags.ts';
 
-/** The hive itself, and what it runs on. */
+/** The daemon itself, and what it runs on. */
 export const systemCommands: readonly Command[] = [
   {
     path: 'serve',
-    summary: 'Run the hive in the foreground, with its HTTP API',
+    summary: 'Run the daemon in the foreground, with its HTTP API',
     description:
-      'Ends a hive that runs in the background, takes over its workloads, and listens on HOST and PORT.',
+      'Ends a daemon that runs in the background, takes over its workloads, and listens on HOST and PORT.',
     flags: [
       {
         name: 'host',
@@ -96,7 +96,7 @@ export const systemCommands: readonly Command[] = [
     unformatted: 'what it prints is read by a shell',
     summary: 'Print what a shell needs to complete words',
     description:
-      'Prints a script for your shell. With it, Tab completes commands, flags and their values, and the names of workloads, groups, secrets, clients and servers of the registry, as long as a hive runs.',
+      'Prints a script for your shell. With it, Tab completes commands, flags and their values, and the names of workloads, groups, secrets, clients and servers of the registry, as long as a daemon runs.',
     arguments: [
       { name: 'shell', description: 'Your shell', required: true, choices: ['bash', 'zsh', 'fish'] },
     ],

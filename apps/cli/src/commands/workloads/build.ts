@@ -15,16 +15,16 @@ export async function run({
   if ('url' in found)
     throw invalid(`${word} is no package`, { hint: 'name one as npx://NAME, uvx://NAME, go://NAME' });
   const source = found.image;
-  const hive = await client();
+  const daemon = await client();
   const file = flags.text('output');
   if (file !== undefined || flags.has('dry-run')) {
-    const { dockerfile } = await hive.writeRecipe({ body: { source } }, { signal });
+    const { dockerfile } = await daemon.writeRecipe({ body: { source } }, { signal });
     if (file === undefined) return out.result({ dockerfile }, dockerfile.trimEnd());
     const written = await writeOwnFile(file, dockerfile);
     return out.result({ file: written }, `wrote the recipe to ${written}`);
   }
   const body = { source, tag: flags.text('tag') };
-  const { image } = await hive.buildImage({ body }, { signal, onProgress: out.progress });
+  const { image } = await daemon.buildImage({ body }, { signal, onProgress: out.progress });
   out.result({ image }, image);
   out.note(`\`thv run ${image}\` runs it`);
 }

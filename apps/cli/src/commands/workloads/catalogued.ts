@@ -22,12 +22,12 @@ export interface Need {
 /** The entry of the registry that somebody means, or undefined when the word means something else. */
 export async function findCatalogued(
   word: string,
-  { hive, signal }: { hive: Client; signal: AbortSignal },
+  { daemon, signal }: { daemon: Client; signal: AbortSignal },
 ): Promise<Catalogued | undefined> {
   if (word.includes('://')) return undefined;
   const params = { name: defaultRegistry, serverName: word };
-  const found = await hive.getRegistryServer({ params }, { signal }).catch((thrown: unknown) => {
-    // An image, or a name that nobody knows; the hive tells.
+  const found = await daemon.getRegistryServer({ params }, { signal }).catch((thrown: unknown) => {
+    // An image, or a name that nobody knows; the daemon tells.
     if (thrown instanceof ThvError && (thrown.kind === 'not-found' || thrown.kind === 'invalid'))
       return undefined;
     throw thrown;

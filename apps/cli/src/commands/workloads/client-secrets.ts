@@ -14,15 +14,15 @@ interface Stored extends AsyncDisposable {
 /** Stores the secrets of OAuth clients that flags brought along, and refers to them: no run config holds any. */
 export async function storeClientSecrets(
   request: CreateWorkload,
-  { flags, signal, hive }: Pick<CommandCall, 'flags' | 'signal'> & { hive: Client },
+  { flags, signal, daemon }: Pick<CommandCall, 'flags' | 'signal'> & { daemon: Client },
 ): Promise<Stored> {
   await using stored = new AsyncDisposableStack();
   let completed = request;
   for (const key of Object.keys(clientSecretFlags) as (keyof typeof clientSecretFlags)[]) {
     const value = await clientSecretFrom(flags, key);
     if (value === undefined) continue;
-    const name = await store(value, request, { hive, signal });
-    stored.defer(() => hive.deleteSecret({ params: { key: name } }));
+    const name = await store(value, request, { daemon, signal });
+    stored.defer(() => daemon.deleteSecret({ params: { key: name } }));
     completed = {
       ...completed,
       [key]: { ...completed[key], client_secret: { name, target: 'oauth_secret' } },
@@ -41,17 +41,17 @@ export async function storeClientSecrets(
 async function store(
   value: string,
   { name, url, image }: CreateWorkload,
-  { hive, signal }: { hive: Client; signal: AbortSignal },
+  { daemon, signal }: { daemon: Client; signal: AbortSignal },
 ): Promise<string> {
   const server = name ?? image ?? URL.parse(url ?? '')?.hostname ?? 'remote';
   const key = `OAUTH_CLIENT_SECRET_${server}`;
   try {
-    await hive.createSecret({ body: { key, value } }, { signal });
+    await daemon.createSecret({ body: { key, value } }, { signal });
     return key;
   } catch (thrown) {
     if (!(thrown instanceof ThvError) || thrown.kind !== 'conflict') throw thrown;
   }
   const other = `${key}_${randomBytes(4).toString('hex')}`;
-  await hive.createSecret({ body: { key: other, value } }, { signal });
+  await daemon.createSecret({ body: { key: other, value } }, { signal });
   return other;
 }

@@ -9,16 +9,16 @@ export async function run({
   client,
   signal,
 }: CommandCall): Promise<void> {
-  const hive = await client();
+  const daemon = await client();
   const params = { name };
   if (flags.text('format') === 'k8s') {
-    const { manifest, warnings } = await hive.exportManifest({ params }, { signal });
+    const { manifest, warnings } = await daemon.exportManifest({ params }, { signal });
     const written = await writeOwnFile(path, manifest);
     out.result({ file: written }, `wrote ${name} to ${written}`);
     for (const warning of warnings) out.note(`note: ${warning}`);
     return;
   }
-  const runConfig = await hive.exportWorkload({ params }, { signal });
+  const runConfig = await daemon.exportWorkload({ params }, { signal });
   const file = await writeOwnFile(path, `${JSON.stringify(runConfig, null, 2)}\n`);
   out.result({ file }, `wrote ${name} to ${file}`);
 }

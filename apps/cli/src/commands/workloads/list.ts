@@ -7,10 +7,10 @@ import { readPairs } from './assignments.ts';
 /** Lists workloads. */
 export async function run({ flags, out, client, signal }: CommandCall): Promise<void> {
   const labels = readPairs('label', flags.list('label'));
-  const hive = await client();
+  const daemon = await client();
   const group = flags.text('group');
   const query = { all: flags.has('all') ? 'true' : undefined, group };
-  const found = await hive.listWorkloads({ query }, { signal });
+  const found = await daemon.listWorkloads({ query }, { signal });
   const workloads = found.workloads.filter((workload) =>
     labels.every(([key, value]) => workload.labels?.[key] === value),
   );

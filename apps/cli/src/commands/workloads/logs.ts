@@ -9,8 +9,8 @@ export async function run({
   client,
   signal,
 }: CommandCall): Promise<void> {
-  const hive = await client();
-  const read = flags.has('proxy') ? hive.getProxyLogs : hive.getWorkloadLogs;
+  const daemon = await client();
+  const read = flags.has('proxy') ? daemon.getProxyLogs : daemon.getWorkloadLogs;
   const follow = flags.has('follow') ? 'true' : undefined;
   let isEmpty = true;
   try {

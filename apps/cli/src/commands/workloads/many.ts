@@ -17,8 +17,8 @@ export async function selectedNames({
     });
   }
   if (names.length > 0) return [...new Set(names)];
-  const hive = await client();
-  const { workloads } = await hive.listWorkloads({ query: { all: 'true', group } }, { signal });
+  const daemon = await client();
+  const { workloads } = await daemon.listWorkloads({ query: { all: 'true', group } }, { signal });
   return workloads.map(({ name }) => name);
 }
 

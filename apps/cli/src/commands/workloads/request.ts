@@ -127,7 +127,7 @@ export async function requestFrom(flags: FlagValues, kind: ServerKind): Promise<
     }
     request[field] = await read(flags);
   }
-  return request as CreateWorkload; // the hive validates it, as it does for everybody
+  return request as CreateWorkload; // the daemon validates it, as it does for everybody
 }
 
 const described: Record<ServerKind, string> = {
@@ -196,7 +196,7 @@ function asList(value: FlagValue): readonly string[] {
   return Array.isArray(value) ? (value as readonly string[]) : [];
 }
 
-/** The hive has a working directory of its own, so paths are made absolute here. */
+/** The daemon has a working directory of its own, so paths are made absolute here. */
 function asPath(value: FlagValue): string {
   return resolve(String(value));
 }
@@ -242,7 +242,7 @@ async function readProfile(nameOrPath: string): Promise<unknown> {
     return builtInProfiles[nameOrPath as keyof typeof builtInProfiles];
   const what = 'the permission profile';
   const profile = await readJsonObject(nameOrPath, what);
-  const { data: understood } = PermissionProfile.safeParse(profile); // what is wrong in it, the hive says
+  const { data: understood } = PermissionProfile.safeParse(profile); // what is wrong in it, the daemon says
   const unknown = understood && unknownKey(profile, understood);
   if (unknown === undefined) return profile;
   // A grant that is misspelt is no grant, and somebody should be told.

@@ -5,11 +5,13 @@ import { withNeeds } from './requirements.ts';
 /** The part of the API that is asked: which secrets there are. */
 function asking(...secrets: string[]) {
   const notes: string[] = [];
-  const hive = { listSecrets: async () => ({ keys: secrets.map((key) => ({ key })) }) } as unknown as Client;
+  const daemon = {
+    listSecrets: async () => ({ keys: secrets.map((key) => ({ key })) }),
+  } as unknown as Client;
   const out = { note: (text: string) => void notes.push(text) } as unknown as Parameters<
     typeof withNeeds
   >[2]['out'];
-  return { hive, out, notes, signal: new AbortController().signal };
+  return { daemon, out, notes, signal: new AbortController().signal };
 }
 
 const header = {

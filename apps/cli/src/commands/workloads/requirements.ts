@@ -7,7 +7,7 @@ import type { Catalogued, Need } from './catalogued.ts';
 
 /** What is asked of, and who is asked. */
 interface Asking extends Pick<CommandCall, 'out' | 'signal'> {
-  hive: Client;
+  daemon: Client;
 }
 
 /**
@@ -51,9 +51,9 @@ function isMissing({ kind, name, required, default: preset }: Need, request: Cre
 }
 
 /** None where secrets are not set up, or cannot be listed. */
-async function storedNames({ hive, signal }: Asking): Promise<Set<string>> {
+async function storedNames({ daemon, signal }: Asking): Promise<Set<string>> {
   try {
-    const { keys } = await hive.listSecrets({}, { signal });
+    const { keys } = await daemon.listSecrets({}, { signal });
     return new Set(keys.map(({ key }) => key));
   } catch (thrown) {
     if (thrown instanceof ThvError && thrown.kind !== 'cancelled') return new Set();
@@ -84,13 +84,13 @@ function needsMore(server: string, needs: readonly Need[]): Error {
   return invalid(`${server} needs ${names.join(', ')}`, { hint: [...ways, ...meanings].join('; ') });
 }
 
-async function answerTo(need: Need, server: string, { hive, out, signal }: Asking): Promise<Answer> {
+async function answerTo(need: Need, server: string, { daemon, out, signal }: Asking): Promise<Answer> {
   if (need.description !== '') out.note(`${need.name}: ${need.description}`);
   const value = (await ask(`${need.name}:`, { signal, hidden: need.secret })).trim();
   if (value === '') throw invalid(`${server} needs ${need.name}`);
   if (!need.secret) return { value };
   const key = ownSecret(server, need.name);
-  await hive.createSecret({ body: { key, value } }, { signal });
+  await daemon.createSecret({ body: { key, value } }, { signal });
   out.note(`stored as the secret ${key}`);
   return { secret: key };
 }

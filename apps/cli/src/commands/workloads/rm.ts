@@ -11,9 +11,9 @@ export async function run(call: CommandCall): Promise<void> {
   if (named.length === 0 && names.length > 0 && !flags.has('yes')) {
     await confirm(`Remove ${names.length} workloads (${names.join(', ')})?`, { signal });
   }
-  const hive = await client();
+  const daemon = await client();
   await forEach(names, { what: 'removed', out }, async (name) => {
-    await hive.deleteWorkload({ params: { name } }, { signal, onProgress: out.progress });
+    await daemon.deleteWorkload({ params: { name } }, { signal, onProgress: out.progress });
     return { shown: `removed ${name}` };
   });
 }

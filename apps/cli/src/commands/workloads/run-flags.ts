@@ -297,7 +297,7 @@ const declared: readonly Flag[] = [
   ]),
 ];
 
-/** What nothing enforces yet. The hive refuses it; that is said here, so that nobody has to try. */
+/** What nothing enforces yet. The daemon refuses it; that is said here, so that nobody has to try. */
 const coming: readonly string[] = [
   ...[...oidcFlags, ...tokenExchangeFlags].map(({ name }) => name),
   resourceUrl.name,

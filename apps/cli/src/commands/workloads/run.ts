@@ -19,24 +19,24 @@ export async function run(call: CommandCall): Promise<void> {
   else if (call.arguments.length === 0) {
     throw invalid('SOURCE is missing', { hint: 'name a registry entry, a package, an image or a URL' });
   }
-  const hive = await call.client();
+  const daemon = await call.client();
   const name = await (file === undefined
-    ? runAsked(call, hive)
-    : create(call, hive, await readRunConfig(file)));
-  const workload = shownWorkload(await hive.getWorkload({ params: { name } }, { signal }));
-  const { settings } = await hive.listSettings({}, { signal });
+    ? runAsked(call, daemon)
+    : create(call, daemon, await readRunConfig(file)));
+  const workload = shownWorkload(await daemon.getWorkload({ params: { name } }, { signal }));
+  const { settings } = await daemon.listSettings({}, { signal });
   const problems = settings.flatMap((setting) => setting.problem ?? []);
   for (const warning of [...problems, ...(workload.warnings ?? [])]) out.note(`note: ${warning}`);
   const isForeground = flags.has('foreground');
   (isForeground ? out.record : out.result)(workload, `${name} runs at ${workload.url}`);
   if (!isForeground) return;
-  await stayWith(name, { hive, out, signal }, async (limit) => {
-    await remove(hive, name, limit);
+  await stayWith(name, { daemon, out, signal }, async (limit) => {
+    await remove(daemon, name, limit);
     out.note(`removed ${name}`);
   });
 }
 
-async function runAsked(call: CommandCall, hive: Client): Promise<string> {
+async function runAsked(call: CommandCall, daemon: Client): Promise<string> {
   const {
     arguments: [word = ''],
     flags,
@@ -45,7 +45,7 @@ async function runAsked(call: CommandCall, hive: Client): Promise<string> {
     signal,
   } = call;
   const source = sourceOf(word);
-  const entry = 'url' in source ? undefined : await findCatalogued(source.image, { hive, signal });
+  const entry = 'url' in source ? undefined : await findCatalogued(source.image, { daemon, signal });
   const kind = 'url' in source || entry?.isRemote === true ? 'remote' : 'local';
   if (kind === 'remote' && rest.length > 0) {
     throw invalid('a server that somebody else runs takes no arguments', {
@@ -53,26 +53,26 @@ async function runAsked(call: CommandCall, hive: Client): Promise<string> {
     });
   }
   const asked = { ...source, ...(await requestFrom(flags, kind)), cmd_arguments: [...rest] };
-  const complete = entry === undefined ? asked : await withNeeds(asked, entry, { hive, out, signal });
-  await using stored = await storeClientSecrets(complete, { flags, signal, hive });
+  const complete = entry === undefined ? asked : await withNeeds(asked, entry, { daemon, out, signal });
+  await using stored = await storeClientSecrets(complete, { flags, signal, daemon });
   if (flags.isGiven('image-verification') && flags.text('image-verification') === 'warn') {
     out.note('note: signatures of images are not looked at yet');
   }
   // Awaited here, as what was stored may go when this ends.
-  return await create(call, hive, stored.request, stored.keep);
+  return await create(call, daemon, stored.request, stored.keep);
 }
 
 /** Creates the workload and waits until it runs. Nothing of it stays when that is interrupted. */
 async function create(
   { flags, out, signal }: CommandCall,
-  hive: Client,
+  daemon: Client,
   body: CreateWorkload | Record<string, unknown>,
   /** Told whether there is a workload, running or not. */
   isThere: (is: boolean) => void = () => {},
 ): Promise<string> {
   let begun: string | undefined;
   try {
-    const { name } = await hive.createWorkload(
+    const { name } = await daemon.createWorkload(
       { body },
       {
         signal,
@@ -87,15 +87,15 @@ async function create(
   } catch (thrown) {
     if (signal.aborted && begun !== undefined) {
       const name = begun;
-      await cleanUp(name, out, (limit) => remove(hive, name, limit));
+      await cleanUp(name, out, (limit) => remove(daemon, name, limit));
       isThere(false);
     }
     throw namingFlags(thrown, flags);
   }
 }
 
-async function remove(hive: Client, name: string, signal: AbortSignal): Promise<void> {
-  await hive.deleteWorkload({ params: { name } }, { signal, onProgress: () => {} });
+async function remove(daemon: Client, name: string, signal: AbortSignal): Promise<void> {
+  await daemon.deleteWorkload({ params: { name } }, { signal, onProgress: () => {} });
 }
 
 /** A run config says everything; these only say how to show what happens. */

@@ -15,10 +15,10 @@ export async function startBy(
   const [name] = names;
   const isForeground = flags.has('foreground');
   if (isForeground && names.length > 1) throw invalid('only one workload at a time can be in the foreground');
-  const hive = await client();
+  const daemon = await client();
   const start = async (each: string) => {
-    await hive[operation]({ params: { name: each } }, { signal, onProgress: out.progress });
-    return shownWorkload(await hive.getWorkload({ params: { name: each } }, { signal }));
+    await daemon[operation]({ params: { name: each } }, { signal, onProgress: out.progress });
+    return shownWorkload(await daemon.getWorkload({ params: { name: each } }, { signal }));
   };
   if (!isForeground || name === undefined) {
     return forEach(names, { what: 'started', out }, async (each) => {
@@ -28,8 +28,8 @@ export async function startBy(
   }
   const workload = await start(name);
   out.record(workload, `${name} runs at ${workload.url}`);
-  await stayWith(name, { hive, out, signal }, async (limit) => {
-    await hive.stopWorkload({ params: { name } }, { signal: limit, onProgress: () => {} });
+  await stayWith(name, { daemon, out, signal }, async (limit) => {
+    await daemon.stopWorkload({ params: { name } }, { signal: limit, onProgress: () => {} });
     out.note(`stopped ${name}`);
   });
 }

@@ -15,18 +15,18 @@ const earlierLines = 100;
  */
 export async function stayWith(
   name: string,
-  { hive, out, signal }: Pick<CommandCall, 'out' | 'signal'> & { hive: Client },
+  { daemon, out, signal }: Pick<CommandCall, 'out' | 'signal'> & { daemon: Client },
   leave: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
-  const stopped = untilStopped(name, hive, either).then(
+  const stopped = untilStopped(name, daemon, either).then(
     () => over.abort(),
     () => {}, // whoever reads the log is told, too
   );
   try {
     await followLog(out, (onText) =>
-      hive.getWorkloadLogs(
+      daemon.getWorkloadLogs(
         { params: { name }, query: { follow: 'true', tail: earlierLines } },
         { signal: either, onText },
       ),
@@ -42,10 +42,10 @@ export async function stayWith(
 }
 
 /** Returns when the workload is stopped. */
-async function untilStopped(name: string, hive: Client, signal: AbortSignal): Promise<void> {
-  const events = await hive.watchEvents({ headers: {} }, { signal });
+async function untilStopped(name: string, daemon: Client, signal: AbortSignal): Promise<void> {
+  const events = await daemon.watchEvents({ headers: {} }, { signal });
   // It may have been stopped before the first event that comes.
-  const { status } = await hive.getWorkloadStatus({ params: { name } }, { signal });
+  const { status } = await daemon.getWorkloadStatus({ params: { name } }, { signal });
   if (status === 'stopped') return;
   for await (const { event } of events) {
     if (event.type === 'workload.changed' && event.name === name && event.status === 'stopped') return;

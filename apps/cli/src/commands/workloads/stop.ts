@@ -8,18 +8,18 @@ export async function run(call: CommandCall): Promise<void> {
   const { flags, out, client, signal } = call;
   const names = await selectedNames(call);
   if (names.length === 0) out.note('There is nothing to stop.');
-  const hive = await client();
+  const daemon = await client();
   const limit = limitOf((flags.number('timeout') ?? 0) * 1000);
   await forEach(names, { what: 'stopped', out }, async (name) => {
     try {
-      await hive.stopWorkload(
+      await daemon.stopWorkload(
         { params: { name } },
         { signal: AbortSignal.any([signal, limit]), onProgress: out.progress },
       );
     } catch (thrown) {
       if (!limit.aborted || signal.aborted) throw thrown;
       throw timedOut(`${name} has not stopped yet`, {
-        hint: 'the hive goes on with it; `thv list --all` tells',
+        hint: 'the daemon goes on with it; `thv list --all` tells',
         cause: thrown,
       });
     }

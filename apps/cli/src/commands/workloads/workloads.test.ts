@@ -23,7 +23,7 @@ test('the help of run says what it takes, by what it is about', () => {
       -f, --foreground        Stay and show what the server writes; Ctrl-C removes the workload
           --from-config FILE  Run what \`thv export\` has written, instead of SOURCE and other flags
           --format FORMAT     How to print the result (one of text, json; default: text)
-          --debug             Tell on standard error what is asked of the hive, and why something failed
+          --debug             Tell on standard error what is asked of the daemon, and why something failed
 
     The server:
           --transport KIND               How the server talks; the registry knows, else stdio (one of
@@ -171,7 +171,7 @@ test('the help of rm', () => {
           --group GROUP    Only workloads of this group
       -y, --yes            Do not ask before removing all of them, or a group
           --format FORMAT  How to print the result (one of text, json; default: text)
-          --debug          Tell on standard error what is asked of the hive, and why something failed
+          --debug          Tell on standard error what is asked of the daemon, and why something failed
 
     Examples:
       $ thv rm filesystem
@@ -200,7 +200,7 @@ test('the help of logs leads to prune', () => {
       -p, --proxy          What the proxy noted instead
           --tail LINES     At most so many lines, counted from the end; 100, or with --proxy all of them
           --format FORMAT  How to print the result (one of text, json; default: text)
-          --debug          Tell on standard error what is asked of the hive, and why something failed
+          --debug          Tell on standard error what is asked of the daemon, and why something failed
 
     Examples:
       $ thv logs filesystem

@@ -66,7 +66,7 @@ function policy(scripts: readonly string[], { tagManager, feedback, search }: Se
     .join('; ');
 }
 
-/** The same headers in the words of each host; the hive reads the first. */
+/** The same headers in the words of each host; the daemon reads the first. */
 function filesFor(headers: Record<string, string>): Record<string, string> {
   const entries = Object.entries(headers);
   const asset = 'public, max-age=31536000, immutable';

@@ -118,7 +118,7 @@ function answerOf({ operation }: Call): Request['answer'] {
   return types.length > 0 ? 'text' : 'nothing';
 }
 
-/** Where the hive listens on Linux, unless it was told otherwise. */
+/** Where the daemon listens on Linux, unless it was told otherwise. */
 const socket = '~/.local/state/toolhive/hive.sock';
 
 function curl({ method, url, body, answer, isSocketOnly: socketOnly }: Request): string {

@@ -66,7 +66,7 @@ export async function openWorld({ authority, server, config, options, vault }: W
   const opened = stack.move();
   return {
     auth,
-    /** As the next hive does. */
+    /** As the next daemon does. */
     open,
     authority: authorization,
     remote,

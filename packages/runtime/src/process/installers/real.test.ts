@@ -47,7 +47,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function aRuntime(path = process.env['PATH'], env: NodeJS.ProcessEnv = {}) {
   return openProcessRuntime({
-    hiveId: 'real',
+    daemonId: 'real',
     cacheDir: join(folder, 'cache'),
     tempDir: join(folder, 'tmp'),
     env: { ...process.env, PATH: path, ...env },

@@ -21,7 +21,7 @@ async function aContext(changes: Partial<InstallContext> = {}): Promise<InstallC
   return {
     env: process.env,
     machine: await machineOf(process.env),
-    place: { hiveId: 'tool', tempDir: join(root.path, 'tmp') },
+    place: { daemonId: 'tool', tempDir: join(root.path, 'tmp') },
     folder,
     downloads,
     cacheDir,

@@ -97,7 +97,7 @@ export async function runTool(call: ToolCall, context: InstallContext): Promise<
     },
   });
   const stderr = new Capture(call.onLine);
-  const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.hiveId), limits));
+  const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
   const started = Sandbox.start({
     bwrap: machine.bwrap,
     plan,

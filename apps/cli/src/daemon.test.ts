@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { makeHome } from '@toolhive/core/testing';
 import { canMount, mountSmallDisk } from '@toolhive/core/testing/small-disk';
 import { afterEach, expect, test, vi } from 'vitest';
-import { connectToHive } from './hive.ts';
+import { connectToDaemon } from './daemon.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -18,7 +18,7 @@ test.runIf(canMount).each([
   await disk.setReadOnly(true);
   vi.stubEnv('XDG_STATE_HOME', state);
 
-  const connecting = connectToHive({
+  const connecting = connectToDaemon({
     note: () => {},
     signal: AbortSignal.timeout(20_000),
     debug: false,

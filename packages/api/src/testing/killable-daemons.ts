@@ -3,19 +3,19 @@ import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { statePaths } from '@toolhive/core/paths';
 import { apiClient } from '../../../../e2e/testing/api.ts';
-import type { FromHive, Hive, ToHive } from './crash-hive.ts';
+import type { FromDaemon, Daemon, ToDaemon } from './crash-daemon.ts';
 
-/** A hive in a process that can be killed. */
-export interface KillableHive extends Hive {
+/** A daemon in a process that can be killed. */
+export interface KillableDaemon extends Daemon {
   /** Settles when it is open; rejects when it is killed before. */
   opened: Promise<void>;
   /** From now on each step of its home waits until `look` has looked at it. */
   beforeEachStep(look: () => Promise<void>): void;
 }
 
-/** Real hives, each for a home of its own, in one process: killing it kills them all. */
-export class KillableHives implements AsyncDisposable {
-  readonly hives: readonly KillableHive[];
+/** Real daemons, each for a home of its own, in one process: killing it kills them all. */
+export class KillableDaemons implements AsyncDisposable {
+  readonly daemons: readonly KillableDaemon[];
   readonly #child: ChildProcess;
   readonly #ended: Promise<string>;
   #steps = 0;
@@ -23,21 +23,21 @@ export class KillableHives implements AsyncDisposable {
 
   /** Begins to start them; compiled code is kept in `cache`, for the next ones. */
   constructor(homes: readonly string[], cache: string) {
-    const child = fork(fileURLToPath(new URL('./crash-hive.ts', import.meta.url)), homes, {
+    const child = fork(fileURLToPath(new URL('./crash-daemon.ts', import.meta.url)), homes, {
       execArgv: [],
       env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: cache },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
     this.#child = child;
     this.#ended = endOf(child);
-    const hives = new Map(homes.map((home) => [home, hiveIn(child, home, this.#ended)]));
-    child.on('message', (message: FromHive) => {
-      hives.get(message.home)?.hear(message);
+    const daemons = new Map(homes.map((home) => [home, daemonIn(child, home, this.#ended)]));
+    child.on('message', (message: FromDaemon) => {
+      daemons.get(message.home)?.hear(message);
       if (message.is !== 'step') return;
       this.#steps += 1;
       this.#onStep();
     });
-    this.hives = [...hives.values()];
+    this.daemons = [...daemons.values()];
   }
 
   /** Settles when all of them together have taken so many steps since the process was started. */
@@ -54,7 +54,7 @@ export class KillableHives implements AsyncDisposable {
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     const why = await this.#ended;
-    if (this.#child.signalCode !== 'SIGKILL') throw new Error(`the hives have ended: ${why}`);
+    if (this.#child.signalCode !== 'SIGKILL') throw new Error(`the daemons have ended: ${why}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -73,17 +73,17 @@ function endOf(child: ChildProcess): Promise<string> {
   return promise;
 }
 
-function hiveIn(
+function daemonIn(
   child: ChildProcess,
   home: string,
   ended: Promise<string>,
-): KillableHive & { hear(message: FromHive): void } {
+): KillableDaemon & { hear(message: FromDaemon): void } {
   const open = Promise.withResolvers<void>();
   let look: (() => Promise<void>) | undefined;
   const complaints: string[] = [];
-  const tell = (message: ToHive): void => void child.send(message);
-  void ended.then((why) => open.reject(new Error(`the hives have not opened: ${why}`)));
-  open.promise.catch(() => {}); // a hive that is killed while it starts is nobody's concern
+  const tell = (message: ToDaemon): void => void child.send(message);
+  void ended.then((why) => open.reject(new Error(`the daemons have not opened: ${why}`)));
+  open.promise.catch(() => {}); // a daemon that is killed while it starts is nobody's concern
   return {
     home,
     client: apiClient({ socketPath: statePaths({ HOME: home }).socket }),

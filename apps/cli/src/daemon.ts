@@ -12,17 +12,17 @@ import { notWritten } from '@toolhive/core/files';
 import { statePaths } from '@toolhive/core/paths';
 import { requirePrivateDirectory } from '@toolhive/core/private-directory';
 import type { StatePaths } from '@toolhive/core/paths';
-import { hiveLogFile } from './bounded-log.ts';
+import { daemonLogFile } from './bounded-log.ts';
 import { exitCodeOf } from './report.ts';
 
-/** How long a hive in the background may take until it answers. */
+/** How long a daemon in the background may take until it answers. */
 const startLimitMs = 20_000;
 const pollMs = 25;
 
-/** A client of the hive that owns this user's state; starts one in the background when there is none. */
-export async function connectToHive(connection: Connection): Promise<Client> {
+/** A client of the daemon that owns this user's state; starts one in the background when there is none. */
+export async function connectToDaemon(connection: Connection): Promise<Client> {
   const paths = statePaths(process.env);
-  if (!(await isListening(paths))) await startHive(paths, connection);
+  if (!(await isListening(paths))) await startDaemon(paths, connection);
   const send = sendTo(paths.socket);
   return createClient(connection.debug ? traced(send, connection.note) : send);
 }
@@ -44,8 +44,8 @@ function traced(send: Send, note: (text: string) => void): Send {
   };
 }
 
-/** A client of the hive, or undefined when none is there. */
-export async function findHive(): Promise<Client | undefined> {
+/** A client of the daemon, or undefined when none is there. */
+export async function findDaemon(): Promise<Client | undefined> {
   const paths = statePaths(process.env);
   return (await isListening(paths)) ? createClient(sendTo(paths.socket)) : undefined;
 }
@@ -89,7 +89,7 @@ async function* piecesOf(
 
 function endOfTalk(cause: unknown, signal: AbortSignal | undefined): Error {
   if (signal?.aborted === true) return cancelled('cancelled', { cause });
-  return unavailable('the hive ended while it was asked', { hint: 'try again', cause });
+  return unavailable('the daemon ended while it was asked', { hint: 'try again', cause });
 }
 
 /** Throws when the socket could be somebody else's. */
@@ -104,39 +104,39 @@ async function isListening({ socket: path, sharedSocketDirectory: shared }: Stat
   return isThere;
 }
 
-/** Starts a hive that outlives this command and listens on its Unix socket only. */
-async function startHive(paths: StatePaths, { note, signal, debug }: Connection): Promise<void> {
-  // Not among the logs of workloads: one of them may be called hive.
-  const logPath = join(paths.state, hiveLogFile);
+/** Starts a daemon that outlives this command and listens on its Unix socket only. */
+async function startDaemon(paths: StatePaths, { note, signal, debug }: Connection): Promise<void> {
+  // Not among the logs of workloads: one of them may be called daemon.
+  const logPath = join(paths.state, daemonLogFile);
   const log = openLog(logPath);
   const script = isSea() ? [] : [...process.execArgv, process.argv[1] ?? '']; // the single executable has its own
   const words = ['serve', '--background', ...(debug ? ['--debug'] : [])];
-  const hive = spawn(process.execPath, [...script, ...words], {
+  const daemon = spawn(process.execPath, [...script, ...words], {
     cwd: '/',
     detached: true,
     stdio: ['ignore', log, log],
   });
   closeSync(log);
   let exitCode: number | null | undefined;
-  hive.once('exit', (code) => (exitCode = code ?? 1));
-  hive.once('error', () => (exitCode = 1));
-  hive.unref();
+  daemon.once('exit', (code) => (exitCode = code ?? 1));
+  daemon.once('error', () => (exitCode = 1));
+  daemon.unref();
 
   const deadline = performance.now() + startLimitMs;
   while (!(await isListening(paths))) {
     // Another command may have started one at the same time: then ours ends, and theirs will answer.
     if (exitCode !== undefined && exitCode !== exitCodeOf('conflict')) {
-      throw unavailable('the hive could not be started', { hint: `its log says why: ${logPath}` });
+      throw unavailable('the daemon could not be started', { hint: `its log says why: ${logPath}` });
     }
     if (performance.now() > deadline) {
-      throw timedOut('the hive did not start in time', { hint: `its log may say why: ${logPath}` });
+      throw timedOut('the daemon did not start in time', { hint: `its log may say why: ${logPath}` });
     }
     await delay(pollMs, undefined, { signal });
   }
-  note(`started a hive in the background (log: ${logPath})`);
+  note(`started a daemon in the background (log: ${logPath})`);
 }
 
-/** Opens the log of the hive for appending. Throws `no-space` or `unavailable`, with its path, when that fails. */
+/** Opens the log of the daemon for appending. Throws `no-space` or `unavailable`, with its path, when that fails. */
 function openLog(path: string): number {
   try {
     makeDirectory(dirname(path));

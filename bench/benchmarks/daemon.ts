@@ -3,21 +3,21 @@ import { ask, askAndFollow, workloadsPath } from '../ask.ts';
 import { startChild } from '../child.ts';
 import type { Child } from '../child.ts';
 
-/** A hive in a process of its own, whose servers cost next to nothing. */
-export type Hive = Child<{ socketPath: string; image: string }>;
+/** A daemon in a process of its own, whose servers cost next to nothing. */
+export type Daemon = Child<{ socketPath: string; image: string }>;
 
 /** Starts it from a bundle, as the product runs: stripping types takes memory that no user ever sees. */
-export async function startHive(runtime: 'shell' | 'memory'): Promise<Hive> {
-  const source = new URL('../servers/hive.ts', import.meta.url).pathname;
-  await bundle({ hive: source }, new URL('../dist', import.meta.url).pathname);
-  return startChild(new URL('../dist/hive.js', import.meta.url), [runtime], ['--expose-gc']);
+export async function startDaemon(runtime: 'shell' | 'memory'): Promise<Daemon> {
+  const source = new URL('../servers/daemon.ts', import.meta.url).pathname;
+  await bundle({ daemon: source }, new URL('../dist', import.meta.url).pathname);
+  return startChild(new URL('../dist/daemon.js', import.meta.url), [runtime], ['--expose-gc']);
 }
 
 /** How many workloads are started at once: enough to fill the waits for the disk. */
 const atOnce = 16;
 
 /** Adds workloads until there are `count`, and returns when all of them run. */
-export async function growTo({ ready }: Hive, count: number, signal: AbortSignal): Promise<void> {
+export async function growTo({ ready }: Daemon, count: number, signal: AbortSignal): Promise<void> {
   const { socketPath, image } = ready;
   const list = JSON.parse(await ask({ socketPath, method: 'GET', path: `${workloadsPath}?all=true` })) as {
     workloads: unknown[];

@@ -1,4 +1,4 @@
-// A hive with its API on a Unix socket, and servers that cost next to nothing: `node hive.ts shell|memory`.
+// A daemon with its API on a Unix socket, and servers that cost next to nothing: `node daemon.ts shell|memory`.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const core = opened.use(
 );
 opened.use(
   await listenOnSocket(
-    createApi(core, { listener: { hive: { pid: process.pid, background: true }, stop: () => {} } }),
+    createApi(core, { listener: { daemon: { pid: process.pid, background: true }, stop: () => {} } }),
     core.paths.socket,
   ),
 );

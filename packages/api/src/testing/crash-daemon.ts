@@ -1,4 +1,4 @@
-// A hive that may be killed. As a program it is a process with such hives in it, which `killable-hives.ts` starts.
+// A daemon that may be killed. As a program it is a process with such daemons in it, which `killable-daemons.ts` starts.
 import { flushCompileCache } from 'node:module';
 import type { Client } from '@toolhive/contract/client';
 import type { Core } from '@toolhive/core/core';
@@ -10,7 +10,7 @@ import { listenOnSocket } from '../listen.ts';
 import { CrashPoints } from './crash-points.ts';
 
 /** Somebody to talk to, wherever it runs. */
-export interface Hive {
+export interface Daemon {
   home: string;
   client: Client;
   /** Everything in its log that is worse than news. */
@@ -21,12 +21,12 @@ export interface Hive {
 export const passphrase = 'correct horse battery staple';
 
 /** One in this process, which knows its secrets. */
-export interface OpenHive extends Hive, AsyncDisposable {
+export interface OpenDaemon extends Daemon, AsyncDisposable {
   secrets(): Promise<Record<string, string>>;
 }
 
-/** Opens a real hive in a home, with servers in memory, that listens on its socket. */
-export async function openHive(home: string, complain?: (text: string) => void): Promise<OpenHive> {
+/** Opens a real daemon in a home, with servers in memory, that listens on its socket. */
+export async function openDaemon(home: string, complain?: (text: string) => void): Promise<OpenDaemon> {
   const complaints: string[] = [];
   const write = complain ?? ((text: string) => void complaints.push(text));
   const env = { PATH: process.env['PATH'], HOME: home, TOOLHIVE_SECRETS_PASSWORD: passphrase };
@@ -40,7 +40,7 @@ export async function openHive(home: string, complain?: (text: string) => void):
       },
     ),
   );
-  const listener = { hive: { pid: process.pid, background: true }, stop: () => {} };
+  const listener = { daemon: { pid: process.pid, background: true }, stop: () => {} };
   opened.use(await listenOnSocket(createApi(core, { listener }), core.paths.socket));
   const client = apiClient({ socketPath: core.paths.socket });
   const everything = opened.move();
@@ -71,27 +71,27 @@ async function secretsOf({ secrets }: Core): Promise<Record<string, string>> {
 }
 
 /** What such a process tells of a home. */
-export type FromHive = { home: string } & (
+export type FromDaemon = { home: string } & (
   { is: 'open' } | { is: 'complaint'; text: string } | { is: 'step'; isWaiting: boolean }
 );
 
 /** What it is told: to wait before each step from now on, and to take the one that it waits with. */
-export interface ToHive {
+export interface ToDaemon {
   home: string;
   is: 'wait' | 'go on';
 }
 
 if (import.meta.main) {
   const homes = process.argv.slice(2);
-  const tell = (message: FromHive): void => void process.send?.(message);
+  const tell = (message: FromDaemon): void => void process.send?.(message);
   const points = new CrashPoints(homes, (home, isWaiting) => tell({ home, is: 'step', isWaiting }));
   process.on('disconnect', () => process.exit()); // the test is over, however it ended
-  process.on('message', ({ home, is }: ToHive) => {
+  process.on('message', ({ home, is }: ToDaemon) => {
     if (is === 'wait') points.wait(home);
     else points.goOn(home);
   });
   const open = async (home: string): Promise<void> => {
-    await openHive(home, (text) => tell({ home, is: 'complaint', text }));
+    await openDaemon(home, (text) => tell({ home, is: 'complaint', text }));
     tell({ home, is: 'open' });
   };
   await Promise.all(homes.map(open));
