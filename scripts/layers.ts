@@ -84,8 +84,8 @@ const exceptions: Record<string, { allowed: readonly string[]; why: string }> = 
     why: 'it is also the helper, as the single executable has nothing else to start',
   },
   'apps/cli/src/daemon.ts': {
-    allowed: ['@toolhive/core/paths', '@toolhive/core/private-directory'],
-    why: 'it finds the socket of the daemon, which is only a path worked out from the environment',
+    allowed: ['@toolhive/core/files', '@toolhive/core/paths', '@toolhive/core/private-directory'],
+    why: 'it finds the socket of the daemon, and opens its log before there is a daemon',
   },
 };
 

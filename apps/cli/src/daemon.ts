@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isSea } from 'node:sea';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@toolhive/contract/client';
 import type { Client, Send } from '@toolhive/contract/client';
 import { cancelled, timedOut, unavailable } from '@toolhive/contract/failure';
+import { notWritten } from '@toolhive/core/files';
 import { statePaths } from '@toolhive/core/paths';
 import { requirePrivateDirectory } from '@toolhive/core/private-directory';
 import type { StatePaths } from '@toolhive/core/paths';
@@ -105,10 +106,9 @@ async function isListening({ socket: path, sharedSocketDirectory: shared }: Stat
 
 /** Starts a daemon that outlives this command and listens on its Unix socket only. */
 async function startDaemon(paths: StatePaths, { note, signal, debug }: Connection): Promise<void> {
-  mkdirSync(paths.state, { recursive: true, mode: 0o700 });
   // Not among the logs of workloads: one of them may be called daemon.
   const logPath = join(paths.state, daemonLogFile);
-  const log = openSync(logPath, 'a', 0o600);
+  const log = openLog(logPath);
   const script = isSea() ? [] : [...process.execArgv, process.argv[1] ?? '']; // the single executable has its own
   const words = ['serve', '--background', ...(debug ? ['--debug'] : [])];
   const daemon = spawn(process.execPath, [...script, ...words], {
@@ -134,4 +134,25 @@ async function startDaemon(paths: StatePaths, { note, signal, debug }: Connectio
     await delay(pollMs, undefined, { signal });
   }
   note(`started a daemon in the background (log: ${logPath})`);
+}
+
+/** Opens the log of the daemon for appending. Throws `no-space` or `unavailable`, with its path, when that fails. */
+function openLog(path: string): number {
+  try {
+    makeDirectory(dirname(path));
+    return openSync(path, 'a', 0o600);
+  } catch (error) {
+    throw notWritten(`cannot write ${path}`, error);
+  }
+}
+
+/** One directory at a time: for several at once, Node reports a read-only file system as a missing directory. */
+function makeDirectory(path: string): void {
+  if (existsSync(path)) return;
+  makeDirectory(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // another command was faster
+  }
 }

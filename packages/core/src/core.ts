@@ -1,3 +1,4 @@
+import { lookup as systemLookup } from 'node:dns';
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '@toolhive/contract/failure';
@@ -10,6 +11,7 @@ import type { Logger } from 'pino';
 import { ClientFiles } from './clients/client-files.ts';
 import { Events } from './events/events.ts';
 import type { EventToSend } from './events/events.ts';
+import type { Lookup } from './fetch/guarded-fetch.ts';
 import { Groups } from './groups/groups.ts';
 import { finishRemovals } from './groups/operate.ts';
 import { Registrations } from './groups/registrations.ts';
@@ -46,6 +48,8 @@ export interface CoreOptions {
   secrets?: Pick<SecretsOptions, 'keyring' | 'cost'>;
   /** Replaces the browser of the user, in tests. */
   openBrowser?: (url: string) => Promise<unknown>;
+  /** Replaces how the names of remote servers are resolved, in tests. */
+  lookup?: Lookup;
 }
 
 /** What the product does, composed. Every function of this package receives it. */
@@ -63,13 +67,15 @@ export interface Core extends AsyncDisposable {
   mounts: GrantedMounts;
   runtimes: Runtimes;
   workloads: Workloads;
+  /** Resolves the names of remote servers. */
+  lookup: Lookup;
   /** The secrets that a run config refers to, by the variable that receives each. */
   secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
 }
 
 /** Takes the state directory and makes it true. Throws `conflict` when another daemon has it. */
 export async function openCore(options: CoreOptions): Promise<Core> {
-  const { env, version, log } = options;
+  const { env, version, log, lookup = systemLookup } = options;
   const paths = statePaths(env);
   await using opened = new AsyncDisposableStack();
   const { daemonId } = opened.use(await takeOwnership(paths, log));
@@ -116,7 +122,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       logs,
       mounts,
       runtimeFor: (runConfig) => (runConfig.remote_url ? undefined : runtimes.of(runConfig)),
-      openRemote: remoteOpener(secrets, options.openBrowser),
+      openRemote: remoteOpener(secrets, options.openBrowser, { lookup }),
       forgetRemote: (name) =>
         forgetRemote(secrets, name).catch((error: unknown) =>
           log.warn({ workload: name, err: error }, 'its tokens could not be removed'),
@@ -171,6 +177,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     mounts,
     runtimes,
     workloads,
+    lookup,
   };
   const core: Core = {
     version,

@@ -75,6 +75,10 @@ export const RunConfig = z
     }),
     remote_url: z.string().optional(),
     remote_auth_config: sections.remote_auth_config.nullish(),
+    registry_hosts: z.array(z.string()).optional().meta({
+      description:
+        'The hosts that a registry entry named. ToolHive does not connect to them at private addresses.',
+    }),
     cmd_args: z.array(Argument).nullish(),
     transport: Transport,
     proxy_mode: ProxyMode.optional(),

@@ -149,11 +149,11 @@ function checkUrl(address: string, { allowPrivate = false }: GuardedRequest, fro
 }
 
 /** Dials only what is allowed. Names go through `lookup`; an address that is written out does not, so it is checked here. */
-function guardedConnect({
+export function guardedConnect({
   allowPrivate = false,
   lookup = systemLookup,
   ca,
-}: GuardedRequest): Agent.Options['connect'] {
+}: Pick<GuardedRequest, 'allowPrivate' | 'lookup' | 'ca'>): buildConnector.connector {
   const guardedLookup: LookupFunction = (host, { all }, done) => {
     lookup(host, { all: true }, (error, addresses) => {
       const found = error ?? refuseAny(host, addresses) ?? noneOf(host, addresses);

@@ -173,6 +173,55 @@ describe('an address that a server names', () => {
     expect(await failureOf(world)).toMatchObject({ message: expect.stringContaining(message) });
   });
 
+  test.each([
+    ['its issuer', (issuer: string) => ({ issuer })],
+    [
+      'its authorize_url and token_url',
+      (issuer: string) => ({
+        client_id: 'us',
+        authorize_url: `${issuer}/authorize`,
+        token_url: `${issuer}/token`,
+      }),
+    ],
+  ])('may not lead to this machine when a registry entry named it as %s', async (_what, configOf) => {
+    const opened: string[] = [];
+    await using world = await openWorld();
+    const { issuer } = world.authority;
+    await using auth = await world.open({
+      serverUrl: 'https://mcp.example/mcp',
+      config: configOf(issuer),
+      registryHosts: ['mcp.example', new URL(issuer).host],
+      openBrowser: async (url) => void opened.push(url),
+      network: { lookup: (_host, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]) },
+    });
+
+    const failure = await auth.authorize(AbortSignal.timeout(10_000)).catch((error: unknown) => error);
+
+    expect(failure).toMatchObject({
+      kind: 'forbidden',
+      message: expect.stringContaining('is on this machine'),
+    });
+    expect(opened).toEqual([]);
+    expect(world.authority.asked).toEqual([]);
+  });
+
+  test('may not lead to a private address when a registry entry named it as the issuer', async () => {
+    await using world = await openWorld({
+      config: { issuer: 'https://id.example' },
+      options: {
+        serverUrl: 'https://mcp.example/mcp',
+        registryHosts: ['id.example'],
+        network: { lookup: (_host, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]) },
+      },
+    });
+    await world.auth.challenged({ status: 401, wwwAuthenticate: 'Bearer' });
+
+    expect(await failureOf(world)).toMatchObject({
+      kind: 'forbidden',
+      message: 'id.example is a loopback address',
+    });
+  });
+
   test('may not lead to a name with a private address', async () => {
     await using world = await openWorld({
       options: {

@@ -145,7 +145,11 @@ export async function findServer(
   { settings, requests, signal }: DiscoveryOptions,
   issuer: string | undefined,
 ): Promise<AuthorizationServer> {
-  if (settings.endpoints !== undefined) return configuredServer(settings.endpoints, issuer);
+  if (settings.endpoints !== undefined) {
+    requests.check(settings.endpoints.authorize, 'the authorization endpoint');
+    requests.check(settings.endpoints.token, 'the token endpoint');
+    return configuredServer(settings.endpoints, issuer);
+  }
   const url = requests.check(issuer ?? '', 'the authorization server');
   for (const address of serverAddresses(url)) {
     const response = await requests.metadata(address, 'the metadata of the authorization server', signal);

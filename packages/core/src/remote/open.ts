@@ -8,6 +8,7 @@ import { openRemoteAuth } from './remote-auth.ts';
 import type { RemoteAuthState } from './auth-status.ts';
 import type { RemoteAuth } from './remote-auth.ts';
 import { remoteServer } from './remote-server.ts';
+import type { Network } from './requests.ts';
 import type { RemoteAuthConfig } from './settings.ts';
 import { SignInPace } from './sign-in-pace.ts';
 
@@ -21,11 +22,15 @@ export type OpenRemote = (
 export function remoteOpener(
   secrets: Secrets,
   openBrowser: (url: string) => Promise<unknown> = (url) => open(url),
+  network: Network = {},
 ): OpenRemote {
-  return async ({ name, remote_url: serverUrl = '', remote_auth_config: config }, onChange) =>
-    openRemoteAuth({
+  return async (runConfig, onChange) => {
+    const { name, remote_url: serverUrl = '', remote_auth_config: config, registry_hosts } = runConfig;
+    return openRemoteAuth({
       serverUrl,
       config: config ?? undefined,
+      registryHosts: registry_hosts,
+      network,
       store: tokenStore(secrets, name),
       resolveSecret: (key) => secrets.resolve({ name: key, target: '' }),
       async openBrowser(url) {
@@ -33,6 +38,7 @@ export function remoteOpener(
       },
       onChange,
     });
+  };
 }
 
 export interface UnkeptRemoteOptions {

@@ -1,11 +1,19 @@
 import { invalid } from '@toolhive/contract/failure';
 import { Agent } from 'undici';
+import type { buildConnector } from 'undici';
 import { readChallenge } from './challenge.ts';
 import { parseUrl } from './urls.ts';
 
 /** What a remote server wants before it lets anybody in. */
 export type RemoteNeed =
   { kind: 'nothing' } | { kind: 'oauth'; wwwAuthenticate: string | undefined } | { kind: 'something else' };
+
+export interface ProbeOptions {
+  headers?: Readonly<Record<string, string>>;
+  signal?: AbortSignal;
+  /** Opens the connections, where not every address is acceptable. */
+  connect?: buildConnector.connector | undefined;
+}
 
 const limitMs = 10_000;
 
@@ -15,14 +23,14 @@ const limitMs = 10_000;
  */
 export async function probeRemote(
   address: string,
-  { headers = {}, signal }: { headers?: Record<string, string>; signal?: AbortSignal } = {},
+  { headers = {}, signal, connect }: ProbeOptions = {},
 ): Promise<RemoteNeed> {
   const url = parseUrl(address);
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw invalid('the URL of the remote server is none');
   const limit = AbortSignal.timeout(limitMs);
   const either = signal === undefined ? limit : AbortSignal.any([limit, signal]);
-  const agent = new Agent();
+  const agent = new Agent(connect === undefined ? {} : { connect });
   try {
     for (const question of questions) {
       const answer = await agent.request({

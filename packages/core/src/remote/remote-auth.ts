@@ -7,6 +7,7 @@ import { findServer } from './discovery.ts';
 import type { AuthorizationServer, DiscoveryOptions } from './discovery.ts';
 import type { Client, Grant, Kept, TokenStore } from './kept.ts';
 import { probeRemote } from './probe.ts';
+import type { ProbeOptions } from './probe.ts';
 import { Requests } from './requests.ts';
 import type { Network } from './requests.ts';
 import { readSettings } from './settings.ts';
@@ -31,6 +32,8 @@ export interface RemoteAuthOptions {
   /** Where the document about this product is (OAuth Client ID Metadata Documents), if there is one. */
   clientDocument?: string;
   network?: Network;
+  /** The hosts that a registry entry named instead of the user. */
+  registryHosts?: readonly string[] | undefined;
   now?: () => number;
 }
 
@@ -93,9 +96,14 @@ export class RemoteAuth implements AsyncDisposable {
     this.#serverUrl = parts.serverUrl;
     this.#settings = parts.settings;
     this.#fixed = parts.fixed;
-    this.#requests = new Requests(parts.serverUrl, parts.settings, options.network);
+    this.#requests = new Requests(parts.serverUrl, parts.settings, options);
     this.#now = options.now ?? Date.now;
     this.#status = new AuthStatus(options.onChange);
+  }
+
+  /** Opens connections to the remote server; undefined if the user has named it, who may connect to any address. */
+  get connect(): Requests['connect'] {
+    return this.#requests.connect;
   }
 
   get state(): RemoteAuthState {
@@ -197,7 +205,11 @@ export class RemoteAuth implements AsyncDisposable {
   }
 
   async #signIn(signal: AbortSignal): Promise<void> {
-    this.#challenge ??= await firstChallenge(this.#serverUrl, this.#fixed, signal);
+    this.#challenge ??= await firstChallenge(this.#serverUrl, {
+      headers: this.#fixed,
+      signal,
+      connect: this.connect,
+    });
     const { server, client, grant } = await signIn({
       ...this.#discovery(signal),
       challenge: this.#challenge,
@@ -332,12 +344,8 @@ function requireSafe(url: URL): void {
 }
 
 /** What the server asks for before anyone has used it. Some servers tell it only in well-known places. */
-async function firstChallenge(
-  url: URL,
-  headers: Readonly<Record<string, string>>,
-  signal: AbortSignal,
-): Promise<Challenge> {
-  const probed = await probeRemote(url.href, { headers, signal });
+async function firstChallenge(url: URL, options: ProbeOptions): Promise<Challenge> {
+  const probed = await probeRemote(url.href, options);
   return (probed.kind === 'oauth' && (await readChallenge(probed.wwwAuthenticate))) || {};
 }
 

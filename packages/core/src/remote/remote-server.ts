@@ -24,6 +24,7 @@ export function remoteServer(options: RemoteServerOptions): RemoteServer {
   return {
     kind: 'remote',
     url,
+    connect: auth.connect,
     headers: () => auth.headers(),
     async refused(refusal) {
       const answer = await auth.challenged(refusal);

@@ -9,14 +9,21 @@ import {
   allowInsecureRequests,
   customFetch,
 } from 'oauth4webapi';
+import type { buildConnector } from 'undici';
 import { refusalOf } from '@toolhive/runtime/addresses';
-import { guardedFetch } from '../fetch/guarded-fetch.ts';
+import { guardedConnect, guardedFetch } from '../fetch/guarded-fetch.ts';
 import type { GuardedRequest } from '../fetch/guarded-fetch.ts';
 import type { AuthSettings } from './settings.ts';
 import { isSafe, nameOf, parseUrl } from './urls.ts';
 
 /** How long one request may take, and how names are resolved; for tests. */
 export type Network = Pick<GuardedRequest, 'lookup' | 'ca' | 'timeoutMs'>;
+
+interface RequestsOptions {
+  network?: Network | undefined;
+  /** The hosts that a registry entry named instead of the user. */
+  registryHosts?: readonly string[] | undefined;
+}
 
 /** Metadata and tokens are small. */
 const maxBytes = 256 * 1024;
@@ -30,12 +37,17 @@ export class Requests {
   readonly #named: ReadonlySet<string>;
   readonly #isHere: boolean;
   readonly #network: Network;
+  /** Opens connections to the remote server itself; undefined if the user has named it. */
+  readonly connect: buildConnector.connector | undefined;
 
-  constructor(serverUrl: URL, { issuer, endpoints }: AuthSettings, network: Network = {}) {
+  constructor(serverUrl: URL, { issuer, endpoints }: AuthSettings, options: RequestsOptions = {}) {
+    const { network = {}, registryHosts = [] } = options;
     const named = [serverUrl.href, issuer, endpoints?.authorize, endpoints?.token];
-    this.#named = new Set(named.flatMap((url) => (url === undefined ? [] : [new URL(url).host])));
-    this.#isHere = isLoopback(serverUrl.hostname);
+    const hosts = named.flatMap((url) => (url === undefined ? [] : [new URL(url).host]));
+    this.#named = new Set(hosts).difference(new Set(registryHosts));
+    this.#isHere = isLoopback(serverUrl.hostname) && this.#named.has(serverUrl.host);
     this.#network = network;
+    this.connect = this.#named.has(serverUrl.host) ? undefined : connectToEntry(serverUrl, network);
   }
 
   /** An address that may be used or shown, or throws. `what` names it. */
@@ -106,6 +118,25 @@ export class Requests {
   #mayBeInside(url: URL): boolean {
     return this.#named.has(url.host) || (this.#isHere && isLoopback(url.hostname));
   }
+}
+
+/** Refuses private addresses when it connects: a name may lead elsewhere than when the workload was created. */
+function connectToEntry({ href }: URL, network: Network): buildConnector.connector {
+  const dial = guardedConnect(network);
+  return (options, done) => {
+    dial(options, (...[error, socket]) => {
+      if (error === null) return done(null, socket);
+      const isRefused = error instanceof ThvError && error.kind === 'forbidden';
+      return done(isRefused ? refusedEntry(error, href) : error, null);
+    });
+  };
+}
+
+function refusedEntry(cause: ThvError, url: string): ThvError {
+  return forbidden(`the server of a registry entry must have a public address: ${cause.message}`, {
+    hint: `if you trust that server, run it by its URL: thv run ${url}`,
+    cause,
+  });
 }
 
 /** What the server may not lead us to, the user still may. */

@@ -41,7 +41,8 @@ const writeProblems: Record<string, { text: string; hint: string }> = {
   EISDIR: { text: 'the path is a directory', hint: 'move the directory away, then try again' },
 };
 
-function notWritten(what: string, cause: unknown): ThvError {
+/** An error with what could not be done, why, and what a person can do about it. */
+export function notWritten(what: string, cause: unknown): ThvError {
   const { code = '' } = cause as NodeJS.ErrnoException;
   const { text, hint } = writeProblems[code] ?? { text: messageOf(cause), hint: undefined };
   const failure = code === 'ENOSPC' || code === 'EDQUOT' ? noSpace : unavailable;

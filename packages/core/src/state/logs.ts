@@ -20,6 +20,9 @@ const retryMs = 500;
 /** What is written down of each workload, and the ending of its file: what the server wrote, and what its proxy noted. */
 const endings = { server: '.server.log', proxy: '.log' } as const;
 export type LogKind = keyof typeof endings;
+const kinds: readonly LogKind[] = ['server', 'proxy'];
+/** Instead of the proxy's ending for a workload `a.server`, whose proxy log would be the server log of a workload `a`. */
+const endingAfterServer = '~proxy.log'; // no workload has a ~ in its name
 
 /** Which part of a log to read. */
 export interface LogWindow {
@@ -99,7 +102,7 @@ export class Logs {
 
   /** Removes both logs of a workload. Whoever follows them has seen the end. */
   async remove(name: string): Promise<void> {
-    for (const kind of Object.keys(endings) as LogKind[]) {
+    for (const kind of kinds) {
       const path = this.#path(name, kind);
       for (const file of [path, `${path}.1`]) await rm(file, { force: true });
     }
@@ -108,7 +111,7 @@ export class Logs {
 
   /** Ends what follows the logs of a workload that does not exist any more. */
   endFollowing(name: string): void {
-    for (const kind of Object.keys(endings) as LogKind[])
+    for (const kind of kinds)
       this.#followers.get(this.#path(name, kind))?.forEach((follower) => follower.end());
   }
 
@@ -116,7 +119,7 @@ export class Logs {
   async prune(names: readonly string[]): Promise<string[]> {
     const kept = new Set(
       names.flatMap((name) =>
-        Object.values(endings).flatMap((ending) => [`${name}${ending}`, `${name}${ending}.1`]),
+        kinds.map((kind) => fileName(name, kind)).flatMap((file) => [file, `${file}.1`]),
       ),
     );
     const found = await readdir(this.#directory).catch(() => []); // no workload has ever had a log
@@ -130,8 +133,14 @@ export class Logs {
   }
 
   #path(name: string, kind: LogKind): string {
-    return join(this.#directory, `${name}${endings[kind]}`);
+    return join(this.#directory, fileName(name, kind));
   }
+}
+
+/** The name of a log's file, which no other log has. Letter case is ignored, as some file systems do. */
+function fileName(name: string, kind: LogKind): string {
+  const isAmbiguous = kind === 'proxy' && name.toLowerCase().endsWith('.server');
+  return `${name}${isAmbiguous ? endingAfterServer : endings[kind]}`;
 }
 
 interface LogHooks {

@@ -350,6 +350,30 @@ describe('the log of a server', () => {
     log.write('it goes on\n');
   });
 
+  test('of the proxy of a workload named a.server is not the one of the server of a workload named a', async () => {
+    await using home = await makeHome();
+    const logs = new Logs(home.path);
+    {
+      await using server = await logs.open('a', 'server');
+      await using proxy = await logs.open('a.server', 'proxy');
+      await using longer = await logs.open('a.server.server', 'proxy');
+      server.write('of the server\n');
+      proxy.write('of the proxy\n');
+      longer.write('of another proxy\n');
+    }
+
+    const [server, proxy] = [
+      await logs.read('a', 'server', { lines: 10 }),
+      await logs.read('a.server', 'proxy', { lines: 10 }),
+    ];
+    const pruned = await logs.prune(['a', 'a.server', 'a.server.server']);
+    await logs.remove('a.server');
+
+    expect([server, proxy]).toEqual(['of the server\n', 'of the proxy\n']);
+    expect(pruned).toEqual([]);
+    expect(await readdir(home.path)).toEqual(['a.server.log', 'a.server.server~proxy.log']);
+  });
+
   test('that cannot be written costs nothing but itself', async () => {
     await using home = await makeHome();
     await mkdir(join(home.path, 'echo.server.log'));

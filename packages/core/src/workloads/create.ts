@@ -10,6 +10,7 @@ import { buildRunConfig } from './run-config.ts';
 import { checkLaunch, checkRunConfig } from './checks.ts';
 import { draftOf } from './draft.ts';
 import type { WorkloadRequest } from './draft.ts';
+import { withRegistryHosts } from './entry-address.ts';
 import { choosePort, keepOrChoosePort } from './port.ts';
 import { findSource } from './source.ts';
 import type { WorkloadSource } from './source.ts';
@@ -61,7 +62,8 @@ export async function editWorkload(
   using reservation = core.workloads.reserve(name, supervisor); // throws conflict during another change
   const port = await keepOrChoosePort(draft, reservation, supervisor.runConfig);
 
-  const runConfig = buildRunConfig(draft, source, { name, port });
+  const { registry_hosts } = supervisor.runConfig;
+  const runConfig = withRegistryHosts(buildRunConfig(draft, source, { name, port }), registry_hosts);
   const prepared = await prepare(core, runConfig, source, call);
   await core.workloads.change(supervisor, prepared);
   return { name, port };

@@ -1,36 +1,76 @@
-import { lookup } from 'node:dns/promises';
+import { lookup as systemLookup } from 'node:dns';
 import { isIP } from 'node:net';
 import { invalid } from '@toolhive/contract/failure';
+import type { RunConfig } from '@toolhive/contract/run-config';
 import { refusalOf } from '@toolhive/runtime/addresses';
+import type { Lookup } from '../fetch/guarded-fetch.ts';
 import type { Settings } from '../state/settings.ts';
+import type { Draft } from './draft.ts';
 import type { RemoteSource } from './source.ts';
+
+/** The settings of `oauth_config` that name a host. */
+const oauthUrls = ['issuer', 'authorize_url', 'token_url'] as const;
 
 /**
  * Refuses an entry of a registry on the web that leads to this machine or a private network: the entry's author would
  * choose which of the user's own services gets requests, among them ToolHive's. A file is the user's own, and a
- * registry that may be in a private network has entries there, too. Throws `invalid`.
+ * registry that may be in a private network has entries there, too. Returns the hosts that the entry names, which have
+ * to be checked again for each connection because their names may lead elsewhere later. Throws `invalid`.
  */
 export async function refusePrivateEntry(
-  { url, entry }: Pick<RemoteSource, 'url' | 'entry'>,
+  source: Pick<RemoteSource, 'url' | 'entry'>,
+  draft: Pick<Draft, 'settings'>,
   settings: Settings,
-  resolve: (host: string) => Promise<string[]> = addressesOf,
-): Promise<void> {
+  lookup: Lookup = systemLookup,
+): Promise<string[]> {
+  const { url, entry } = source;
   const isTrusted = settings.local_registry_path || settings.allow_private_registry_ip === true;
-  if (entry === undefined || isTrusted) return;
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  for (const address of isIP(host) === 0 ? await resolve(host) : [host]) {
-    // Only what could be reached there: other special addresses are nobody's.
-    if (refusalOf(address, true) !== undefined) continue;
-    const what = refusalOf(address, false);
-    if (what === undefined) continue;
-    throw invalid(`the registry entry ${entry.name} leads to ${host}, which is ${what}`, {
-      hint: `if you trust that server, run it by its URL: thv run ${url.href}`,
-    });
+  if (entry === undefined || isTrusted) return [];
+  const oauth = oauthUrlsOf(entry, draft);
+  await refusePrivate(url, `if you trust that server, run it by its URL: thv run ${url.href}`);
+  for (const named of oauth) {
+    await refusePrivate(
+      named,
+      'if you trust that server, configure the issuer, or its authorize_url and token_url',
+    );
+  }
+  return [...new Set([url, ...oauth].map(({ host }) => host))];
+
+  async function refusePrivate({ hostname }: URL, hint: string): Promise<void> {
+    const host = hostname.replace(/^\[|\]$/g, '');
+    for (const address of isIP(host) === 0 ? await addressesOf(host, lookup) : [host]) {
+      const what = refusalOf(address, false);
+      if (what === undefined) continue;
+      throw invalid(`the registry entry ${entry?.name} leads to ${host}, which is ${what}`, { hint });
+    }
   }
 }
 
+/** Notes which hosts of a remote server a registry entry named, earlier or now. The others are the user's choice. */
+export function withRegistryHosts<
+  Part extends Pick<RunConfig, 'remote_url' | 'remote_auth_config' | 'registry_hosts'>,
+>(runConfig: Part, named: readonly string[] | undefined = []): Part {
+  const { remote_url, remote_auth_config: oauth } = runConfig;
+  const urls = [remote_url, ...oauthUrls.map((key) => oauth?.[key])];
+  const used = new Set(urls.flatMap((url) => URL.parse(url ?? '')?.host ?? []));
+  const hosts = new Set([...(runConfig.registry_hosts ?? []), ...named]).intersection(used);
+  return hosts.size === 0 ? runConfig : { ...runConfig, registry_hosts: [...hosts] };
+}
+
+/** What the entry says about signing in, where the request does not. A whole run config takes nothing from it. */
+function oauthUrlsOf(
+  { oauth_config: oauth }: NonNullable<RemoteSource['entry']>,
+  { settings }: Pick<Draft, 'settings'>,
+): URL[] {
+  if (settings.kind === 'complete') return [];
+  const own = settings.request.oauth_config;
+  const named = oauthUrls.filter((key) => !own?.[key]).map((key) => oauth?.[key]);
+  return named.flatMap((url) => URL.parse(url ?? '') ?? []);
+}
+
 /** A name that cannot be resolved now is told of when the server is reached. */
-async function addressesOf(host: string): Promise<string[]> {
-  const found = await lookup(host, { all: true }).catch(() => []);
-  return found.map(({ address }) => address);
+function addressesOf(host: string, lookup: Lookup): Promise<string[]> {
+  return new Promise((resolve) => {
+    lookup(host, { all: true }, (error, found) => resolve(error ? [] : found.map(({ address }) => address)));
+  });
 }

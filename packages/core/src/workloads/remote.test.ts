@@ -1,11 +1,16 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CreateWorkload } from '@toolhive/contract/workload';
-import { expect, test } from 'vitest';
-import type { Core } from '../core.ts';
+import { describe, expect, test } from 'vitest';
+import type { Core, CoreOptions } from '../core.ts';
+import type { Lookup } from '../fetch/guarded-fetch.ts';
+import { saveCopy } from '../registry/copy.ts';
+import { readRegistry } from '../registry/read.ts';
 import { openAuthorizationServer } from '../remote/testing/authorization-server.ts';
 import { openRemoteServer } from '../remote/testing/remote-server.ts';
 import { makeHome, openTestCore } from '../testing/test-core.ts';
-import { createWorkload } from './create.ts';
+import { createWorkload, editWorkload } from './create.ts';
 import { getWorkload } from './describe.ts';
 
 async function openDaemon(openBrowser?: (url: string) => Promise<unknown>) {
@@ -162,4 +167,76 @@ test('a remote server that is not there says so, and is tried again', async () =
   await untilStatus(daemon.core, name, 'error');
 
   expect(daemon.core.workloads.require(name).condition.context).toContain('cannot be reached');
+});
+
+describe('a registry entry whose name leads to this machine after the workload was created', () => {
+  /** A name server that is asked in turn: first it answers as an honest one, and then as the attacker wants. */
+  function rebinding(): Lookup {
+    const answers = ['93.184.216.34'];
+    return (_host, _options, done) => done(null, [{ address: answers.shift() ?? '127.0.0.1', family: 4 }]);
+  }
+
+  /** A daemon of a user whose registry on the web has one entry. Its copy is fresh, so that nobody is asked for it. */
+  async function openWithEntry(remote: { url: string }) {
+    await using opened = new AsyncDisposableStack();
+    const home = opened.use(await makeHome());
+    const place = 'https://registry.example/registry.json';
+    const entryUrl = remote.url.replace('127.0.0.1', 'mcp.example');
+    const cacheDir = join(home.path, '.cache/toolhive/registry');
+    const entry = {
+      description: 'A server that is not what it seems',
+      url: entryUrl,
+      transport: 'streamable-http',
+    };
+    const read = readRegistry({
+      version: '1.0.0',
+      last_updated: new Date().toISOString(),
+      servers: {},
+      remote_servers: { listed: entry },
+    });
+    await saveCopy(cacheDir, place, { ...read, fetchedAt: new Date().toISOString() });
+    await mkdir(join(home.path, '.config/toolhive'), { recursive: true });
+    await writeFile(join(home.path, '.config/toolhive/config.yaml'), `registry_url: ${place}\n`);
+    const open = (changes: Partial<CoreOptions> = {}): Promise<Core> =>
+      openTestCore(home, { lookup: rebinding(), ...changes });
+    const everything = opened.move();
+    return { open, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+  }
+
+  const refusal =
+    'the server of a registry entry must have a public address: mcp.example is a loopback address';
+
+  test('is not connected to, also after a restart of the daemon', async () => {
+    await using remote = await openRemoteServer('legacy');
+    await using user = await openWithEntry(remote);
+    const contexts: (string | undefined)[] = [];
+    {
+      await using core = await user.open();
+      await run(core, { image: 'listed' });
+      await untilStatus(core, 'listed', 'error');
+      contexts.push(core.workloads.require('listed').condition.context);
+    }
+    const always: Lookup = (_host, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]);
+    await using core = await user.open({ lookup: always });
+    await untilStatus(core, 'listed', 'error');
+    contexts.push(core.workloads.require('listed').condition.context);
+
+    expect(contexts).toEqual([expect.stringContaining(refusal), expect.stringContaining(refusal)]);
+    expect(remote.seen).toEqual([]);
+  });
+
+  test('is not connected to after its own description was sent back as an edit', async () => {
+    await using remote = await openRemoteServer('legacy');
+    await using user = await openWithEntry(remote);
+    await using core = await user.open();
+    await run(core, { image: 'listed' });
+    await untilStatus(core, 'listed', 'error');
+
+    const call = { report: () => {}, signal: AbortSignal.timeout(20_000) };
+    await editWorkload(core, 'listed', getWorkload(core, 'listed'), call);
+    await untilStatus(core, 'listed', 'error');
+
+    expect(core.workloads.require('listed').condition.context).toContain(refusal);
+    expect(remote.seen).toEqual([]);
+  });
 });

@@ -1,6 +1,7 @@
 import { runConfigVersion } from '@toolhive/contract/run-config';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Draft, RunConfigIdentity, RunConfigSettings } from './draft.ts';
+import { withRegistryHosts } from './entry-address.ts';
 import { localSettings } from './local-settings.ts';
 import { remoteSettings, requireRemoteSettings } from './remote-settings.ts';
 import type { WorkloadSource } from './source.ts';
@@ -36,5 +37,7 @@ function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunCon
     };
   }
   const settings = given.kind === 'complete' ? given.settings : remoteSettings(given.request, source);
-  return requireRemoteSettings({ ...settings, remote_url: source.url.href });
+  return requireRemoteSettings(
+    withRegistryHosts({ ...settings, remote_url: source.url.href }, source.registryHosts),
+  );
 }

@@ -30,6 +30,8 @@ export interface RemoteSource {
   url: URL;
   /** The registry entry that was named instead of the URL. */
   entry?: RegistryRemoteServer & { name: string };
+  /** The hosts that the entry names, unless the registry is trusted. */
+  registryHosts?: readonly string[];
   defaultName: string;
 }
 
@@ -43,8 +45,8 @@ export async function findSource(
   const remote = remoteOf(registry, draft);
   if (remote === undefined) return resolveLocal(core, draft, call);
   trustedFor(core.settings, draft.caCertificate, undefined); // throws if a certificate is requested
-  await refusePrivateEntry(remote, core.settings.current);
-  return remote;
+  const registryHosts = await refusePrivateEntry(remote, draft, core.settings.current, core.lookup);
+  return { ...remote, registryHosts };
 }
 
 async function resolveLocal(

@@ -1,6 +1,6 @@
 import type { InstanceAddress } from '@toolhive/runtime/runtime';
 import { Agent, Pool } from 'undici';
-import type { Dispatcher } from 'undici';
+import type { Dispatcher, buildConnector } from 'undici';
 import { WorkloadInput } from '../input/workload-input.ts';
 import { answerTo } from './answer.ts';
 import type { Answer } from './answer.ts';
@@ -10,6 +10,8 @@ export interface RemoteServer {
   kind: 'remote';
   /** The URL of its endpoint. */
   url: string;
+  /** Opens connections to the server if not every address is acceptable. */
+  connect?: buildConnector.connector | undefined;
   /** Returns the headers that every request needs, such as credentials. */
   headers(): Promise<Record<string, string>>;
   /** Takes a refusal. Returns true if the request should be sent again, with new headers. */
@@ -54,7 +56,7 @@ export class UpstreamClient implements AsyncDisposable {
       const url = new URL(address.url);
       this.origin = url.origin;
       this.path = `${url.pathname}${url.search}`;
-      this.#dispatcher = new Agent();
+      this.#dispatcher = new Agent(address.connect === undefined ? {} : { connect: address.connect });
       this.#remote = address;
       return;
     }
