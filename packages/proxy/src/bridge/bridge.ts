@@ -186,8 +186,11 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     if (kind === 'request') {
       const admitted = session.beginAdmission();
       const proceed = (request: Message, guarded: Responder): void => {
-        this.#routeLegacy(session, request, guarded);
-        admitted();
+        try {
+          this.#routeLegacy(session, request, guarded);
+        } finally {
+          admitted();
+        }
       };
       return messages.request(session.caller, received, responder, proceed, admitted);
     }

@@ -140,8 +140,11 @@ export class MessagesToClient {
       this.#isPassing = true;
       const done = (outcome: Outcome): void => {
         this.#isPassing = false;
-        deliver(outcome);
-        while (!this.#isPassing && this.#waiting.length > 0) this.#waiting.shift()?.();
+        try {
+          deliver(outcome);
+        } finally {
+          while (!this.#isPassing && this.#waiting.length > 0) this.#waiting.shift()?.();
+        }
       };
       this.#pipeline.toClient(caller, message, request, done, from);
     };
