@@ -1,13 +1,14 @@
 import { invalid } from './failure.ts';
 
-const quote = 0x22;
-const comma = 0x2c;
+/** The characters of JSON's structure (RFC 8259, section 2) by their codes. */
+export const quote = 0x22;
+export const comma = 0x2c;
 const colon = 0x3a;
 const backslash = 0x5c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
+export const openBracket = 0x5b;
+export const closeBracket = 0x5d;
+export const openBrace = 0x7b;
+export const closeBrace = 0x7d;
 
 /** What a JSON text may contain, so that parsing it takes neither long nor much memory. */
 export interface JsonLimits {

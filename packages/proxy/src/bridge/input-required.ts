@@ -1,21 +1,39 @@
 import { messageOf } from '@toolhive/contract/failure';
 import { answerError, withAnswer } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
-import { errorCodes, idText, isObject, ownMessage, resultMessage } from '../jsonrpc/message.ts';
-import type { Message, MessageValue } from '../jsonrpc/message.ts';
+import { errorCodes, idText, isObject, ownMessage, readMessage, resultMessage } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
 import { refusedResponse } from '../middleware/message-pipeline.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Caller, Outcome, Refusal } from '../middleware/middleware.ts';
 
 /** A result with which a modern server asks the client (MCP 2026-07-28, Multi Round-Trip Requests). */
 export interface InputRequired {
-  inputRequests?: Record<string, { method: string; params?: MessageValue['params'] }>;
+  inputRequests?: unknown;
   requestState?: unknown;
 }
 
 /** Returns the result if the server asks the client in it. */
 export function inputRequiredOf({ value: { result } }: Message): InputRequired | undefined {
   return isObject(result) && result['resultType'] === 'input_required' ? result : undefined;
+}
+
+/** How many requests a server may send in one result, and how many responses a client may send in one request. */
+const maxInputs = 100;
+
+/** Returns the requests in a result by their keys. Throws if the server asks for anything else, or for too much. */
+export function serverRequestsIn({ inputRequests }: InputRequired): (readonly [string, Message])[] {
+  const asked = Object.entries(isObject(inputRequests) ? inputRequests : {});
+  if (asked.length > maxInputs) throw new Error(`the server sends more than ${maxInputs} requests at once`);
+  return asked.map(([key, asking]) => {
+    const { method, params } = isObject(asking) ? asking : {};
+    try {
+      return [key, readMessage(JSON.stringify({ jsonrpc: '2.0', id: key, method, params }))];
+    } catch (error) {
+      const why = `the server asks for something that is not a request: ${messageOf(error)}`;
+      throw new Error(why, { cause: error });
+    }
+  });
 }
 
 /** Returns a client's response to a request of the server under the key that it had in `inputRequests`. */
@@ -39,6 +57,10 @@ export function passInput(
   );
   const { inputResponses } = request.value.params ?? {};
   if (!isObject(inputResponses)) return proceed(request, guarded);
+  if (Object.keys(inputResponses).length > maxInputs) {
+    const why = `inputResponses has more than ${maxInputs} members`;
+    return answerError(responder, idText(request), errorCodes.invalidParams, why);
+  }
   const responses = Object.entries(inputResponses).map(
     ([key, result]) => [key, clientResponse(key, result)] as const,
   );
@@ -58,15 +80,11 @@ function passInputRequests(
 ): void {
   const inputRequired = inputRequiredOf(response);
   if (inputRequired === undefined) return responder.answer(response);
-  let asked: (readonly [string, Message])[];
+  let asked: readonly (readonly [string, Message])[];
   try {
-    asked = Object.entries(inputRequired.inputRequests ?? {}).map(([key, { method, params }]) => [
-      key,
-      ownMessage({ id: key, method, params }),
-    ]);
+    asked = serverRequestsIn(inputRequired);
   } catch (error) {
-    const why = `the server asks for something that is not a request: ${messageOf(error)}`;
-    return answerError(responder, idText(request), errorCodes.serverError, why);
+    return answerError(responder, idText(request), errorCodes.serverError, messageOf(error));
   }
   passEach(
     asked,

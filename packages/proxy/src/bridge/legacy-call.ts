@@ -5,7 +5,7 @@ import type { Responder } from '../connection/responder.ts';
 import { errorCodes, idText, insertMembers, ownMessage, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { isOffered, modernMeta } from '../protocol/protocol.ts';
-import { inputRequiredOf } from './input-required.ts';
+import { inputRequiredOf, serverRequestsIn } from './input-required.ts';
 import type { InputRequired } from './input-required.ts';
 import type { ClientAnswer, Session } from './session.ts';
 
@@ -52,14 +52,15 @@ async function askClient(
   session: Session,
   request: Message,
   responder: Responder,
-  { inputRequests = {} }: InputRequired,
+  inputRequired: InputRequired,
 ): Promise<Record<string, unknown>> {
-  const answers = Object.entries(inputRequests).map(async ([key, { method, params }]) => {
+  const answers = serverRequestsIn(inputRequired).map(async ([key, asked]) => {
+    const { method = '' } = asked.value;
     if (!isOffered(session.client, method)) {
       throw new Error(`the server asks the client for ${method}, which the client does not offer`);
     }
     const { promise, resolve } = Promise.withResolvers<ClientAnswer>();
-    session.askClient(ownMessage({ id: 0, method, params }), { request, responder }, resolve);
+    session.askClient(asked, { request, responder }, resolve);
     const answer = await promise;
     if ('result' in answer) return [key, answer.result] as const;
     if (method === 'elicitation/create') return [key, { action: 'cancel' }] as const;

@@ -1,4 +1,12 @@
-import { skipString } from '@toolhive/contract/json-text';
+import {
+  closeBrace,
+  closeBracket,
+  comma,
+  openBrace,
+  openBracket,
+  quote,
+  skipString,
+} from '@toolhive/contract/json-text';
 import { MalformedMessage, errorCodes } from './message.ts';
 
 /**
@@ -43,13 +51,6 @@ export function requireUnambiguous(text: string): void {
     }
   }
 }
-
-const quote = 0x22;
-const comma = 0x2c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
 
 function nameIn(text: string, start: number, end: number): string {
   const name = text.slice(start + 1, end - 1);

@@ -1,4 +1,13 @@
-import { excessOf, skipString } from '@toolhive/contract/json-text';
+import {
+  closeBrace,
+  closeBracket,
+  comma,
+  excessOf,
+  openBrace,
+  openBracket,
+  quote,
+  skipString,
+} from '@toolhive/contract/json-text';
 
 /** A JSON-RPC 2.0 message together with the text it was read from, so that it can be passed on unchanged. */
 export interface Message {
@@ -271,13 +280,6 @@ function member(text: string, start: number, name: string): Span | undefined {
   }
   return found;
 }
-
-const quote = 0x22;
-const comma = 0x2c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
 
 function keyIs(text: string, start: number, end: number, name: string): boolean {
   if (end - start - 2 === name.length && text.startsWith(name, start + 1)) return true;

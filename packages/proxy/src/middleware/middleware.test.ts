@@ -245,3 +245,45 @@ describe('what a principal has begun', () => {
     expect(JSON.stringify(resumed.result)).toContain('accept');
   });
 });
+
+describe('input that a modern server asks for', () => {
+  const modern = {
+    'server/discover': () => ({
+      supportedVersions: ['2026-07-28'],
+      capabilities: { tools: {} },
+      serverInfo: { name: 'hostile', version: '1' },
+    }),
+  };
+  const many = Object.fromEntries(
+    Array.from({ length: 20_000 }, (_, n) => [`q${n}`, { method: 'roots/list' }]),
+  );
+
+  test.each<[string, unknown, RegExp]>([
+    ['is nothing', { a: null }, /asks for something that is not a request/],
+    ['has no method', { a: { method: 5 } }, /asks for something that is not a request/],
+    ['has parameters in an array', { a: { method: 'roots/list', params: [] } }, /is not a request/],
+    ['is more than anyone can answer', many, /sends more than 100 requests at once/],
+  ])('%s is an error for clients of both generations', async (_what, inputRequests, message) => {
+    await using test = await openScriptedProxy(
+      { middleware: [recorder([])] },
+      { ...modern, 'tools/call': () => ({ resultType: 'input_required', inputRequests }) },
+    );
+    const session = await RawSession.open(test.url, { capabilities: { roots: {} } });
+
+    const legacy = await answerOf(await session.postCall(1, 'any'));
+    const current = await answerOf(await postModern(test.url, 'tools/call', { name: 'any' }));
+
+    for (const { error } of [legacy, current]) expect(error?.message).toMatch(message);
+    expect(test.faults).toEqual([]);
+  });
+
+  test('is answered with as much as a client can be asked', async () => {
+    await using test = await openScriptedProxy({ middleware: [recorder([])] }, modern);
+    const params = { name: 'any', inputResponses: many };
+
+    const { error } = await answerOf(await postModern(test.url, 'tools/call', params));
+
+    expect(error?.message).toBe('inputResponses has more than 100 members');
+    expect(test.faults).toEqual([]);
+  });
+});
