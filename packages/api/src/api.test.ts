@@ -58,8 +58,8 @@ describe('the system', () => {
   test('does not let a TCP caller stop the daemon', async () => {
     await using api = await openTestApi();
 
-    expect((await api.post(`${base}/daemon/stop`)).status).toBe(404);
-    expect((await api.get(`${base}/daemon`)).status).toBe(404);
+    expect((await api.post(`${base}/hive/stop`)).status).toBe(404);
+    expect((await api.get(`${base}/hive`)).status).toBe(404);
   });
 });
 

@@ -173,7 +173,7 @@ test.runIf(canMount)(
     await expect(opening).rejects.toMatchObject({
       kind: 'unavailable',
       message: expect.stringMatching(
-        /^cannot lock \/.*\/\.local\/state\/toolhive\/daemon\.lock: the file system is read-only$/,
+        /^cannot lock \/.*\/\.local\/state\/toolhive\/hive\.lock: the file system is read-only$/,
       ),
       hint: expect.stringContaining('make the directory writable'),
     });

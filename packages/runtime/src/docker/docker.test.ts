@@ -695,7 +695,7 @@ async function inspect(socket: string, id: string): Promise<z.infer<typeof Conta
 }
 
 async function containersOf(socket: string, daemonId: string): Promise<string[]> {
-  const filters = JSON.stringify({ label: [`toolhive-daemon=${daemonId}`] });
+  const filters = JSON.stringify({ label: [`toolhive-hive=${daemonId}`] });
   const query = { all: '1', filters };
   const answer = z.array(z.looseObject({ Id: z.string() }));
   const found = await callEngine(await connectEngine(socket), answer, {

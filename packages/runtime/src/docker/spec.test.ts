@@ -65,7 +65,7 @@ test('gives a server the launch and nothing else', () => {
         "toolhive": "true",
         "toolhive-basename": "test-server",
         "toolhive-group": "default",
-        "toolhive-daemon": "daemon-1",
+        "toolhive-hive": "daemon-1",
         "toolhive-name": "test-server",
         "toolhive-network-isolation": "true",
         "toolhive-tool-type": "mcp",
