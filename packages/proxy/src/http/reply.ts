@@ -31,7 +31,8 @@ export function replyJson(
   headers?: Record<string, string>,
 ): void {
   if (response.headersSent) return; // answered before, with a failure
-  const own = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
+  const bytes = Buffer.byteLength(text);
+  const own = { 'content-type': 'application/json', 'content-length': bytes };
   response.writeHead(status, headers === undefined ? own : { ...own, ...headers });
-  response.end(text);
+  response.end(text, bytes === text.length ? 'latin1' : 'utf8'); // ASCII is written faster as Latin-1
 }
