@@ -47,6 +47,9 @@ export async function startDockerEngine(): Promise<TestEngine> {
     join(folder, 'dockerd.pid'),
     '--bridge',
     'none',
+    // The default pools have room for 30 networks, among them those that an engine left behind that was killed.
+    '--default-address-pool',
+    'base=10.213.0.0/16,size=27',
   ]);
 }
 
