@@ -116,7 +116,10 @@ test('a server that speaks HTTP itself is counted in the same way', async () => 
   const test = opened.use(await openTestProxy({ transport: 'streamable-http', metrics: true }));
   const start = async (): Promise<Instance> => opened.use(startHttpServer('legacy', await freePort()));
   await test.proxy.connect(await start(), start, AbortSignal.timeout(20_000));
-  const session = await RawSession.open(test.url);
+  const session = await RawSession.open(test.url, {
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+  });
   await answerOf(await session.postCall(1, 'test_simple_text'));
 
   const figures = await figuresOf(test.url);

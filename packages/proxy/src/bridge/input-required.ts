@@ -1,7 +1,15 @@
 import { messageOf } from '@toolhive/contract/failure';
-import { answerError, withAnswer } from '../connection/responder.ts';
+import { withAnswer } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
-import { errorCodes, idText, isObject, ownMessage, readMessage, resultMessage } from '../jsonrpc/message.ts';
+import {
+  errorCodes,
+  errorMessage,
+  idText,
+  isObject,
+  ownMessage,
+  readMessage,
+  resultMessage,
+} from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { refusedResponse } from '../middleware/message-pipeline.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
@@ -52,14 +60,25 @@ export function passInput(
   responder: Responder,
   proceed: (request: Message, responder: Responder) => void,
 ): void {
+  const answer = (response: Message): void => responder.answer(response);
   const guarded = withAnswer(responder, (response) =>
-    passInputRequests(messages, caller, { request, response }, responder),
+    passInputRequests(messages, caller, { request, response }, answer),
   );
+  passInputResponses(messages, caller, request, { answer, proceed: (passed) => proceed(passed, guarded) });
+}
+
+/** Passes the responses in a request, then calls `proceed`. `answer` gets the response if one of them is refused. */
+export function passInputResponses(
+  messages: MessagePipeline,
+  caller: Caller,
+  request: Message,
+  { answer, proceed }: { answer: (response: Message) => void; proceed: (request: Message) => void },
+): void {
   const { inputResponses } = request.value.params ?? {};
-  if (!isObject(inputResponses)) return proceed(request, guarded);
+  if (!isObject(inputResponses)) return proceed(request);
   if (Object.keys(inputResponses).length > maxInputs) {
     const why = `inputResponses has more than ${maxInputs} members`;
-    return answerError(responder, idText(request), errorCodes.invalidParams, why);
+    return answer(errorMessage(idText(request), errorCodes.invalidParams, why));
   }
   const responses = Object.entries(inputResponses).map(
     ([key, result]) => [key, clientResponse(key, result)] as const,
@@ -67,31 +86,31 @@ export function passInput(
   passEach(
     responses,
     (response, done) => messages.toServer(caller, response, undefined, done),
-    (refused) => responder.answer(refusedResponse(request, refused)),
-    (passed) => proceed(passed === undefined ? request : withResponses(request, passed), guarded),
+    (refused) => answer(refusedResponse(request, refused)),
+    (passed) => proceed(passed === undefined ? request : withResponses(request, passed)),
   );
 }
 
-function passInputRequests(
+/** Passes the requests in a response, then calls `answer` with the response, or with what is said in its place. */
+export function passInputRequests(
   messages: MessagePipeline,
   caller: Caller,
   { request, response }: { request: Message; response: Message },
-  responder: Responder,
+  answer: (response: Message) => void,
 ): void {
   const inputRequired = inputRequiredOf(response);
-  if (inputRequired === undefined) return responder.answer(response);
+  if (inputRequired === undefined) return answer(response);
   let asked: readonly (readonly [string, Message])[];
   try {
     asked = serverRequestsIn(inputRequired);
   } catch (error) {
-    return answerError(responder, idText(request), errorCodes.serverError, messageOf(error));
+    return answer(errorMessage(idText(request), errorCodes.serverError, messageOf(error)));
   }
   passEach(
     asked,
     (serverRequest, done) => messages.toClient(caller, serverRequest, request, done),
-    (refused) => responder.answer(refusedResponse(request, refused)),
-    (passed) =>
-      responder.answer(passed === undefined ? response : withRequests(response, inputRequired, passed)),
+    (refused) => answer(refusedResponse(request, refused)),
+    (passed) => answer(passed === undefined ? response : withRequests(response, inputRequired, passed)),
   );
 }
 

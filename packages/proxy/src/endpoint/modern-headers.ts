@@ -6,6 +6,7 @@ import type { Refusal } from '../middleware/middleware.ts';
 import { decoded, namedBy } from '../protocol/header-values.ts';
 import { mirroredValue } from '../protocol/mirrored-parameters.ts';
 import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
+import type { ClientIdentity } from '../protocol/protocol.ts';
 import { isModern, mcpErrors, meta, protocolVersions } from '../protocol/protocol.ts';
 
 /**
@@ -16,6 +17,17 @@ export function isModernRequest(headers: IncomingHttpHeaders, message: Message |
   const revision = headers['mcp-protocol-version'];
   if (typeof revision === 'string' && isModern(revision)) return true;
   return message?.value.params?._meta?.[meta.protocolVersion] !== undefined;
+}
+
+/** Returns what a modern request says about its client. `refusalOf` has found nothing wrong with it. */
+export function modernClient({ value }: Message): ClientIdentity {
+  const described = value.params?._meta ?? {};
+  const capabilities = described[meta.clientCapabilities];
+  return {
+    protocolVersion: String(described[meta.protocolVersion]),
+    capabilities: isObject(capabilities) ? capabilities : {},
+    clientInfo: described[meta.clientInfo],
+  };
 }
 
 /** Returns what is wrong with the headers and `_meta` of a modern request (MCP 2026-07-28, Streamable HTTP, Server Validation). */

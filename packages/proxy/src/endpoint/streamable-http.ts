@@ -7,15 +7,14 @@ import type { Responder } from '../connection/responder.ts';
 import { EventStream } from '../http/event-stream.ts';
 import { replyJson, replyText } from '../http/reply.ts';
 import { takesEvents } from '../http/accept.ts';
-import { errorCodes, isObject } from '../jsonrpc/message.ts';
+import { errorCodes } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { refusal, refusedResponse } from '../middleware/message-pipeline.ts';
 import type { Exchange, Refusal } from '../middleware/middleware.ts';
 import { legacyVersions, meta } from '../protocol/protocol.ts';
-import type { ClientIdentity } from '../protocol/protocol.ts';
 import { batchVersion, readIncoming, refuseBatch } from './incoming.ts';
 import type { Incoming } from './incoming.ts';
-import { isModernRequest, refusalOf, wrongParameter } from './modern-headers.ts';
+import { isModernRequest, modernClient, refusalOf, wrongParameter } from './modern-headers.ts';
 import { ModernPostReply, SessionPostReply } from './post-reply.ts';
 
 const sessionHeader = 'mcp-session-id';
@@ -128,14 +127,8 @@ function receiveModern(bridge: Bridge, message: Message, exchange: Exchange): vo
     response.writeHead(202).end(); // no notification of a client matters over HTTP in this protocol version
     return;
   }
-  const described = message.value.params?._meta ?? {};
-  const capabilities = described[meta.clientCapabilities];
-  const client: ClientIdentity = {
-    protocolVersion: String(described[meta.protocolVersion]),
-    capabilities: isObject(capabilities) ? capabilities : {},
-    clientInfo: described[meta.clientInfo],
-  };
-  const logLevel = described[meta.logLevel];
+  const client = modernClient(message);
+  const logLevel = message.value.params?._meta?.[meta.logLevel];
   const modern: ModernRequest = {
     message,
     caller: { workload: bridge.workload, principal, client },

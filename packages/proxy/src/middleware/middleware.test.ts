@@ -1,7 +1,8 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { unauthorized } from '@toolhive/contract/failure';
+import { freePort } from '@toolhive/runtime/free-port';
 import { describe, expect, test } from 'vitest';
-import { startStdioServer } from '../testing/conformance-servers.ts';
+import { startHttpServer, startStdioServer } from '../testing/conformance-servers.ts';
 import { recorder } from '../testing/recorder.ts';
 import type { Recorded } from '../testing/recorder.ts';
 import { openScriptedProxy } from '../testing/scripted-server.ts';
@@ -18,16 +19,25 @@ async function check(authorization: string | undefined): Promise<Principal> {
 const as = (name: string): Record<string, string> => ({ authorization: `Bearer ${name}` });
 const quick = { timeout: 10_000, interval: 5 };
 
-describe.each(['legacy', 'modern'] as const)('middleware in front of a %s server', (generation) => {
+describe.each([
+  ['legacy', 'stdio'],
+  ['modern', 'stdio'],
+  ['legacy', 'streamable-http'],
+  ['modern', 'streamable-http'],
+] as const)('middleware in front of a %s server over %s', (generation, transport) => {
   test.each(['2025-11-25', '2026-07-28'])('sees all messages of a client of %s', async (version) => {
     const records: Recorded[] = [];
     await using proxy = await openTestProxy({
+      transport,
       sessions: 'own',
       access: { check },
       middleware: [recorder(records)],
     });
     await using servers = new AsyncDisposableStack();
-    const start = async () => servers.use(startStdioServer(generation));
+    const start = async () =>
+      servers.use(
+        transport === 'stdio' ? startStdioServer(generation) : startHttpServer(generation, await freePort()),
+      );
     await proxy.proxy.connect(await start(), start, AbortSignal.timeout(20_000));
     const client = await connectClient(proxy.url, version);
 

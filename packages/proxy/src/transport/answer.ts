@@ -20,48 +20,62 @@ export interface Answer {
 export function answerTo(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
-  { signal, budget }: AnswerOptions,
+  options: AnswerOptions,
 ): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  dispatcher.dispatch(request, new AnswerReader(request.method, { signal, budget }, resolve, reject));
+  dispatchTo(dispatcher, request, options, { answered: resolve, failed: reject });
   return promise;
 }
 
+/** Gets a response, or the error instead. Exactly one of them is called, once. */
+export interface AnswerListener {
+  answered: (answer: Answer) => void;
+  failed: (error: Error) => void;
+}
+
+/** Does the same without a promise. */
+export function dispatchTo(
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  options: AnswerOptions,
+  listener: AnswerListener,
+): void {
+  dispatcher.dispatch(request, new AnswerReader(request.method, options, listener));
+}
+
+/** Something that can abort requests. An `AbortSignal` costs more than everything else here. */
+export interface Aborter {
+  /** Calls `abort` with the reason, at once if it has aborted already. Returns a function that prevents the call. */
+  onAbort(abort: (reason: Error) => void): () => void;
+}
+
 export interface AnswerOptions {
-  signal: AbortSignal;
+  aborter: Aborter;
   /** The budget for incomplete responses. */
   budget: ByteBudget;
 }
 
 class AnswerReader implements Dispatcher.DispatchHandler {
   readonly #method: string;
-  readonly #signal: AbortSignal;
+  readonly #aborter: Aborter;
   readonly #chunks: Chunks;
-  readonly #resolve: (answer: Answer) => void;
-  readonly #reject: (error: Error) => void;
-  #abort: (() => void) | undefined;
+  readonly #listener: AnswerListener;
+  /** Prevents that the request is aborted. */
+  #keep: (() => void) | undefined;
   #statusCode = 0;
   #headers: AnswerHeaders = {};
   #stream: Readable | undefined;
   #isOver = false;
 
-  constructor(
-    method: string,
-    { signal, budget }: AnswerOptions,
-    resolve: (answer: Answer) => void,
-    reject: (error: Error) => void,
-  ) {
+  constructor(method: string, { aborter, budget }: AnswerOptions, listener: AnswerListener) {
     this.#method = method;
-    this.#signal = signal;
+    this.#aborter = aborter;
     this.#chunks = new Chunks(budget);
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.#listener = listener;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#abort = () => controller.abort(this.#signal.reason as Error); // all reasons here are errors
-    if (this.#signal.aborted) this.#abort();
-    else this.#signal.addEventListener('abort', this.#abort);
+    this.#keep = this.#aborter.onAbort((reason) => controller.abort(reason));
   }
 
   onResponseStart(
@@ -82,7 +96,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
       },
     });
     this.#stream = body;
-    this.#resolve({ statusCode, headers, body });
+    this.#listener.answered({ statusCode, headers, body });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -103,25 +117,37 @@ class AnswerReader implements Dispatcher.DispatchHandler {
       if (!this.#stream.destroyed) this.#stream.push(null);
       return;
     }
-    this.#resolve({ statusCode: this.#statusCode, headers: this.#headers, body: textOf(body) });
+    this.#listener.answered({ statusCode: this.#statusCode, headers: this.#headers, body: textOf(body) });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#forget();
-    if (this.#stream === undefined) this.#reject(error);
+    if (this.#stream === undefined) this.#listener.failed(error);
     else this.#stream.destroy(error);
   }
 
-  /** A signal may outlive many requests. */
+  /** What can abort may outlive many requests. */
   #forget(): void {
     this.#chunks.release();
-    if (this.#abort !== undefined) this.#signal.removeEventListener('abort', this.#abort);
+    this.#keep?.();
   }
+}
+
+/** Aborts requests when a signal does. All its reasons must be errors. */
+export function abortedBy(signal: AbortSignal): Aborter {
+  return {
+    onAbort(abort) {
+      const listener = (): void => abort(signal.reason as Error);
+      if (signal.aborted) listener();
+      else signal.addEventListener('abort', listener);
+      return () => signal.removeEventListener('abort', listener);
+    },
+  };
 }
 
 const decoder = new TextDecoder();
 
 /** Decodes a body. Most are ASCII, and a `TextDecoder` makes strings with two bytes a character, which are slow to use. */
 function textOf(body: Buffer): string {
-  return isAscii(body) ? body.latin1Slice() : decoder.decode(body);
+  return isAscii(body) ? body.toString('latin1') : decoder.decode(body);
 }

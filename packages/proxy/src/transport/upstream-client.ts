@@ -2,7 +2,7 @@ import type { InstanceAddress } from '@toolhive/runtime/runtime';
 import { Agent, Pool } from 'undici';
 import type { Dispatcher, buildConnector } from 'undici';
 import { WorkloadInput } from '../input/workload-input.ts';
-import { answerTo } from './answer.ts';
+import { abortedBy, answerTo } from './answer.ts';
 import type { Answer } from './answer.ts';
 
 /** A server that someone else runs. */
@@ -99,6 +99,6 @@ export class UpstreamClient implements AsyncDisposable {
       headersTimeout: 0,
       bodyTimeout: 0,
     };
-    return answerTo(this.#dispatcher, request, { signal, budget: this.input.output });
+    return answerTo(this.#dispatcher, request, { aborter: abortedBy(signal), budget: this.input.output });
   }
 }

@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { InstanceAddress } from '@toolhive/runtime/runtime';
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
-import type { AnswerHeaders } from '../transport/answer.ts';
+import { dispatchTo } from '../transport/answer.ts';
+import type { AnswerHeaders, AnswerListener, AnswerOptions } from '../transport/answer.ts';
 import { maxMessageBytes } from '../input/byte-budget.ts';
 import type { ByteBudget } from '../input/byte-budget.ts';
 import { Chunks } from '../input/chunks.ts';
@@ -91,9 +92,37 @@ export class HttpForwarder implements AsyncDisposable {
     });
   }
 
+  /** Sends a request that was read and may have been changed, and reads the response. Fails while no server is connected. */
+  request(
+    request: IncomingMessage,
+    { method = request.method, body, replaced, ...options }: ForwardedRequest,
+    listener: AnswerListener,
+  ): void {
+    if (this.#state.kind === 'down')
+      return listener.failed(new Error(`the server is not running: ${this.#state.reason}`));
+    const { pool, authority } = this.#state;
+    const forwarded: Dispatcher.DispatchOptions = {
+      method: method as Dispatcher.HttpMethod,
+      path: request.url ?? '/',
+      headers: forwardedHeaders(request, authority, replaced),
+      body,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    };
+    dispatchTo(pool, forwarded, options, listener);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.disconnect('the workload was stopped');
   }
+}
+
+export interface ForwardedRequest extends AnswerOptions {
+  /** Another method than the client's. */
+  method?: string | undefined;
+  body: string | null;
+  /** What the server gets instead of these headers of the client, if anything, by their names in lower case. */
+  replaced: Readonly<Record<string, string | undefined>>;
 }
 
 function openPool(address: InstanceAddress): { pool: Pool; authority: string } {
@@ -104,20 +133,28 @@ function openPool(address: InstanceAddress): { pool: Pool; authority: string } {
   return { pool: new Pool(`http://${authority}`), authority };
 }
 
-function forwardedHeaders({ rawHeaders, headers }: IncomingMessage, authority: string): string[] {
+function forwardedHeaders(
+  { rawHeaders, headers }: IncomingMessage,
+  authority: string,
+  replaced: ForwardedRequest['replaced'] = {},
+): string[] {
   const forwarded = ['host', authority];
   const nominated = nominatedIn(headers.connection);
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string; // both are there: raw headers come in pairs
     const key = name.toLowerCase();
-    if (!notForwarded.has(key) && nominated?.has(key) !== true)
+    if (!notForwarded.has(key) && !(key in replaced) && nominated?.has(key) !== true)
       forwarded.push(name, rawHeaders[i + 1] as string);
+  }
+  for (const name in replaced) {
+    const value = replaced[name];
+    if (value !== undefined) forwarded.push(name, value);
   }
   return forwarded;
 }
 
 /** Returns the headers of a response that are for the client. */
-function endToEnd(headers: AnswerHeaders): string[] {
+export function endToEnd(headers: AnswerHeaders): string[] {
   const kept: string[] = [];
   for (const name in headers) {
     const value = headers[name];

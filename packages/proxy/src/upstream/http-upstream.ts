@@ -5,6 +5,7 @@ import { isModernRequest } from '../endpoint/modern-headers.ts';
 import { serveEndpoint } from '../endpoint/endpoint.ts';
 import { messagesPath } from '../endpoint/sse.ts';
 import { HttpForwarder } from './forwarder.ts';
+import { GuardedForwarder } from './guarded-forwarder.ts';
 import { generationOfRemote, waitUntilServing } from '../transport/readiness.ts';
 import type { Exchange } from '../middleware/middleware.ts';
 import type { ProtocolGeneration } from '../protocol/protocol.ts';
@@ -33,12 +34,13 @@ interface Up {
 
 /**
  * A server that speaks HTTP. Requests of clients that support the same protocol versions are passed through byte for
- * byte. The first client that does not opens a bridge.
+ * byte, or message by message if there is middleware for messages. The first client that does not opens a bridge.
  */
 export class HttpUpstream implements Upstream {
   readonly #options: HttpUpstreamOptions;
   readonly #forwarder: HttpForwarder;
   readonly #bridge: Bridge;
+  readonly #guarded: GuardedForwarder;
   #generation: ProtocolGeneration | undefined;
   #up: Up | undefined;
 
@@ -52,6 +54,12 @@ export class HttpUpstream implements Upstream {
       onLost: () => {
         if (this.#up !== undefined) this.#up.bridged = undefined; // the next client opens another one
       },
+    });
+    this.#guarded = new GuardedForwarder({
+      ...options,
+      forwarder: this.#forwarder,
+      isAuthenticated: options.access !== undefined,
+      pending: this.#bridge.pending,
     });
   }
 
@@ -86,17 +94,21 @@ export class HttpUpstream implements Upstream {
     const up = this.#up;
     this.#up = undefined;
     this.#forwarder.disconnect(reason);
+    this.#guarded.disconnect();
     this.#bridge.disconnect(reason, final);
     up?.over.abort(new Error(reason));
     void up?.endpoint[Symbol.asyncDispose]().catch(this.#options.onFault);
   }
 
   handle(exchange: Exchange): void {
-    const { messages, access } = this.#options;
-    // Middleware must see every message, sessions belong to principals, and remote servers get no headers of clients.
-    const isGuarded = !messages.isEmpty || access !== undefined || this.#up?.isRemote === true;
-    if (this.#up === undefined || (!isGuarded && !this.#isForeign(exchange))) {
-      return this.#forwarder.forward(exchange.request, exchange.response);
+    const { messages, access, transport } = this.#options;
+    if (this.#up === undefined) return this.#forwarder.forward(exchange.request, exchange.response);
+    // Remote servers get no headers of clients.
+    if (!this.#up.isRemote && !this.#isForeign(exchange)) {
+      // Middleware must see every message, and sessions belong to principals.
+      const isGuarded = !messages.isEmpty || access !== undefined;
+      if (!isGuarded) return this.#forwarder.forward(exchange.request, exchange.response);
+      if (transport === 'streamable-http') return this.#guarded.handle(exchange);
     }
     this.#openBridge();
     serveEndpoint(this.#bridge, exchange);

@@ -1,0 +1,366 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { unauthorized } from '@toolhive/contract/failure';
+import type { Instance } from '@toolhive/runtime/runtime';
+import { expect, test } from 'vitest';
+import { refusal } from '../middleware/message-pipeline.ts';
+import type { CallContext, Outcome } from '../middleware/middleware.ts';
+import { recorder } from '../testing/recorder.ts';
+import type { Recorded } from '../testing/recorder.ts';
+import { RawSession, openTestProxy, postModern, readRawEvents } from '../testing/test-proxy.ts';
+import type { Received, TestProxy } from '../testing/test-proxy.ts';
+import type { ProxyOptions } from '../proxy.ts';
+
+/** What a scripted HTTP server got. */
+interface Got {
+  request: IncomingMessage;
+  response: ServerResponse;
+  message: Received;
+}
+
+type Behavior = (got: Got) => void;
+
+interface HttpTest extends AsyncDisposable {
+  url: string;
+  proxy: TestProxy;
+  got: Got[];
+}
+
+/** A proxy in front of an HTTP server that answers `initialize` with a session `s1`, `s2`, … and the rest as the test says. */
+async function open(
+  options: Partial<ProxyOptions>,
+  behave: Behavior,
+  { hasSessions = true }: { hasSessions?: boolean } = {},
+): Promise<HttpTest> {
+  await using opened = new AsyncDisposableStack();
+  const got: Got[] = [];
+  let sessions = 0;
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const message = (body === '' ? {} : JSON.parse(body)) as Received;
+      const one = { request, response, message };
+      if (message.method === 'server/discover' && message.id === 0) {
+        return json(response, 200, { jsonrpc: '2.0', id: 0, error: { code: -32601, message: 'no' } });
+      }
+      got.push(one);
+      if (message.method !== 'initialize' || !hasSessions) return behave(one);
+      response.setHeader('mcp-session-id', `s${++sessions}`);
+      return result(one, { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: {} });
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  opened.defer(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const proxy = opened.use(await openTestProxy({ transport: 'streamable-http', ...options }));
+  const instance: Instance = {
+    id: 'scripted',
+    address: { kind: 'tcp', host: '127.0.0.1', port: (server.address() as AddressInfo).port },
+    exited: new Promise(() => {}),
+    stop: async () => {},
+    [Symbol.asyncDispose]: async () => {},
+  };
+  await proxy.proxy.connect(instance, async () => instance, AbortSignal.timeout(10_000));
+  const everything = opened.move();
+  return { url: proxy.url, proxy, got, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+}
+
+function json(response: ServerResponse, status: number, value: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+}
+
+function result({ response, message: { id } }: Got, value: object): void {
+  json(response, 200, { jsonrpc: '2.0', id, result: value });
+}
+
+function stream({ response }: Got): (value: unknown, id?: string) => void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  return (value, id) =>
+    void response.write(
+      `${id === undefined ? '' : `id: ${id}\n`}data: ${value === '' ? '' : JSON.stringify(value)}\n\n`,
+    );
+}
+
+const tools = [{ name: 'shown' }, { name: 'hidden' }];
+const rules = { tools: { filter: ['shown'] } };
+
+async function check(authorization: string | undefined): Promise<{ id: string }> {
+  const [, name] = /^Bearer (.+)$/.exec(authorization ?? '') ?? [];
+  if (name === undefined) throw unauthorized('a token is missing');
+  return { id: name };
+}
+
+const as = (name: string): Record<string, string> => ({ authorization: `Bearer ${name}` });
+
+test('a list is filtered in a whole reply, in an event, and in the resumed stream of another request', async () => {
+  await using opened = await open(rules, (got) => {
+    const { request, message, response } = got;
+    if (message.id === 1) return result(got, { tools });
+    const send = stream(got);
+    if (request.method === 'GET') send({ jsonrpc: '2.0', id: 3, result: { tools } }, 'e2');
+    else if (message.id === 2) send({ jsonrpc: '2.0', id: 2, result: { tools } });
+    else send('', 'e1'); // and then the connection is lost
+    response.end();
+  });
+  const session = await RawSession.open(opened.url);
+
+  const whole = await (await session.post({ id: 1, method: 'tools/list' })).json();
+  const events = await Array.fromAsync(readRawEvents(await session.post({ id: 2, method: 'tools/list' })));
+  const lost = await Array.fromAsync(readRawEvents(await session.post({ id: 3, method: 'tools/list' })));
+  const resumed = await Array.fromAsync(readRawEvents(await session.get('e1')));
+
+  const shown = { tools: [{ name: 'shown' }] };
+  expect(whole).toMatchObject({ result: shown });
+  expect(events).toMatchObject([{ message: { id: 2, result: shown } }]);
+  expect(lost).toEqual([{ id: 'e1', message: undefined }]);
+  expect(resumed).toMatchObject([{ id: 'e2', message: { id: 3, result: shown } }]);
+});
+
+test('a response that answers nothing does not reach the client', async () => {
+  await using opened = await open(rules, (got) => {
+    if (got.message.id === 1) return json(got.response, 200, { jsonrpc: '2.0', id: 77, result: { tools } });
+    const send = stream(got);
+    send({ jsonrpc: '2.0', id: 77, result: { tools } });
+    send({ jsonrpc: '2.0', id: got.message.id, result: {} });
+    got.response.end();
+  });
+  const session = await RawSession.open(opened.url);
+
+  const whole = await session.post({ id: 1, method: 'ping' });
+  const events = await Array.fromAsync(readRawEvents(await session.post({ id: 2, method: 'ping' })));
+
+  expect([whole.status, await whole.text()]).toEqual([
+    502,
+    'the server did not answer: what it sent does not answer the request\n',
+  ]);
+  expect(events).toMatchObject([{ message: { id: 2 } }]);
+});
+
+test('a call of a hidden tool does not reach the server, and a renamed one reaches it under its own name', async () => {
+  const overrides = { tools: { filter: ['say'], overrides: { shown: { name: 'say' } } } };
+  await using opened = await open(overrides, (got) => result(got, { content: [] }));
+  const session = await RawSession.open(opened.url);
+
+  const hidden = await (await session.postCall(1, 'hidden')).json();
+  const renamed = await session.postCall(2, 'say');
+
+  expect(hidden).toMatchObject({ error: { message: 'there is no tool hidden' } });
+  expect(renamed.status).toBe(200);
+  expect(opened.got.map(({ message }) => message.params?.['name']).filter(Boolean)).toEqual(['shown']);
+});
+
+test('sessions belong to the principal that began them, and tokens for the proxy are not for the server', async () => {
+  await using opened = await open({ access: { check } }, (got) => result(got, {}));
+  const begun = await fetch(`${opened.url}/mcp`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...as('alice') },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params: {} }),
+  });
+  const id = begun.headers.get('mcp-session-id') ?? '';
+  const session = new RawSession(opened.url);
+  session.id = id;
+  const ping = (who: string, over = id): Promise<Response> =>
+    session.post({ id: 1, method: 'ping' }, { ...as(who), 'mcp-session-id': over });
+
+  const [own, foreign, made] = await Promise.all([ping('alice'), ping('mallory'), ping('alice', 'made-up')]);
+  const listening = await fetch(`${opened.url}/mcp`, {
+    headers: { accept: 'text/event-stream', 'mcp-session-id': id, ...as('mallory') },
+  });
+  const ended = await fetch(`${opened.url}/mcp`, {
+    method: 'DELETE',
+    headers: { 'mcp-session-id': id, ...as('mallory') },
+  });
+
+  expect(id).toBe('s1');
+  expect([own.status, foreign.status, made.status, listening.status, ended.status]).toEqual([
+    200, 404, 404, 404, 404,
+  ]);
+  expect(opened.got).toHaveLength(2);
+  expect(opened.got.map(({ request }) => request.headers.authorization)).toEqual([undefined, undefined]);
+});
+
+test('two callers never get the same session from a server', async () => {
+  await using opened = await open(
+    { access: { check } },
+    (got) => {
+      got.response.setHeader('mcp-session-id', 'always-the-same');
+      result(got, {});
+    },
+    { hasSessions: false },
+  );
+  const begin = async (who: string): Promise<[number, string | null]> => {
+    const response = await new RawSession(opened.url).post(
+      { id: 0, method: 'initialize', params: {} },
+      as(who),
+    );
+    return [response.status, response.headers.get('mcp-session-id')];
+  };
+
+  expect([await begin('alice'), await begin('mallory')]).toEqual([
+    [200, 'always-the-same'],
+    [502, null],
+  ]);
+});
+
+test('a request of the server and its response pass the middleware, and a refused one is answered', async () => {
+  const seen: string[] = [];
+  const message = ({ direction, message: passing, request }: CallContext): Outcome => {
+    const method = passing.value.method ?? `answer to ${request?.value.method}`;
+    seen.push(`${direction}: ${method}`);
+    return method === 'sampling/createMessage' && direction === 'to client'
+      ? refusal(-32001, 'not asked')
+      : passing;
+  };
+  const answered: unknown[] = [];
+  await using opened = await open({ middleware: [{ message }] }, (got) => {
+    if (got.message.method === undefined) {
+      answered.push(got.message);
+      got.response.writeHead(202).end();
+      return;
+    }
+    const send = stream(got);
+    send({ jsonrpc: '2.0', id: 'q1', method: 'sampling/createMessage', params: {} });
+    send({ jsonrpc: '2.0', id: 'q2', method: 'elicitation/create', params: {} });
+    send({ jsonrpc: '2.0', id: got.message.id, result: { content: [] } });
+    got.response.end();
+  });
+  const session = await RawSession.open(opened.url);
+
+  const events = await Array.fromAsync(readRawEvents(await session.postCall(5, 'ask')));
+  await session.post({ id: 'q2', result: { action: 'accept' } });
+
+  expect(events.map(({ message: { id } = {} }) => id)).toEqual(['q2', 5]);
+  await expect
+    .poll(() => answered)
+    .toEqual([
+      { jsonrpc: '2.0', id: 'q1', error: { code: -32001, message: 'not asked' } },
+      { jsonrpc: '2.0', id: 'q2', result: { action: 'accept' } },
+    ]);
+  expect(seen).toEqual([
+    'to server: initialize',
+    'to client: answer to initialize',
+    'to server: tools/call',
+    'to client: sampling/createMessage',
+    'to client: elicitation/create',
+    'to client: answer to tools/call',
+    'to server: answer to elicitation/create',
+  ]);
+});
+
+test('messages of one stream keep their order when one of them has to wait', async () => {
+  const held = Promise.withResolvers<void>();
+  const message = async ({ message: passing }: CallContext): Promise<Outcome> => {
+    if (passing.value.params?.['n'] === 1) await held.promise;
+    return passing;
+  };
+  await using opened = await open({ middleware: [{ message }] }, (got) => {
+    const send = stream(got);
+    send({ jsonrpc: '2.0', method: 'notifications/message', params: { n: 1 } });
+    send({ jsonrpc: '2.0', method: 'notifications/message', params: { n: 2 } });
+    send({ jsonrpc: '2.0', id: got.message.id, result: {} });
+    got.response.end();
+  });
+  const session = await RawSession.open(opened.url);
+  const response = await session.postCall(1, 'any');
+
+  held.resolve();
+  const events = await Array.fromAsync(readRawEvents(response));
+
+  expect(events.map(({ message: one }) => one?.params?.['n'] ?? one?.id)).toEqual([1, 2, 1]);
+});
+
+test('a batch goes to the server message by message, and its answers come back together', async () => {
+  const records: Recorded[] = [];
+  await using opened = await open({ middleware: [recorder(records)] }, (got) => {
+    if (got.message.id === undefined) got.response.writeHead(202).end();
+    else result(got, { n: got.message.id });
+  });
+  const session = await RawSession.open(opened.url);
+  const body = JSON.stringify([
+    { jsonrpc: '2.0', id: 1, method: 'ping' },
+    { jsonrpc: '2.0', method: 'notifications/initialized' },
+    { jsonrpc: '2.0', id: 2, method: 'ping' },
+  ]);
+
+  const answers = (await (await session.postText(body)).json()) as Received[];
+
+  expect(answers.toSorted((a, b) => Number(a.id) - Number(b.id))).toMatchObject([
+    { id: 1, result: { n: 1 } },
+    { id: 2, result: { n: 2 } },
+  ]);
+  expect(records.filter(({ direction }) => direction === 'to server').map(({ method }) => method)).toEqual([
+    'initialize',
+    'ping',
+    'notifications/initialized',
+    'ping',
+  ]);
+});
+
+test('statuses of the server reach the client, and what is not a message does not', async () => {
+  await using opened = await open(rules, ({ request, response, message }) => {
+    if (request.method === 'DELETE') response.writeHead(405).end();
+    else if (message.id === 1) {
+      json(response, 404, {
+        jsonrpc: '2.0',
+        id: null,
+        error: { code: -32001, message: 'Session not found' },
+      });
+    } else if (message.id === 2) response.writeHead(200, { 'content-type': 'text/html' }).end('<p>hello');
+    else if (message.id === 3) response.writeHead(500, { 'content-type': 'text/plain' }).end('broken');
+    else response.writeHead(202).end();
+  });
+  const session = await RawSession.open(opened.url);
+  const say = async (response: Response): Promise<[number, string]> => [
+    response.status,
+    await response.text(),
+  ];
+
+  expect([
+    await say(await session.end()),
+    await say(await session.post({ id: 1, method: 'ping' })),
+    await say(await session.post({ id: 2, method: 'ping' })),
+    await say(await session.post({ id: 3, method: 'ping' })),
+    await say(await session.post({ method: 'notifications/initialized' })),
+  ]).toEqual([
+    [405, ''],
+    [404, '{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}'],
+    [502, 'the server did not answer: what it sent does not answer the request\n'],
+    [500, 'broken'],
+    [202, ''],
+  ]);
+});
+
+test('a request ends at the server when its client disconnects', async () => {
+  const closed = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  await using opened = await open(rules, ({ response }) => {
+    response.once('close', closed.resolve);
+    arrived.resolve();
+  });
+  const session = await RawSession.open(opened.url);
+  const over = new AbortController();
+  const asked = fetch(`${opened.url}/mcp`, {
+    method: 'POST',
+    headers: session.headers(),
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+    signal: over.signal,
+  });
+  await arrived.promise;
+
+  over.abort();
+
+  await expect(asked).rejects.toThrow();
+  await closed.promise;
+});
+
+test('a modern request whose header says something else than its body is refused', async () => {
+  await using opened = await open(rules, (got) => result(got, {}));
+
+  const response = await postModern(opened.url, 'ping', {}, { headers: { 'mcp-method': 'tools/list' } });
+
+  expect(response.status).toBe(400);
+  expect(opened.got).toEqual([]);
+});

@@ -1,0 +1,96 @@
+import { idText } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import type { Principal } from '../middleware/middleware.ts';
+import { newestLegacyVersion } from '../protocol/protocol.ts';
+import type { ClientIdentity } from '../protocol/protocol.ts';
+
+/** How many sessions are remembered. A client of an older one has to initialize again if callers are authenticated. */
+const maxSessions = 1000;
+/** How many unanswered requests are remembered, in each direction of a session. */
+const maxRequests = 100;
+
+/** A session that an HTTP server manages itself, as far as the middleware needs to know about it. */
+export interface ServerSession {
+  readonly id: string;
+  readonly principal: Principal;
+  readonly client: ClientIdentity;
+  /** Requests of the client, whose responses may come on another stream. */
+  readonly requests: UnansweredRequests;
+  /** Requests of the server that were delivered to the client. */
+  readonly serverRequests: UnansweredRequests;
+}
+
+/** The requests of one side that are not answered yet, by their IDs. */
+class UnansweredRequests {
+  readonly #requests = new Map<string, Message>();
+
+  add(request: Message): void {
+    this.#requests.set(idText(request), request);
+    const [oldest] = this.#requests.keys();
+    if (this.#requests.size > maxRequests && oldest !== undefined) this.#requests.delete(oldest);
+  }
+
+  /** Returns the request with the ID of `response`. */
+  find(response: Message): Message | undefined {
+    return this.#requests.get(idText(response));
+  }
+
+  /** Returns and forgets the request with the ID of `response`. */
+  take(response: Message): Message | undefined {
+    const request = this.find(response);
+    this.#requests.delete(idText(response));
+    return request;
+  }
+}
+
+/** The sessions of one HTTP server. Each belongs to the principal that began it. */
+export class ServerSessions {
+  readonly #sessions = new Map<string, ServerSession>();
+  readonly #isAuthenticated: boolean;
+
+  /** `isAuthenticated`: nobody may use a session that is not known to be theirs. */
+  constructor({ isAuthenticated }: { isAuthenticated: boolean }) {
+    this.#isAuthenticated = isAuthenticated;
+  }
+
+  /** Throws if the server has given the ID to another principal already. */
+  begin(id: string, principal: Principal, client: ClientIdentity): ServerSession {
+    const known = this.#sessions.get(id);
+    if (known !== undefined && known.principal.id !== principal.id)
+      throw new Error('it gave two callers the same session');
+    const session: ServerSession = {
+      id,
+      principal,
+      client,
+      requests: new UnansweredRequests(),
+      serverRequests: new UnansweredRequests(),
+    };
+    this.#sessions.delete(id);
+    this.#sessions.set(id, session);
+    const [oldest] = this.#sessions.keys();
+    if (this.#sessions.size > maxSessions && oldest !== undefined) this.#sessions.delete(oldest);
+    return session;
+  }
+
+  /** Returns the session with this ID if the principal may use it. */
+  find(id: string, principal: Principal): ServerSession | undefined {
+    const known = this.#sessions.get(id);
+    if (known === undefined)
+      return this.#isAuthenticated ? undefined : this.begin(id, principal, unknownClient);
+    if (known.principal.id !== principal.id) return undefined;
+    this.#sessions.delete(id); // the one that was used last is the last one to be forgotten
+    this.#sessions.set(id, known);
+    return known;
+  }
+
+  end(id: string): void {
+    this.#sessions.delete(id);
+  }
+
+  endAll(): void {
+    this.#sessions.clear();
+  }
+}
+
+/** What is known about a client that has not introduced itself. */
+export const unknownClient: ClientIdentity = { protocolVersion: newestLegacyVersion, capabilities: {} };
