@@ -67,8 +67,10 @@ async function callText(
 describe.each([
   ['legacy', 'stdio'],
   ['modern', 'stdio'],
+  ['dual', 'stdio'],
   ['legacy', 'streamable-http'],
   ['modern', 'streamable-http'],
+  ['dual', 'streamable-http'],
 ] as const)('a %s server over %s', (generation, transport) => {
   let server: TestProxy;
   const opened = new AsyncDisposableStack();

@@ -1,5 +1,5 @@
 import { unavailable } from '@toolhive/contract/failure';
-import { ServerConnection } from '../connection/connection.ts';
+import { RefusedRequest, ServerConnection } from '../connection/connection.ts';
 import type { Call, ConnectionOwner } from '../connection/connection.ts';
 import { performHandshake } from '../connection/handshake.ts';
 import { ConnectionPool } from '../connection/pool.ts';
@@ -54,7 +54,9 @@ export interface Server {
   transport: Transport;
   openTransport: OpenTransport;
   /** Undefined if the handshake must find it out. */
-  generation?: ProtocolGeneration;
+  generation?: ProtocolGeneration | undefined;
+  /** What a modern server says about itself to legacy clients, if it supports them. Undefined if that is not known. */
+  legacy?: ServerIdentity | 'unsupported' | undefined;
 }
 
 /** Something that waits, and must be kept alive in the meantime. */
@@ -87,6 +89,10 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   readonly #maintenance: NodeJS.Timeout;
   /** Of the server, once it is known. */
   #generation: ProtocolGeneration | undefined;
+  /** The same for legacy clients of a modern server. Undefined until one of them is there. */
+  #legacyIdentity: ServerIdentity | 'unsupported' | undefined;
+  #isLegacyCertain = false;
+  #probing: Promise<void> | undefined;
 
   constructor(options: BridgeOptions) {
     const { workload, version, limits, isSlowToStart, input, messages, onFault, now = Date.now } = options;
@@ -119,7 +125,12 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     });
     const shared = { pool: this.#pool, subscriptions: this.#subscriptions, messages };
     const hasOwn = (session: Session): boolean => this.#hasOwn(session);
-    this.#legacy = new LegacyRouter({ ...shared, sessions: this.sessions, hasOwn });
+    this.#legacy = new LegacyRouter({
+      ...shared,
+      sessions: this.sessions,
+      hasOwn,
+      ownIdentity: () => (this.#legacyIdentity === 'unsupported' ? undefined : this.#legacyIdentity),
+    });
     const mayHaveOwn = options.sessions === 'own';
     this.#modern = new ModernRouter({
       ...shared,
@@ -141,7 +152,10 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   }
 
   /** Connects to a freshly started server, and lets waiting requests through. Throws if the handshake fails. */
-  async connect({ transport, openTransport, generation }: Server, signal: AbortSignal): Promise<void> {
+  async connect(
+    { transport, openTransport, generation, legacy }: Server,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { input, onFault, limits } = this.#options;
     const connection = new ServerConnection({ transport, owner: this, input, onFault });
     const before = this.#server.opened;
@@ -158,11 +172,12 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       throw error;
     });
     this.#generation = connection.generation;
-    this.#pool.use(openTransport, connection.generation);
+    const known = this.#isLegacyCertain ? this.#legacyIdentity : undefined;
+    this.#legacyIdentity = connection.generation === 'legacy' ? connection.identity : (legacy ?? known);
+    this.#pool.use(openTransport);
     this.#toolParameters.forget();
     // Only now it is known which sessions have connections of their own.
-    for (const [session, listener] of this.#listeners)
-      if (!this.#hasOwn(session)) this.#subscriptions.add(listener);
+    this.#followListeners();
     this.#subscriptions.follow(connection);
     this.#server.up(connection);
   }
@@ -271,9 +286,45 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
       return; // without a server, there is nothing to notify
     }
     this.#server.whenUp(
-      (connection) => this.#legacy.request(session, message, responder, connection),
+      (connection) => {
+        if (this.#options.sessions === 'own' && this.#legacyIdentity === undefined)
+          void this.#probeLegacy().then(() => this.#routeLegacy(session, message, responder));
+        else this.#legacy.request(session, message, responder, connection);
+      },
       (reason) => answerError(responder, idText(message), errorCodes.serverError, reason),
     );
+  }
+
+  /** Finds out whether a modern server supports legacy clients too, which it shows only in a connection of their kind. */
+  #probeLegacy(): Promise<void> {
+    const owner: ConnectionOwner = {
+      notified() {},
+      asked: (connection, request) => connection.decline(request),
+      lost() {},
+    };
+    this.#probing ??= this.#pool
+      .take(owner, this.#client)
+      .then(
+        ({ connection, giveBack }) => {
+          this.#settleLegacy(connection.identity, true);
+          giveBack();
+        },
+        (error: unknown) => this.#settleLegacy('unsupported', error instanceof RefusedRequest),
+      )
+      .then(() => (this.#probing = undefined));
+    return this.#probing;
+  }
+
+  /** `isCertain`: this will be true of the next server, too. */
+  #settleLegacy(identity: ServerIdentity | 'unsupported', isCertain: boolean): void {
+    this.#legacyIdentity = identity;
+    this.#isLegacyCertain = isCertain;
+    this.#followListeners();
+  }
+
+  #followListeners(): void {
+    for (const [session, listener] of this.#listeners)
+      if (!this.#hasOwn(session)) this.#subscriptions.add(listener);
   }
 
   #routeModern(request: ModernRequest, responder: Responder): PendingRequest {
@@ -285,9 +336,9 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     );
   }
 
-  /** A modern server treats all requests alike, so only sessions with a legacy server have their own connection. */
+  /** A server that supports only modern clients treats all requests alike, and needs one connection for all sessions. */
   #hasOwn(session: Session): boolean {
-    return this.#options.sessions === 'own' && this.#generation !== 'modern' && session.isLasting;
+    return this.#options.sessions === 'own' && this.#legacyIdentity !== 'unsupported' && session.isLasting;
   }
 
   #sessionKept(session: Session): void {

@@ -20,6 +20,8 @@ export interface LegacyRouterOptions {
   subscriptions: Subscriptions;
   /** Whether a session has a connection of its own. */
   hasOwn: (session: Session) => boolean;
+  /** What the server says about itself over a connection of a session's own. */
+  ownIdentity: () => ServerIdentity | undefined;
 }
 
 /** Routes the messages of legacy clients: to the connection that all clients share, or to one of the session's own. */
@@ -57,14 +59,18 @@ export class LegacyRouter {
 
   #initialize(session: Session, request: Message, responder: Responder, identity: ServerIdentity): void {
     const { protocolVersion: asked, capabilities, clientInfo } = request.value.params ?? {};
-    const protocolVersion = negotiateVersion(asked, identity.protocolVersion);
+    const protocolVersion = negotiateVersion(
+      asked,
+      (this.#options.ownIdentity() ?? identity).protocolVersion,
+    );
     session.client = {
       protocolVersion,
       capabilities: isObject(capabilities) ? capabilities : {},
       clientInfo,
     };
     this.#options.sessions.keep(session);
-    const offered = this.#options.hasOwn(session) ? identity : withoutTasks(identity);
+    const { hasOwn, ownIdentity } = this.#options;
+    const offered = hasOwn(session) ? (ownIdentity() ?? identity) : withoutTasks(identity);
     answerResult(responder, idText(request), { ...offered, protocolVersion });
   }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkloadInput } from '../input/workload-input.ts';
-import type { ClientIdentity, ProtocolGeneration } from '../protocol/protocol.ts';
+import type { ClientIdentity } from '../protocol/protocol.ts';
 import type { Transport } from '../transport/transport.ts';
 import { ServerConnection } from './connection.ts';
 import type { ConnectionOwner } from './connection.ts';
@@ -35,7 +35,6 @@ export type OpenTransport = (signal: AbortSignal) => Promise<Transport>;
 /** Where connections come from, until the server ends. */
 interface Source {
   openTransport: OpenTransport;
-  generation: ProtocolGeneration;
   over: AbortController;
   /** Open, but without a handshake, which names the client. */
   standby?: { transport: Promise<Transport>; timer: NodeJS.Timeout } | undefined;
@@ -49,7 +48,8 @@ export interface OwnConnection {
 }
 
 /**
- * The connections to one server that are not shared. Their number is limited: the one that was idle for the longest
+ * The connections to one server that are not shared, each initialized for its client: only legacy protocol versions have
+ * a state to keep apart. Their number is limited: the one that was idle for the longest
  * time makes room. Its owner is told that it is lost, and gets another one with its next request.
  */
 export class ConnectionPool {
@@ -68,8 +68,8 @@ export class ConnectionPool {
   }
 
   /** Opens further connections with `openTransport`. */
-  use(openTransport: OpenTransport, generation: ProtocolGeneration): void {
-    this.#source = { openTransport, generation, over: new AbortController() };
+  use(openTransport: OpenTransport): void {
+    this.#source = { openTransport, over: new AbortController() };
     this.#finalReason = undefined;
     this.#wake();
   }
@@ -150,7 +150,7 @@ export class ConnectionPool {
   }
 
   async #openFrom(source: Source, client: ClientIdentity): Promise<PooledConnection> {
-    const { generation, over } = source;
+    const { over } = source;
     const signal = AbortSignal.any([over.signal, AbortSignal.timeout(handshakeMs)]);
     const standby = await takeStandby(source).catch(() => undefined);
     const transport = standby ?? (await source.openTransport(over.signal));
@@ -158,7 +158,7 @@ export class ConnectionPool {
     const pooled = new PooledConnection((lost) => void this.#end(lost, 'the server ended'));
     pooled.connection = new ServerConnection({ transport, owner: pooled, input, onFault });
     try {
-      await performHandshake(pooled.connection, { client, generation, probeMs, signal });
+      await performHandshake(pooled.connection, { client, generation: 'legacy', probeMs, signal });
       signal.throwIfAborted();
     } catch (error) {
       await pooled.connection.close('the handshake failed');

@@ -6,6 +6,7 @@ import { startHttpServer, startStdioServer } from '../testing/conformance-server
 import { recorder } from '../testing/recorder.ts';
 import type { Recorded } from '../testing/recorder.ts';
 import { openScriptedProxy } from '../testing/scripted-server.ts';
+import type { Said, ScriptedServer } from '../testing/scripted-server.ts';
 import { RawSession, answerOf, openTestProxy, postModern } from '../testing/test-proxy.ts';
 import { refusal } from './message-pipeline.ts';
 import type { CallContext, Middleware, Outcome, Principal } from './middleware.ts';
@@ -263,6 +264,8 @@ describe('input that a modern server asks for', () => {
       capabilities: { tools: {} },
       serverInfo: { name: 'hostile', version: '1' },
     }),
+    initialize: (server: ScriptedServer, { id }: Said) =>
+      server.send({ id, error: { code: -32022, message: 'only 2026-07-28' } }),
   };
   const many = Object.fromEntries(
     Array.from({ length: 20_000 }, (_, n) => [`q${n}`, { method: 'roots/list' }]),

@@ -7,14 +7,17 @@ import type { ProtocolGeneration } from '../protocol/protocol.ts';
 
 const main = fileURLToPath(new URL('../../../test-servers/src/conformance/main.ts', import.meta.url));
 
+/** What a test server supports: one generation, or both. */
+type Supported = ProtocolGeneration | 'dual';
+
 /** A server with every feature of its generation, in a process of its own that speaks stdio. */
-export function startStdioServer(generation: ProtocolGeneration): Instance {
+export function startStdioServer(generation: Supported): Instance {
   const child = spawn(process.execPath, [main, generation, 'stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
   return { ...instanceOf(child), stdio: { input: child.stdin, output: child.stdout } };
 }
 
 /** The same over streamable HTTP. */
-export function startHttpServer(generation: ProtocolGeneration, port: number): Instance {
+export function startHttpServer(generation: Supported, port: number): Instance {
   const env = { ...process.env, MCP_PORT: String(port) };
   const child = spawn(process.execPath, [main, generation, 'http'], { stdio: 'inherit', env });
   return { ...instanceOf(child), address: { kind: 'tcp', host: '127.0.0.1', port } };

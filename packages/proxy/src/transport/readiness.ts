@@ -1,13 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ThvError, messageOf, unavailable } from '@toolhive/contract/failure';
 import {
+  identityFrom,
+  isModern,
   isModernDiscovery,
   isModernRefusal,
   modernMeta,
   modernVersion,
   newestLegacyVersion,
 } from '../protocol/protocol.ts';
-import type { ProtocolGeneration } from '../protocol/protocol.ts';
+import type { ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
 import type { Answer } from './answer.ts';
 import { readEvents } from './events.ts';
 import type { UpstreamRequest, UpstreamClient } from './upstream-client.ts';
@@ -18,8 +20,15 @@ const retryMs = 50;
 /** The transports of servers that speak HTTP. */
 export type HttpTransportKind = 'sse' | 'streamable-http';
 
+/** What is found out about a server before it is used. */
+export interface Examined {
+  generation: ProtocolGeneration;
+  /** What a modern server says about itself in a session of a legacy client, if it has such sessions. */
+  legacy?: ServerIdentity | undefined;
+}
+
 /**
- * Waits until a server that was just started answers as an MCP server, and returns its generation. Over streamable HTTP it
+ * Waits until a server that was just started answers as an MCP server, and returns what it supports. Over streamable HTTP it
  * asks for `server/discover`, which changes nothing in a server of either generation, over HTTP+SSE for the event stream.
  * Asks until `signal` aborts.
  */
@@ -27,19 +36,28 @@ export async function waitUntilServing(
   endpoint: UpstreamClient,
   transport: HttpTransportKind,
   signal: AbortSignal,
-): Promise<ProtocolGeneration> {
+): Promise<Examined> {
   for (;;) {
     signal.throwIfAborted();
     try {
       const { status, generation } = await ask(endpoint, transport, signal);
       // Any answer but a failure shows that the server is up. Its endpoint may have another path.
-      if (status < 500) return generation;
+      if (status < 500) return examined(endpoint, generation, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (!isNotListening(error)) throw error;
     }
     await delay(retryMs, undefined, { signal });
   }
+}
+
+/** Returns what a server supports that someone else runs. Throws `unavailable` if it refuses us. */
+export async function examineRemote(
+  endpoint: UpstreamClient,
+  transport: HttpTransportKind,
+  signal: AbortSignal,
+): Promise<Examined> {
+  return examined(endpoint, await generationOfRemote(endpoint, transport, signal), signal);
 }
 
 /** Returns the generation of a server that someone else runs. Throws `unavailable` if it refuses us. */
@@ -65,7 +83,7 @@ export async function generationOfRemote(
   if (
     (status === 404 || status === 405) &&
     generation === 'legacy' &&
-    !(await isEndpoint(endpoint, signal))
+    !(await tryInitialize(endpoint, signal)).isAccepted
   ) {
     throw unavailable(`there is no MCP endpoint at ${endpoint.origin}${endpoint.path}`, {
       hint: 'check the URL; a server that speaks HTTP+SSE needs the transport sse',
@@ -74,18 +92,46 @@ export async function generationOfRemote(
   return generation;
 }
 
-/** Some servers answer 404 to everything outside of a session except `initialize`. */
-async function isEndpoint(endpoint: UpstreamClient, signal: AbortSignal): Promise<boolean> {
+/** A server that supports both generations is best used by each client in its own, if that gives it a session. */
+async function examined(
+  endpoint: UpstreamClient,
+  generation: ProtocolGeneration,
+  signal: AbortSignal,
+): Promise<Examined> {
+  if (generation === 'legacy') return { generation };
+  const { identity } = await tryInitialize(endpoint, signal);
+  return { generation, legacy: identity };
+}
+
+/** Begins and ends a session. Some servers answer 404 to everything else outside of a session. */
+async function tryInitialize(
+  endpoint: UpstreamClient,
+  signal: AbortSignal,
+): Promise<{ isAccepted: boolean; identity?: ServerIdentity | undefined }> {
   const over = new AbortController();
   const response = await endpoint.request({ ...initialize, signal: AbortSignal.any([signal, over.signal]) });
   if (typeof response.body !== 'string') response.body.on('error', () => {}); // it is destroyed here
-  over.abort(new Error('it was answered'));
-  const session = response.headers['mcp-session-id'];
-  if (typeof session === 'string') {
+  try {
+    const isAccepted = response.statusCode < 300;
+    const session = response.headers['mcp-session-id'];
+    if (!isAccepted || typeof session !== 'string') return { isAccepted };
+    const identity = initializedIdentity(await readAnswer(response, endpoint));
     const headers = { 'mcp-session-id': session };
     await endpoint.request({ method: 'DELETE', headers, signal }).catch(() => {}); // the session expires by itself
+    return { isAccepted, identity };
+  } finally {
+    over.abort(new Error('it was answered'));
   }
-  return response.statusCode < 300;
+}
+
+function initializedIdentity(text: string): ServerIdentity | undefined {
+  try {
+    const { result } = JSON.parse(text) as { result?: unknown };
+    const identity = identityFrom(result);
+    return isModern(identity.protocolVersion) ? undefined : identity;
+  } catch {
+    return undefined; // it has refused, or said something else than the protocol wants
+  }
 }
 
 /** Sends a request that changes nothing in the server, and returns the status and what it shows about the generation. */

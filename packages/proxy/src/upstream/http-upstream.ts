@@ -6,9 +6,9 @@ import { serveEndpoint } from '../endpoint/endpoint.ts';
 import { messagesPath } from '../endpoint/sse.ts';
 import { HttpForwarder } from './forwarder.ts';
 import { GuardedForwarder } from './guarded-forwarder.ts';
-import { generationOfRemote, waitUntilServing } from '../transport/readiness.ts';
+import { examineRemote, waitUntilServing } from '../transport/readiness.ts';
 import type { Exchange } from '../middleware/middleware.ts';
-import type { ProtocolGeneration } from '../protocol/protocol.ts';
+import type { ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
 import { UpstreamClient } from '../transport/upstream-client.ts';
 import { HttpTransport } from '../transport/http-transport.ts';
 import { SseTransport } from '../transport/sse-transport.ts';
@@ -42,6 +42,8 @@ export class HttpUpstream implements Upstream {
   readonly #bridge: Bridge;
   readonly #guarded: GuardedForwarder;
   #generation: ProtocolGeneration | undefined;
+  /** What a modern server says about itself in a session of a legacy client, if it has such sessions. */
+  #legacy: ServerIdentity | undefined;
   #up: Up | undefined;
 
   constructor(options: HttpUpstreamOptions) {
@@ -77,11 +79,9 @@ export class HttpUpstream implements Upstream {
     const isRemote = address.kind === 'remote';
     const endpoint = new UpstreamClient(address, transport === 'sse' ? '/sse' : '/mcp', this.#options.input);
     try {
-      this.#generation = await (isRemote ? generationOfRemote : waitUntilServing)(
-        endpoint,
-        transport,
-        signal,
-      );
+      const found = await (isRemote ? examineRemote : waitUntilServing)(endpoint, transport, signal);
+      this.#generation = found.generation;
+      this.#legacy = found.legacy;
     } catch (error) {
       await endpoint[Symbol.asyncDispose]();
       throw error;
@@ -127,7 +127,10 @@ export class HttpUpstream implements Upstream {
     if (transport === 'sse') return isStreamable;
     if (path === '/sse' || (path === messagesPath && query.includes('session_id='))) return true;
     if (path !== '/mcp') return false;
-    return isModernRequest(request.headers, undefined) !== (this.#generation === 'modern');
+    const isModern = isModernRequest(request.headers, undefined);
+    return isModern
+      ? this.#generation !== 'modern'
+      : this.#generation === 'modern' && this.#legacy === undefined;
   }
 
   /** Performs the handshake for clients that need the bridge. Their requests wait for that. */
@@ -135,20 +138,24 @@ export class HttpUpstream implements Upstream {
     const up = this.#up;
     if (up === undefined || up.bridged !== undefined) return;
     const signal = AbortSignal.any([up.over.signal, AbortSignal.timeout(handshakeMs)]);
-    const openTransport = async (): Promise<Transport> => this.#transport(up);
-    const server = { transport: this.#transport(up), openTransport, generation: this.#generation };
+    const server = {
+      transport: this.#transport(up, this.#generation),
+      openTransport: async () => this.#transport(up, 'legacy'),
+      generation: this.#generation,
+      legacy: this.#legacy ?? 'unsupported',
+    } as const;
     up.bridged = this.#bridge.connect(server, signal).catch((error: unknown) => {
       up.bridged = undefined; // the next one tries again
       this.#bridge.disconnect(messageOf(error), true);
     });
   }
 
-  #transport({ endpoint }: Up): Transport {
+  #transport({ endpoint }: Up, generation: ProtocolGeneration = 'legacy'): Transport {
     const { transport } = this.#options;
     if (transport === 'sse') return new SseTransport(endpoint);
     return new HttpTransport({
       endpoint,
-      generation: this.#generation ?? 'legacy',
+      generation,
       mirrored: (tool) => this.#bridge.mirrored(tool),
     });
   }

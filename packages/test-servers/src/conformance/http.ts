@@ -25,10 +25,10 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<vo
 
 /** Serves the conformance server of an era over streamable HTTP, to this machine only; port 0 is a free one. */
 export async function serveHttp(
-  era: 'legacy' | 'modern',
+  era: 'legacy' | 'modern' | 'dual',
   { host, port }: { host: string; port: number },
 ): Promise<HttpFixture> {
-  const answer = era === 'legacy' ? sessions() : stateless();
+  const answer = { legacy: sessions, modern: stateless, dual: either }[era]();
   const isOwnHost = localhostHostValidation();
   const isOwnOrigin = localhostOriginValidation();
   const server = createServer((request, response) => {
@@ -57,6 +57,15 @@ function stateless(): Answer {
   const handler: McpHttpHandler = createMcpHandler(() => modernServer(handler.notify), { legacy: 'reject' });
   const answer = toNodeHandler(handler);
   return (request, response) => answer(request, response);
+}
+
+/** Serves each client in its own era, as servers do that were extended for new clients. */
+function either(): Answer {
+  const [older, newer] = [sessions(), stateless()];
+  return (request, response) => {
+    const version = request.headers['mcp-protocol-version'];
+    return (typeof version === 'string' && version >= '2026-07-28' ? newer : older)(request, response);
+  };
 }
 
 function sessions(): Answer {

@@ -1,13 +1,15 @@
 #!/usr/bin/env node
-// Usage: toolhive-conformance legacy|modern stdio|http. Over HTTP it listens on MCP_PORT.
+// Usage: toolhive-conformance legacy|modern|dual stdio|http. Over HTTP it listens on MCP_PORT.
 const [era = '', transport = ''] = process.argv.slice(2);
 
 /** Each loads only what it needs, because a proxy may start a process for every session. */
 const servers: Record<string, () => Promise<unknown>> = {
   'legacy stdio': async () => (await import('./legacy.ts')).serveStdio(),
-  'modern stdio': async () => (await import('./modern.ts')).serveStdio(),
+  'modern stdio': async () => (await import('./modern.ts')).serveStdio('reject'),
+  'dual stdio': async () => (await import('./modern.ts')).serveStdio('serve'),
   'legacy http': async () => (await import('./http.ts')).serveHttp('legacy', listenOn()),
   'modern http': async () => (await import('./http.ts')).serveHttp('modern', listenOn()),
+  'dual http': async () => (await import('./http.ts')).serveHttp('dual', listenOn()),
 };
 
 const listenOn = () => ({
@@ -16,5 +18,5 @@ const listenOn = () => ({
 });
 
 const serve = servers[`${era} ${transport}`];
-if (serve === undefined) throw new Error('usage: toolhive-conformance legacy|modern stdio|http');
+if (serve === undefined) throw new Error('usage: toolhive-conformance legacy|modern|dual stdio|http');
 await serve();

@@ -62,9 +62,9 @@ export function modernServer(announce?: Announce): McpServer {
   return server;
 }
 
-/** Serves the client at the other end of standard input and output. */
-export function serveStdio(): void {
-  stdio.serveStdio(() => modernServer(), { legacy: 'reject' });
+/** Serves the client at the other end of standard input and output. `legacy` says what becomes of a legacy client. */
+export function serveStdio(legacy: 'serve' | 'reject'): void {
+  stdio.serveStdio(() => modernServer(), { legacy });
 }
 
 const modernAnswers: typeof answers = {
