@@ -171,13 +171,15 @@ describe('sessions with processes of their own', () => {
   });
 
   test('wait while all processes are busy, and get the first that is free', async () => {
-    await using test = await openScriptedProxy({ limits: { maxOwn: 1 } });
+    await using test = await openScriptedProxy({ limits: { maxOwn: 1, waitForRoomMs: 600_000 } });
+    const untilWaiting = async (): Promise<unknown> => [await fetch(test.url), await fetch(test.url)];
     const [one, two] = [await RawSession.open(test.url), await RawSession.open(test.url)];
     const server = await test.serverOf(one);
     const pending = one.postCall(1, 'hold');
     const [call] = await untilCalled(server, 'hold');
 
     const waiting = two.call('recall');
+    await untilWaiting();
     server.send({ id: call?.id, result: {} });
 
     expect(await answerOf(await pending)).toMatchObject({ id: 1, result: {} });

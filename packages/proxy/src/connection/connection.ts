@@ -23,6 +23,8 @@ export interface ConnectionOwner {
   notified(notification: Message, call: Call | undefined): void;
   /** A request of a legacy server. Its answer goes to `connection.respond`. */
   asked(connection: ServerConnection, request: Message, call: Call | undefined): void;
+  /** The last request that was unanswered is answered or given up. */
+  idle?(): void;
   /** The connection has ended. Its calls were answered with errors. */
   lost(connection: ServerConnection, reason: string): void;
 }
@@ -125,7 +127,7 @@ export class ServerConnection {
     const call = this.#enter(request, responder, this);
     const cancel = (): void => {
       // The handshake must not be cancelled (MCP 2025-11-25, Cancellation, Behavior Requirements).
-      if (this.#peer === undefined) this.#calls.delete(call);
+      if (this.#peer === undefined) this.#delete(call);
       else this.cancel(call, 'the answer is not needed any more');
       reject(signal?.reason);
     };
@@ -162,7 +164,7 @@ export class ServerConnection {
 
   /** Tells the server that the answer is not needed any more. An answer that comes anyway is dropped. */
   cancel(call: Call, reason: string): void {
-    if (!this.#calls.delete(call)) return;
+    if (!this.#delete(call)) return;
     const params = { requestId: call.id, reason };
     this.notify(ownMessage({ method: 'notifications/cancelled', params }));
   }
@@ -201,6 +203,13 @@ export class ServerConnection {
     const call = this.#calls.enter(request, responder, caller);
     this.lastUsedMs = call.sinceMs;
     return call;
+  }
+
+  /** Returns false if it was answered or given up before. */
+  #delete(call: Call): boolean {
+    const isDeleted = this.#calls.delete(call);
+    if (isDeleted && this.#calls.size === 0) this.#options.owner.idle?.();
+    return isDeleted;
   }
 
   /** Returns why no further request can be sent. Refuses another call if only that makes room. */
@@ -251,14 +260,14 @@ export class ServerConnection {
     if (start.includes('"method"')) return;
     const [, id] = /^\{[^{}[\]]*"id"\s*:\s*(\d{1,15})\s*[,}]/.exec(start) ?? [];
     const call = id === undefined ? undefined : this.#calls.get(Number(id));
-    if (call === undefined || !this.#calls.delete(call)) return;
+    if (call === undefined || !this.#delete(call)) return;
     const message = `the server answered with something else than the protocol wants: ${why}`;
     answerError(call.responder, idText(call.request), errorCodes.serverError, message);
   }
 
   #receiveResponse(response: Message): void {
     const call = this.#calls.get(response.value.id);
-    if (call === undefined || !this.#calls.delete(call)) return; // cancelled, or never asked
+    if (call === undefined || !this.#delete(call)) return; // cancelled, or never asked
     call.responder.answer(restate(response, { newId: idText(call.request) }));
   }
 

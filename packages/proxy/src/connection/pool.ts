@@ -11,6 +11,8 @@ import { PooledConnection, evictable } from './pooled-connection.ts';
 const handshakeMs = 60_000;
 /** How long a process is kept that was started for the next client, as many clients often start at once. */
 const standbyMs = 60_000;
+/** How often to look for a connection that can make room because its client has disconnected, which nothing reports. */
+const recheckMs = 1_000;
 
 export interface PoolOptions {
   /** How many connections there may be at once. */
@@ -155,7 +157,10 @@ export class ConnectionPool {
     const standby = await takeStandby(source).catch(() => undefined);
     const transport = standby ?? (await source.openTransport(over.signal));
     const { input, onFault, probeMs } = this.#options;
-    const pooled = new PooledConnection((lost) => void this.#end(lost, 'the server ended'));
+    const pooled = new PooledConnection({
+      onIdle: () => this.#wake(),
+      onLost: (lost) => void this.#end(lost, 'the server ended'),
+    });
     pooled.connection = new ServerConnection({ transport, owner: pooled, input, onFault });
     try {
       await performHandshake(pooled.connection, { client, generation: 'legacy', probeMs, signal });
@@ -201,7 +206,7 @@ export class ConnectionPool {
       }
       const leftMs = deadline - performance.now();
       if (leftMs <= 0) throw new Error('too many clients use the server at once, try again later');
-      await this.#change(leftMs);
+      await this.#change(Math.min(leftMs, recheckMs));
     }
     this.#opening++;
   }

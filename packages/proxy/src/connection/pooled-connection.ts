@@ -27,9 +27,11 @@ export class PooledConnection implements ConnectionOwner {
   keptFor: string | undefined;
   keepTimer: NodeJS.Timeout | undefined;
   isNew = true;
+  readonly #onIdle: () => void;
   readonly #onLost: (pooled: PooledConnection) => void;
 
-  constructor(onLost: (pooled: PooledConnection) => void) {
+  constructor({ onIdle, onLost }: { onIdle: () => void; onLost: (pooled: PooledConnection) => void }) {
+    this.#onIdle = onIdle;
     this.#onLost = onLost;
   }
 
@@ -60,6 +62,10 @@ export class PooledConnection implements ConnectionOwner {
     if (this.owner !== undefined) return this.owner.asked(connection, request, call);
     const error = { code: errorCodes.serverError, message: 'there is no client' };
     connection.respond(request, { error });
+  }
+
+  idle(): void {
+    this.#onIdle();
   }
 
   lost(connection: ServerConnection, reason: string): void {
