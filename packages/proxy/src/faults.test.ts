@@ -804,3 +804,17 @@ describe('a client', () => {
       .toMatchObject({ requestId: server?.last('subscriptions/listen')?.id });
   });
 });
+
+test('a server that does not confirm a subscription is reported, and asked no more for a while', async () => {
+  const discovered = { supportedVersions: ['2026-07-28'], capabilities: { tools: { listChanged: true } } };
+  await using test = await openScriptedProxy(
+    { sessions: 'shared' },
+    { 'server/discover': () => discovered, 'subscriptions/listen': () => ({ resultType: 'complete' }) },
+  );
+
+  await RawSession.open(test.url);
+
+  await expect
+    .poll(() => test.invalidOutput, quick)
+    .toEqual([expect.stringContaining('ended subscriptions/listen without having confirmed it')]);
+});

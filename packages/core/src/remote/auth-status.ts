@@ -5,7 +5,7 @@ export type RemoteAuthState =
   /** `onlyInMemory` says why the tokens will not outlive the daemon, if so. */
   | { kind: 'authorized'; onlyInMemory?: string }
   /** `url` is where the user can agree, while a sign-in waits for that. */
-  | { kind: 'needs authorization'; why: string; url?: string };
+  | { kind: 'needs authorization'; why: string; scope?: string; url?: string };
 
 /** The facts behind the state. `publish` tells of the state if they have changed it. */
 export class AuthStatus {
@@ -13,6 +13,8 @@ export class AuthStatus {
   onlyInMemory: string | undefined;
   /** Why the user has to sign in. */
   why: string | undefined;
+  /** The scopes that the server asks for, if it says so. */
+  scope: string | undefined;
   /** Where the user can sign in. */
   url: string | undefined;
   #published: RemoteAuthState = { kind: 'not needed' };
@@ -37,7 +39,12 @@ export class AuthStatus {
   #state(): RemoteAuthState {
     if (this.url !== undefined || this.why !== undefined) {
       const why = this.why ?? 'somebody is signing in';
-      return { kind: 'needs authorization', why, ...(this.url !== undefined && { url: this.url }) };
+      return {
+        kind: 'needs authorization',
+        why,
+        ...(this.scope !== undefined && { scope: this.scope }),
+        ...(this.url !== undefined && { url: this.url }),
+      };
     }
     if (!this.isAuthorized) return { kind: 'not needed' };
     return {
@@ -53,7 +60,12 @@ export function describeRemoteAuth(state: RemoteAuthState): string | undefined {
   if (state.kind === 'needs authorization') {
     return state.url === undefined
       ? `needs authorization: ${state.why}`
-      : `needs authorization: open ${state.url}`;
+      : `needs authorization: ${signInAt(state.url, state.scope)}`;
   }
   return state.onlyInMemory && `authorized until the daemon ends: ${state.onlyInMemory}`;
+}
+
+/** What the user is to do, as a phrase. */
+export function signInAt(url: string, scope: string | undefined): string {
+  return scope === undefined ? `sign in at ${url}` : `sign in for ${scope} at ${url}`;
 }

@@ -8,6 +8,7 @@ export interface Challenge {
 }
 
 const maxHeaderLength = 8 * 1024;
+const maxBodyLength = 8 * 1024;
 
 /**
  * Reads the `WWW-Authenticate` of a 401 or 403. A server that says nothing may still want a token; undefined is
@@ -21,6 +22,20 @@ export async function readChallenge(header: string | undefined): Promise<Challen
   if (bearer === undefined) return undefined;
   const { resource_metadata: resourceMetadata, scope, error } = bearer.parameters;
   return { ...(resourceMetadata && { resourceMetadata }), ...(scope && { scope }), ...(error && { error }) };
+}
+
+/** Reads an OAuth error in the JSON body of a refusal, where some servers put it instead of the header. */
+export function challengeIn(body: string | undefined): Challenge {
+  if (body === undefined || body.length > maxBodyLength) return {};
+  try {
+    const { error, scope } = JSON.parse(body) as { error?: unknown; scope?: unknown };
+    return {
+      ...(typeof error === 'string' && { error }),
+      ...(typeof scope === 'string' && { scope }),
+    };
+  } catch {
+    return {};
+  }
 }
 
 /** The parser of the library, which shows itself only in the error that it makes of a challenge. */

@@ -100,15 +100,16 @@ describe('what a server says about itself', () => {
     expect(world.remote.seen).not.toContain('GET /.well-known/oauth-protected-resource/mcp');
   });
 
-  test('may be missing: then its host is asked for tokens, as servers of 2025-03-26 want it', async () => {
+  test('may be missing, with all other metadata: then its host has endpoints at fixed paths, as in 2025-03-26', async () => {
     await using world = await openWorld({ server: { metadata: () => undefined } });
 
     expect(await failureOf(world)).toMatchObject({
-      message: `${world.remote.origin}/ does not say how to get a token from it`,
+      message: `${world.remote.origin} does not register this client: not_found`,
     });
-    expect(world.remote.seen.slice(-2)).toEqual([
+    expect(world.remote.seen.slice(-3)).toEqual([
       'GET /.well-known/oauth-authorization-server',
       'GET /.well-known/openid-configuration',
+      'POST /register',
     ]);
   });
 

@@ -142,15 +142,38 @@ async function firstServer(
 
 /** An authorization server by its issuer, as the settings say or as it says itself. */
 export async function findServer(
-  { settings, requests, signal }: DiscoveryOptions,
+  options: DiscoveryOptions,
   issuer: string | undefined,
 ): Promise<AuthorizationServer> {
+  const { settings, requests, serverUrl } = options;
   if (settings.endpoints !== undefined) {
     requests.check(settings.endpoints.authorize, 'the authorization endpoint');
     requests.check(settings.endpoints.token, 'the token endpoint');
     return configuredServer(settings.endpoints, issuer);
   }
   const url = requests.check(issuer ?? '', 'the authorization server');
+  const server = await lookUpServer(options, url);
+  if (server !== undefined) return server;
+  if (issuer === serverUrl.origin) return ownServer(issuer);
+  throw unavailable(`${nameOf(url)} does not say how to get a token from it`, { hint: configureIssuer });
+}
+
+/** A server of 2025-03-26 may be its own authorization server, at fixed paths if it has no metadata (MCP 2025-03-26, Authorization). */
+function ownServer(origin: string): AuthorizationServer {
+  return AuthorizationServer.parse({
+    issuer: origin,
+    authorization_endpoint: `${origin}/authorize`,
+    token_endpoint: `${origin}/token`,
+    registration_endpoint: `${origin}/register`,
+    code_challenge_methods_supported: ['S256'], // OAuth 2.1 requires it, and there is nothing to look it up in
+  });
+}
+
+/** Returns what an authorization server says about itself, undefined if it says nothing. */
+async function lookUpServer(
+  { requests, signal }: DiscoveryOptions,
+  url: URL,
+): Promise<AuthorizationServer | undefined> {
   for (const address of serverAddresses(url)) {
     const response = await requests.metadata(address, 'the metadata of the authorization server', signal);
     if (response === undefined) continue;
@@ -164,7 +187,7 @@ export async function findServer(
     requests.check(server.token_endpoint, 'the token endpoint');
     return server;
   }
-  throw unavailable(`${nameOf(url)} does not say how to get a token from it`, { hint: configureIssuer });
+  return undefined;
 }
 
 const configureIssuer = 'configure the issuer, or its authorize_url and token_url';

@@ -1,6 +1,5 @@
 import { forbidden, invalid, unavailable } from '@toolhive/contract/failure';
 import {
-  ClientSecretBasic,
   ClientSecretPost,
   None,
   dynamicClientRegistrationRequest,
@@ -67,7 +66,7 @@ export async function register(
   };
   try {
     const answer = await dynamicClientRegistrationRequest(server, metadata, requests.options(signal));
-    const registered = await processDynamicClientRegistrationResponse(asCreated(answer));
+    const registered = await processDynamicClientRegistrationResponse(await asRequired(answer));
     const { client_id: id, client_secret_expires_at: expiresAt } = registered;
     const { client_secret: secret, token_endpoint_auth_method: authentication } = registered;
     return {
@@ -86,9 +85,20 @@ export async function register(
   }
 }
 
-/** Servers of the original's time answer 200 where RFC 7591 says 201. */
-function asCreated(answer: Response): Response {
-  return answer.status === 200 ? new Response(answer.body, { status: 201, headers: answer.headers }) : answer;
+/**
+ * Returns an answer as RFC 7591, section 3.2.1, requires it. Some servers say 200 where it must be 201, and leave
+ * `client_secret_expires_at` out for a secret that does not expire.
+ */
+async function asRequired(answer: Response): Promise<Response> {
+  if (answer.status !== 200 && answer.status !== 201) return answer;
+  const registered: unknown = await answer
+    .clone()
+    .json()
+    .catch(() => undefined);
+  if (typeof registered !== 'object' || registered === null) return answer;
+  const { client_secret_expires_at: expiresAt } = registered as { client_secret_expires_at?: unknown };
+  const complete = { ...registered, client_secret_expires_at: typeof expiresAt === 'number' ? expiresAt : 0 };
+  return new Response(JSON.stringify(complete), { status: 201, headers: answer.headers });
 }
 
 /** How a client shows the token endpoint that it is itself. */
@@ -99,11 +109,27 @@ export function authenticationOf(
 ): ClientAuth {
   const method = client.authentication ?? authenticationAt(server, { hasSecret: secret !== undefined });
   if (method === 'none' || secret === undefined) return None();
-  if (method === 'client_secret_basic') return ClientSecretBasic(secret);
+  if (method === 'client_secret_basic') return basic(secret);
   if (method === 'client_secret_post') return ClientSecretPost(secret);
   throw unavailable(
     `${server.issuer} wants clients to use ${JSON.stringify(method.slice(0, 40))}, which is not known here`,
   );
+}
+
+/**
+ * HTTP Basic with the client's ID and secret (RFC 6749, section 2.3.1). The library encodes `-` and `_` too, which the
+ * form encoding does not, and many servers compare the secret without decoding it.
+ */
+function basic(secret: string): ClientAuth {
+  return (_server, client, _body, headers) => {
+    const credentials = [client.client_id, secret].map(formEncoded).join(':');
+    headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
+  };
+}
+
+/** Encodes a value as `application/x-www-form-urlencoded`. */
+function formEncoded(value: string): string {
+  return new URLSearchParams({ value }).toString().slice('value='.length);
 }
 
 /** Without a list, RFC 8414 says, it is `client_secret_basic`; clients without a secret can but use none. */

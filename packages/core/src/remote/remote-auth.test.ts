@@ -98,7 +98,7 @@ describe('signing in', () => {
       ...wantsWho,
       url: expect.stringContaining(`${world.authority.origin}/authorize?`),
     });
-    expect(describeRemoteAuth(waiting ?? world.auth.state)).toMatch(/^needs authorization: open http/);
+    expect(describeRemoteAuth(waiting ?? world.auth.state)).toMatch(/^needs authorization: sign in at http/);
   });
 
   test('leaves the browser alone when it is told so', async () => {
@@ -240,7 +240,7 @@ describe('scopes', () => {
     const answer = await world.auth.challenged({ status: 403, wwwAuthenticate, sent });
 
     expect(answer).toBe('needs authorization');
-    expect(world.auth.state).toMatchObject({ why: 'the server asks for write' });
+    expect(world.auth.state).toMatchObject({ why: 'the server asks for write', scope: 'write' });
     expect(await world.ask()).toBe(200);
     await world.auth.authorize();
     expect(world.authority.asked[1]?.get('scope')).toBe('read write');
@@ -249,6 +249,17 @@ describe('scopes', () => {
 });
 
 describe('a client', () => {
+  test('learns of scopes from the body of a refusal too', async () => {
+    await using world = await openSignedIn();
+    const sent = (await world.auth.headers())['authorization'];
+    const body = JSON.stringify({ error: 'insufficient_scope', scope: 'write' });
+
+    const answer = await world.auth.challenged({ status: 403, body, sent });
+
+    expect(answer).toBe('needs authorization');
+    expect(world.auth.state).toMatchObject({ scope: 'write' });
+  });
+
   test('is registered as a native one', async () => {
     await using world = await openWorld();
 
@@ -264,6 +275,32 @@ describe('a client', () => {
         token_endpoint_auth_method: 'none',
       },
     ]);
+  });
+
+  test('is registered by a server that does not say when the secret expires, and sends the secret as it is', async () => {
+    const secret = 'a-secret_with.signs+and spaces';
+    let authorization: string | undefined;
+    await using world = await openWorld({
+      authority: {
+        register: ({ json, reply }) =>
+          reply(201, {
+            ...json,
+            client_id: 'a-client_id',
+            client_secret: secret,
+            token_endpoint_auth_method: 'client_secret_basic',
+          }),
+        token: ({ headers, reply }) => {
+          ({ authorization } = headers);
+          reply(200, { access_token: 'a', token_type: 'Bearer' });
+        },
+      },
+    });
+
+    await world.auth.authorize();
+
+    const sent = Buffer.from(authorization?.replace('Basic ', '') ?? '', 'base64').toString();
+    expect(sent).toBe('a-client_id:a-secret_with.signs%2Band+spaces');
+    expect(world.auth.state).toMatchObject({ kind: 'authorized' });
   });
 
   test('stays registered, at the same port', async () => {

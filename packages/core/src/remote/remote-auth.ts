@@ -1,7 +1,7 @@
 import { ThvError, cancelled, conflict, forbidden, invalid, timedOut } from '@toolhive/contract/failure';
 import { AuthStatus } from './auth-status.ts';
 import type { RemoteAuthState } from './auth-status.ts';
-import { readChallenge } from './challenge.ts';
+import { challengeIn, readChallenge } from './challenge.ts';
 import type { Challenge } from './challenge.ts';
 import { findServer } from './discovery.ts';
 import type { AuthorizationServer, DiscoveryOptions } from './discovery.ts';
@@ -43,6 +43,8 @@ export interface Refusal {
   wwwAuthenticate?: string | undefined;
   /** The `authorization` that was sent, so that a token which was replaced meanwhile is not blamed. */
   sent?: string | undefined;
+  /** The body of the response, if it is text. */
+  body?: string | undefined;
 }
 
 /** `not ours` is a refusal that no token would change. */
@@ -85,6 +87,7 @@ export class RemoteAuth implements AsyncDisposable {
   #isLoaded = false;
   readonly #status: AuthStatus;
   #signingIn: Promise<void> | undefined;
+  #shown = Promise.withResolvers<string>();
   #refreshing: Promise<void> | undefined;
   #failed: { error: unknown; untilMs: number } | undefined;
 
@@ -126,8 +129,9 @@ export class RemoteAuth implements AsyncDisposable {
   }
 
   /** What to do about a 401 or 403. Throws when only an issuer that cannot be reached could tell. */
-  async challenged({ status, wwwAuthenticate, sent }: Refusal): Promise<RefusalAnswer> {
-    const challenge = await readChallenge(wwwAuthenticate);
+  async challenged({ status, wwwAuthenticate, sent, body }: Refusal): Promise<RefusalAnswer> {
+    const inHeader = await readChallenge(wwwAuthenticate);
+    const challenge = inHeader && { ...challengeIn(body), ...inHeader };
     const isAboutScopes = status === 403 && challenge?.error === 'insufficient_scope';
     if (challenge === undefined || (status !== 401 && !isAboutScopes)) return 'not ours';
     if (this.#hasOwnAuthorization)
@@ -135,7 +139,7 @@ export class RemoteAuth implements AsyncDisposable {
     if (!this.#isLoaded) await this.load();
     this.#challenge = challenge;
     if (this.#grant !== undefined && sent !== bearer(this.#grant)) return 'retry';
-    if (isAboutScopes) return this.#need(whyScopes(challenge, this.#settings));
+    if (isAboutScopes) return this.#need(whyScopes(challenge, this.#settings), scopeIn(challenge));
     return this.#grant === undefined
       ? this.#need('the server wants to know who uses it')
       : this.#replace(this.#grant);
@@ -148,10 +152,16 @@ export class RemoteAuth implements AsyncDisposable {
   authorize(signal?: AbortSignal, pace?: SignInPace): Promise<void> {
     this.#signingIn ??= this.#authorize(signal, pace).finally(() => {
       this.#signingIn = undefined;
+      this.#shown = Promise.withResolvers();
       this.#status.url = undefined;
       this.#publish();
     });
     return this.#signingIn;
+  }
+
+  /** Returns the page on which the user can agree, as soon as there is one. */
+  get page(): Promise<string> {
+    return this.#shown.promise;
   }
 
   /** Takes up what an earlier daemon has kept, if it is for this server and these settings. */
@@ -236,6 +246,7 @@ export class RemoteAuth implements AsyncDisposable {
 
   #show(url: string): void {
     this.#status.url = url;
+    this.#shown.resolve(url);
     this.#publish();
     if (this.#settings.skipBrowser) return;
     this.#options.openBrowser(url).catch(() => {}); // the user has the URL in the state
@@ -307,8 +318,9 @@ export class RemoteAuth implements AsyncDisposable {
     this.#status.onlyInMemory = await this.#options.store.save(kept);
   }
 
-  #need(why: string): 'needs authorization' {
+  #need(why: string, scope?: string): 'needs authorization' {
     this.#status.why = why;
+    this.#status.scope = scope;
     this.#publish();
     return 'needs authorization';
   }
@@ -333,8 +345,13 @@ function bearer({ tokens }: Grant): string {
   return `Bearer ${tokens.access}`;
 }
 
-function whyScopes({ scope = '' }: Challenge, { scopes }: AuthSettings): string {
-  const asked = /^[\x20-\x7e]{1,200}$/.test(scope) ? scope : 'more than was agreed to';
+/** The scopes that a server asks for, if they can be shown. */
+function scopeIn({ scope = '' }: Challenge): string | undefined {
+  return /^[\x20-\x7e]{1,200}$/.test(scope) ? scope : undefined;
+}
+
+function whyScopes(challenge: Challenge, { scopes }: AuthSettings): string {
+  const asked = scopeIn(challenge) ?? 'more than was agreed to';
   const limit = scopes === undefined ? '' : ', which is more than the configured scopes';
   return `the server asks for ${asked}${limit}`;
 }

@@ -24,7 +24,7 @@ test('a server that refuses every token has the user sign in less and less often
   const refuseAll = async (times: number): Promise<number> => {
     for (let time = 0; time < times; time += 1) {
       const { authorization: sent } = await server.headers();
-      await server.refused({ status: 401, wwwAuthenticate: 'Bearer', sent }).catch(() => {});
+      await server.refused({ status: 401, wwwAuthenticate: 'Bearer', body: undefined, sent }).catch(() => {});
     }
     return opened.length;
   };
@@ -36,4 +36,24 @@ test('a server that refuses every token has the user sign in less and less often
   const afterAnother = await refuseAll(20);
 
   expect([atOnce, afterAMinute, afterAnother]).toEqual([3, 4, 4]);
+});
+
+test('a call that does not wait for the user says where to sign in, and for what', async () => {
+  const shown = Promise.withResolvers<string>();
+  await using world = await openWorld();
+  await using auth = await world.open({ openBrowser: async (url) => shown.resolve(url) });
+  const server = remoteServer({
+    url: world.remote.url,
+    auth,
+    isPatient: () => false,
+    onNotSignedIn: () => {},
+    hint: 'start it again',
+    pace: new SignInPace(),
+    signal: new AbortController().signal,
+  });
+  const wwwAuthenticate = 'Bearer error="insufficient_scope", scope="write"';
+
+  const refusal = server.refused({ status: 403, wwwAuthenticate, body: undefined, sent: undefined });
+
+  await expect(refusal).rejects.toThrow(`sign in for write at ${await shown.promise}`);
 });

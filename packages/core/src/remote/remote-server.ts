@@ -1,5 +1,6 @@
 import { messageOf, unauthorized } from '@toolhive/contract/failure';
 import type { RemoteServer } from '@toolhive/proxy/proxy';
+import { signInAt } from './auth-status.ts';
 import type { RemoteAuth } from './remote-auth.ts';
 import type { SignInPace } from './sign-in-pace.ts';
 
@@ -34,7 +35,10 @@ export function remoteServer(options: RemoteServerOptions): RemoteServer {
       });
       if (!isPatient()) {
         agreed.catch(onNotSignedIn);
-        return false;
+        const page = await Promise.race([auth.page, agreed]);
+        if (page === undefined) return true; // the user has agreed already
+        const { state } = auth;
+        throw unauthorized(signInAt(page, state.kind === 'needs authorization' ? state.scope : undefined));
       }
       await agreed;
       return true;

@@ -106,7 +106,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     };
     this.#server = new ServerState(limits.waitForServerMs);
     this.#pool = new ConnectionPool({ ...limits, isSlow: isSlowToStart, input, onFault });
-    this.#subscriptions = new Subscriptions(this.#client, onFault);
+    this.#subscriptions = new Subscriptions(this.#client, (text) => input.reportInvalid(text));
     this.sessions = new SessionTable({
       ...limits,
       workload,

@@ -3,7 +3,7 @@ import type { Call, ConnectionOwner, ServerConnection } from '../connection/conn
 import type { ConnectionPool, OwnConnection } from '../connection/pool.ts';
 import { answerError, answerResult } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
-import { errorCodes, idText, isObject, ownMessage } from '../jsonrpc/message.ts';
+import { errorCodes, idText, isEmpty, isObject, ownMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Caller, Refusal } from '../middleware/middleware.ts';
@@ -224,7 +224,10 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     const inputRequests = Object.fromEntries(
       this.#serverRequests
         .entries()
-        .map(([key, { value }]) => [key, { method: value.method, params: value.params }]),
+        .map(([key, { value }]) => [
+          key,
+          { method: value.method, params: isEmpty(value.params) ? undefined : value.params },
+        ]),
     );
     const result = { resultType: 'input_required', inputRequests, requestState };
     answerResult(responder, idText(this.#request), result);

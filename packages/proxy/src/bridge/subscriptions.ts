@@ -1,3 +1,4 @@
+import { messageOf } from '@toolhive/contract/failure';
 import type { ServerConnection } from '../connection/connection.ts';
 import { insertMembers, isObject, ownMessage, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
@@ -33,15 +34,18 @@ const listChanges: Readonly<Record<string, keyof Filter>> = {
 export class Subscriptions {
   readonly #listeners = new Set<Listener>();
   readonly #client: ClientIdentity;
-  readonly #onFault: (error: unknown) => void;
+  /** Told what is wrong with the server's answers. */
+  readonly #report: (text: string) => void;
   #connection: ServerConnection | undefined;
   /** The resources that the server was asked to send notifications of. */
   #requested = new Set<string>();
   #stream: AbortController | undefined;
+  /** The server has confirmed the current stream. */
+  #isAcknowledged = false;
 
-  constructor(client: ClientIdentity, onFault: (error: unknown) => void) {
+  constructor(client: ClientIdentity, report: (text: string) => void) {
     this.#client = client;
-    this.#onFault = onFault;
+    this.#report = report;
   }
 
   /** Subscribes again over a new connection. */
@@ -88,6 +92,10 @@ export class Subscriptions {
   deliver(notification: Message): boolean {
     const { method = '', params } = notification.value;
     const uri = params?.['uri'];
+    if (method === 'notifications/subscriptions/acknowledged') {
+      this.#isAcknowledged = true;
+      return true;
+    }
     if (method === 'notifications/resources/updated') {
       for (const listener of this.#listeners) {
         if (typeof uri === 'string' && listener.uris.has(uri)) listener.changed(notification);
@@ -123,28 +131,37 @@ export class Subscriptions {
     const notifications = granted({ ...all, resourceSubscriptions: [...uris] }, connection.identity);
     if (Object.keys(notifications).length === 0) return;
     const params = { _meta: modernMeta(this.#client), notifications };
-    connection
+    this.#isAcknowledged = false;
+    void connection
       .request('subscriptions/listen', params, over.signal)
-      .catch((error: unknown) => {
-        if (!over.signal.aborted && connection.isOpen) this.#onFault(error);
-      })
-      .finally(() => this.#reopenStream(over));
+      .then(
+        () => '',
+        (error: unknown) => `: ${messageOf(error)}`,
+      )
+      .then((why) => this.#ended(over, connection, why));
     before?.abort(new Error('another stream has replaced it'));
   }
 
   /** Opens a stream again that the server has ended. Not at once, as the server may have ended it on purpose. */
-  #reopenStream(ended: AbortController): void {
+  #ended(over: AbortController, connection: ServerConnection, why: string): void {
+    if (this.#stream !== over || over.signal.aborted || !connection.isOpen) return;
+    if (!this.#isAcknowledged)
+      this.#report(
+        `the server ended subscriptions/listen without having confirmed it${why}; clients are not told of changes`,
+      );
     const reopen = (): void => {
-      if (this.#stream !== ended) return;
+      if (this.#stream !== over) return;
       this.#stream = undefined;
       this.update();
     };
-    if (this.#stream === ended) setTimeout(reopen, reopenMs).unref();
+    setTimeout(reopen, this.#isAcknowledged ? reopenMs : refusedMs).unref();
   }
 }
 
 /** How long to wait before a stream is opened again that the server has ended. */
 const reopenMs = 1_000;
+/** The same for a server that does not support it as it should. */
+const refusedMs = 10 * 60_000;
 
 /** Returns the part of a filter that a server supports. */
 export function granted(filter: Filter, identity: ServerIdentity): Filter {

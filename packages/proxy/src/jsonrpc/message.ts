@@ -348,6 +348,18 @@ export function ownMessage(value: MessageValue & { method: string }): Message {
   return readMessage(JSON.stringify({ jsonrpc: '2.0', ...value }));
 }
 
+/** Returns a request without its parameters if it has none: some receivers accept only that, others accept both. */
+export function withoutEmptyParams(request: Message): Message {
+  const { params, ...value } = request.value;
+  const { method } = value;
+  return method !== undefined && isEmpty(params) ? ownMessage({ ...value, method }) : request;
+}
+
+/** Whether parameters are an object without members. */
+export function isEmpty(params: object | undefined): boolean {
+  return params !== undefined && Object.keys(params).length === 0;
+}
+
 /** Returns the ID of a request or a response as JSON text, `null` if it has none. */
 export function idText(message: Message): string {
   return message.id === undefined ? 'null' : written(message, message.id);

@@ -3,10 +3,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '@toolhive/contract/failure';
 import type { Dispatcher } from 'undici';
 import { encoded, namedBy } from '../protocol/header-values.ts';
-import { mirroredValue } from '../protocol/mirrored-parameters.ts';
+import { isMirrorable, mirroredValue } from '../protocol/mirrored-parameters.ts';
 import type { MirroredParameter } from '../protocol/mirrored-parameters.ts';
 import { ExceededBudget } from '../input/byte-budget.ts';
-import { errorCodes, errorMessage, isObject, readMessage } from '../jsonrpc/message.ts';
+import {
+  errorCodes,
+  errorMessage,
+  idText,
+  isObject,
+  readMessage,
+  resultMessage,
+} from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { modernVersion } from '../protocol/protocol.ts';
 import type { ProtocolGeneration } from '../protocol/protocol.ts';
@@ -127,7 +134,7 @@ export class HttpTransport implements Transport {
     if (statusCode === 404 && this.#sessionId !== undefined && !isAnswered)
       return this.#listener?.closed('it has ended the session');
     const answer = isJson ? answerIn(body, id) : undefined;
-    if (answer !== undefined) return this.#hear(answer, id);
+    if (answer !== undefined) return this.#hear(this.#admissible(answer, message), id);
     const said = body.trim().slice(0, 200);
     this.#failed(message, `it answered with status ${statusCode}${said === '' ? '' : `: ${said}`}`);
   }
@@ -147,7 +154,7 @@ export class HttpTransport implements Transport {
         for await (const event of readEvents(body, this.#options.endpoint.input)) {
           lastId = event.id ?? lastId;
           if (event.data === '') continue;
-          const said = read(event.data);
+          const said = this.#admissible(read(event.data), message);
           this.#hear(said, id);
           if (id !== undefined && isAnswer(said, id)) return;
         }
@@ -221,6 +228,15 @@ export class HttpTransport implements Transport {
       ...(typeof name === 'string' ? { 'mcp-name': encoded(name) } : {}),
       ...Object.fromEntries(parameters),
     };
+  }
+
+  /** Excludes tools from a list that cannot be called over this transport. */
+  #admissible(said: string | Message, { value: { method } }: Message): string | Message {
+    if (!this.#isModern || method !== 'tools/list' || typeof said === 'string') return said;
+    const { result } = said.value;
+    if (said.kind !== 'response' || !isObject(result) || !Array.isArray(result['tools'])) return said;
+    const tools = result['tools'].filter((tool) => !isObject(tool) || isMirrorable(tool['inputSchema']));
+    return tools.length === result['tools'].length ? said : resultMessage(idText(said), { ...result, tools });
   }
 
   /** Answers a request in the server's place. */

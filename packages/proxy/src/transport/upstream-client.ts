@@ -14,7 +14,10 @@ export interface RemoteServer {
   connect?: buildConnector.connector | undefined;
   /** Returns the headers that every request needs, such as credentials. */
   headers(): Promise<Record<string, string>>;
-  /** Takes a refusal. Returns true if the request should be sent again, with new headers. */
+  /**
+   * Takes a refusal. Returns true if the request should be sent again, with new headers. Throws an error for the client
+   * if only the user can change anything.
+   */
   refused(refusal: Refusal): Promise<boolean>;
 }
 
@@ -22,6 +25,7 @@ export interface RemoteServer {
 interface Refusal {
   status: number;
   wwwAuthenticate: string | undefined;
+  body: string | undefined;
   sent: string | undefined;
 }
 
@@ -81,7 +85,8 @@ export class UpstreamClient implements AsyncDisposable {
     if (answer.statusCode !== 401 && answer.statusCode !== 403) return answer;
     const { 'www-authenticate': challenge } = answer.headers;
     const wwwAuthenticate = Array.isArray(challenge) ? challenge.join(', ') : challenge;
-    const refusal = { status: answer.statusCode, wwwAuthenticate, sent: own['authorization'] };
+    const body = typeof answer.body === 'string' ? answer.body : undefined;
+    const refusal = { status: answer.statusCode, wwwAuthenticate, body, sent: own['authorization'] };
     return (await remote.refused(refusal)) ? this.#send(request, await remote.headers()) : answer;
   }
 
