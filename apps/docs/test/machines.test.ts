@@ -28,6 +28,13 @@ test('every page stands in the lists for programs', async () => {
   expect(missing).toEqual([]);
 });
 
+test('the document for authorization servers names its own address', async () => {
+  const about = JSON.parse(await read('/oauth-client.json')) as Record<string, unknown>;
+
+  expect(about).toMatchObject({ client_name: 'ToolHive MCP Client', token_endpoint_auth_method: 'none' });
+  expect(about['client_id']).toMatch(/^https:\/\/.+\/oauth-client\.json$/);
+});
+
 test('tabs, panels and code are all there as text', async () => {
   const html = `<main><article><div class="theme-doc-markdown"><h1>Title<a class="hash-link" href="#t">#</a></h1>
     <div class="tabs-container"><ul role="tablist"><li role="tab">One</li><li role="tab">Two</li></ul>

@@ -48,6 +48,8 @@ export interface CoreOptions {
   secrets?: Pick<SecretsOptions, 'keyring' | 'cost'>;
   /** Replaces the browser of the user, in tests. */
   openBrowser?: (url: string) => Promise<unknown>;
+  /** Where the document is published that describes this client to authorization servers, if anywhere. */
+  clientDocument?: string | undefined;
   /** Replaces how the names of remote servers are resolved, in tests. */
   lookup?: Lookup;
 }
@@ -122,7 +124,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       logs,
       mounts,
       runtimeFor: (runConfig) => (runConfig.remote_url ? undefined : runtimes.of(runConfig)),
-      openRemote: remoteOpener(secrets, options.openBrowser, { lookup }),
+      openRemote: remoteOpener(secrets, options.openBrowser, {
+        lookup,
+        clientDocument: options.clientDocument,
+      }),
       forgetRemote: (name) =>
         forgetRemote(secrets, name).catch((error: unknown) =>
           log.warn({ workload: name, err: error }, 'its tokens could not be removed'),

@@ -22,7 +22,7 @@ export type OpenRemote = (
 export function remoteOpener(
   secrets: Secrets,
   openBrowser: (url: string) => Promise<unknown> = (url) => open(url),
-  network: Network = {},
+  { clientDocument, ...network }: Network & { clientDocument?: string | undefined } = {},
 ): OpenRemote {
   return async (runConfig, onChange) => {
     const { name, remote_url: serverUrl = '', remote_auth_config: config, registry_hosts } = runConfig;
@@ -31,6 +31,7 @@ export function remoteOpener(
       config: config ?? undefined,
       registryHosts: registry_hosts,
       network,
+      clientDocument,
       store: tokenStore(secrets, name),
       resolveSecret: (key) => secrets.resolve({ name: key, target: '' }),
       async openBrowser(url) {

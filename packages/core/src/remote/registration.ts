@@ -1,3 +1,4 @@
+import { clientName } from '@toolhive/contract/client-document';
 import { forbidden, invalid, unavailable } from '@toolhive/contract/failure';
 import {
   ClientSecretPost,
@@ -11,9 +12,6 @@ import type { Client } from './kept.ts';
 import { explain } from './requests.ts';
 import type { Requests } from './requests.ts';
 import type { AuthSettings } from './settings.ts';
-
-/** How the original introduces itself; users know it from the page on which they agree. */
-const clientName = 'ToolHive MCP Client';
 
 export interface RegistrationOptions {
   server: AuthorizationServer;
@@ -39,7 +37,10 @@ export function clientKind({ server, settings, clientDocument, known }: Registra
     return 'document';
   if (server.registration_endpoint !== undefined) return 'dynamic';
   throw invalid(`${server.issuer} does not register clients by itself`, {
-    hint: 'register one there and configure its client_id',
+    hint:
+      server.client_id_metadata_document_supported === true
+        ? 'configure the URL of a published client document as the client_id'
+        : 'register one there and configure its client_id',
   });
 }
 

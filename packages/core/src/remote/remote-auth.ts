@@ -30,7 +30,7 @@ export interface RemoteAuthOptions {
   openBrowser: (url: string) => Promise<void>;
   onChange?: (state: RemoteAuthState) => void;
   /** Where the document about this product is (OAuth Client ID Metadata Documents), if there is one. */
-  clientDocument?: string;
+  clientDocument?: string | undefined;
   network?: Network;
   /** The hosts that a registry entry named instead of the user. */
   registryHosts?: readonly string[] | undefined;

@@ -46,7 +46,8 @@ export async function run({ flags, out, signal }: CommandCall): Promise<void> {
   const port = portFrom(flags);
   const access = await accessFor(flags, guarded);
   const tools = flags.has('experimental-mcp') ? await toolsFrom(flags, out.note) : undefined;
-  const options = { env: process.env, version, log };
+  const clientDocument = process.env['TOOLHIVE_CLIENT_DOCUMENT'];
+  const options = { env: process.env, version, log, clientDocument };
   await using daemon = new AsyncDisposableStack();
   const core = daemon.use(
     isBackground ? await openCore(options) : await openOrTakeOver(options, out.note, signal),

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Plugin } from '@docusaurus/types';
+import { clientDocument, clientDocumentPath } from '@toolhive/contract/client-document';
 import { markdownPath } from '../../markdown-path.ts';
 import { replaceFile } from '../replace.ts';
 import { markdownOf } from './markdown-page.ts';
@@ -22,7 +23,8 @@ const withoutText = ['/search', '/theme-preview', '/404.html'];
 
 /**
  * Makes of the built pages what programs read: each as Markdown beside itself, lists of them in `llms.txt` and
- * `llms-full.txt`, structured data, and the picture that is shown with a link to it.
+ * `llms-full.txt`, structured data, and the picture that is shown with a link to it. Also publishes the document that
+ * describes ToolHive to authorization servers.
  */
 export function machines(): Plugin {
   return {
@@ -46,6 +48,8 @@ export function machines(): Plugin {
       await writeInto(outDir, '/llms.txt', `# ${title}\n\n> ${tagline}\n\n## Pages\n\n${list.join('\n')}\n`);
       const all = pages.map((page) => `<!-- ${siteConfig.url}${page.path} -->\n\n${texts.get(page)}\n`);
       await writeInto(outDir, '/llms-full.txt', all.join('\n---\n\n'));
+      const about = clientDocument(siteConfig.url + clientDocumentPath);
+      await writeInto(outDir, clientDocumentPath, `${JSON.stringify(about, null, 2)}\n`);
     },
   };
 }
