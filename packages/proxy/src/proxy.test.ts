@@ -460,7 +460,13 @@ test('an event stream is open before there is an event', async () => {
 /** A proxy in front of a server that is nothing but this. */
 async function openBefore(answer: RequestListener): Promise<AsyncDisposable & { url: string }> {
   await using opened = new AsyncDisposableStack();
-  const server = opened.use(createServer(answer).listen(0, '127.0.0.1'));
+  const refuse = '{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"no such method"}}';
+  const server = opened.use(
+    createServer((request, response) => {
+      if (request.headers['mcp-method'] === 'server/discover') response.end(refuse);
+      else answer(request, response);
+    }).listen(0, '127.0.0.1'),
+  );
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo; // it listens on TCP
   const { proxy, url } = opened.use(await openTestProxy({ transport: 'streamable-http' }));

@@ -149,10 +149,11 @@ export interface Instance extends AsyncDisposable {
   stop(graceMs: number): Promise<void>;
 }
 
+/** `targetPort` is the port that the server itself listens on, if that is known. */
 export type InstanceAddress =
-  | { kind: 'tcp'; host: string; port: number }
-  /** A Unix socket behind which the server's own port stands. */
-  | { kind: 'socket'; path: string };
+  | { kind: 'tcp'; host: string; port: number; targetPort?: number }
+  /** A Unix socket behind which the server's own port is. */
+  | { kind: 'socket'; path: string; targetPort?: number };
 
 export interface Exit {
   code: number | null;

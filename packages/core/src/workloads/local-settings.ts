@@ -19,10 +19,7 @@ export function localSettings(request: CreateWorkload, resolved: Resolved): RunC
   requireTools(request, entry);
   return {
     image: formatSource(resolved.source),
-    cmd_args: [
-      ...resolved.sourceArgs,
-      ...(request.cmd_arguments?.length ? request.cmd_arguments : (entry?.args ?? [])),
-    ],
+    cmd_args: [...resolved.sourceArgs, ...(entry?.args ?? []), ...(request.cmd_arguments ?? [])],
     transport,
     proxy_mode: transport === 'stdio' ? proxyModeOf(request.proxy_mode) : transport,
     ...(transport === 'stdio'

@@ -117,7 +117,7 @@ test('a server that wants a token gets one; while it wants another, the status s
   authority.revokeAccess();
   const second = await listTools(port, 'legacy');
   const contextOf = (): string | undefined => daemon.core.workloads.require(name).condition.context;
-  await expect.poll(contextOf).toContain('open http');
+  await expect.poll(contextOf).toContain('sign in at http');
   const context = contextOf();
   const { status } = daemon.core.workloads.require(name).condition;
   isThere.resolve();

@@ -16,6 +16,8 @@ import type { UpstreamRequest, UpstreamClient } from './upstream-client.ts';
 
 /** How often to ask a server that does not listen yet. */
 const retryMs = 50;
+/** How long a server may answer with something else than MCP. Some listen before they know all their paths. */
+const otherAnswersMs = 5_000;
 
 /** The transports of servers that speak HTTP. */
 export type HttpTransportKind = 'sse' | 'streamable-http';
@@ -30,25 +32,40 @@ export interface Examined {
 /**
  * Waits until a server that was just started answers as an MCP server, and returns what it supports. Over streamable HTTP it
  * asks for `server/discover`, which changes nothing in a server of either generation, over HTTP+SSE for the event stream.
- * Asks until `signal` aborts.
+ * Asks until `signal` aborts. Throws `unavailable` for a server that goes on to answer with something else.
  */
 export async function waitUntilServing(
   endpoint: UpstreamClient,
   transport: HttpTransportKind,
   signal: AbortSignal,
 ): Promise<Examined> {
+  let strangeSinceMs: number | undefined;
   for (;;) {
     signal.throwIfAborted();
     try {
-      const { status, generation } = await ask(endpoint, transport, signal);
-      // Any answer but a failure shows that the server is up. Its endpoint may have another path.
-      if (status < 500) return examined(endpoint, generation, signal);
+      const { status, generation, isMcp } = await ask(endpoint, transport, signal);
+      if (isMcp) return await examined(endpoint, generation, signal);
+      // Some legacy servers answer only `initialize` as the protocol wants.
+      if (
+        status < 500 &&
+        transport !== 'sse' &&
+        (await tryInitialize(endpoint, signal)).identity !== undefined
+      )
+        return { generation: 'legacy' };
+      strangeSinceMs ??= performance.now();
+      if (status < 500 && performance.now() - strangeSinceMs > otherAnswersMs) throw notMcp(endpoint, status);
     } catch (error) {
       signal.throwIfAborted();
       if (!isNotListening(error)) throw error;
     }
     await delay(retryMs, undefined, { signal });
   }
+}
+
+function notMcp({ path }: UpstreamClient, status: number): ThvError {
+  return unavailable(`the server answers requests to ${path} with status ${status}, which is not MCP`, {
+    hint: 'if it listens on several ports, name the right one with --target-port; if it speaks HTTP+SSE, use --transport sse',
+  });
 }
 
 /** Returns what a server supports that someone else runs. Throws `unavailable` if it refuses us. */
@@ -99,26 +116,27 @@ async function examined(
   signal: AbortSignal,
 ): Promise<Examined> {
   if (generation === 'legacy') return { generation };
-  const { identity } = await tryInitialize(endpoint, signal);
-  return { generation, legacy: identity };
+  const { identity, hasSession } = await tryInitialize(endpoint, signal);
+  return { generation, legacy: hasSession ? identity : undefined };
 }
 
 /** Begins and ends a session. Some servers answer 404 to everything else outside of a session. */
 async function tryInitialize(
   endpoint: UpstreamClient,
   signal: AbortSignal,
-): Promise<{ isAccepted: boolean; identity?: ServerIdentity | undefined }> {
+): Promise<{ isAccepted: boolean; hasSession: boolean; identity?: ServerIdentity | undefined }> {
   const over = new AbortController();
   const response = await endpoint.request({ ...initialize, signal: AbortSignal.any([signal, over.signal]) });
   if (typeof response.body !== 'string') response.body.on('error', () => {}); // it is destroyed here
   try {
     const isAccepted = response.statusCode < 300;
     const session = response.headers['mcp-session-id'];
-    if (!isAccepted || typeof session !== 'string') return { isAccepted };
+    if (!isAccepted) return { isAccepted, hasSession: false };
     const identity = initializedIdentity(await readAnswer(response, endpoint));
+    if (typeof session !== 'string') return { isAccepted, hasSession: false, identity };
     const headers = { 'mcp-session-id': session };
     await endpoint.request({ method: 'DELETE', headers, signal }).catch(() => {}); // the session expires by itself
-    return { isAccepted, identity };
+    return { isAccepted, hasSession: true, identity };
   } finally {
     over.abort(new Error('it was answered'));
   }
@@ -139,15 +157,17 @@ export async function ask(
   endpoint: UpstreamClient,
   transport: HttpTransportKind,
   signal: AbortSignal,
-): Promise<{ status: number; generation: ProtocolGeneration }> {
+): Promise<{ status: number; generation: ProtocolGeneration; isMcp: boolean }> {
   // Ends the request when it is answered, as an event stream has no end.
   const over = new AbortController();
   const question = transport === 'sse' ? eventStream : discover;
   const response = await endpoint.request({ ...question, signal: AbortSignal.any([signal, over.signal]) });
   if (typeof response.body !== 'string') response.body.on('error', () => {}); // it is destroyed here
   try {
-    const isModern = transport !== 'sse' && isModernAnswer(await readAnswer(response, endpoint));
-    return { status: response.statusCode, generation: isModern ? 'modern' : 'legacy' };
+    const status = response.statusCode;
+    if (transport === 'sse') return { status, generation: 'legacy', isMcp: status === 200 };
+    const { isMcp, isModern } = described(await readAnswer(response, endpoint));
+    return { status, generation: isModern ? 'modern' : 'legacy', isMcp };
   } finally {
     over.abort(new Error('it was answered'));
   }
@@ -160,13 +180,14 @@ async function readAnswer({ body }: Answer, { input }: UpstreamClient): Promise<
   return '';
 }
 
-/** Legacy servers refuse the unknown request in many ways. */
-function isModernAnswer(text: string): boolean {
+/** Legacy servers refuse the unknown request in many ways, but as JSON-RPC. */
+function described(text: string): { isMcp: boolean; isModern: boolean } {
   try {
-    const { result, error } = JSON.parse(text) as { result?: unknown; error?: unknown };
-    return isModernDiscovery(result) || isModernRefusal(error);
+    const { jsonrpc, result, error } = JSON.parse(text) as { [key: string]: unknown };
+    const isMcp = jsonrpc === '2.0' && (result !== undefined || error !== undefined);
+    return { isMcp, isModern: isModernDiscovery(result) || isModernRefusal(error) };
   } catch {
-    return false;
+    return { isMcp: false, isModern: false };
   }
 }
 

@@ -41,6 +41,20 @@ export interface UpstreamRequest {
 }
 
 /**
+ * Opens connections to a server on this machine. Many servers accept only requests that name the port that they listen
+ * on, against DNS rebinding.
+ */
+export function openPool(address: InstanceAddress): { origin: string; pool: Pool; host: string } {
+  if (address.kind === 'socket') {
+    const host = address.targetPort === undefined ? 'localhost' : `localhost:${address.targetPort}`;
+    const origin = `http://${host}`;
+    return { origin, pool: new Pool(origin, { socketPath: address.path }), host };
+  }
+  const origin = `http://${address.host}:${address.port}`;
+  return { origin, pool: new Pool(origin), host: `localhost:${address.targetPort ?? address.port}` };
+}
+
+/**
  * Sends requests to one HTTP server, with the credentials that it needs and without any header of a client. Does not
  * follow redirects.
  */
@@ -51,6 +65,8 @@ export class UpstreamClient implements AsyncDisposable {
   /** The limits on what the server sends. */
   readonly input: WorkloadInput;
   readonly #dispatcher: Dispatcher;
+  /** What a server on this machine is called in `Host`. */
+  readonly #host: string | undefined;
   readonly #remote: RemoteServer | undefined;
 
   /** `path` is the endpoint of a server on this machine. The URL of a remote server contains its own. */
@@ -64,9 +80,8 @@ export class UpstreamClient implements AsyncDisposable {
       this.#remote = address;
       return;
     }
-    this.origin = address.kind === 'socket' ? 'http://localhost' : `http://${address.host}:${address.port}`;
+    ({ origin: this.origin, pool: this.#dispatcher, host: this.#host } = openPool(address));
     this.path = path;
-    this.#dispatcher = new Pool(this.origin, address.kind === 'socket' ? { socketPath: address.path } : {});
     this.#remote = undefined;
   }
 
@@ -98,7 +113,7 @@ export class UpstreamClient implements AsyncDisposable {
       origin: this.origin,
       path,
       method,
-      headers: { ...headers, ...own },
+      headers: this.#host === undefined ? { ...headers, ...own } : { ...headers, host: this.#host },
       body,
       // Calls have no time limit, and a stream may be quiet for hours.
       headersTimeout: 0,

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { InstanceAddress } from '@toolhive/runtime/runtime';
-import { Pool } from 'undici';
-import type { Dispatcher } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import { dispatchTo } from '../transport/answer.ts';
+import { openPool } from '../transport/upstream-client.ts';
 import type { AnswerHeaders, AnswerListener, AnswerOptions } from '../transport/answer.ts';
 import { maxMessageBytes } from '../input/byte-budget.ts';
 import type { ByteBudget } from '../input/byte-budget.ts';
@@ -25,7 +25,7 @@ const maxGatheredBytes = 64 * 1024;
  */
 export class HttpForwarder implements AsyncDisposable {
   readonly #requests: ByteBudget;
-  #state: { kind: 'up'; pool: Pool; authority: string } | { kind: 'down'; reason: string } = {
+  #state: { kind: 'up'; pool: Pool; host: string } | { kind: 'down'; reason: string } = {
     kind: 'down',
     reason: 'the server has not started yet',
   };
@@ -52,12 +52,12 @@ export class HttpForwarder implements AsyncDisposable {
     }
     if (Number(request.headers['content-length'] ?? 0) > maxMessageBytes)
       return replyUnacceptable(response, bodyTooLarge());
-    const { pool, authority } = this.#state;
+    const { pool, host } = this.#state;
     const dispatch = (body: Dispatcher.DispatchOptions['body']): void => {
       const options: Dispatcher.DispatchOptions = {
         method: request.method as Dispatcher.HttpMethod, // node:http accepts no others than undici sends
         path: request.url ?? '/',
-        headers: forwardedHeaders(request, authority),
+        headers: forwardedHeaders(request, host),
         body,
         // Calls have no time limit, and an event stream may be quiet for hours.
         headersTimeout: 0,
@@ -100,11 +100,11 @@ export class HttpForwarder implements AsyncDisposable {
   ): void {
     if (this.#state.kind === 'down')
       return listener.failed(new Error(`the server is not running: ${this.#state.reason}`));
-    const { pool, authority } = this.#state;
+    const { pool, host } = this.#state;
     const forwarded: Dispatcher.DispatchOptions = {
       method: method as Dispatcher.HttpMethod,
       path: request.url ?? '/',
-      headers: forwardedHeaders(request, authority, replaced),
+      headers: forwardedHeaders(request, host, replaced),
       body,
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -125,20 +125,12 @@ export interface ForwardedRequest extends AnswerOptions {
   replaced: Readonly<Record<string, string | undefined>>;
 }
 
-function openPool(address: InstanceAddress): { pool: Pool; authority: string } {
-  if (address.kind === 'socket') {
-    return { pool: new Pool('http://localhost', { socketPath: address.path }), authority: 'localhost' };
-  }
-  const authority = `${address.host}:${address.port}`;
-  return { pool: new Pool(`http://${authority}`), authority };
-}
-
 function forwardedHeaders(
   { rawHeaders, headers }: IncomingMessage,
-  authority: string,
+  host: string,
   replaced: ForwardedRequest['replaced'] = {},
 ): string[] {
-  const forwarded = ['host', authority];
+  const forwarded = ['host', host];
   const nominated = nominatedIn(headers.connection);
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string; // both are there: raw headers come in pairs

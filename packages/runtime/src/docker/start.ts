@@ -171,9 +171,10 @@ function addressOf(launch: Launch, { State, NetworkSettings }: Inspected): Insta
   if (launch.transport.kind === 'stdio') return undefined;
   const host = '127.0.0.1';
   const published = publishedPort(launch);
-  if (published === undefined) return { kind: 'tcp', host, port: launch.transport.targetPort };
+  const { targetPort } = launch.transport;
+  if (published === undefined) return { kind: 'tcp', host, port: targetPort, targetPort };
   const port = Number(NetworkSettings.Ports?.[published]?.[0]?.HostPort);
-  if (port > 0) return { kind: 'tcp', host, port };
+  if (port > 0) return { kind: 'tcp', host, port, targetPort };
   // Ended already: it has no address, and its exit tells the rest.
   if (!State.Running) return undefined;
   throw unsupported(`the network of ${launch.workload} publishes no ports, so it cannot be reached`, {

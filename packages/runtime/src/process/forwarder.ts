@@ -10,11 +10,13 @@ import { markOf } from './mark.ts';
 
 /**
  * Runs inside the sandbox as the parent of a server that speaks HTTP: takes a listening socket and the environment of
- * the server from the daemon, and passes what arrives on the socket to the server's own port. Plain JavaScript, as it
- * runs from a file that is made for the sandbox.
+ * the server from the daemon, and passes what arrives on the socket to the server's own port. A server that does not
+ * listen on the configured port is found where it does. Plain JavaScript, as it runs from a file that is made for the
+ * sandbox.
  */
 export const forwarderSource = `'use strict';
 const { spawn } = require('node:child_process');
+const { readFileSync, readdirSync, readlinkSync } = require('node:fs');
 const { connect } = require('node:net');
 const { constants } = require('node:os');
 
@@ -22,10 +24,27 @@ const [port, command, ...args] = process.argv.slice(2);
 process.once('message', ({ env }, listener) => {
   listener.allowHalfOpen = true;
   listener.on('connection', (outer) => {
+    outer.on('error', () => {});
+    const pass = (inner) => {
+      outer.on('close', () => inner.destroy());
+      inner.on('error', () => {}).on('close', () => outer.destroy());
+      outer.pipe(inner).pipe(outer);
+    };
+    const reach = ([target, ...others]) => {
+      if (target === undefined) return outer.destroy();
+      const inner = connect({ ...target, allowHalfOpen: true });
+      const next = () => reach(others);
+      inner.once('error', next).once('connect', () => {
+        inner.off('error', next);
+        pass(inner);
+      });
+    };
     const inner = connect({ host: '127.0.0.1', port: Number(port), allowHalfOpen: true });
-    outer.on('error', () => {}).on('close', () => inner.destroy());
-    inner.on('error', () => {}).on('close', () => outer.destroy());
-    outer.pipe(inner).pipe(outer);
+    const elsewhere = () => reach(listening());
+    inner.once('error', elsewhere).once('connect', () => {
+      inner.off('error', elsewhere);
+      pass(inner);
+    });
   });
   const server = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => server.kill(signal));
@@ -35,6 +54,49 @@ process.once('message', ({ env }, listener) => {
   });
   server.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 });
+
+/** Where the processes in here listen: the configured port on any address first, then the lowest. */
+function listening() {
+  const own = ownSockets();
+  const found = ['tcp', 'tcp6'].flatMap((family) =>
+    linesOf('/proc/net/' + family).flatMap((line) => {
+      const [, local, , state, , , , , , inode] = line.trim().split(/ +/);
+      if (state !== '0A' || !own.has(inode)) return [];
+      const [address, hexPort] = local.split(':');
+      return [{ host: family === 'tcp' ? hostOf(address) : '::1', port: parseInt(hexPort, 16) }];
+    }),
+  );
+  const rank = (target) => (target.port === Number(port) ? 0 : target.port);
+  return found.sort((one, other) => rank(one) - rank(other)).slice(0, 8);
+}
+
+/** An IPv4 address is written in the byte order of the machine. */
+function hostOf(address) {
+  const bytes = address.match(/../g).reverse().map((byte) => parseInt(byte, 16));
+  return bytes.every((byte) => byte === 0) ? '127.0.0.1' : bytes.join('.');
+}
+
+/** In the network of the machine other programs listen too, but their processes are not visible here. */
+function ownSockets() {
+  const own = new Set();
+  for (const pid of readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name))) {
+    try {
+      for (const fd of readdirSync('/proc/' + pid + '/fd')) {
+        const [, inode] = /^socket:.([0-9]+)/.exec(readlinkSync('/proc/' + pid + '/fd/' + fd)) ?? [];
+        if (inode !== undefined) own.add(inode);
+      }
+    } catch {} // it has ended, or closed the file
+  }
+  return own;
+}
+
+function linesOf(path) {
+  try {
+    return readFileSync(path, 'latin1').split('\\n').slice(1);
+  } catch {
+    return []; // there is no IPv6
+  }
+}
 `;
 
 /** What Node needs to run it: one thread is enough, and its memory is not the server's. */

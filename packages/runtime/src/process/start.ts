@@ -68,7 +68,7 @@ export async function startInstance(start: Start): Promise<Instance> {
     await resources.disposeAsync();
     return reason === undefined ? exit : { ...exit, reason };
   });
-  return new ProcessInstance({ sandbox, speaks, exited, address: addressOf(door) });
+  return new ProcessInstance({ sandbox, speaks, exited, address: addressOf(door, launch) });
 }
 
 /** The network of a sandbox for this launch. Throws `invalid` when no sandbox has such a one. */
@@ -156,8 +156,10 @@ const plus = (limits: ResourceLimits, share: Pick<ResourceLimits, 'memoryBytes' 
   processes: limits.processes + share.processes,
 });
 
-const addressOf = (door: Door | undefined) =>
-  door === undefined ? undefined : { kind: 'socket' as const, path: door.path };
+const addressOf = (door: Door | undefined, { transport }: Launch) =>
+  door === undefined || transport.kind === 'stdio'
+    ? undefined
+    : { kind: 'socket' as const, path: door.path, targetPort: transport.targetPort };
 
 /** A server that lost its network would wait for it for ever: it ends instead, and can be started again. */
 function watchNetwork(sandbox: Sandbox, network: OwnNetwork, { launch, log }: Start) {

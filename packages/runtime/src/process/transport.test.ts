@@ -43,6 +43,39 @@ describe('a server that speaks HTTP', () => {
     expect(reply).toContain('test-http');
   });
 
+  test.each([
+    ['no network', { kind: 'none' }],
+    ['a network of its own', { kind: 'open' }],
+    ['the network of the machine', { kind: 'mode', mode: 'host' }],
+  ] as const)('is found on the port that it has chosen itself: %s', async (_name, network) => {
+    const { env, ...launch } = isolated(await freePort());
+    const chosen = { ...env, MCP_PORT: String(await freePort()) };
+    await using instance = await serve({ ...launch, env: chosen, network });
+
+    const reply = await waitFor(() => initialize(instance.address));
+
+    expect(reply).toContain('test-http');
+  });
+
+  test('is not mistaken for another program of the machine in the same network', async () => {
+    await using other = createServer((socket) => socket.end('not yours'));
+    other.listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    let connections = 0;
+    other.on('connection', () => connections++);
+    const { env, ...launch } = isolated(await freePort());
+    await using instance = await serve({
+      ...launch,
+      args: ['silent'],
+      env,
+      network: { kind: 'mode', mode: 'host' },
+    });
+
+    const reply = await initialize(instance.address);
+
+    expect([reply, connections]).toEqual([undefined, 0]);
+  });
+
   test.each(['none', 'open'] as const)('can use a port that others use as well: network %s', async (kind) => {
     await using one = await serve({ ...isolated(8080), network: { kind } });
     await using two = await serve({ ...isolated(8080), network: { kind } });

@@ -1,0 +1,91 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { UpstreamClient } from './upstream-client.ts';
+import { waitUntilServing } from './readiness.ts';
+
+const identity = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'x', version: '1' } };
+
+interface Asked {
+  method: string;
+  request: IncomingMessage;
+  answer: (status: number, body: unknown, headers?: Record<string, string>) => void;
+}
+
+/** What is found out about a server that answers like this. */
+async function examine(behave: (asked: Asked) => void) {
+  const hosts: (string | undefined)[] = [];
+  await using server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    hosts.push(request.headers.host);
+    void text(request).then((body) => {
+      const { id, method = '' } = (body === '' ? {} : JSON.parse(body)) as { id?: number; method?: string };
+      behave({
+        method,
+        request,
+        answer: (status, content, headers = {}) =>
+          response
+            .writeHead(status, { 'content-type': 'application/json', ...headers })
+            .end(
+              typeof content === 'string'
+                ? content
+                : JSON.stringify({ jsonrpc: '2.0', id, ...(content as object) }),
+            ),
+      });
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  const address = { kind: 'tcp', host: '127.0.0.1', port, targetPort: 8080 } as const;
+  await using endpoint = new UpstreamClient(address, '/mcp');
+  const found = await waitUntilServing(endpoint, 'streamable-http', AbortSignal.timeout(30_000)).catch(
+    String,
+  );
+  return { found, hosts };
+}
+
+test('a server is named by the port that it listens on', async () => {
+  const { hosts } = await examine(({ answer }) => answer(200, { error: { code: -32601, message: 'no' } }));
+
+  expect(hosts).toEqual(['localhost:8080']);
+});
+
+test('a legacy server that answers only initialize is ready', async () => {
+  const { found } = await examine(({ method, answer }) =>
+    method === 'initialize' ? answer(200, { result: identity }) : answer(400, 'no session'),
+  );
+
+  expect(found).toEqual({ generation: 'legacy' });
+});
+
+test('a server is ready as soon as it answers as an MCP server, and not before', async () => {
+  let asked = 0;
+  const { found } = await examine(({ answer }) =>
+    ++asked < 6 ? answer(404, 'not yet') : answer(200, { error: { code: -32601, message: 'no' } }),
+  );
+
+  expect([found, asked]).toEqual([{ generation: 'legacy' }, 7]);
+});
+
+test('a server that is none of MCP is reported with what it answers', async () => {
+  const { found } = await examine(({ answer }) => answer(404, 'nothing here'));
+
+  expect(found).toBe('ThvError: the server answers requests to /mcp with status 404, which is not MCP');
+});
+
+test.each([
+  ['a session', { 'mcp-session-id': 's' }, identity],
+  ['no session', {}, undefined],
+])(
+  'a modern server that gives a legacy client %s is used by it in that way',
+  async (_what, headers, legacy) => {
+    const { found } = await examine(({ method, answer }) => {
+      if (method === 'server/discover')
+        answer(200, { result: { supportedVersions: ['2026-07-28'], capabilities: {} } });
+      else answer(200, { result: identity }, headers);
+    });
+
+    expect(found).toEqual({ generation: 'modern', legacy });
+  },
+);
