@@ -92,7 +92,7 @@ async function looksAsBefore(page: Page, name: string, isOther: boolean): Promis
   const before = await readFile(new URL(name, kept));
   let { share, picture } = compare(before, shown);
   // A busy machine paints late.
-  for (const end = Date.now() + settleMs; share > toleratedShare && Date.now() < end; ) {
+  for (const end = Date.now() + settleMs; share > toleratedShare && Date.now() < end;) {
     await page.waitForTimeout(500);
     shown = await shoot();
     ({ share, picture } = compare(before, shown));
