@@ -14,6 +14,7 @@ import { refusedResponse } from '../middleware/message-pipeline.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Caller, Exchange } from '../middleware/middleware.ts';
 import { encoded, namedBy } from '../protocol/header-values.ts';
+import { mcpErrors } from '../protocol/protocol.ts';
 import type { ClientIdentity } from '../protocol/protocol.ts';
 import { abortedBy } from '../transport/answer.ts';
 import type { Answer, AnswerHeaders, AnswerListener } from '../transport/answer.ts';
@@ -99,7 +100,8 @@ export class GuardedForwarder {
       const { message, messages } = incoming;
       const isModern = message !== undefined && isModernRequest(headers, message);
       const refused = isModern ? refusalOf(headers, message) : undefined;
-      if (isModern && refused !== undefined)
+      // Which versions there are says the server itself.
+      if (isModern && refused !== undefined && refused.code !== mcpErrors.unsupportedVersion)
         return replyJson(response, 400, refusedResponse(message, refused).text);
       const session = this.#sessionOf(exchange);
       if (session === 'unknown' || this.#isRefusedBatch(incoming, exchange)) return;
