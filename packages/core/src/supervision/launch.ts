@@ -36,6 +36,7 @@ export function launchOf(
     secrets,
     transport: isHttp ? { kind: 'http', targetPort } : { kind: 'stdio' },
     mounts,
+    home: runConfig.ephemeral === true ? 'ephemeral' : 'persistent',
     network: networkOf(profile),
     limits: defaultLimits,
     labels: {

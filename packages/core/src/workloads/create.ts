@@ -11,6 +11,7 @@ import { checkLaunch, checkRunConfig } from './checks.ts';
 import { draftOf } from './draft.ts';
 import type { WorkloadRequest } from './draft.ts';
 import { withRegistryHosts } from './entry-address.ts';
+import { refuseForeignHome } from './homes.ts';
 import { choosePort, keepOrChoosePort } from './port.ts';
 import { findSource } from './source.ts';
 import type { WorkloadSource } from './source.ts';
@@ -80,6 +81,7 @@ async function prepare(
   if (source.kind === 'remote') return { runConfig, mounts: [] };
 
   const mounts: PinnedMount[] = await checkLaunch(core, runConfig, source.runtime);
+  await refuseForeignHome(core, runConfig, source.runtime);
   const installed = await source.runtime.prepare(source.resolved.source, {
     ...call,
     ...installationSettings(core.settings),

@@ -33,6 +33,7 @@ export function localSettings(request: CreateWorkload, resolved: Resolved): RunC
     env_vars: environmentOf(request, entry),
     secrets: (request.secrets ?? []).map(formatReference),
     volumes: request.volumes ?? [],
+    ...(request.ephemeral === true ? { ephemeral: true } : {}),
     sessions: request.sessions ?? entry?.sessions ?? 'own',
     ...proxySettings(request),
     ...(request.ignore_config ? { ignore_config: request.ignore_config } : {}),

@@ -41,6 +41,7 @@ async function makeTarget() {
     daemonId: `attack-${root.path.slice(-6)}`,
     cacheDir: path('cache'),
     tempDir: path('tmp'),
+    homesDir: path('homes'),
   };
   const env = (changes: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({ ...process.env, HOME: home, ...changes });
   return {

@@ -11,6 +11,8 @@ export interface BaseImages {
 
 /** Where every recipe puts the server. */
 const SERVER_PATH = '/app/server';
+/** The home and working directory of every package. */
+export const PACKAGE_HOME = '/home/server';
 /** Where every recipe writes down which version it installed. */
 export const VERSION_PATH = '/app/version';
 
@@ -102,10 +104,11 @@ export function dockerfileOf(
     `FROM ${base.run}`,
     'COPY --from=build /app /app',
     ...recipe.run,
-    // Writable is /tmp alone; the user is "nobody" in every base image.
-    'ENV HOME=/tmp',
-    'WORKDIR /app',
-    'USER 65534:65534',
+    // A volume or a tmpfs is mounted there. A new volume gets the owner of the directory that it covers.
+    run('sh', '-ec', `mkdir -p ${PACKAGE_HOME}; chown 65534:65534 ${PACKAGE_HOME}`),
+    `ENV HOME=${PACKAGE_HOME}`,
+    `WORKDIR ${PACKAGE_HOME}`,
+    'USER 65534:65534', // "nobody" in every base image
     `ENTRYPOINT ${JSON.stringify([SERVER_PATH])}`,
     '',
   ].join('\n');

@@ -1,12 +1,14 @@
 import { invalid, unavailable } from '@toolhive/contract/failure';
+import type { PinnedMount } from '../mount-source.ts';
 import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
 import { requireSecrets } from '../secrets.ts';
 import { Cgroup } from './cgroup.ts';
 import type { Machine } from './check.ts';
 import { Door, type SocketPlace, forwarderOptions, forwarderShare, forwarderSource } from './forwarder.ts';
+import type { ProcessHomes } from './homes.ts';
 import { ProcessInstance } from './instance.ts';
 import { groupName, setLimits, watchLimits } from './limits.ts';
-import { type OpenMount, openMounts, verifyNested } from './mounts.ts';
+import { type OpenMount, isInside, openMounts, verifyNested } from './mounts.ts';
 import { type NetworkTools, OwnNetwork, networkShare } from './network.ts';
 import { type SandboxNetwork, type SandboxPlan, inside, planSandbox, requireVariable } from './plan.ts';
 import { requireNode } from './programs.ts';
@@ -19,6 +21,7 @@ export interface Start {
   launch: Launch;
   installed: InstalledPackage;
   place: SocketPlace;
+  homes: ProcessHomes;
   log?: (message: string, fields?: object) => void;
   signal: AbortSignal;
 }
@@ -32,7 +35,7 @@ export async function startInstance(start: Start): Promise<Instance> {
   const tools = network === 'open' ? requireNetwork(machine) : undefined;
 
   await using undo = new AsyncDisposableStack();
-  await using opened = await openMounts(launch.mounts);
+  await using opened = await openMounts(await mountsOf(start));
   const plan = await planLaunch(start, network, opened.mounts);
   const door = speaks ? undefined : undo.use(await Door.open(place));
   const limits = groupLimits(launch, network);
@@ -57,6 +60,7 @@ export async function startInstance(start: Start): Promise<Instance> {
   );
   await door?.handTo(sandbox.bwrap, environmentOf(launch));
 
+  undo.use(start.homes.use(launch.workload, sandbox.init));
   const resources = undo.move();
   const watched = watchLimits(sandbox, machine, launch.limits);
   const connection = own === undefined ? undefined : watchNetwork(sandbox, own, start);
@@ -69,6 +73,13 @@ export async function startInstance(start: Start): Promise<Instance> {
     return reason === undefined ? exit : { ...exit, reason };
   });
   return new ProcessInstance({ sandbox, speaks, exited, address: addressOf(door) });
+}
+
+/** The mounts that were granted, and the persistent home directory unless one of them takes its place. */
+async function mountsOf({ launch, homes }: Start): Promise<readonly PinnedMount[]> {
+  const { mounts, home, workload } = launch;
+  if (home === 'ephemeral' || mounts.some(({ target }) => isInside(inside.home, target))) return mounts;
+  return [await homes.mount(workload, mounts), ...mounts];
 }
 
 /** The network of a sandbox for this launch. Throws `invalid` when no sandbox has such a one. */

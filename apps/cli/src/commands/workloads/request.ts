@@ -40,6 +40,7 @@ const mappings: readonly FlagMapping[] = [
   local(plain('image_verification', 'image-verification')),
   local(plain('k8s_pod_template_patch', 'k8s-pod-patch')),
   local(plain('secrets', 'secret', (texts) => asList(texts).map(parseSecret))),
+  local(plain('ephemeral', 'ephemeral')),
   local(plain('volumes', 'volume', (texts) => asList(texts).map(withAbsoluteSource))),
   local(plain('permission_profile', 'permission-profile', (name) => readProfile(String(name)))),
   local(plain('ca_certificate', 'ca-cert', (file) => readText(String(file), 'the certificate'))),

@@ -1,3 +1,4 @@
+import { homeLimitBytes } from '@toolhive/contract/home';
 import type { Flag } from '../../command.ts';
 import { inSection, oidcFlags, remoteAuthFlags, resourceUrl, tokenExchangeFlags } from '../flags.ts';
 
@@ -117,6 +118,11 @@ const declared: readonly Flag[] = [
       value: 'HOST:CONTAINER[:ro]',
       description: 'A file or folder to share with the server',
       completes: 'file',
+    },
+    {
+      name: 'ephemeral',
+      kind: 'boolean',
+      description: `Delete the home directory of the server when it stops. Without this flag, it is kept until you remove the workload, up to ${homeLimitBytes / 1024 ** 3} GiB`,
     },
     {
       name: 'permission-profile',
