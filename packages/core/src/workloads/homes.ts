@@ -6,7 +6,6 @@ import type { Runtime } from '@toolhive/runtime/runtime';
 import { parseSource } from '@toolhive/runtime/source';
 import type { Logger } from 'pino';
 import type { Core } from '../core.ts';
-import type { Runtimes } from '../runtimes.ts';
 
 /** Describes the files that a local server has stored. Undefined if there are none, or if they cannot be measured now. */
 export async function describeHome(
@@ -47,7 +46,11 @@ export async function refuseForeignHome(core: Core, runConfig: RunConfig, runtim
  * Deletes the files of a workload. A container engine that is not there does not prevent the removal of the workload; it
  * keeps the volumes.
  */
-export async function removeHome(runtimes: Runtimes, runConfig: RunConfig, log: Logger): Promise<void> {
+export async function removeHome(
+  runtimes: Pick<Core['runtimes'], 'of'>,
+  runConfig: RunConfig,
+  log: Logger,
+): Promise<void> {
   const { name } = runConfig;
   try {
     await runtimes.of(runConfig).homes.remove(name);

@@ -53,15 +53,16 @@ export function dockerHomes(daemonId: string, connect: () => Promise<Engine>): H
 
     async measure(workload): Promise<StoredHome | undefined> {
       const engine = await connect();
+      const names = (await list(engine, workload)).map(({ Name }) => Name);
+      if (names.length === 0) return undefined;
       const { Volumes } = await callEngine(engine, DiskUsage, {
         method: 'GET',
         path: '/system/df',
         query: { type: 'volume' }, // engines before API 1.42 measure everything
       });
-      const own = (Volumes ?? []).filter(({ Labels }) => isOwn(Labels, daemonId, workload));
-      if (own.length === 0) return undefined;
+      const own = (Volumes ?? []).filter(({ Name }) => names.includes(Name)); // Podman tells no labels here
       const bytes = own.reduce((total, { UsageData }) => total + Math.max(UsageData?.Size ?? 0, 0), 0);
-      return { place: own.map(({ Name }) => Name).join(', '), bytes, isEmpty: bytes === 0 };
+      return { place: names.join(', '), bytes, isEmpty: bytes === 0 };
     },
 
     async remove(workload) {
@@ -81,7 +82,9 @@ const Labels = z.record(z.string(), z.string()).nullish();
 const Volume = z.object({ Name: z.string(), Labels });
 const VolumeList = z.object({ Volumes: z.array(Volume).nullish() });
 const DiskUsage = z.object({
-  Volumes: z.array(Volume.extend({ UsageData: z.object({ Size: z.number() }).nullish() })).nullish(),
+  Volumes: z
+    .array(z.object({ Name: z.string(), UsageData: z.object({ Size: z.number() }).nullish() }))
+    .nullish(),
 });
 
 async function ensureVolume(
