@@ -97,6 +97,9 @@ export const RunConfig = z
     env_file_dir: z.string().optional(),
     secrets: z.array(z.string()).nullish().meta({ description: 'References, as NAME,target=VARIABLE.' }),
     volumes: z.array(z.string()).nullish(),
+    python_with: texts,
+    python_version: text,
+    allow_scripts: texts,
     ephemeral: z
       .boolean()
       .optional()

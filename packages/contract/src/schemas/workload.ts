@@ -187,6 +187,31 @@ export const CreateWorkload = z
       .array(z.string())
       .nullish()
       .meta({ description: 'Files and folders to share, as HOST:CONTAINER or HOST:CONTAINER:ro.' }),
+    python_with: z
+      .array(z.string().max(256))
+      .max(100)
+      .nullish()
+      .meta({
+        description: 'Further Python packages to install with a uvx:// package.',
+        examples: [['mcp<2']],
+      }),
+    python_version: z
+      .string()
+      .max(20)
+      .optional()
+      .meta({
+        description: 'The Python version of a uvx:// package.',
+        examples: ['3.12'],
+      }),
+    allow_scripts: z
+      .array(z.string().max(256))
+      .max(100)
+      .nullish()
+      .meta({
+        description:
+          'The npm packages whose install scripts run, in a sandbox that reaches only the package registry.',
+        examples: [['better-sqlite3']],
+      }),
     ephemeral: z.boolean().optional().meta({
       description:
         'Delete the home directory of the server whenever the server stops, instead of keeping it until the workload is removed.',

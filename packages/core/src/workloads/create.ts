@@ -6,6 +6,7 @@ import type { Progress } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
 import { installationSettings } from '../settings/settings.ts';
+import { packageSourceOf } from '../supervision/launch.ts';
 import { buildRunConfig } from './run-config.ts';
 import { checkLaunch, checkRunConfig } from './checks.ts';
 import { draftOf } from './draft.ts';
@@ -82,7 +83,7 @@ async function prepare(
 
   const mounts: PinnedMount[] = await checkLaunch(core, runConfig, source.runtime);
   await refuseForeignHome(core, runConfig, source.runtime);
-  const installed = await source.runtime.prepare(source.resolved.source, {
+  const installed = await source.runtime.prepare(packageSourceOf(runConfig), {
     ...call,
     ...installationSettings(core.settings),
     trusted: source.trusted,

@@ -48,7 +48,13 @@ const recipes: Record<PackageScheme, Recipe> = {
       run('pip', 'install', '--no-cache-dir', '--disable-pip-version-check', 'uv'),
       'ENV UV_TOOL_DIR=/opt/uv-tools UV_TOOL_BIN_DIR=/app/bin UV_PYTHON_DOWNLOADS=never UV_NO_CACHE=1',
       ...unprivileged('/app', '/opt/uv-tools'),
-      run('uv', 'tool', 'install', pythonSpec(source)),
+      run(
+        'uv',
+        'tool',
+        'install',
+        ...(source.options?.with ?? []).flatMap((other) => ['--with', other]),
+        pythonSpec(source),
+      ),
       run('sh', '-ec', linkPythonScript, 'sh', source.name),
     ],
     run: [
@@ -74,10 +80,13 @@ const recipes: Record<PackageScheme, Recipe> = {
 
 /** The base images of a package's recipe, or those that replace them. */
 export function baseImagesOf(
-  { scheme }: PackageSource,
+  { scheme, options }: PackageSource,
   replaced: Partial<Record<PackageScheme, BaseImages>>,
 ): BaseImages {
-  return replaced[scheme] ?? recipes[scheme].base;
+  if (replaced[scheme] !== undefined || options?.python === undefined)
+    return replaced[scheme] ?? recipes[scheme].base;
+  const image = `python:${options.python}-slim`;
+  return { build: image, run: image };
 }
 
 /**

@@ -95,6 +95,25 @@ const declared: readonly Flag[] = [
       completes: 'file',
     },
     {
+      name: 'with',
+      kind: 'list',
+      value: 'PACKAGE',
+      description: 'A further Python package for a uvx:// server, for example mcp<2',
+    },
+    {
+      name: 'python',
+      kind: 'string',
+      value: 'VERSION',
+      description: 'The Python version of a uvx:// server, for example 3.12',
+    },
+    {
+      name: 'allow-scripts',
+      kind: 'list',
+      value: 'PACKAGE',
+      description:
+        'An npm package whose install scripts run, in a sandbox that reaches only the package registry',
+    },
+    {
       name: 'image-verification',
       kind: 'string',
       value: 'MODE',
