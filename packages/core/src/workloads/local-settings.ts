@@ -17,6 +17,7 @@ export function localSettings(request: CreateWorkload, resolved: Resolved): RunC
   const { entry } = resolved;
   const transport = transportOf(request.transport ?? entry?.transport ?? 'stdio');
   requireTools(request, entry);
+  requireVolume(request, resolved);
   return {
     image: formatSource(resolved.source),
     cmd_args: [
@@ -35,7 +36,7 @@ export function localSettings(request: CreateWorkload, resolved: Resolved): RunC
     volumes: request.volumes ?? [],
     ...(request.python_with?.length ? { python_with: request.python_with } : {}),
     ...(request.python_version ? { python_version: request.python_version } : {}),
-    ...(request.allow_scripts?.length ? { allow_scripts: request.allow_scripts } : {}),
+    ...scriptsOf(request, resolved),
     ...(request.ephemeral === true ? { ephemeral: true } : {}),
     sessions: request.sessions ?? entry?.sessions ?? 'own',
     ...proxySettings(request),
@@ -62,6 +63,13 @@ export function proxySettings({
     ...(telemetry_config ? { telemetry_config } : {}),
     ...(insecure_no_auth === true ? { insecure_no_auth } : {}),
   };
+}
+
+/** The npm packages whose install scripts run: those of the request, or else those of the registry entry. */
+function scriptsOf({ allow_scripts: asked }: CreateWorkload, { source, entry }: Resolved): Partial<RunConfig> {
+  const isNpm = source.kind === 'package' && source.scheme === 'npx';
+  const allowed = asked?.length ? asked : isNpm ? entry?.package?.allow_scripts : undefined;
+  return allowed?.length ? { allow_scripts: allowed } : {};
 }
 
 function isEmpty(map: object | null | undefined): boolean {
@@ -95,6 +103,17 @@ function entryPermissions({ name, permissions }: NonNullable<Resolved['entry']>)
   if (asked.length === 0) return permissions;
   throw invalid(`the registry entry ${name} asks ${asked.join(', ')}, which registries cannot grant`, {
     hint: 'if you trust the server, grant it in a permission profile of your own (--permission-profile FILE); to run it without, use --permission-profile network',
+  });
+}
+
+/** Throws if the arguments of a registry entry name a directory, and nothing is mounted there. */
+function requireVolume(request: CreateWorkload, { entry, sourceArgs }: Resolved): void {
+  if (entry === undefined || request.cmd_arguments?.length) return;
+  const directory = [...sourceArgs, ...(entry.args ?? [])].find((argument) => /^\/[\w./-]+$/.test(argument));
+  const { read = [], write = [] } = request.permission_profile ?? {};
+  if (directory === undefined || [...(request.volumes ?? []), ...(read ?? []), ...(write ?? [])].length > 0) return;
+  throw invalid(`${entry.name} needs a directory`, {
+    hint: `mount one with --volume DIR:${directory}, or with :ro at the end if the server must not change it`,
   });
 }
 
