@@ -2,6 +2,7 @@ import { invalid, unavailable } from '@toolhive/contract/failure';
 import type { PinnedMount } from '../mount-source.ts';
 import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
 import { requireSecrets } from '../secrets.ts';
+import { browserFor } from './browsers.ts';
 import { Cgroup } from './cgroup.ts';
 import type { Machine } from './check.ts';
 import { Door, type SocketPlace, forwarderOptions, forwarderShare, forwarderSource } from './forwarder.ts';
@@ -27,8 +28,15 @@ export interface Start {
 }
 
 /** Starts an installed package in a sandbox of its own. Whatever fails on the way, nothing of it stays. */
-export async function startInstance(start: Start): Promise<Instance> {
-  const { machine, launch, place, signal } = start;
+export async function startInstance(given: Start): Promise<Instance> {
+  const { args, env, readOnlyPaths } = await browserFor(given.launch);
+  const launch = {
+    ...given.launch,
+    args: [...args, ...given.launch.args],
+    env: { ...env, ...given.launch.env },
+  };
+  const start = { ...given, launch };
+  const { machine, place, signal } = start;
   requireSecrets(launch);
   const network = networkOf(launch);
   const speaks = launch.transport.kind === 'stdio';
@@ -36,7 +44,7 @@ export async function startInstance(start: Start): Promise<Instance> {
 
   await using undo = new AsyncDisposableStack();
   await using opened = await openMounts(await mountsOf(start));
-  const plan = await planLaunch(start, network, opened.mounts);
+  const plan = await planLaunch(start, network, opened.mounts, readOnlyPaths);
   const door = speaks ? undefined : undo.use(await Door.open(place));
   const limits = groupLimits(launch, network);
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
@@ -105,6 +113,7 @@ async function planLaunch(
   { machine, launch, installed }: Start,
   network: SandboxNetwork,
   mounts: readonly OpenMount[],
+  readOnlyPaths: readonly string[],
 ): Promise<SandboxPlan> {
   const { install, folder } = installed;
   const forwarded = launch.transport.kind === 'http';
@@ -123,7 +132,7 @@ async function planLaunch(
     network,
     mounts,
     packageFolder: folder,
-    readOnlyPaths: install.readOnlyPaths,
+    readOnlyPaths: [...install.readOnlyPaths, ...readOnlyPaths],
     files: forwarded ? { [inside.forwarder]: forwarderSource } : {},
     channel: forwarded,
     ...(node === undefined ? {} : { node }),

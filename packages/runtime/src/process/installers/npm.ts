@@ -158,7 +158,8 @@ async function npm(args: string[], context: InstallContext, scripts?: ScriptCall
   const settings: NpmSettings = await readNpmSettings(context.env, root);
   const { registries, certificates } = settings;
   // Scripts could send credentials to a registry on which their author publishes.
-  const npmrc = scripts === undefined ? settings.npmrc : settings.npmrc.replaceAll(/^(?:\/\/|.*\/\/[^/\s"]*@).*\n/gm, '');
+  const npmrc =
+    scripts === undefined ? settings.npmrc : settings.npmrc.replaceAll(/^(?:\/\/|.*\/\/[^/\s"]*@).*\n/gm, '');
   const authorities = `${inside.home}/certificates.pem`;
   let downloads = 0;
   return runTool(
