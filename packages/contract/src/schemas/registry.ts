@@ -231,7 +231,9 @@ function registryFormat(strictness: 'authoring' | 'reading') {
       allow_scripts: z
         .array(z.string())
         .optional()
-        .describe('The npm packages whose install scripts run, in a sandbox that reaches only the package registry.'),
+        .describe(
+          'The npm packages whose install scripts run, in a sandbox that reaches only the package registry.',
+        ),
     }),
     { description: 'How to run the same server without a container.' },
   );

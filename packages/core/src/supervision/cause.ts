@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from 'node:util';
+
 /** Why a server ended, as far as its output tells. */
 export interface Cause {
   /** The line with the cause. */
@@ -77,8 +79,7 @@ const complaints: readonly Complaint[] = [
 
 /** Chooses the line of a server's output that names the cause of its end. Undefined if it has written nothing. */
 export function causeOf(output: string): Cause | undefined {
-  const lines = output
-    .replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, '')
+  const lines = stripVTControlCharacters(output)
     .split('\n')
     .map((line) => line.trimEnd())
     .filter((line) => line !== '');

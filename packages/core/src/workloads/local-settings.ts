@@ -66,7 +66,10 @@ export function proxySettings({
 }
 
 /** The npm packages whose install scripts run: those of the request, or else those of the registry entry. */
-function scriptsOf({ allow_scripts: asked }: CreateWorkload, { source, entry }: Resolved): Partial<RunConfig> {
+function scriptsOf(
+  { allow_scripts: asked }: CreateWorkload,
+  { source, entry }: Resolved,
+): Partial<RunConfig> {
   const isNpm = source.kind === 'package' && source.scheme === 'npx';
   const allowed = asked?.length ? asked : isNpm ? entry?.package?.allow_scripts : undefined;
   return allowed?.length ? { allow_scripts: allowed } : {};
@@ -111,7 +114,8 @@ function requireVolume(request: CreateWorkload, { entry, sourceArgs }: Resolved)
   if (entry === undefined || request.cmd_arguments?.length) return;
   const directory = [...sourceArgs, ...(entry.args ?? [])].find((argument) => /^\/[\w./-]+$/.test(argument));
   const { read = [], write = [] } = request.permission_profile ?? {};
-  if (directory === undefined || [...(request.volumes ?? []), ...(read ?? []), ...(write ?? [])].length > 0) return;
+  if (directory === undefined || [...(request.volumes ?? []), ...(read ?? []), ...(write ?? [])].length > 0)
+    return;
   throw invalid(`${entry.name} needs a directory`, {
     hint: `mount one with --volume DIR:${directory}, or with :ro at the end if the server must not change it`,
   });
