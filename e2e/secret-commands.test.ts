@@ -16,7 +16,7 @@ afterAll(() => user?.[Symbol.asyncDispose]());
 
 test.each([
   [['list'], 4, /secrets are not set up\nHint: run thv secret setup/],
-  [['set', 'token'], 4, /secrets are not set up/],
+  [['set', 'token'], 2, /OS keyring is not available.*\nHint: give a password, as `thv secret setup` does/],
   [['provider', 'vault'], 2, /"vault" is no provider of secrets\nHint: there are encrypted, 1password, none/],
   [
     ['provider', 'encrypted'],
@@ -96,6 +96,20 @@ describe('on a terminal', () => {
     expect(await terminal.ended).toBe(0);
     expect(terminal.screen()).not.toContain(value);
     expect(await user.mustThv('secret', 'get', 'typed')).toBe(`${value}\n`);
+  });
+
+  test('the first secret sets up where secrets are kept', async () => {
+    await using newcomer = await makeUser();
+    const terminal = openTerminal(newcomer, ['secret', 'set', 'first']);
+    await terminal.shows('A new password for the secrets');
+    terminal.type(`${password}\r`);
+    await terminal.shows('The same again:');
+    terminal.type(`${password}\r`);
+    await terminal.shows('The value of first:');
+    terminal.type(`${value}\r`);
+
+    expect(await terminal.ended).toBe(0);
+    expect(await newcomer.mustThv('secret', 'get', 'first')).toBe(`${value}\n`);
   });
 
   test('a secret is deleted after a yes only', async () => {

@@ -21,6 +21,7 @@ export function openShellRuntime(): Runtime {
   return {
     name: 'memory',
     mountsByPath: false,
+    homes: { exists: async () => false, measure: async () => undefined, remove: async () => {} },
     check: async () => ({
       runtime: 'memory',
       available: true,

@@ -32,8 +32,10 @@ import { installationSettings } from './settings/settings.ts';
 import { SettingsFile } from './state/settings.ts';
 import { Statuses } from './state/statuses.ts';
 import { GrantedMounts } from './permissions/granted-mounts.ts';
+import { HomeLimit } from './supervision/home-limit.ts';
 import { defaultTiming } from './supervision/supervisor.ts';
 import type { Supervisor, SupervisorTiming } from './supervision/supervisor.ts';
+import { removeHome } from './workloads/homes.ts';
 import { Workloads } from './workloads/workloads.ts';
 
 export interface CoreOptions {
@@ -44,6 +46,8 @@ export interface CoreOptions {
   /** Replaces the runtimes of this machine, in tests. */
   runtimes?: (daemonId: string, paths: StatePaths) => Runtime[];
   timing?: Partial<SupervisorTiming>;
+  /** Replaces the limit on home directories, in tests. */
+  homeLimit?: ConstructorParameters<typeof HomeLimit>[0];
   /** Replaces what secrets are kept in, in tests. */
   secrets?: Pick<SecretsOptions, 'keyring' | 'cost'>;
   /** Replaces the browser of the user, in tests. */
@@ -132,6 +136,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
         forgetRemote(secrets, name).catch((error: unknown) =>
           log.warn({ workload: name, err: error }, 'its tokens could not be removed'),
         ),
+      homeLimit: new HomeLimit(options.homeLimit),
+      removeHome: (runConfig) => removeHome(runtimes, runConfig, log),
       requireGroup: (group) => void groups.require(group),
       secretsOf,
       installation: installationSettings(settings),
@@ -268,6 +274,7 @@ function machineRuntimes(env: NodeJS.ProcessEnv, log: Logger) {
       daemonId,
       cacheDir: `${paths.cache}/packages`,
       tempDir: paths.temp,
+      homesDir: paths.homes,
       env,
       log: (message, fields) => log.debug(fields ?? {}, message),
     }),

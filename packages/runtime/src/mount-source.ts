@@ -63,7 +63,9 @@ export async function verifySource({ source, pin }: PinnedMount): Promise<void> 
   if (found.device !== pin.device || found.inode !== pin.inode) throw replaced(source);
 }
 
-const O_PATH = 0o10000000; // Node.js does not export this Linux flag: a descriptor that only names the file
+/** A Linux flag that Node.js does not export: the descriptor only names the file. */
+export const O_PATH = 0o10000000;
+
 const openFile = promisify(open);
 const closeFile = promisify(close);
 const statFile = promisify<number, { bigint: true }, BigIntStats>(fstat);

@@ -41,8 +41,31 @@ export interface Runtime {
    */
   readonly mountsByPath: boolean;
 
+  /** The files that servers keep between their starts. */
+  readonly homes: Homes;
+
   /** Makes container images of packages; absent in runtimes that have none. */
   readonly images?: ImageBuilder;
+}
+
+/** The persistent home directories of workloads, which outlive instances and are deleted only on request. */
+export interface Homes {
+  /** Tells whether something may be stored for a workload, without measuring it. */
+  exists(workload: string): Promise<boolean>;
+  /** Measures the files of a workload without following links. Returns undefined if the workload has none. */
+  measure(workload: string): Promise<StoredHome | undefined>;
+  /** Deletes the files of a workload that no longer runs. */
+  remove(workload: string): Promise<void>;
+}
+
+export interface StoredHome {
+  /** The path of the directory, or the name of the volume in the container engine. */
+  place: string;
+  bytes: number;
+  /** Whether the server has stored anything. */
+  isEmpty: boolean;
+  /** Why the files cannot be measured completely, as a phrase that continues "the server". */
+  excess?: string;
 }
 
 export interface ImageBuilder {
@@ -104,6 +127,8 @@ export interface Launch {
   secrets: Readonly<Record<string, string>>;
   transport: LaunchTransport;
   mounts: readonly PinnedMount[];
+  /** Whether the home directory is kept for the next instance of the workload, or deleted with the instance. */
+  home: 'persistent' | 'ephemeral';
   network: LaunchNetwork;
   limits: ResourceLimits;
   /** Extra labels for runtimes that have labels. */

@@ -13,6 +13,18 @@ export interface PackageSource {
   name: string;
   /** A version or a tag or range of the ecosystem; absent means the latest. */
   version?: string;
+  /** How it is installed, if not in the usual way. Not a part of its URL. */
+  options?: PackageOptions;
+}
+
+/** What the user has chosen for the installation of a package. */
+export interface PackageOptions {
+  /** Further Python packages, as requirements: `mcp<2`. */
+  with?: readonly string[];
+  /** The Python version: `3.12`. */
+  python?: string;
+  /** The npm packages whose install scripts run. */
+  allowScripts?: readonly string[];
 }
 
 /** A server published as a container image. */
@@ -84,4 +96,41 @@ function parsePackage(scheme: PackageScheme, rest: string): PackageSource {
     });
   }
   return { kind: 'package', scheme, name, ...(version === undefined ? {} : { version }) };
+}
+
+const requirement =
+  /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?(?:\[[a-z0-9,._ -]+\])?(?: *(?:[<>=!~]=?|===) *[\w.*+!-]+(?: *, *(?:[<>=!~]=?|===) *[\w.*+!-]+)*)?$/i;
+
+/** Adds options to a source. Throws `invalid` if they are wrong, or for another kind of package. */
+export function withOptions(source: ServerSource, options: PackageOptions): ServerSource {
+  const { with: others = [], python, allowScripts = [] } = options;
+  const isPython = others.length > 0 || python !== undefined;
+  if (!isPython && allowScripts.length === 0) return source;
+  const scheme = source.kind === 'package' ? source.scheme : undefined;
+  if (
+    source.kind !== 'package' ||
+    (isPython && scheme !== 'uvx') ||
+    (allowScripts.length > 0 && scheme !== 'npx')
+  ) {
+    const [flags, kind] = isPython ? ['--with and --python', 'uvx://'] : ['--allow-scripts', 'npx://'];
+    throw invalid(`${formatSource(source)} is not a package for ${flags}`, {
+      hint: `use them with ${kind} packages`,
+    });
+  }
+  for (const other of others) {
+    if (other.length > 256 || !requirement.test(other)) {
+      throw invalid(`${JSON.stringify(other)} is not a Python requirement`, {
+        hint: 'write it as NAME or with a version, for example mcp<2',
+      });
+    }
+  }
+  if (python !== undefined && !/^\d+(?:\.\d+){0,2}$/.test(python)) {
+    throw invalid(`${JSON.stringify(python)} is not a Python version`, { hint: 'write it as 3.12' });
+  }
+  for (const name of allowScripts) {
+    if (name.length > 256 || name.startsWith('-') || !packageNames.npx.test(name)) {
+      throw invalid(`${JSON.stringify(name)} is not the name of an npm package`);
+    }
+  }
+  return { ...source, options };
 }

@@ -228,6 +228,12 @@ function registryFormat(strictness: 'authoring' | 'reading') {
     object({
       source: z.string().regex(packageUrl).describe('A package as npx://, uvx:// or go://.'),
       args: z.array(Argument).optional().describe('Arguments that the image would supply itself.'),
+      allow_scripts: z
+        .array(z.string())
+        .optional()
+        .describe(
+          'The npm packages whose install scripts run, in a sandbox that reaches only the package registry.',
+        ),
     }),
     { description: 'How to run the same server without a container.' },
   );

@@ -97,6 +97,13 @@ export const RunConfig = z
     env_file_dir: z.string().optional(),
     secrets: z.array(z.string()).nullish().meta({ description: 'References, as NAME,target=VARIABLE.' }),
     volumes: z.array(z.string()).nullish(),
+    python_with: texts,
+    python_version: text,
+    allow_scripts: texts,
+    ephemeral: z
+      .boolean()
+      .optional()
+      .meta({ description: 'The home directory of the server is deleted whenever the server stops.' }),
     container_labels: z.record(z.string(), z.string()).nullish(),
     group: GroupName.optional(),
     debug: z.boolean().optional(),

@@ -187,6 +187,35 @@ export const CreateWorkload = z
       .array(z.string())
       .nullish()
       .meta({ description: 'Files and folders to share, as HOST:CONTAINER or HOST:CONTAINER:ro.' }),
+    python_with: z
+      .array(z.string().max(256))
+      .max(100)
+      .nullish()
+      .meta({
+        description: 'Further Python packages to install with a uvx:// package.',
+        examples: [['mcp<2']],
+      }),
+    python_version: z
+      .string()
+      .max(20)
+      .optional()
+      .meta({
+        description: 'The Python version of a uvx:// package.',
+        examples: ['3.12'],
+      }),
+    allow_scripts: z
+      .array(z.string().max(256))
+      .max(100)
+      .nullish()
+      .meta({
+        description:
+          'The npm packages whose install scripts run, in a sandbox that reaches only the package registry.',
+        examples: [['better-sqlite3']],
+      }),
+    ephemeral: z.boolean().optional().meta({
+      description:
+        'Delete the home directory of the server whenever the server stops, instead of keeping it until the workload is removed.',
+    }),
     sessions: Sessions.optional().meta({ description: 'The registry knows, else own.' }),
     tools: z
       .array(z.string().min(1).max(256))
@@ -284,11 +313,23 @@ export const Workload = z
   .meta({ id: 'Workload', description: 'A workload as it stands.' });
 export type Workload = z.infer<typeof Workload>;
 
+/** The files that the server of a workload has stored. */
+const WorkloadHome = z
+  .object({
+    path: z.string().meta({
+      description: 'The directory on the machine of the daemon, or the volumes of the container engine.',
+    }),
+    size_bytes: z.int(),
+    limit_bytes: z.int().meta({ description: 'ToolHive stops a server that stores more.' }),
+  })
+  .meta({ id: 'WorkloadHome', description: 'The persistent home directory of a workload.' });
+
 /** A workload with everything that it was asked for. */
 export const WorkloadDetails = z
   .object({
     ...Workload.omit({ url: true, tools: true }).shape,
     proxy_url: Workload.shape.url,
+    home: WorkloadHome.optional().meta({ description: 'Absent until the server has stored files.' }),
     ...CreateWorkload.omit({
       schema_version: true,
       name: true,

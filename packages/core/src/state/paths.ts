@@ -13,6 +13,8 @@ export interface StatePaths {
   groups: string;
   /** The mount sources that were granted to each workload. */
   mounts: string;
+  /** The home directories of sandboxed servers. */
+  homes: string;
   statuses: string;
   logs: string;
   /** Encrypted; the name is the one that the original gave its own file. */
@@ -53,6 +55,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     runConfigs: join(state, 'runconfigs'),
     groups: join(state, 'groups'),
     mounts: join(state, 'mounts'),
+    homes: join(state, 'homes'),
     statuses: join(data, 'statuses'),
     logs: join(data, 'logs'),
     secrets: join(data, 'secrets_encrypted'),

@@ -1,7 +1,8 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Launch, ResourceLimits } from '@toolhive/runtime/runtime';
-import { parseSource } from '@toolhive/runtime/source';
+import { parseSource, withOptions } from '@toolhive/runtime/source';
+import type { ServerSource } from '@toolhive/runtime/source';
 import { refuseUnenforced } from '../permissions/enforcement.ts';
 import { networkOf } from '../permissions/network.ts';
 
@@ -12,6 +13,20 @@ const defaultLimits: ResourceLimits = {
   openFiles: 4096,
   cpus: 2,
 };
+
+/** What a run config runs, with the options of its installation. */
+export function packageSourceOf({
+  image = '',
+  python_with,
+  python_version,
+  allow_scripts,
+}: RunConfig): ServerSource {
+  return withOptions(parseSource(image), {
+    ...(python_with?.length ? { with: python_with } : {}),
+    ...(python_version ? { python: python_version } : {}),
+    ...(allow_scripts?.length ? { allowScripts: allow_scripts } : {}),
+  });
+}
 
 /** What a runtime is told to start for a run config. */
 export function launchOf(
@@ -26,7 +41,7 @@ export function launchOf(
   const targetPort = runConfig.target_port ?? 0;
   return {
     workload: runConfig.name,
-    source: parseSource(runConfig.image ?? ''),
+    source: packageSourceOf(runConfig),
     args: runConfig.cmd_args ?? [],
     env: {
       MCP_TRANSPORT: runConfig.transport,
@@ -36,6 +51,7 @@ export function launchOf(
     secrets,
     transport: isHttp ? { kind: 'http', targetPort } : { kind: 'stdio' },
     mounts,
+    home: runConfig.ephemeral === true ? 'ephemeral' : 'persistent',
     network: networkOf(profile),
     limits: defaultLimits,
     labels: {

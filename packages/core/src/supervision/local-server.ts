@@ -2,13 +2,15 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { StartInstance } from '@toolhive/proxy/proxy';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import { describeExit } from '@toolhive/runtime/runtime';
-import type { PrepareOptions, Progress, Runtime, RuntimeLimit } from '@toolhive/runtime/runtime';
+import type { Instance, PrepareOptions, Progress, Runtime, RuntimeLimit } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import { refuseReplaceable } from '../permissions/granted-mounts.ts';
 import type { GrantedMounts } from '../permissions/granted-mounts.ts';
 import { mountWarnings } from '../permissions/mount-warnings.ts';
 import { ignoreFilesIn, mountsOfRunConfig, refuseGlobalIgnoreFile } from '../permissions/mounts.ts';
+import type { HomeLimit } from './home-limit.ts';
 import { launchOf } from './launch.ts';
+import { RefusedWrites } from './refused-writes.ts';
 import type { StartedServer } from './run-loop.ts';
 
 /** What local servers are started with, the same for all workloads. */
@@ -20,6 +22,7 @@ export interface LocalServerOptions {
   /** Passed to installers. */
   installation: Pick<PrepareOptions, 'trusted' | 'allowedSources'>;
   mounts: GrantedMounts;
+  homeLimit: HomeLimit;
   /** The run configs of all workloads. */
   workloads: () => readonly RunConfig[];
   /** The user's list of files that no server may see. */
@@ -50,26 +53,47 @@ export async function startLocalServer(
   options: LocalServerOptions,
   { report, signal, log, onLimits }: Start,
 ): Promise<StartedServer> {
+  const { name } = runConfig;
+  const { homeLimit } = options;
   const runtime = options.runtimeFor(runConfig);
   if (runtime === undefined) throw new Error('there is no runtime for it');
   const secrets = await options.secretsOf(runConfig);
   const mounts = await currentMounts(runConfig, runtime, options);
-  const launch = launchOf(runConfig, mounts, secrets, log);
+  let limits: readonly RuntimeLimit[] = [];
+  const warn = (...more: readonly RuntimeLimit[]): void => onLimits((limits = [...limits, ...more]));
+  const writes = new RefusedWrites(mounts, (text) => {
+    log(Buffer.from(`[toolhive] ${text}\n`));
+    warn({ concerns: 'every server', text });
+  });
+  const launch = launchOf(runConfig, mounts, secrets, (chunk) => {
+    writes.look(chunk);
+    log(chunk);
+  });
   const source = await runtime.prepare(launch.source, { report, signal, ...options.installation });
-  const limits = [...(await runtime.check(signal)).limits, ...(await mountLimits(mounts))];
-  onLimits(limits);
+  warn(...(await runtime.check(signal)).limits, ...(await mountLimits(mounts)));
+  await homeLimit.requireSpace(runtime.homes, name);
 
   report(`starting ${formatSource(source)}`);
-  const startAnother: StartInstance = (stop) =>
-    runtime.start({ ...launch, source }, AbortSignal.any([signal, stop]));
-  const instance = await runtime.start({ ...launch, source }, signal);
-  onLimits([...limits, ...(instance.limits ?? [])]);
+  const start = async (given: AbortSignal): Promise<Instance> => {
+    const started = await runtime.start({ ...launch, source }, given);
+    if (started.stdio !== undefined) writes.follow(started.stdio.output);
+    return started;
+  };
+  const startAnother: StartInstance = (stop) => start(AbortSignal.any([signal, stop]));
+  const instance = await start(signal);
+  warn(...(instance.limits ?? []));
+  const watching = new AbortController();
+  const ended = [instance.exited.then(describeExit)];
+  if (launch.home === 'persistent') ended.push(homeLimit.watch(runtime.homes, name, watching.signal));
   return {
     id: instance.id,
     server: instance,
     startAnother,
-    ended: instance.exited.then(describeExit),
-    stop: () => instance.stop(options.timing.stopMs),
+    ended: Promise.race(ended),
+    stop: async () => {
+      watching.abort();
+      await instance.stop(options.timing.stopMs);
+    },
     firstAnswerMs: options.timing.startMs,
   };
 }

@@ -4,6 +4,7 @@ import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Logs } from '../state/logs.ts';
 import type { RemoteAuthState } from '../remote/auth-status.ts';
 import { SignInPace } from '../remote/sign-in-pace.ts';
+import { causeOf } from './cause.ts';
 import { startLocalServer } from './local-server.ts';
 import type { LocalServerOptions } from './local-server.ts';
 import { openProxy } from './open-proxy.ts';
@@ -82,14 +83,15 @@ export function failureFields({ failure, retryInMs }: Failed): Record<string, un
   return { ...(isBug ? { err: error } : {}), reason, retryInMs };
 }
 
-/** A failure in a sentence, with the last output of the server and the time until the next attempt. */
+/** A failure in a sentence, with the cause from the output of the server and the time until the next attempt. */
 export async function describeFailure(
   { failure, retryInMs }: Failed,
   logs: Logs,
   name: string,
 ): Promise<string> {
-  const output = (await logs.read(name, 'server', { lines: 5 })).trim();
-  const wrote = failure.hasEnded && output !== '' ? `; it wrote: ${output.slice(-1000)}` : '';
+  const cause = failure.hasEnded ? causeOf(await logs.read(name, 'server', { lines: 60 })) : undefined;
+  const fix = cause?.fix === undefined ? '' : `; to fix it, ${cause.fix}`;
+  const wrote = cause === undefined ? '' : `; it wrote: ${cause.line}${fix}`;
   const next = retryInMs === undefined ? '' : ` (next attempt in ${Math.round(retryInMs / 1000)} s)`;
   return `${failure.reason}${wrote}${next}`;
 }

@@ -6,11 +6,13 @@ import type { Progress } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
 import { installationSettings } from '../settings/settings.ts';
+import { packageSourceOf } from '../supervision/launch.ts';
 import { buildRunConfig } from './run-config.ts';
 import { checkLaunch, checkRunConfig } from './checks.ts';
 import { draftOf } from './draft.ts';
 import type { WorkloadRequest } from './draft.ts';
 import { withRegistryHosts } from './entry-address.ts';
+import { refuseForeignHome } from './homes.ts';
 import { choosePort, keepOrChoosePort } from './port.ts';
 import { findSource } from './source.ts';
 import type { WorkloadSource } from './source.ts';
@@ -80,7 +82,8 @@ async function prepare(
   if (source.kind === 'remote') return { runConfig, mounts: [] };
 
   const mounts: PinnedMount[] = await checkLaunch(core, runConfig, source.runtime);
-  const installed = await source.runtime.prepare(source.resolved.source, {
+  await refuseForeignHome(core, runConfig, source.runtime);
+  const installed = await source.runtime.prepare(packageSourceOf(runConfig), {
     ...call,
     ...installationSettings(core.settings),
     trusted: source.trusted,

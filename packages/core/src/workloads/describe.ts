@@ -6,6 +6,7 @@ import type { Core } from '../core.ts';
 import type { SetAside } from '../state/run-configs.ts';
 import { parseReference } from '../secrets/reference.ts';
 import { warningsOf } from '../permissions/warnings.ts';
+import { describeHome } from './homes.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 
@@ -25,9 +26,10 @@ export function listWorkloads(
 }
 
 /** A workload with everything that it was asked for. */
-export function getWorkload(core: Core, name: string): WorkloadDetails {
+export async function getWorkload(core: Core, name: string): Promise<WorkloadDetails> {
   const supervisor = core.workloads.require(name);
   const { runConfig } = supervisor;
+  const home = await describeHome(core, runConfig);
   const { url, tools, ...described } = describe(supervisor);
   return {
     ...described,
@@ -42,6 +44,11 @@ export function getWorkload(core: Core, name: string): WorkloadDetails {
     env_vars: runConfig.env_vars ?? {},
     secrets: (runConfig.secrets ?? []).map(parseReference),
     volumes: runConfig.volumes ?? [],
+    ...(home === undefined ? {} : { home }),
+    ...(runConfig.python_with?.length ? { python_with: runConfig.python_with } : {}),
+    ...(runConfig.python_version ? { python_version: runConfig.python_version } : {}),
+    ...(runConfig.allow_scripts?.length ? { allow_scripts: runConfig.allow_scripts } : {}),
+    ...(runConfig.ephemeral === true ? { ephemeral: true } : {}),
     sessions: runConfig.sessions ?? 'own',
     tools_override: toolsOf(runConfig).overrides,
     transport: runConfig.transport,

@@ -17,6 +17,7 @@ export function localSettings(request: CreateWorkload, resolved: Resolved): RunC
   const { entry } = resolved;
   const transport = transportOf(request.transport ?? entry?.transport ?? 'stdio');
   requireTools(request, entry);
+  requireVolume(request, resolved);
   return {
     image: formatSource(resolved.source),
     cmd_args: [...resolved.sourceArgs, ...(entry?.args ?? []), ...(request.cmd_arguments ?? [])],
@@ -30,6 +31,10 @@ export function localSettings(request: CreateWorkload, resolved: Resolved): RunC
     env_vars: environmentOf(request, entry),
     secrets: (request.secrets ?? []).map(formatReference),
     volumes: request.volumes ?? [],
+    ...(request.python_with?.length ? { python_with: request.python_with } : {}),
+    ...(request.python_version ? { python_version: request.python_version } : {}),
+    ...scriptsOf(request, resolved),
+    ...(request.ephemeral === true ? { ephemeral: true } : {}),
     sessions: request.sessions ?? entry?.sessions ?? 'own',
     ...proxySettings(request),
     ...(request.ignore_config ? { ignore_config: request.ignore_config } : {}),
@@ -55,6 +60,16 @@ export function proxySettings({
     ...(telemetry_config ? { telemetry_config } : {}),
     ...(insecure_no_auth === true ? { insecure_no_auth } : {}),
   };
+}
+
+/** The npm packages whose install scripts run: those of the request, or else those of the registry entry. */
+function scriptsOf(
+  { allow_scripts: asked }: CreateWorkload,
+  { source, entry }: Resolved,
+): Partial<RunConfig> {
+  const isNpm = source.kind === 'package' && source.scheme === 'npx';
+  const allowed = asked?.length ? asked : isNpm ? entry?.package?.allow_scripts : undefined;
+  return allowed?.length ? { allow_scripts: allowed } : {};
 }
 
 function isEmpty(map: object | null | undefined): boolean {
@@ -88,6 +103,18 @@ function entryPermissions({ name, permissions }: NonNullable<Resolved['entry']>)
   if (asked.length === 0) return permissions;
   throw invalid(`the registry entry ${name} asks ${asked.join(', ')}, which registries cannot grant`, {
     hint: 'if you trust the server, grant it in a permission profile of your own (--permission-profile FILE); to run it without, use --permission-profile network',
+  });
+}
+
+/** Throws if the arguments of a registry entry name a directory, and nothing is mounted there. */
+function requireVolume(request: CreateWorkload, { entry, sourceArgs }: Resolved): void {
+  if (entry === undefined || request.cmd_arguments?.length) return;
+  const directory = [...sourceArgs, ...(entry.args ?? [])].find((argument) => /^\/[\w./-]+$/.test(argument));
+  const { read = [], write = [] } = request.permission_profile ?? {};
+  if (directory === undefined || [...(request.volumes ?? []), ...(read ?? []), ...(write ?? [])].length > 0)
+    return;
+  throw invalid(`${entry.name} needs a directory`, {
+    hint: `mount one with --volume DIR:${directory}, or with :ro at the end if the server must not change it`,
   });
 }
 

@@ -69,7 +69,7 @@ test.each(['legacy', 'modern'] as const)(
 
     expect(await listTools(port, 'legacy')).toContain('test_simple_text');
     expect(await listTools(port, 'modern')).toContain('test_simple_text');
-    expect(getWorkload(daemon.core, name)).toMatchObject({
+    expect(await getWorkload(daemon.core, name)).toMatchObject({
       remote: true,
       protocol: generation,
       package: remote.url,
@@ -233,7 +233,7 @@ describe('a registry entry whose name leads to this machine after the workload w
     await untilStatus(core, 'listed', 'error');
 
     const call = { report: () => {}, signal: AbortSignal.timeout(20_000) };
-    await editWorkload(core, 'listed', getWorkload(core, 'listed'), call);
+    await editWorkload(core, 'listed', await getWorkload(core, 'listed'), call);
     await untilStatus(core, 'listed', 'error');
 
     expect(core.workloads.require('listed').condition.context).toContain(refusal);

@@ -13,6 +13,8 @@ export interface WorkloadsOptions extends Omit<SupervisorOptions, 'onChange' | '
   runConfigs: RunConfigs;
   /** Removes the stored sign-in of a workload at its remote server. Never rejects. */
   forgetRemote: (name: string) => Promise<void>;
+  /** Deletes the files that the server of a workload has stored. */
+  removeHome: (runConfig: RunConfig) => Promise<void>;
   /** Throws if no workload can be added to the group. */
   requireGroup: (group: string) => void;
   now: () => Date;
@@ -88,8 +90,12 @@ export class Workloads implements AsyncDisposable {
     return this.#setAside.filter(({ name }) => !this.#supervisors.has(name));
   }
 
+  find(name: string): Supervisor | undefined {
+    return this.#supervisors.get(name);
+  }
+
   require(name: string): Supervisor {
-    const supervisor = this.#supervisors.get(name);
+    const supervisor = this.find(name);
     if (supervisor === undefined) {
       throw notFound(`workload ${name} not found`, { hint: '`thv list --all` shows every workload' });
     }
@@ -183,8 +189,9 @@ export class Workloads implements AsyncDisposable {
    * a run config that is still there would be run again.
    */
   async #forget(name: string, runConfig?: RunConfig): Promise<void> {
-    const { logs, runConfigs, statuses, mounts, onRemoved, forgetRemote } = this.#options;
+    const { logs, runConfigs, statuses, mounts, onRemoved, forgetRemote, removeHome } = this.#options;
     if (runConfig?.remote_url) await forgetRemote(name);
+    else if (runConfig !== undefined) await removeHome(runConfig); // before the run config, which says where it is
     await logs.remove(name);
     await runConfigs.remove(name);
     await mounts.remove(name);

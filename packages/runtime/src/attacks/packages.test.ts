@@ -41,6 +41,7 @@ async function makeTarget() {
     daemonId: `attack-${root.path.slice(-6)}`,
     cacheDir: path('cache'),
     tempDir: path('tmp'),
+    homesDir: path('homes'),
   };
   const env = (changes: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({ ...process.env, HOME: home, ...changes });
   return {
@@ -90,6 +91,44 @@ describe('a hostile npm package', () => {
     await target.prepare(hostile, env);
 
     expect(await exists(target.marker)).toBe(false);
+  });
+
+  test('runs the scripts that the user allows without credentials, and without another network than the registry', async () => {
+    const target = await makeTarget();
+    const probe = `
+      const { readFileSync, writeFileSync } = require('fs');
+      const { request } = require('http');
+      const proxy = new URL(process.env.HTTPS_PROXY);
+      const done = (way) => writeFileSync('found.json', JSON.stringify({ way,
+        npmrc: readFileSync(process.env.HOME + '/.npmrc', 'utf8'), env: process.env }));
+      request({ host: proxy.hostname, port: proxy.port, method: 'CONNECT', path: 'example.com:443' })
+        .on('connect', ({ statusCode }, socket) => { done(statusCode); socket.destroy(); })
+        .on('error', (error) => done(error.code)).end();`;
+    const scripts = { install: `node probe.js; touch ${target.marker}; true` };
+    const env = await publish(target, { scripts }, { 'main.js': '', 'probe.js': probe });
+    const { host } = new URL(env.npm_config_registry);
+    await writeFile(join(target.home, '.npmrc'), `//${host}/:_authToken=TOKEN\n`);
+    const source = { ...hostile, options: { allowScripts: ['hostile'] } };
+
+    await target.prepare(source, env);
+
+    const { folder } = await target.store(env).require(source);
+    const text = await readFile(join(folder, 'node_modules/hostile/found.json'), 'utf8');
+    expect(JSON.parse(text)).toMatchObject({ way: 403 });
+    expect(text).not.toContain('TOKEN');
+    expect(await exists(target.marker)).toBe(false);
+  });
+
+  test('has no scripts that the user could allow in a package that it does not contain', async () => {
+    const target = await makeTarget();
+    const env = await publish(target, {});
+
+    const preparing = target.prepare({ ...hostile, options: { allowScripts: ['other'] } }, env);
+
+    await expect(preparing).rejects.toMatchObject({
+      kind: 'invalid',
+      message: 'package hostile contains no package other with install scripts',
+    });
   });
 
   test.each(['git+file', 'git+http'])(

@@ -130,6 +130,24 @@ function containerCases(socket: string): void {
     expect(describeExit(await server.instance.exited)).toBe('exited with code 7');
   });
 
+  test('keeps what it stores where its image declares a volume', async () => {
+    const image = 'toolhive-test-volumes:1';
+    await buildFromScratch(socket, image, `FROM ${TEST_IMAGE}\nVOLUME ["/data"]\n`);
+    const changes = { source: { kind: 'image', image }, home: 'persistent', workload: 'keeping' } as const;
+    const first = await talk(changes);
+    await first.call('write', { path: '/data/notes', content: 'kept' });
+    await first.instance.stop(0);
+
+    const second = await talk(changes);
+    const { text } = await second.call('read', { path: '/data/notes' });
+    await second.instance.stop(0);
+
+    expect(text).toBe('kept');
+    expect(await runtime.homes.measure('keeping')).toMatchObject({ isEmpty: false });
+    await runtime.homes.remove('keeping');
+    expect(await runtime.homes.exists('keeping')).toBe(false);
+  });
+
   test('sees what it was granted, for what it was granted, and nothing else', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'thv-grant-'));
     onTestFinished(() => rm(folder, { recursive: true }));
@@ -515,8 +533,11 @@ function packageCases(socket: string): void {
       const bin = { other: 'other.js', [name]: 'server.js' };
       writeFileSync(folder + '/package.json', JSON.stringify({ name, version, bin }));
       writeFileSync(folder + '/server.js', \`#!/bin/node
+        const fs = require('fs');
+        if (process.argv[2] === 'store') fs.writeFileSync('stored', 'kept');
         process.stdout.write(JSON.stringify({ version: '\${version}', args: process.argv.slice(2),
-          uid: process.getuid(), home: process.env.HOME, trusted: \${JSON.stringify(trusted)} }));\`, { mode: 0o755 });
+          uid: process.getuid(), home: process.env.HOME, trusted: \${JSON.stringify(trusted)},
+          stored: fs.existsSync(process.env.HOME + '/stored') || undefined }));\`, { mode: 0o755 });
       symlinkSync('../' + name + '/server.js', '/app/node_modules/.bin/' + name);
       const dependencies = name === 'hostile-package' ? { inner: 'git+https://example.com/inner.git' } : {};
       writeFileSync('/app/node_modules/.package-lock.json', JSON.stringify({ packages: { [name]: { dependencies } } }));
@@ -537,12 +558,33 @@ function packageCases(socket: string): void {
     await rm(folder, { recursive: true });
   });
 
-  async function outputOf(url: string, args: string[]): Promise<unknown> {
-    const launch = aLaunch(parseSource(url), { workload: 'packaged', args });
+  async function outputOf(url: string, args: string[], changes: Partial<Launch> = {}): Promise<unknown> {
+    const launch = aLaunch(parseSource(url), { workload: 'packaged', args, ...changes });
     const instance = await runtime.start(launch, never);
     onTestFinished(() => instance.stop(0));
-    return json(stdioOf(instance).output);
+    const output = await json(stdioOf(instance).output);
+    await instance.exited;
+    return output;
   }
+
+  test('keeps its home directory until that is removed, unless it is ephemeral', async () => {
+    const url = 'npx://test-package@1.5.0';
+    await runtime.prepare(parseSource(url), options);
+    const kept = { home: 'persistent', workload: 'keeping' } as const;
+
+    await outputOf(url, ['store'], kept);
+    const measured = await runtime.homes.measure('keeping');
+
+    expect(measured).toMatchObject({ bytes: 4, isEmpty: false });
+    expect(await outputOf(url, [], kept)).toMatchObject({ stored: true });
+    expect(await outputOf(url, [], { ...kept, home: 'ephemeral' })).not.toHaveProperty('stored');
+    expect(await outputOf(url, [], { ...kept, workload: 'other' })).not.toHaveProperty('stored');
+    await runtime.homes.remove('keeping');
+    await runtime.homes.remove('other');
+    expect(await runtime.homes.exists('keeping')).toBe(false);
+    expect(await outputOf(url, [], kept)).not.toHaveProperty('stored');
+    await runtime.homes.remove('keeping');
+  });
 
   test('is built once, and runs with its arguments as nobody', async () => {
     const source = parseSource('npx://test-package@1.2.0');
@@ -560,7 +602,7 @@ function packageCases(socket: string): void {
       version: '1.2.0',
       args: ['--flag', 'two words; $HOME'],
       uid: 65534,
-      home: '/tmp',
+      home: '/home/server',
     });
   });
 

@@ -7,6 +7,7 @@ import { removeContainer } from './container.ts';
 import { callEngine, connectEngine, type Engine } from './engine.ts';
 import { baseImagesOf, dockerfileOf } from './dockerfile.ts';
 import type { BaseImages } from './dockerfile.ts';
+import { dockerHomes } from './homes.ts';
 import { prepareImage } from './images.ts';
 import { sweepNetworks } from './network.ts';
 import { ownedBy } from './ownership.ts';
@@ -57,6 +58,7 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
   return {
     name: 'docker',
     mountsByPath: true,
+    homes: dockerHomes(daemonId, () => engine()),
 
     async check(signal): Promise<RuntimeReport> {
       try {

@@ -21,8 +21,9 @@ describe('the Dockerfile', () => {
       FROM node:22-alpine
       COPY --from=build /app /app
       ENV NODE_ENV=production
-      ENV HOME=/tmp
-      WORKDIR /app
+      RUN ["sh","-ec","mkdir -p /home/server; chown 65534:65534 /home/server"]
+      ENV HOME=/home/server
+      WORKDIR /home/server
       USER 65534:65534
       ENTRYPOINT ["/app/server"]
       "
@@ -60,8 +61,9 @@ describe('the Dockerfile', () => {
       COPY --from=build /app /app
       COPY --from=build /opt/uv-tools /opt/uv-tools
       ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
-      ENV HOME=/tmp
-      WORKDIR /app
+      RUN ["sh","-ec","mkdir -p /home/server; chown 65534:65534 /home/server"]
+      ENV HOME=/home/server
+      WORKDIR /home/server
       USER 65534:65534
       ENTRYPOINT ["/app/server"]
       "
@@ -83,8 +85,9 @@ describe('the Dockerfile', () => {
       FROM alpine:3.22
       COPY --from=build /app /app
       COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
-      ENV HOME=/tmp
-      WORKDIR /app
+      RUN ["sh","-ec","mkdir -p /home/server; chown 65534:65534 /home/server"]
+      ENV HOME=/home/server
+      WORKDIR /home/server
       USER 65534:65534
       ENTRYPOINT ["/app/server"]
       "

@@ -11,6 +11,8 @@ export interface BaseImages {
 
 /** Where every recipe puts the server. */
 const SERVER_PATH = '/app/server';
+/** The home and working directory of every package. */
+export const PACKAGE_HOME = '/home/server';
 /** Where every recipe writes down which version it installed. */
 export const VERSION_PATH = '/app/version';
 
@@ -46,7 +48,13 @@ const recipes: Record<PackageScheme, Recipe> = {
       run('pip', 'install', '--no-cache-dir', '--disable-pip-version-check', 'uv'),
       'ENV UV_TOOL_DIR=/opt/uv-tools UV_TOOL_BIN_DIR=/app/bin UV_PYTHON_DOWNLOADS=never UV_NO_CACHE=1',
       ...unprivileged('/app', '/opt/uv-tools'),
-      run('uv', 'tool', 'install', pythonSpec(source)),
+      run(
+        'uv',
+        'tool',
+        'install',
+        ...(source.options?.with ?? []).flatMap((other) => ['--with', other]),
+        pythonSpec(source),
+      ),
       run('sh', '-ec', linkPythonScript, 'sh', source.name),
     ],
     run: [
@@ -72,10 +80,13 @@ const recipes: Record<PackageScheme, Recipe> = {
 
 /** The base images of a package's recipe, or those that replace them. */
 export function baseImagesOf(
-  { scheme }: PackageSource,
+  { scheme, options }: PackageSource,
   replaced: Partial<Record<PackageScheme, BaseImages>>,
 ): BaseImages {
-  return replaced[scheme] ?? recipes[scheme].base;
+  if (replaced[scheme] !== undefined || options?.python === undefined)
+    return replaced[scheme] ?? recipes[scheme].base;
+  const image = `python:${options.python}-slim`;
+  return { build: image, run: image };
 }
 
 /**
@@ -102,10 +113,11 @@ export function dockerfileOf(
     `FROM ${base.run}`,
     'COPY --from=build /app /app',
     ...recipe.run,
-    // Writable is /tmp alone; the user is "nobody" in every base image.
-    'ENV HOME=/tmp',
-    'WORKDIR /app',
-    'USER 65534:65534',
+    // A volume or a tmpfs is mounted there. A new volume gets the owner of the directory that it covers.
+    run('sh', '-ec', `mkdir -p ${PACKAGE_HOME}; chown 65534:65534 ${PACKAGE_HOME}`),
+    `ENV HOME=${PACKAGE_HOME}`,
+    `WORKDIR ${PACKAGE_HOME}`,
+    'USER 65534:65534', // "nobody" in every base image
     `ENTRYPOINT ${JSON.stringify([SERVER_PATH])}`,
     '',
   ].join('\n');

@@ -136,6 +136,7 @@ function spec(launch: Launch, engine: 'docker' | 'podman' = 'docker'): z.infer<t
     daemonId: 'daemon-1',
     engine,
     init: true,
+    volumes: [],
   };
   return Spec.parse(containerSpec(blueprint));
 }

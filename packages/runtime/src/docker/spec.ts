@@ -1,7 +1,9 @@
 import { unsupported } from '@toolhive/contract/failure';
 import type { Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
 import type { Engine } from './engine.ts';
+import { PACKAGE_HOME } from './dockerfile.ts';
 import type { Handover } from './handover.ts';
+import type { HomeVolume } from './homes.ts';
 import { externalNetwork } from './network.ts';
 import { DAEMON_LABEL } from './ownership.ts';
 import { seccompProfile } from './seccomp.ts';
@@ -16,6 +18,8 @@ export interface Blueprint {
   engine: Engine['kind'];
   /** How its secrets reach it; without one, they stand in its settings. */
   handover?: Handover | undefined;
+  /** The volumes that are kept when the container is removed. */
+  volumes: readonly HomeVolume[];
   /** Whether the engine has a small init to reap what a server leaves behind. */
   init: boolean;
 }
@@ -29,7 +33,7 @@ const LOOPBACK = '127.0.0.1';
 
 /** The body of the engine's "create container" call: the launch and nothing else of the machine. */
 export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
-  const { launch, image, daemonId, engine, init, handover } = blueprint;
+  const { launch, image, daemonId, engine, init, handover, volumes } = blueprint;
   const listens = launch.transport.kind === 'stdio' || handover !== undefined;
   const env = { ...environmentOf(launch), ...(handover === undefined && launch.secrets) };
   const port = publishedPort(launch);
@@ -53,12 +57,15 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
       Init: init,
       NetworkMode: launch.network.kind === 'open' ? externalNetwork(daemonId) : modeOf(launch.network),
       ...(port && { PortBindings: { [port]: [{ HostIp: LOOPBACK, HostPort: '' }] } }),
-      Mounts: launch.mounts.map(({ pin, target, readOnly }) => ({
-        Type: 'bind',
-        Source: pin.path,
-        Target: target,
-        ReadOnly: readOnly,
-      })),
+      Mounts: [
+        ...launch.mounts.map(({ pin, target, readOnly }) => ({
+          Type: 'bind',
+          Source: pin.path,
+          Target: target,
+          ReadOnly: readOnly,
+        })),
+        ...volumes.map(({ name, target }) => ({ Type: 'volume', Source: name, Target: target })),
+      ],
       // We collect the output ourselves; a second copy would only fill the disk.
       LogConfig: { Type: 'none', Config: {} },
       RestartPolicy: { Name: 'no' },
@@ -112,7 +119,10 @@ function labelsOf({ launch, name, daemonId }: Blueprint): Record<string, string>
   };
 }
 
-function hardening({ privileged, mounts }: Launch, engine: Engine['kind']): Record<string, unknown> {
+function hardening(
+  { privileged, mounts, home, source }: Launch,
+  engine: Engine['kind'],
+): Record<string, unknown> {
   if (privileged) return { Privileged: true };
   return {
     CapDrop: ['ALL'],
@@ -127,6 +137,11 @@ function hardening({ privileged, mounts }: Launch, engine: Engine['kind']): Reco
     Tmpfs: {
       '/tmp': 'rw,exec,nosuid,nodev,mode=1777',
       '/run': 'rw,noexec,nosuid,nodev,mode=1777,size=16m',
+      ...(home === 'ephemeral' &&
+        source.kind === 'package' &&
+        !mounts.some(({ target }) => target === PACKAGE_HOME) && {
+          [PACKAGE_HOME]: 'rw,exec,nosuid,nodev,mode=1777,size=256m',
+        }),
     },
   };
 }

@@ -7,10 +7,11 @@ import { attach, type Attachment } from './attach.ts';
 import { inspectContainer, removeContainer, type Inspected } from './container.ts';
 import { callEngine, isFailure, type Engine } from './engine.ts';
 import { openInstance } from './instance.ts';
-import { exposedSecrets, hasShell, planHandover, type Handover } from './handover.ts';
+import { exposedSecrets, hasShell, planHandover } from './handover.ts';
+import { ensureHomeVolumes } from './homes.ts';
 import { ensureExternalNetwork } from './network.ts';
 import { DAEMON_LABEL } from './ownership.ts';
-import { containerSpec, publishedPort, requireReachable } from './spec.ts';
+import { containerSpec, publishedPort, requireReachable, type Blueprint } from './spec.ts';
 
 /** What all containers of one runtime have in common. */
 export interface Yard {
@@ -95,11 +96,12 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
   try {
     const { launch, signal } = starting;
     let handover = await planHandover(engine, starting);
-    id = await create(engine, yard, { ...starting, init, handover });
+    const volumes = await ensureHomeVolumes(engine, yard.daemonId, starting);
+    id = await create(engine, yard, { ...starting, init, handover, volumes });
     if (handover !== undefined && !(await hasShell(engine, id))) {
       await removeContainer(engine, id);
       handover = undefined;
-      id = await create(engine, yard, { ...starting, init, handover });
+      id = await create(engine, yard, { ...starting, init, handover, volumes });
     }
     const speaksStdio = launch.transport.kind === 'stdio';
     const listens = speaksStdio || handover !== undefined;
@@ -138,7 +140,14 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
 async function create(
   engine: Engine,
   yard: Yard,
-  { launch, image, name, init, handover }: Starting & { init: boolean; handover: Handover | undefined },
+  {
+    launch,
+    image,
+    name,
+    init,
+    handover,
+    volumes,
+  }: Starting & Pick<Blueprint, 'init' | 'handover' | 'volumes'>,
 ): Promise<string> {
   try {
     const { Id } = await callEngine(engine, z.object({ Id: z.string() }), {
@@ -154,6 +163,7 @@ async function create(
           engine: engine.kind,
           init,
           handover,
+          volumes,
         }),
       },
     });

@@ -34,6 +34,7 @@ export function openMemoryRuntime(servers: ReadonlyMap<string, MemoryServer>): R
   return {
     name: 'memory',
     mountsByPath: false,
+    homes: { exists: async () => false, measure: async () => undefined, remove: async () => {} },
     async check(): Promise<RuntimeReport> {
       return {
         runtime: 'memory',

@@ -1,7 +1,8 @@
+import { existsSync, statSync } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
 import { isAbsolute, join, normalize, relative } from 'node:path';
 import { conflict, invalid } from '@toolhive/contract/failure';
-import { waitUntil, workingDirectoryOf } from './proc.ts';
+import { waitUntil } from './proc.ts';
 import { inside } from './plan.ts';
 import { type Mount, type PinnedMount, type SourcePin, openSource } from '../mount-source.ts';
 
@@ -67,14 +68,23 @@ const SETUP_TIMEOUT_MS = 10_000;
 export async function verifyNested(mounts: readonly OpenMount[], pid: number): Promise<void> {
   const nested = mounts.filter(({ isNested }) => isNested);
   if (nested.length === 0) return;
-  // bubblewrap enters the working directory after it has mounted everything.
-  const isSetUp = () => workingDirectoryOf(pid) === inside.home;
-  await waitUntil(isSetUp, { timeoutMs: SETUP_TIMEOUT_MS });
+  await waitUntil(() => hasFinalRoot(pid), { timeoutMs: SETUP_TIMEOUT_MS });
   for (const { target, pin } of nested) {
     const found = await lstat(`/proc/${pid}/root${target}`, { bigint: true }).catch(() => undefined);
     if (String(found?.dev) === pin.device && String(found?.ino) === pin.inode) continue;
     throw conflict(`mount target ${target} was replaced while the sandbox was set up`);
   }
+}
+
+/**
+ * Whether bubblewrap has mounted everything. It builds the root below /newroot of a temporary one, and makes it the root of
+ * the process at the end.
+ */
+function hasFinalRoot(pid: number): boolean {
+  const root = `/proc/${pid}/root`;
+  const found = statSync(root, { throwIfNoEntry: false });
+  const isOwn = found !== undefined && found.dev !== statSync('/').dev;
+  return isOwn && existsSync(`${root}${inside.home}`) && !existsSync(`${root}/newroot`);
 }
 
 function checkTarget(target: string): void {
@@ -102,7 +112,8 @@ async function checkNested(mount: Mount, around: OpenMount): Promise<void> {
   });
 }
 
-function isInside(path: string, folder: string): boolean {
+/** Whether a path is a directory or something inside it. */
+export function isInside(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 // Reads of /proc are answered from the kernel's memory in microseconds; asynchronous ones would be slower.
@@ -41,15 +41,6 @@ export function isAlive(pid: number): boolean {
 export function hasIdentity(pid: number): boolean {
   // bubblewrap writes the map of groups last.
   return (read(`/proc/${pid}/gid_map`) ?? '') !== '';
-}
-
-/** The working directory of a process, as that process sees it; undefined if it has ended. */
-export function workingDirectoryOf(pid: number): string | undefined {
-  try {
-    return readlinkSync(`/proc/${pid}/cwd`);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The most that this process may raise its own limit on open files to. */

@@ -6,6 +6,7 @@ import type { PackageSource, ServerSource } from '../source.ts';
 import { sweepCgroups } from './cgroup.ts';
 import { type Inspection, type Machine, inspectMachine, reportOn } from './check.ts';
 import { sweepSockets } from './forwarder.ts';
+import { ProcessHomes } from './homes.ts';
 import { groupPrefix } from './limits.ts';
 import { networkOf, startInstance } from './start.ts';
 import { PackageStore } from './store.ts';
@@ -17,6 +18,8 @@ export interface ProcessRuntimeOptions {
   cacheDir: string;
   /** This daemon's alone; everything in it is wiped by a sweep. */
   tempDir: string;
+  /** Where the home directories of workloads are kept. No server may access anything else in it. */
+  homesDir: string;
   /** PATH, HOME and registry settings for installers. Servers get none of it. */
   env: NodeJS.ProcessEnv;
   log?: (message: string, fields?: object) => void;
@@ -37,11 +40,13 @@ class ProcessRuntime implements Runtime {
   readonly mountsByPath = false;
   readonly #options: ProcessRuntimeOptions;
   readonly #store: PackageStore;
+  readonly homes: ProcessHomes;
   #inspection: { expires: number; result: Promise<Inspection> } | undefined;
 
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options;
     this.#store = new PackageStore(options, () => this.#requireMachine());
+    this.homes = new ProcessHomes(options.homesDir);
   }
 
   async check(): Promise<RuntimeReport> {
@@ -65,6 +70,7 @@ class ProcessRuntime implements Runtime {
       launch,
       installed,
       place: this.#options,
+      homes: this.homes,
       ...(this.#options.log === undefined ? {} : { log: this.#options.log }),
       signal,
     });

@@ -6,9 +6,13 @@ import { unavailable } from '@toolhive/contract/failure';
 
 const run = promisify(execFile);
 
-/** The first executable file of that name on PATH. */
-export async function findProgram(name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
-  for (const folder of (env.PATH ?? '').split(delimiter)) {
+/** The first executable file of that name on PATH, or else in one of the other directories. */
+export async function findProgram(
+  name: string,
+  env: NodeJS.ProcessEnv,
+  others: readonly string[] = [],
+): Promise<string | undefined> {
+  for (const folder of [...(env.PATH ?? '').split(delimiter), ...others]) {
     if (!isAbsolute(folder)) continue;
     const candidate = join(folder, name);
     if (await isExecutable(candidate)) return candidate;

@@ -1,12 +1,15 @@
 import { invalid, unavailable } from '@toolhive/contract/failure';
+import type { PinnedMount } from '../mount-source.ts';
 import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
 import { requireSecrets } from '../secrets.ts';
+import { browserFor } from './browsers.ts';
 import { Cgroup } from './cgroup.ts';
 import type { Machine } from './check.ts';
 import { Door, type SocketPlace, forwarderOptions, forwarderShare, forwarderSource } from './forwarder.ts';
+import type { ProcessHomes } from './homes.ts';
 import { ProcessInstance } from './instance.ts';
 import { groupName, setLimits, watchLimits } from './limits.ts';
-import { type OpenMount, openMounts, verifyNested } from './mounts.ts';
+import { type OpenMount, isInside, openMounts, verifyNested } from './mounts.ts';
 import { type NetworkTools, OwnNetwork, networkShare } from './network.ts';
 import { type SandboxNetwork, type SandboxPlan, inside, planSandbox, requireVariable } from './plan.ts';
 import { requireNode } from './programs.ts';
@@ -19,21 +22,29 @@ export interface Start {
   launch: Launch;
   installed: InstalledPackage;
   place: SocketPlace;
+  homes: ProcessHomes;
   log?: (message: string, fields?: object) => void;
   signal: AbortSignal;
 }
 
 /** Starts an installed package in a sandbox of its own. Whatever fails on the way, nothing of it stays. */
-export async function startInstance(start: Start): Promise<Instance> {
-  const { machine, launch, place, signal } = start;
+export async function startInstance(given: Start): Promise<Instance> {
+  const { args, env, readOnlyPaths } = await browserFor(given.launch);
+  const launch = {
+    ...given.launch,
+    args: [...args, ...given.launch.args],
+    env: { ...env, ...given.launch.env },
+  };
+  const start = { ...given, launch };
+  const { machine, place, signal } = start;
   requireSecrets(launch);
   const network = networkOf(launch);
   const speaks = launch.transport.kind === 'stdio';
   const tools = network === 'open' ? requireNetwork(machine) : undefined;
 
   await using undo = new AsyncDisposableStack();
-  await using opened = await openMounts(launch.mounts);
-  const plan = await planLaunch(start, network, opened.mounts);
+  await using opened = await openMounts(await mountsOf(start));
+  const plan = await planLaunch(start, network, opened.mounts, readOnlyPaths);
   const door = speaks ? undefined : undo.use(await Door.open(place));
   const limits = groupLimits(launch, network);
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
@@ -57,6 +68,7 @@ export async function startInstance(start: Start): Promise<Instance> {
   );
   await door?.handTo(sandbox.bwrap, environmentOf(launch));
 
+  undo.use(start.homes.use(launch.workload, sandbox.init));
   const resources = undo.move();
   const watched = watchLimits(sandbox, machine, launch.limits);
   const connection = own === undefined ? undefined : watchNetwork(sandbox, own, start);
@@ -69,6 +81,13 @@ export async function startInstance(start: Start): Promise<Instance> {
     return reason === undefined ? exit : { ...exit, reason };
   });
   return new ProcessInstance({ sandbox, speaks, exited, address: addressOf(door, launch) });
+}
+
+/** The mounts that were granted, and the persistent home directory unless one of them takes its place. */
+async function mountsOf({ launch, homes }: Start): Promise<readonly PinnedMount[]> {
+  const { mounts, home, workload } = launch;
+  if (home === 'ephemeral' || mounts.some(({ target }) => isInside(inside.home, target))) return mounts;
+  return [await homes.mount(workload, mounts), ...mounts];
 }
 
 /** The network of a sandbox for this launch. Throws `invalid` when no sandbox has such a one. */
@@ -94,6 +113,7 @@ async function planLaunch(
   { machine, launch, installed }: Start,
   network: SandboxNetwork,
   mounts: readonly OpenMount[],
+  readOnlyPaths: readonly string[],
 ): Promise<SandboxPlan> {
   const { install, folder } = installed;
   const forwarded = launch.transport.kind === 'http';
@@ -112,7 +132,7 @@ async function planLaunch(
     network,
     mounts,
     packageFolder: folder,
-    readOnlyPaths: install.readOnlyPaths,
+    readOnlyPaths: [...install.readOnlyPaths, ...readOnlyPaths],
     files: forwarded ? { [inside.forwarder]: forwarderSource } : {},
     channel: forwarded,
     ...(node === undefined ? {} : { node }),

@@ -44,7 +44,7 @@ export class PackageStore {
   prepare(source: PackageSource, options: PrepareOptions): Promise<PackageSource> {
     const { trusted, allowedSources } = options;
     return this.#flights.do(
-      formatSource(source),
+      `${formatSource(source)} ${optionsMark(source)}`,
       (shared) => this.#prepare(source, { ...shared, trusted, allowedSources }),
       options,
     );
@@ -147,9 +147,11 @@ export class PackageStore {
 
   /** The newest installed version, for a source that does not insist on one. */
   async #newest(source: PackageSource): Promise<string | undefined> {
-    if (isLocalPath(source) || (source.version ?? 'latest') !== 'latest') return undefined;
+    // Other options may need other versions.
+    if (isLocalPath(source) || source.options !== undefined || (source.version ?? 'latest') !== 'latest')
+      return undefined;
     const parent = this.#shelfOf(source);
-    const entries = await readdir(parent).catch(() => []);
+    const entries = (await readdir(parent).catch(() => [])).filter((entry) => !entry.includes('~'));
     const installs = await Promise.all(entries.map((entry) => readInstall(join(parent, entry))));
     return installs
       .flatMap((install) => install?.version ?? [])
@@ -163,7 +165,7 @@ export class PackageStore {
   }
 
   #folderOf(source: PackageSource): string {
-    return join(this.#shelfOf(source), fileName(source.version ?? ''));
+    return join(this.#shelfOf(source), fileName(`${source.version ?? ''}${optionsMark(source)}`));
   }
 
   #stagingFolder(): string {
@@ -181,6 +183,14 @@ export function compareVersions(a: string, b: string): number {
   const [releaseB = '', preB = '\uffff'] = b.split(/-(.*)/s);
   const inOrder = new Intl.Collator('en', { numeric: true });
   return inOrder.compare(releaseA, releaseB) || inOrder.compare(preA, preB);
+}
+
+/** Keeps installations with different options apart. */
+function optionsMark({ options }: PackageSource): string {
+  if (options === undefined) return '';
+  const { with: others = [], python = '', allowScripts = [] } = options;
+  const text = JSON.stringify([others.toSorted(), python, allowScripts.toSorted()]);
+  return `~${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
 }
 
 const LONGEST_NAME = 200;

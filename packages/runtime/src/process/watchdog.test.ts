@@ -3,6 +3,7 @@ import { aLaunch } from '../testing/conformance.ts';
 import { Conversation } from '../testing/talk.ts';
 import { type Instance, type Launch, describeExit } from '../runtime.ts';
 import { inspectMachine } from './check.ts';
+import { ProcessHomes } from './homes.ts';
 import { startInstance } from './start.ts';
 import { type ProcessRig, never, openRig } from './test-rig.ts';
 
@@ -21,7 +22,8 @@ describe('on a machine without writable control groups', () => {
     if (launch.source.kind !== 'package') throw new Error('not a package');
     const installed = await rig.store().require(launch.source);
     const machine = { ...inspection.machine, cgroups: {}, countsProcesses: false };
-    return startInstance({ machine, launch, installed, place: rig.options, signal: never });
+    const homes = new ProcessHomes(rig.options.homesDir);
+    return startInstance({ machine, launch, installed, place: rig.options, homes, signal: never });
   }
 
   test('a server that uses too much memory is ended', async () => {

@@ -35,6 +35,7 @@ export function aLaunch(source: ServerSource, changes: Partial<Launch> = {}): La
     secrets: {},
     transport: { kind: 'stdio' },
     mounts: [],
+    home: 'ephemeral',
     network: { kind: 'none' },
     limits: { memoryBytes: 512 * 1024 * 1024, processes: 64, openFiles: 1024, cpus: 1 },
     labels: {},

@@ -1,12 +1,15 @@
 import { ThvError, invalid, unsupported } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
+import { findProvider, setUpForFirst } from './setup.ts';
 import { readHidden } from './typed.ts';
 
 /** Stores a secret, in place of one of the same name. */
 export async function run({ arguments: [key = ''], out, client, signal }: CommandCall): Promise<void> {
   const daemon = await client();
   // Nobody should type a secret that cannot be stored.
-  const { provider_type: type, capabilities } = await daemon.getSecretsProvider({}, { signal });
+  const present = await findProvider(daemon, signal);
+  if (present === undefined) await setUpForFirst(daemon, { out, signal });
+  const { provider_type: type, capabilities } = present ?? (await daemon.getSecretsProvider({}, { signal }));
   if (!capabilities.can_write) throw unsupported(`secrets cannot be stored with the provider ${type}`);
   const value = await readHidden(`The value of ${key}:`, { signal });
   if (value === '') throw invalid('a secret needs a value');

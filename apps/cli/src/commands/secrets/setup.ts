@@ -21,6 +21,24 @@ export async function run({ flags, out, client, signal }: CommandCall): Promise<
 
 const preset = 'encrypted';
 
+/** Sets up the encrypted file for the first secret: with the keyring of the system, or else with a password. */
+export async function setUpForFirst(
+  daemon: Client,
+  { out, signal }: Pick<CommandCall, 'out' | 'signal'>,
+): Promise<void> {
+  const setUp = (password?: string): Promise<{ message: string }> =>
+    daemon.setupSecrets(
+      { body: { provider_type: preset, ...(password === undefined ? {} : { password }) } },
+      { signal },
+    );
+  const { message } = await setUp().catch(async (thrown: unknown) => {
+    const needsPassword = thrown instanceof ThvError && thrown.kind === 'invalid';
+    if (!needsPassword || !canAsk()) throw thrown;
+    return setUp(await newPassword({ signal }));
+  });
+  out.note(message);
+}
+
 async function askForProvider({ out, signal }: Pick<CommandCall, 'out' | 'signal'>): Promise<string> {
   if (!canAsk()) {
     throw noTerminal(
@@ -65,7 +83,11 @@ async function newPassword({ signal }: { signal: AbortSignal }): Promise<string>
   return password;
 }
 
-async function findProvider(daemon: Client, signal: AbortSignal): Promise<SecretsProvider | undefined> {
+/** Describes how secrets are kept. Undefined before the first setup. */
+export async function findProvider(
+  daemon: Client,
+  signal: AbortSignal,
+): Promise<SecretsProvider | undefined> {
   try {
     return await daemon.getSecretsProvider({}, { signal });
   } catch (thrown) {

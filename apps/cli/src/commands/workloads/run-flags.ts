@@ -1,3 +1,4 @@
+import { homeLimitBytes } from '@toolhive/contract/home';
 import type { Flag } from '../../command.ts';
 import { inSection, oidcFlags, remoteAuthFlags, resourceUrl, tokenExchangeFlags } from '../flags.ts';
 
@@ -94,6 +95,25 @@ const declared: readonly Flag[] = [
       completes: 'file',
     },
     {
+      name: 'with',
+      kind: 'list',
+      value: 'PACKAGE',
+      description: 'A further Python package for a uvx:// server, for example mcp<2',
+    },
+    {
+      name: 'python',
+      kind: 'string',
+      value: 'VERSION',
+      description: 'The Python version of a uvx:// server, for example 3.12',
+    },
+    {
+      name: 'allow-scripts',
+      kind: 'list',
+      value: 'PACKAGE',
+      description:
+        'An npm package whose install scripts run, in a sandbox that reaches only the package registry',
+    },
+    {
       name: 'image-verification',
       kind: 'string',
       value: 'MODE',
@@ -117,6 +137,11 @@ const declared: readonly Flag[] = [
       value: 'HOST:CONTAINER[:ro]',
       description: 'A file or folder to share with the server',
       completes: 'file',
+    },
+    {
+      name: 'ephemeral',
+      kind: 'boolean',
+      description: `Delete the home directory of the server when it stops. Without this flag, it is kept until you remove the workload, up to ${homeLimitBytes / 1024 ** 3} GiB`,
     },
     {
       name: 'permission-profile',

@@ -39,11 +39,18 @@ test('the help of run says what it takes, by what it is about', () => {
                                          says (default: 0)
           --target-host HOST             Where an HTTP server listens (default: 127.0.0.1)
           --ca-cert FILE                 A certificate authority to trust while a package is made ready
+          --with PACKAGE                 A further Python package for a uvx:// server, for example mcp<2
+                                         (can be repeated)
+          --python VERSION               The Python version of a uvx:// server, for example 3.12
+          --allow-scripts PACKAGE        An npm package whose install scripts run, in a sandbox that
+                                         reaches only the package registry (can be repeated)
           --image-verification MODE      What to do about an image whose signature is missing or wrong
                                          (one of warn, enabled, disabled; default: warn)
 
     What the server may touch:
       -v, --volume HOST:CONTAINER[:ro]  A file or folder to share with the server (can be repeated)
+          --ephemeral                   Delete the home directory of the server when it stops. Without
+                                        this flag, it is kept until you remove the workload, up to 2 GiB
           --permission-profile PROFILE  none, network, or a JSON file; the registry knows, else network
           --network MODE                A network of the container engine, or none; instead of that of
                                         the profile
@@ -158,8 +165,9 @@ test('the help of run says what it takes, by what it is about', () => {
 
 test('the help of rm', () => {
   expect(helpOf(program, 'rm')).toMatchInlineSnapshot(`
-    "Stops workloads and removes everything of them: containers, state, logs, and their entries in the
-    files of clients.
+    "Stops workloads and removes everything of them: containers, logs, the files that their servers have
+    stored, and their entries in the files of clients. On a terminal, asks before it deletes stored
+    files.
 
     Usage:
       thv rm [flags] [NAMES...]
@@ -170,7 +178,7 @@ test('the help of rm', () => {
     Flags:
           --all            Every workload
           --group GROUP    Only workloads of this group
-      -y, --yes            Do not ask before removing all of them, or a group
+      -y, --yes            Do not ask before removing stored files, all workloads, or a group
           --format FORMAT  How to print the result (one of text, json; default: text)
           --debug          Tell on standard error what is asked of the daemon, and why something failed
 

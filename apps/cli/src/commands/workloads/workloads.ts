@@ -235,7 +235,7 @@ export const workloadCommands: readonly Command[] = [
     path: 'rm',
     summary: 'Stop workloads and remove all of them',
     description:
-      'Stops workloads and removes everything of them: containers, state, logs, and their entries in the files of clients.',
+      'Stops workloads and removes everything of them: containers, logs, the files that their servers have stored, and their entries in the files of clients. On a terminal, asks before it deletes stored files.',
     arguments: [severalWorkloads],
     flags: [
       all,
@@ -244,7 +244,7 @@ export const workloadCommands: readonly Command[] = [
         name: 'yes',
         shorthand: 'y',
         kind: 'boolean',
-        description: 'Do not ask before removing all of them, or a group',
+        description: 'Do not ask before removing stored files, all workloads, or a group',
       },
     ],
     exclusive: [['all', 'group']],

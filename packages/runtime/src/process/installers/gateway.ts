@@ -12,6 +12,8 @@ export interface GatewayOptions {
   place: SocketPlace;
   /** The `HOST:PORT` of the package registries that the user has configured, wherever they are. */
   registries: ReadonlySet<string>;
+  /** Whether nothing else than the registries can be reached. */
+  isLimited: boolean;
   /** Names the corporate proxy, if there is one. */
   env: NodeJS.ProcessEnv;
 }
@@ -32,13 +34,13 @@ export class Gateway implements AsyncDisposable {
     this.#proxy = proxy;
   }
 
-  static async open({ place, registries, env }: GatewayOptions): Promise<Gateway> {
+  static async open({ place, registries, isLimited, env }: GatewayOptions): Promise<Gateway> {
     const path = join(await socketFolder(place), 's');
     const proxy = new Server({
       prepareRequestFunction({ hostname, port, isHttp }) {
         const target = { host: hostname.replace(/^\[|\]$/g, ''), port, isHttp };
         const isRegistry = registries.has(`${target.host}:${port}`);
-        if (!isRegistry) refuseForbidden(target);
+        if (!isRegistry) refuseForbidden(target, isLimited);
         const upstreamProxyUrl = corporateProxyFor(target, env) ?? null;
         const isDirect = upstreamProxyUrl === null && !isRegistry;
         return { upstreamProxyUrl, ...(isDirect ? { dnsLookup: publicLookup } : {}) };
@@ -68,8 +70,8 @@ const MAX_CONNECTIONS = 256;
 
 const webPorts: ReadonlySet<number> = new Set([80, 443]);
 
-function refuseForbidden({ host, port }: Target): void {
-  if (!webPorts.has(port))
+function refuseForbidden({ host, port }: Target, isLimited: boolean): void {
+  if (isLimited || !webPorts.has(port))
     throw new RequestError(`${host}:${port} is not a configured package registry`, 403);
   const refusal = isIP(host) === 0 ? undefined : refusalOf(host, false);
   if (refusal !== undefined) throw new RequestError(`${host} is ${refusal}`, 403);

@@ -45,7 +45,7 @@ export const goInstaller: Installer = {
     const wanted = `${source.name}@${source.version ?? 'latest'}`;
     // The module cache would be read-only even to its owner without -modcacherw.
     const env = { GOFLAGS: '-mod=mod -modcacherw', GOBIN: `${inside.package}/bin` };
-    const result = await go(['install', wanted], { env }, context);
+    const result = await go(['install', '-v', wanted], { env }, context);
     if (result.code !== 0) throw goFailure(source, result);
     const [binary] = await readdir(join(context.folder, 'bin')).catch(() => []);
     if (binary === undefined) throw noProgram(source.name);
@@ -71,6 +71,7 @@ async function buildLocal(path: string, context: InstallContext): Promise<Instal
     'build',
     '-C',
     SOURCE,
+    '-v',
     '-buildvcs=false',
     '-trimpath',
     '-o',
@@ -120,6 +121,7 @@ async function go(
 ): Promise<ToolResult> {
   const { root, registries, variables, netrc } = await readGoSettings(context);
   const { allowed } = context;
+  let compiled = 0;
   return runTool(
     {
       name: 'go',
@@ -143,6 +145,7 @@ async function go(
       ...(cwd === undefined ? {} : { cwd }),
       ...(isOffline === true ? {} : { registries }),
       onLine: (line) => {
+        if (isPackagePath(line)) context.report(`compiled ${(compiled += 1)} packages, the last one ${line}`);
         const download = /^go: (downloading .+)$/.exec(line)?.[1];
         if (download !== undefined) context.report(download);
       },
@@ -150,6 +153,9 @@ async function go(
     context,
   );
 }
+
+/** With -v, Go writes the path of each package that it compiles. */
+const isPackagePath = (line: string): boolean => /^[\w.~-]+(?:\/[\w.~-]+)*$/.test(line);
 
 const missing = 'install Go from https://go.dev/dl/ and see that it is on PATH';
 const settingNames = ['GOPROXY', 'GOPRIVATE', 'GONOPROXY', 'GOSUMDB', 'GONOSUMDB', 'GOINSECURE'] as const;
@@ -225,6 +231,8 @@ function goFailure({ name, version }: PackageSource, { stderr }: Pick<ToolResult
   ) {
     return notFound(`package ${name} not found`);
   }
-  const lines = stderr.split('\n').filter((line) => line !== '' && !/^(go: downloading|#) /.test(line));
+  const lines = stderr
+    .split('\n')
+    .filter((line) => line !== '' && !isPackagePath(line) && !/^(go: downloading|#) /.test(line));
   return unsupported(`go could not build ${name}: ${lines[0] ?? 'it gave no reason'}`);
 }

@@ -2,20 +2,30 @@ import { execFile } from 'node:child_process';
 import { access, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
+import { type ThvError, invalid, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
+import * as z from 'zod';
 import { npmSourceOptions } from '../../npm-source-options.ts';
 import type { PackageSource } from '../../source.ts';
 import { inside } from '../plan.ts';
+import { requireNode } from '../programs.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
 import { otherSource, refuseOtherSources } from './npm-sources.ts';
 import { type NpmSettings, readNpmSettings } from './npm-settings.ts';
 import { readPackageJson, requireProgramFile } from './package-files.ts';
-import { type InstallContext, type ToolResult, distrustIn, requireProgram, runTool } from './tool.ts';
+import {
+  type InstallContext,
+  type ToolCall,
+  type ToolResult,
+  distrustIn,
+  readIfThere,
+  requireProgram,
+  runTool,
+} from './tool.ts';
 
 const exactVersion = /^\d+\.\d+\.\d+(-[\w.-]+)?(\+[\w.-]+)?$/;
 
-/** Packages of the npm registry. Their install scripts never run. */
+/** Packages of the npm registry. Only those install scripts run that the user has allowed. */
 export const npmInstaller: Installer = {
   keepsDownloads: false,
 
@@ -45,9 +55,90 @@ export const npmInstaller: Installer = {
     );
     if (result.code !== 0) throw npmFailure(source, result);
     await refuseOtherSources(source.name, context);
+    await runScripts(source, context);
     return describeInstall(source, context.folder);
   },
 };
+
+/**
+ * Runs the install scripts that the user has allowed, after everything is installed, in a sandbox that has no credentials
+ * and reaches only the package registry.
+ */
+async function runScripts({ name, options }: PackageSource, context: InstallContext): Promise<void> {
+  const allowed = options?.allowScripts ?? [];
+  const scripted = await packagesWithScripts(context.folder);
+  const unknown = allowed.find((one) => !scripted.includes(one));
+  if (unknown !== undefined) {
+    throw invalid(`package ${name} contains no package ${unknown} with install scripts`, {
+      hint:
+        scripted.length === 0
+          ? 'leave out --allow-scripts'
+          : `packages with install scripts: ${scripted.join(', ')}`,
+    });
+  }
+  const ignored = scripted.filter((one) => !allowed.includes(one));
+  if (ignored.length > 0) {
+    const flags = ignored.slice(0, MOST_NAMED).map((one) => `--allow-scripts ${one}`);
+    context.report(`install scripts did not run; if the server needs them, add ${flags.join(' ')}`);
+  }
+  if (allowed.length === 0) return;
+  context.report(`running the install scripts of ${allowed.join(', ')}`);
+  const headers = await nodeHeaders(context);
+  const args = ['rebuild', '--ignore-scripts=false', '--foreground-scripts', '--loglevel=http'];
+  const result = await npm([...args, '--prefix', inside.package, ...allowed], context, {
+    runsPackages: true,
+    env: headers === undefined ? {} : { npm_config_nodedir: headers },
+    readOnlyPaths: headers === undefined ? [] : [join(headers, 'include', 'node')],
+  });
+  if (result.code === 0) return;
+  const needsHeaders = headers === undefined && /node-gyp|gyp ERR/.test(result.stderr);
+  throw unsupported(`the install scripts of ${allowed.join(', ')} failed: ${scriptFailure(result)}`, {
+    hint: needsHeaders
+      ? `install Node.js ${process.versions.node} with its headers (include/node), as in the archives of https://nodejs.org`
+      : 'install the compiler or library that they need on this machine, or run the package with a container engine',
+  });
+}
+
+const MOST_NAMED = 5;
+
+const InstalledPackages = z.object({
+  packages: z.record(
+    z.string(),
+    z.looseObject({ hasInstallScript: z.boolean().optional().catch(undefined) }),
+  ),
+});
+
+/** The names of installed packages that have install scripts. */
+async function packagesWithScripts(folder: string): Promise<string[]> {
+  const lockfile = InstalledPackages.safeParse(
+    await readPackageJson(folder, 'node_modules/.package-lock.json'),
+  );
+  const found = Object.entries(lockfile.data?.packages ?? {}).flatMap(([path, { hasInstallScript }]) =>
+    hasInstallScript === true ? [path.replace(/^.*node_modules\//, '')] : [],
+  );
+  return [...new Set(found)].filter((name) => packageName.test(name));
+}
+
+const packageName = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/i;
+
+/** The installation of this Node.js if it has the headers that native modules are built with. */
+async function nodeHeaders({ machine }: InstallContext): Promise<string | undefined> {
+  const root = dirname(dirname(requireNode(machine).path));
+  const header = await readIfThere(join(root, 'include', 'node', 'node_version.h'));
+  const version = ['MAJOR', 'MINOR', 'PATCH'].map(
+    (part) => new RegExp(`#define NODE_${part}_VERSION (\\d+)`).exec(header)?.[1],
+  );
+  return version.join('.') === process.versions.node ? root : undefined;
+}
+
+/** The last line in which a script names an error. */
+function scriptFailure({ stdout, stderr }: ToolResult): string {
+  const lines = `${stdout}\n${stderr}`.split('\n').map((line) => line.trim());
+  const found =
+    lines.findLast((line) => /error/i.test(line) && !/^npm |^gyp ERR! (?:stack|not ok)|"/.test(line)) ??
+    lines.findLast((line) => /^npm (?:error|ERR!) (?!code |errno |path |command |A complete log)/.test(line));
+  return found?.slice(0, 300) ?? 'they gave no reason';
+}
 
 const installOptions =
   '--json --ignore-scripts --no-audit --no-fund --omit=dev --no-global --loglevel=http --no-update-notifier'.split(
@@ -59,23 +150,35 @@ const gitOptions = ({ allowed }: InstallContext) => (allowed.length === 0 ? ['--
 
 const specOf = ({ name, version }: PackageSource) => (version === undefined ? name : `${name}@${version}`);
 
-async function npm(args: string[], context: InstallContext): Promise<ToolResult> {
+/** How npm is called when scripts of packages run. */
+type ScriptCall = Pick<ToolCall, 'runsPackages' | 'env' | 'readOnlyPaths'>;
+
+async function npm(args: string[], context: InstallContext, scripts?: ScriptCall): Promise<ToolResult> {
   const root = await findNpm(context);
-  const { npmrc, registries, certificates }: NpmSettings = await readNpmSettings(context.env, root);
+  const settings: NpmSettings = await readNpmSettings(context.env, root);
+  const { registries, certificates } = settings;
+  // Scripts could send credentials to a registry on which their author publishes.
+  const npmrc =
+    scripts === undefined ? settings.npmrc : settings.npmrc.replaceAll(/^(?:\/\/|.*\/\/[^/\s"]*@).*\n/gm, '');
   const authorities = `${inside.home}/certificates.pem`;
   let downloads = 0;
   return runTool(
     {
       name: 'npm',
       command: [inside.node, join(root, 'bin', 'npm-cli.js'), ...args],
-      env: { npm_config_cache: inside.downloads, npm_config_prefix: `${inside.home}/global` },
+      env: {
+        npm_config_cache: inside.downloads,
+        npm_config_prefix: `${inside.home}/global`,
+        ...scripts?.env,
+      },
+      runsPackages: scripts?.runsPackages === true,
       files: {
         // Without one of its own, npm would take the nearest folder above that has a package.json.
         [`${inside.home}/.npmrc`]: `${npmrc}${certificates === '' ? '' : `cafile=${authorities}\n`}`,
         // npm trusts nothing else than what its own setting names.
         ...(certificates === '' ? {} : { [authorities]: [certificates, context.certificates].join('\n') }),
       },
-      readOnlyPaths: [root],
+      readOnlyPaths: [root, ...(scripts?.readOnlyPaths ?? [])],
       registries,
       onLine: (line) => {
         if (!/^npm http fetch GET 200 .*\.tgz/.test(line)) return;

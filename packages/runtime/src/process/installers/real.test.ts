@@ -50,6 +50,7 @@ function aRuntime(path = process.env['PATH'], env: NodeJS.ProcessEnv = {}) {
     daemonId: 'real',
     cacheDir: join(folder, 'cache'),
     tempDir: join(folder, 'tmp'),
+    homesDir: join(folder, 'homes'),
     env: { ...process.env, PATH: path, ...env },
   });
 }

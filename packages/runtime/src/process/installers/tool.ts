@@ -49,6 +49,8 @@ export interface ToolCall {
   cwd?: string;
   /** The package registries as `HOST:PORT`; without any, there is no network. */
   registries?: ReadonlySet<string>;
+  /** Whether code of packages runs. Then the network is limited to the registries. */
+  runsPackages?: boolean;
   onLine?: (line: string) => void;
 }
 
@@ -71,9 +73,11 @@ export async function runTool(call: ToolCall, context: InstallContext): Promise<
   const signal = AbortSignal.any([context.signal, timeout]);
   if (context.signal.aborted) throw cancelled('the installation was cancelled');
   await using undo = new AsyncDisposableStack();
-  const { registries = new Set() } = call;
+  const { registries = new Set(), runsPackages: isLimited = false } = call;
   const gateway =
-    registries.size === 0 ? undefined : undo.use(await Gateway.open({ place, registries, env: context.env }));
+    registries.size === 0
+      ? undefined
+      : undo.use(await Gateway.open({ place, registries, isLimited, env: context.env }));
   const way = gateway === undefined ? undefined : wayOut(registries);
   const plan = await planSandbox({
     architecture: machine.architecture,

@@ -1,26 +1,42 @@
 import { execFile } from 'node:child_process';
 import { open, realpath } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { unavailable } from '@toolhive/contract/failure';
 import { findProgram } from '../programs.ts';
-import { type InstallContext, requireProgram } from './tool.ts';
+import type { InstallContext } from './tool.ts';
 
 const run = promisify(execFile);
 const missing = 'install it from https://docs.astral.sh/uv/ or with: python3 -m pip install uv';
 
 /** The path of uv itself. Version managers put a script on PATH that looks it up. */
 export async function findUv({ env }: Pick<InstallContext, 'env'>): Promise<string> {
-  const found = await realpath(await requireProgram('uv', { env }, missing));
+  const program = await findProgram('uv', env, defaultLocations(env));
+  if (program === undefined) throw unavailable('uv is not installed', { hint: missing });
+  const found = await realpath(program);
   if (!(await isScript(found))) return found;
   for (const name of ['pyenv', 'asdf', 'mise']) {
     const manager = await findProgram(name, env);
     if (manager === undefined) continue;
     const options = { cwd: '/', env: { PATH: env['PATH'], HOME: env['HOME'] } };
     const { stdout } = await run(manager, ['which', 'uv'], options).catch(() => ({ stdout: '' }));
-    const program = await realpath(stdout.trim()).catch(() => undefined);
-    if (stdout.trim() !== '' && program !== undefined && !(await isScript(program))) return program;
+    const real = await realpath(stdout.trim()).catch(() => undefined);
+    if (stdout.trim() !== '' && real !== undefined && !(await isScript(real))) return real;
   }
   throw unavailable(`cannot find uv itself: ${found} is a script that starts it`, { hint: missing });
+}
+
+/** Where the installers of uv put it. The PATH of a daemon that a desktop or a service has started often lacks these. */
+function defaultLocations({ HOME = homedir(), XDG_BIN_HOME, CARGO_HOME }: NodeJS.ProcessEnv): string[] {
+  return [
+    ...(XDG_BIN_HOME === undefined ? [] : [XDG_BIN_HOME]),
+    join(HOME, '.local', 'bin'),
+    join(CARGO_HOME ?? join(HOME, '.cargo'), 'bin'),
+    '/opt/homebrew/bin',
+    '/usr/local/bin',
+    '/home/linuxbrew/.linuxbrew/bin',
+  ];
 }
 
 async function isScript(path: string): Promise<boolean> {

@@ -23,16 +23,26 @@ test.each([
     'version 9 of package x not found',
   ],
   [
-    'Because all versions of x have no usable wheels',
+    'Because needed was not found in the package registry and x depends on needed',
+    'not-found',
+    'package needed, which x depends on, not found',
+  ],
+  [
+    '  × Failed to build `needed==1.0`\n  ├─▶ The build backend returned an error\n      [stderr]\n      error: command gcc failed\n      x.c:1:10: fatal error: ffi.h: No such file\n',
     'unsupported',
-    'package x has no wheel for this machine',
+    'package needed could not be built from source: x.c:1:10: fatal error: ffi.h: No such file',
+  ],
+  [
+    '  × No solution found when resolving tool dependencies:\n  ╰─▶ Because x depends on a>2 and only a<=2 is\n      available, x cannot be used.',
+    'unavailable',
+    'uv could not install x: No solution found when resolving tool dependencies: Because x depends on a>2 and only a<=2 is available, x cannot be used.',
   ],
   [
     'error: Failed to fetch: https://index/x/\n  cause: dns error',
     'unavailable',
-    'cannot reach the package registry: Failed to fetch: https://index/x/',
+    'cannot reach the package registry: Failed to fetch: https://index/x/: dns error',
   ],
-  ['error: disk full\n  cause: more', 'unavailable', 'uv could not install x: disk full'],
+  ['error: disk full\n  cause: more', 'unavailable', 'uv could not install x: disk full: more'],
 ])('%j is %s: %s', (stderr, kind, message) => {
   const failure = uvFailure({ kind: 'package', scheme: 'uvx', name: 'x', version: '9' }, { stderr });
 

@@ -16,39 +16,64 @@ import { findUv } from './uv-program.ts';
 const exactVersion = /^v?\d+(\.\d+)*((a|b|rc|\.post|\.dev)\d+)*(\+[\w.]+)?$/;
 
 /**
- * Packages of the Python index, from wheels only: building one from source would run its code. For the same reason
- * nothing here starts the environment's own Python after the packages are in it: their `.pth` files would run.
+ * Packages of the Python index. Nothing of them runs while wheels are installed; nothing here starts the environment's
+ * own Python after the packages are in it either, because their `.pth` files would run. Only a package without a wheel is
+ * built, in a sandbox that has no credentials and reaches only the package index.
  */
 export const uvInstaller: Installer = {
   keepsDownloads: false,
 
   isPinned: ({ version }) => version !== undefined && exactVersion.test(version),
 
+  /** Resolves the dependencies too, because the newest version may have some that cannot be installed here. */
   async resolve(source, context) {
-    const options = ['--no-deps', '--no-annotate', '--no-header', '--no-build', '--no-emit-index-url'];
+    const requirements = [requirementOf(source), ...(source.options?.with ?? [])];
+    const args = ['pip', 'compile', REQUIREMENTS, '--no-annotate', '--no-header', '--no-emit-index-url'];
     const { result } = await withPython(source, context, (python) =>
-      uv(['pip', 'compile', REQUIREMENTS, '--python', python.path, ...options], context, {
-        python,
-        files: { [REQUIREMENTS]: `${requirementOf(source)}\n` },
-      }),
+      fromWheels(source, context, (build) =>
+        uv([...args, '--python', python.path, ...build], context, {
+          python,
+          files: { [REQUIREMENTS]: `${requirements.join('\n')}\n` },
+        }),
+      ),
     );
     if (result.code !== 0) throw uvFailure(source, result);
-    const version = /^[\w.-]+(?:\[.*\])?==([^\s;]+)/m.exec(result.stdout)?.[1];
+    const pins = [...result.stdout.matchAll(/^([\w.-]+)(?:\[.*\])?==([^\s;]+)/gm)];
+    const version = pins.find(([, name = '']) => normalized(name) === normalized(source.name))?.[2];
     if (version === undefined || !exactVersion.test(version))
       throw notFound(`package ${source.name} not found`);
     return version;
   },
 
   async install(source, context) {
+    const others = (source.options?.with ?? []).flatMap((other) => ['--with', other]);
     const { result, python } = await withPython(source, context, (found) =>
-      uv(['tool', 'install', '--no-build', '--python', found.path, requirementOf(source)], context, {
-        python: found,
-      }),
+      fromWheels(source, context, (build) =>
+        uv(['tool', 'install', ...build, '--python', found.path, ...others, requirementOf(source)], context, {
+          python: found,
+        }),
+      ),
     );
     if (result.code !== 0) throw uvFailure(source, result);
     return describeInstall(source, context.folder, python);
   },
 };
+
+const NO_BUILD = '--no-build';
+
+/** Runs uv without building anything, and once more with builds if a package has no wheel. */
+async function fromWheels(
+  { name }: PackageSource,
+  { report }: InstallContext,
+  run: (options: readonly string[]) => Promise<ToolResult>,
+): Promise<ToolResult> {
+  const result = await run([NO_BUILD]);
+  if (result.code === 0 || !needsBuild.test(result.stderr)) return result;
+  report(`building ${name} from source, because there is no wheel`);
+  return run([]);
+}
+
+const needsBuild = /no usable wheels|building (?:from )?source distributions? is disabled|no-build/i;
 
 const REQUIREMENTS = `${inside.home}/requirements.in`;
 
@@ -60,14 +85,14 @@ function requirementOf({ name, version }: PackageSource): string {
 
 /** Runs uv with the usual Python, and once more with one that the package requires. */
 async function withPython(
-  { name }: PackageSource,
+  { name, options }: PackageSource,
   context: InstallContext,
   run: (python: Python) => Promise<ToolResult>,
 ): Promise<{ result: ToolResult; python: Python }> {
-  const python = await findPython(undefined, context);
+  const python = await findPython(options?.python, context);
   const result = await run(python);
   const required = /Python\s*((?:[<>=!~]=?\s*\d[\d.*]*,?\s*)+)/.exec(result.stderr)?.[1];
-  const isPythonMissing = result.code !== 0 && required !== undefined;
+  const isPythonMissing = result.code !== 0 && required !== undefined && options?.python === undefined;
   if (!isPythonMissing) return { result, python };
   const request = required.replace(/[\s]+|,\s*$/g, '').replace(/,$/, '');
   context.report(`${name} requires Python ${request}`);
@@ -82,7 +107,10 @@ interface UvCall {
 
 async function uv(args: string[], context: InstallContext, { python, files }: UvCall): Promise<ToolResult> {
   const program = await findUv(context);
-  const settings = await readUvSettings(context.env);
+  const builds = !args.includes(NO_BUILD);
+  const settings = builds
+    ? withoutCredentials(await readUvSettings(context.env))
+    : await readUvSettings(context.env);
   return runTool(
     {
       name: 'uv',
@@ -98,8 +126,10 @@ async function uv(args: string[], context: InstallContext, { python, files }: Uv
       files: { ...settings.files, ...files },
       readOnlyPaths: [program, ...python.readOnlyPaths],
       registries: settings.registries,
+      runsPackages: builds,
       onLine: (line) => {
-        if (/^(Resolved|Downloading|Prepared|Installed) /.test(line)) context.report(line.toLowerCase());
+        if (/^(Resolved|Downloading|Building|Built|Prepared|Installed) /.test(line))
+          context.report(line.toLowerCase());
       },
     },
     context,
@@ -112,7 +142,13 @@ const DEFAULT_INDEXES = ['https://pypi.org', 'https://files.pythonhosted.org'];
 const settingVariables =
   /^UV_(?:(?:DEFAULT_|EXTRA_)?INDEX(?:_URL)?|INDEX_\w+_(?:USERNAME|PASSWORD)|INDEX_STRATEGY|NO_INDEX|FIND_LINKS|EXCLUDE_NEWER|PRERELEASE|HTTP_TIMEOUT|HTTP_RETRIES|NATIVE_TLS|SYSTEM_CERTS|INSECURE_HOST|OFFLINE|CONCURRENT_\w+)$/;
 
-async function readUvSettings(env: NodeJS.ProcessEnv) {
+interface UvSettings {
+  registries: Set<string>;
+  env: Record<string, string>;
+  files: Record<string, string>;
+}
+
+async function readUvSettings(env: NodeJS.ProcessEnv): Promise<UvSettings> {
   const home = env['HOME'] ?? homedir();
   const config = await readIfThere(
     env['UV_CONFIG_FILE'] ?? join(env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'uv', 'uv.toml'),
@@ -131,6 +167,14 @@ async function readUvSettings(env: NodeJS.ProcessEnv) {
       ...(netrc === '' ? {} : { [netrcFile]: netrc }),
     },
   };
+}
+
+/** What is left of the settings where packages run: they could send credentials to an index that they are published on. */
+function withoutCredentials({ registries, env }: UvSettings): UvSettings {
+  const kept = Object.entries(env).filter(
+    ([name, value]) => !/_(?:USERNAME|PASSWORD)$|^NETRC$/.test(name) && !/\/\/[^/\s]*@/.test(value),
+  );
+  return { registries, env: Object.fromEntries(kept), files: {} };
 }
 
 /** Everything here is worked out from names alone, or known before anything of the package was unpacked. */
@@ -168,17 +212,23 @@ export function uvFailure(
   { name, version }: PackageSource,
   { stderr }: Pick<ToolResult, 'stderr'>,
 ): ThvError {
-  if (stderr.includes('no usable wheels')) {
-    return unsupported(`package ${name} has no wheel for this machine`, {
-      hint: 'installing it from source would run its code unconfined; use a container image of it',
+  const failedBuild = /Failed to build `?([\w.-]+)/.exec(stderr)?.[1];
+  if (failedBuild !== undefined) {
+    return unsupported(`package ${failedBuild} could not be built from source: ${reasonOfBuild(stderr)}`, {
+      hint: 'choose another Python version with --python, for which there is a wheel, or install the compiler or library that the build needs',
     });
   }
   if (/URL dependenc/i.test(stderr)) {
     const reason = /Package `([^`]+)`/.exec(stderr)?.[1];
     return otherSource(name, reason === undefined ? 'it names a URL' : `${reason} comes from a URL`);
   }
-  if (/was not found in the package registry/.test(stderr)) return notFound(`package ${name} not found`);
-  if (/there (is|are) no versions? of/.test(stderr)) {
+  const missing = /(?:Because|and|╰─▶) ([\w.-]+) was not found in the package registry/.exec(stderr)?.[1];
+  if (missing !== undefined) {
+    const dependent = normalized(missing) === normalized(name) ? '' : `, which ${name} depends on,`;
+    return notFound(`package ${missing}${dependent} not found`);
+  }
+  const unknown = /there (?:is|are) no versions? of ([\w.-]+)/.exec(stderr.replace(/\s+/g, ' '))?.[1];
+  if (unknown !== undefined && normalized(unknown) === normalized(name)) {
     return notFound(`version ${version ?? 'latest'} of package ${name} not found`);
   }
   if (/No executables are provided/i.test(stderr)) {
@@ -186,9 +236,7 @@ export function uvFailure(
       hint: 'it is a library rather than a server',
     });
   }
-  const [error = 'it gave no reason'] = stderr
-    .split('\n')
-    .flatMap((line) => /^error: (.+)/.exec(line)?.[1] ?? []);
+  const error = reasonOf(stderr);
   const distrust = distrustIn(stderr);
   if (distrust !== undefined) return distrust;
   if (/Failed to fetch|error sending request|dns error|Network/i.test(stderr)) {
@@ -197,4 +245,28 @@ export function uvFailure(
     });
   }
   return unavailable(`uv could not install ${name}: ${error}`);
+}
+
+const LONGEST_REASON = 600;
+
+/** The error of uv and its causes in one line: `Failed to fetch: …: dns error`. */
+function reasonOf(stderr: string): string {
+  const text = stderr.replace(/\n\s{4,}(?!(?:caused by|cause):)/gi, ' '); // continued lines
+  const lines = text
+    .split('\n')
+    .flatMap(
+      (line) =>
+        /^\s*(?:error:|×|├─▶|╰─▶|(?:caused by|cause):)\s*(.+)/i.exec(line)?.[1]?.trim().replace(/:$/, '') ??
+        [],
+    );
+  return lines.length === 0 ? 'it gave no reason' : [...new Set(lines)].join(': ').slice(0, LONGEST_REASON);
+}
+
+/** The last line of what the build wrote that names an error, or else that uv gave. */
+function reasonOfBuild(stderr: string): string {
+  const errors = stderr.split('\n').filter((line) => /\b(?:\w*error|fatal|not found)\b\s*:/i.test(line));
+  const last = errors.findLast(
+    (line) => !/^error: |hint:|Failed to build|^\s*(?:caused by|cause):/i.test(line),
+  );
+  return last === undefined ? reasonOf(stderr) : last.trim().slice(0, LONGEST_REASON);
 }

@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import { causeOf } from './cause.ts';
+
+const inNode = `file:///opt/toolhive/package/node_modules/server/dist/index.js:12
+    throw new Error('BRAVE_API_KEY is required');
+          ^
+
+Error: API key BRAVE_API_KEY is required
+    at file:///opt/toolhive/package/node_modules/server/dist/index.js:12:11
+    at ModuleJob.run (node:internal/modules/esm/module_job:345:25)
+
+Node.js v24.21.0`;
+
+const inPython = `Traceback (most recent call last):
+  File "/opt/toolhive/package/tools/x/bin/x", line 10, in <module>
+    sys.exit(main())
+             ^^^^^^
+  File "/opt/toolhive/package/tools/x/lib/server.py", line 173, in main
+    @server.list_resources()
+     ^^^^^^^^^^^^^^^^^^^^^
+AttributeError: 'Server' object has no attribute 'list_resources'`;
+
+test.each([
+  [
+    inNode,
+    'Error: API key BRAVE_API_KEY is required',
+    'store it with `thv secret set BRAVE_API_KEY` and run the server with --secret BRAVE_API_KEY,target=BRAVE_API_KEY',
+  ],
+  [
+    inPython,
+    "AttributeError: 'Server' object has no attribute 'list_resources'",
+    "run it with --with 'mcp<2', because it was written for version 1 of the Python SDK",
+  ],
+  [
+    'cannot start: THE_SETTING is not set',
+    'cannot start: THE_SETTING is not set',
+    'run it with -e THE_SETTING=VALUE',
+  ],
+  ["KeyError: 'SITE_URL'", "KeyError: 'SITE_URL'", 'run it with -e SITE_URL=VALUE'],
+  [
+    'Traceback (most recent call last):\n  File "x", line 1\nModuleNotFoundError: No module named \'yaml\'',
+    "ModuleNotFoundError: No module named 'yaml'",
+    'run it with --with yaml, or the name of the package that contains yaml',
+  ],
+  [
+    'Error: Could not locate the bindings file. Tried:\n → /opt/toolhive/package/node_modules/better-sqlite3/build/better_sqlite3.node\n',
+    'Error: Could not locate the bindings file. Tried:',
+    'run it with --allow-scripts better-sqlite3, which builds its native module',
+  ],
+  [
+    'Warning: Cannot access directory /projects, skipping\nError: None of the specified directories are accessible',
+    'Error: None of the specified directories are accessible',
+    'mount a directory and name it after --, for example --volume DIR:/projects -- /projects',
+  ],
+  [
+    "FileNotFoundError: [Errno 2] No such file or directory: '/data/kubeconfig'",
+    "FileNotFoundError: [Errno 2] No such file or directory: '/data/kubeconfig'",
+    'mount it with --volume FILE:/data/kubeconfig',
+  ],
+  [
+    'Error: listen EADDRINUSE: address already in use :::8080',
+    'Error: listen EADDRINUSE: address already in use :::8080',
+    'name the port that the server listens on with --target-port',
+  ],
+  [
+    'usage: server [-h] --site SITE\nserver: error: the following arguments are required: --site',
+    'server: error: the following arguments are required: --site',
+    'give the server its arguments after --',
+  ],
+])('finds the cause and the fix in %j', (output, line, fix) => {
+  expect(causeOf(output)).toEqual({ line, fix });
+});
+
+test.each([
+  [
+    'panic: no configuration\n\ngoroutine 1 [running]:\nmain.main()\n\t/src/main.go:5 +0x1d\nexit status 2',
+    'panic: no configuration',
+  ],
+  [
+    'TypeError: x is not a function\n    at Object.<anonymous> (/a.js:1:1)\n    at node:internal\n\nNode.js v24.21.0',
+    'TypeError: x is not a function',
+  ],
+  ['loading\nfatal: bad day\nbye', 'fatal: bad day'],
+  ['\u001b[31monly this\u001b[0m', 'only this'],
+])('finds the cause in %j', (output, line) => {
+  expect(causeOf(output)).toEqual({ line });
+});
+
+test('finds nothing where nothing was written', () => {
+  expect(causeOf('\n')).toBeUndefined();
+});
+
+test('takes nothing but plain names from what a server writes', () => {
+  const cause = causeOf("No module named 'x; rm -rf ~'\nMY_KEY$(reboot)_X is required");
+
+  expect(cause?.fix).not.toMatch(/[;$~]/);
+});

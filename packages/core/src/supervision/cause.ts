@@ -1,0 +1,140 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/** Why a server ended, as far as its output tells. */
+export interface Cause {
+  /** The line with the cause. */
+  line: string;
+  /** What the user can do about it, as a phrase that continues "to fix it,". */
+  fix?: string;
+}
+
+/** A known complaint. Only plain names and paths are taken from the line, because a server writes it. */
+interface Complaint {
+  pattern: RegExp;
+  /** Gets the groups of the pattern and the whole output. Undefined if the line is none of this kind after all. */
+  fix: (groups: string[], output: string) => string | undefined;
+}
+
+const path = String.raw`(\/[\w./@+-]{1,200})`;
+const secretName = /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|_PAT$/;
+const variable = String.raw`\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b`;
+const isMissing = String.raw`required|missing|not set|must be set|not found|not defined|not provided|undefined|is empty|environment variable|please (?:set|provide)|KeyError|needs? `;
+
+/** In the order of preference: the first that matches any line. */
+const complaints: readonly Complaint[] = [
+  {
+    pattern:
+      /'Server' object has no attribute|cannot import name '\w+' from 'mcp|No module named 'mcp\.|module 'mcp[.\w]*' has no attribute|FastMCP\S* got an unexpected keyword/,
+    fix: () => "run it with --with 'mcp<2', because it was written for version 1 of the Python SDK",
+  },
+  {
+    pattern: /No module named '([A-Za-z][\w-]{0,100})/,
+    fix: ([name = '']) =>
+      `run it with --with ${name.replaceAll('_', '-')}, or the name of the package that contains ${name}`,
+  },
+  {
+    pattern:
+      /Could not load the "sharp" module|Could not locate the bindings file|No native build was found|Cannot find module '[^']*\.node'/,
+    fix: nativeModule,
+  },
+  {
+    pattern:
+      /Executable doesn't exist at|Could not find (?:Google )?Chrome|(?:Chromium|Chrome) distribution .* is not found|No usable browser/,
+    fix: () =>
+      'install Chromium on this machine, and run the server with the path of the browser in the argument or environment variable that it has for it',
+  },
+  {
+    pattern: /error while loading shared libraries: ([\w.+-]{1,100})/,
+    fix: ([library]) => `install the package of your system that contains ${library}`,
+  },
+  { pattern: new RegExp(`${variable}.*(?:${isMissing})`, 'i'), fix: giveVariable },
+  { pattern: new RegExp(`(?:${isMissing}).*${variable}`, 'i'), fix: giveVariable },
+  {
+    pattern: /EADDRINUSE|address already in use/i,
+    fix: () => 'name the port that the server listens on with --target-port',
+  },
+  {
+    pattern: /(?:specified|allowed)[ -]director(?:y|ies)|directory path|\[?<?directory>?\]?(?:\.\.\.)?$/i,
+    fix: () => 'mount a directory and name it after --, for example --volume DIR:/projects -- /projects',
+  },
+  {
+    pattern: new RegExp(
+      String.raw`(?:ENOENT: no such file or directory, \w+ '|No such file or directory: '|open |stat )${path}(?:'|: no such file)`,
+    ),
+    fix: ([place = '']) =>
+      /^\/(?:opt\/toolhive|app|usr|home\/server)\//.test(place)
+        ? undefined
+        : `mount it with --volume FILE:${place}`,
+  },
+  {
+    pattern:
+      /ENOTFOUND|EAI_AGAIN|getaddrinfo|Name or service not known|Temporary failure in name resolution|no such host/,
+    fix: () => 'check that its permission profile allows a network (--permission-profile network)',
+  },
+  {
+    pattern: /the following arguments are required|missing required argument|required option|^usage:/i,
+    fix: () => 'give the server its arguments after --',
+  },
+];
+
+/** Chooses the line of a server's output that names the cause of its end. Undefined if it has written nothing. */
+export function causeOf(output: string): Cause | undefined {
+  const lines = stripVTControlCharacters(output)
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .filter((line) => line !== '');
+  for (const { pattern, fix } of complaints) {
+    // The first line of Node.js and the last one of Python have the message; others repeat it in source code.
+    const line = lines.findLast((candidate) => pattern.test(candidate) && !isSource(candidate));
+    const groups = line === undefined ? undefined : pattern.exec(line)?.slice(1);
+    const text = groups === undefined ? undefined : fix(groups, output);
+    if (line !== undefined && text !== undefined) return { line: shortened(line), fix: text };
+  }
+  const line = plainCause(lines);
+  return line === undefined ? undefined : { line: shortened(line) };
+}
+
+/** Lines of stack traces and of programs. */
+const isSource = (line: string): boolean =>
+  /^\s+(?:at |File "|\d+ \||\^|throw |raise )|^\s{4,}\S.*[;{(]$/.test(line);
+
+function plainCause(lines: readonly string[]): string | undefined {
+  const traceback = lines.findLastIndex((line) => line.startsWith('Traceback (most recent call last)'));
+  const python = lines.findLast((line, index) => index > traceback && /^[\w.]+(?::|$)/.test(line));
+  if (traceback !== -1 && python !== undefined) return python;
+  const go = lines.findLast((line) => /^(?:panic|fatal error): /.test(line));
+  if (go !== undefined) return go;
+  const trace = lines.findLastIndex((line) => /^\s+at .+/.test(line));
+  const node = lines.findLast(
+    (line, index) => index <= trace && /^(?:Uncaught )?\w*(?:Error|Exception)\b.*: /.test(line),
+  );
+  if (node !== undefined) return node;
+  const worded = lines.findLast(
+    (line) =>
+      !isSource(line) &&
+      /error|fatal|fail|missing|required|must|cannot|can't|could not|invalid|not set|not found|unable/i.test(
+        line,
+      ),
+  );
+  return worded ?? lines.findLast((line) => !/^Node\.js v|^\s*[{}]/.test(line)) ?? lines.at(-1);
+}
+
+function nativeModule(_groups: string[], output: string): string {
+  const built =
+    /node_modules\/((?:@[\w.-]{1,100}\/)?[\w.-]{1,100})\/(?:build|lib\/binding|prebuilds|compiled)\b/.exec(
+      output,
+    );
+  const name = output.includes('"sharp" module') ? 'sharp' : (built?.[1] ?? 'PACKAGE');
+  return `run it with --allow-scripts ${name}, which builds its native module`;
+}
+
+function giveVariable(groups: string[]): string | undefined {
+  const name = groups.find((group) => /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/.test(group));
+  if (name === undefined || /^(?:ERR|E)_|^MODULE_NOT_FOUND$|^MCP_(?:PORT|HOST|TRANSPORT)$/.test(name))
+    return undefined;
+  return secretName.test(name)
+    ? `store it with \`thv secret set ${name}\` and run the server with --secret ${name},target=${name}`
+    : `run it with -e ${name}=VALUE`;
+}
+
+const shortened = (line: string): string => line.trim().slice(0, 400);

@@ -1,0 +1,69 @@
+import { PassThrough } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { RefusedWrites } from './refused-writes.ts';
+
+const mount = {
+  source: '/home/ada/notes',
+  target: '/notes',
+  readOnly: true,
+  pin: { path: '/home/ada/notes', device: '1', inode: '1' },
+};
+
+function reportsOf(...output: string[]): string[] {
+  const reports: string[] = [];
+  const writes = new RefusedWrites([mount], (text) => reports.push(text));
+  for (const piece of output) writes.look(Buffer.from(piece));
+  return reports;
+}
+
+test.each([
+  ["Error: EROFS: read-only file system, open '/data/memory.json'", '/data/memory.json'],
+  ["OSError: [Errno 30] Read-only file system: '/data/it is.db'", '/data/it is.db'],
+  ['open /data/state.db: read-only file system', '/data/state.db'],
+])('names the flag that allows what the server could not write: %s', (output, path) => {
+  expect(reportsOf(output)).toEqual([
+    `it cannot write ${path}: to allow it, mount a directory there with --volume DIR:/data`,
+  ]);
+});
+
+test('names a mount that is read-only', () => {
+  expect(reportsOf("EROFS: read-only file system, mkdir '/notes/new'")).toEqual([
+    'it cannot write /notes/new, because /home/ada/notes is mounted read-only: to allow it, remove :ro from --volume /home/ada/notes:/notes:ro',
+  ]);
+});
+
+test('suggests the home directory for files of a package', () => {
+  const path = '/opt/toolhive/package/node_modules/@modelcontextprotocol/server-memory/dist/memory.jsonl';
+
+  expect(reportsOf(`{"text":"EROFS: read-only file system, open '${path}'"}`)).toEqual([
+    `it cannot write ${path}, which is part of its package: set another path in /home/server with the argument or environment variable that the server has for it, for example -e NAME=/home/server/memory.jsonl`,
+  ]);
+});
+
+test('reports only the first refusal', () => {
+  const output = "EROFS: read-only file system, open '/data/one'";
+
+  expect(reportsOf(output, output.replace('one', 'two'))).toHaveLength(1);
+});
+
+test('takes no control characters from a server', () => {
+  const [report] = reportsOf("EROFS: read-only file system, open '/data/\u001b[2J'");
+
+  expect(report).not.toContain('\u001b');
+});
+
+test('does not read a stream before others do', async () => {
+  const reports: string[] = [];
+  const stream = new PassThrough();
+  new RefusedWrites([], (text) => reports.push(text)).follow(stream);
+  stream.write("EROFS: read-only file system, open '/data/one'");
+  await turn();
+  const read: string[] = [];
+
+  stream.on('data', (chunk: Buffer) => read.push(chunk.toString()));
+  await turn();
+
+  expect(read.join('')).toContain('/data/one');
+  expect(reports).toHaveLength(1);
+});
