@@ -248,6 +248,26 @@ export const promises = {
     source: 'contract cli',
     text: 'thv mcp list shows what any server has, and nothing in it does anything to a terminal.',
   },
+  'cli.mcp-call': {
+    source: 'issue: first try',
+    text: 'thv mcp call calls a tool, tells of its progress, and says by its exit code whether it failed.',
+  },
+  'cli.paste': {
+    source: 'issue: first try',
+    text: 'A command of npx, uvx, or docker that is pasted after thv run runs isolated, or is answered with what to do.',
+  },
+  'cli.paste.credentials': {
+    source: 'issue: first try',
+    text: 'Credentials in what is pasted are stored as secrets if the user wants that, and never shown.',
+  },
+  'cli.import': {
+    source: 'issue: first try',
+    text: 'thv import runs the servers of a client configuration, and does not change that.',
+  },
+  'cli.export.mcp-json': {
+    source: 'issue: first try',
+    text: 'What thv export writes as mcpServers JSON, thv import runs again.',
+  },
   'cli.mcp-serve': {
     source: 'contract cli',
     text: 'thv mcp serve offers the control of the product as MCP tools.',

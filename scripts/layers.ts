@@ -67,6 +67,10 @@ const exceptions: Record<string, { allowed: readonly string[]; why: string }> = 
     allowed: ['@toolhive/proxy/client'],
     why: 'it is an MCP client of any server, for which no daemon is needed',
   },
+  'apps/cli/src/commands/mcp/call.ts': {
+    allowed: ['@toolhive/proxy/client'],
+    why: 'it is an MCP client of any server, for which no daemon is needed',
+  },
   'apps/cli/src/commands/mcp/serve.ts': {
     allowed: ['@toolhive/control'],
     why: 'it is a server itself',

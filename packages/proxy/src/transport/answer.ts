@@ -123,5 +123,5 @@ const decoder = new TextDecoder();
 
 /** Decodes a body. Most are ASCII, and a `TextDecoder` makes strings with two bytes a character, which are slow to use. */
 function textOf(body: Buffer): string {
-  return isAscii(body) ? body.latin1Slice() : decoder.decode(body);
+  return isAscii(body) ? body.toString('latin1') : decoder.decode(body);
 }

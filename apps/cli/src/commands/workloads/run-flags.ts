@@ -1,6 +1,13 @@
 import type { Flag } from '../../command.ts';
 import { inSection, oidcFlags, remoteAuthFlags, resourceUrl, tokenExchangeFlags } from '../flags.ts';
 
+/** What to do with the credentials in a pasted command or configuration. `run` and `import` take it. */
+export const storeSecrets: Flag = {
+  name: 'store-secrets',
+  kind: 'boolean',
+  description: 'Store pasted credentials as secrets without asking',
+};
+
 const declared: readonly Flag[] = [
   {
     name: 'name',
@@ -72,6 +79,7 @@ const declared: readonly Flag[] = [
       description: 'A stored secret for the server, and the variable that receives it',
       completes: 'secret',
     },
+    storeSecrets,
     {
       name: 'target-port',
       kind: 'integer',

@@ -7,8 +7,11 @@ test('the help of run says what it takes, by what it is about', () => {
     "Runs a server isolated, with a proxy in front, and prints where clients reach it.
 
     SOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE,
-    each with @VERSION if you like), a container image, or the URL of a remote server. What follows --
-    are the arguments of the server.
+    each with @VERSION if you like), a container image, the URL of a remote server, or the GitHub URL of
+    a registered server. ToolHive passes everything after -- to the server.
+
+    You can also paste the command of another program: npx, uvx, pipx run, go run, docker run, and their
+    like. Write flags of thv run in front of the command.
 
     Usage:
       thv run [flags] [SOURCE] [-- ARGUMENTS...]
@@ -35,6 +38,7 @@ test('the help of run says what it takes, by what it is about', () => {
           --env-file-dir FOLDER          A folder of such files; --env-file counts more
           --secret NAME,target=VARIABLE  A stored secret for the server, and the variable that receives
                                          it (can be repeated)
+          --store-secrets                Store pasted credentials as secrets without asking
           --target-port PORT             The port that an HTTP server listens on; 0 is what the registry
                                          says (default: 0)
           --target-host HOST             Where an HTTP server listens (default: 127.0.0.1)
@@ -148,6 +152,9 @@ test('the help of run says what it takes, by what it is about', () => {
     Examples:
       $ thv run filesystem --volume ~/notes:/projects -- /projects
       $ thv run npx://@modelcontextprotocol/server-everything
+      $ thv run npx -y @modelcontextprotocol/server-everything
+      $ thv run --name github docker run -i --rm \\
+          -e GITHUB_PERSONAL_ACCESS_TOKEN ghcr.io/github/github-mcp-server
       $ thv run https://mcp.example.com/mcp --name example
       $ thv run uvx://mcp-server-time --name time --label team=research
       $ thv run github --secret github-token,target=GITHUB_PERSONAL_ACCESS_TOKEN
