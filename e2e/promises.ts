@@ -191,6 +191,14 @@ export const promises = {
   },
   'bad.unenforced': { source: 'house rules', text: 'What cannot be enforced yet is refused, never ignored.' },
   // --- the command line ---
+  'cli.background-daemon.end': {
+    source: 'issue: first try',
+    text: 'A background daemon ends when its state directory is removed, and when nothing runs and nobody asks.',
+  },
+  'cli.limits-once': {
+    source: 'issue: first try',
+    text: 'What holds for all workloads of this machine is said with the first one, and not in lists.',
+  },
   'cli.background-daemon': {
     source: 'issue: CLI',
     text: 'thv starts a daemon in the background when there is none.',

@@ -59,6 +59,10 @@ const exceptions: Record<string, { allowed: readonly string[]; why: string }> = 
     allowed: ['@toolhive/core', '@toolhive/api', '@toolhive/control'],
     why: 'it is the daemon',
   },
+  'apps/cli/src/commands/system/unused.ts': {
+    allowed: ['@toolhive/core', '@toolhive/api'],
+    why: 'it is part of the daemon',
+  },
   'apps/cli/src/commands/access.ts': {
     allowed: ['@toolhive/core/access'],
     why: 'it says who may use what listens, for the commands that are servers',

@@ -65,7 +65,7 @@ export interface Flag {
   choices?: readonly string[];
   required?: boolean;
   hidden?: boolean;
-  /** What it asks for is being built, and refused until then. */
+  /** Not available yet: it is refused, and not shown in help. */
   isComing?: boolean;
   /** Under which heading help shows it, where a command has many. */
   section?: string;

@@ -24,7 +24,7 @@ export function localSettings(request: CreateWorkload, resolved: Resolved): RunC
       ...(request.cmd_arguments?.length ? request.cmd_arguments : (entry?.args ?? [])),
     ],
     transport,
-    proxy_mode: transport === 'stdio' ? proxyModeOf(request.proxy_mode) : transport,
+    proxy_mode: proxyModeOf(transport, request.proxy_mode),
     ...(transport === 'stdio'
       ? {}
       : { target_port: request.target_port || (entry?.target_port ?? defaultTargetPort) }),
@@ -115,8 +115,10 @@ function transportOf(transport: string): 'stdio' | 'sse' | 'streamable-http' {
   });
 }
 
-function proxyModeOf(mode: string | undefined): ProxyMode {
-  const parsed = ProxyMode.safeParse(mode === undefined || mode === '' ? 'sse' : mode);
+/** Every proxy serves both endpoints. All clients support streamable HTTP, so the URL names that one by default. */
+export function proxyModeOf(transport: string | undefined, mode: string | undefined): ProxyMode {
+  if (transport === 'streamable-http' || mode === undefined || mode === '') return 'streamable-http';
+  const parsed = ProxyMode.safeParse(mode);
   if (!parsed.success)
     throw invalid(`${JSON.stringify(mode)} is not a proxy mode`, { hint: 'use sse or streamable-http' });
   return parsed.data;

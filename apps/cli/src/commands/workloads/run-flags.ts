@@ -43,7 +43,7 @@ const declared: readonly Flag[] = [
     description: 'Run what `thv export` has written, instead of SOURCE and other flags',
     completes: 'file',
   },
-  ...inSection('The server', [
+  ...inSection('Server', [
     {
       name: 'transport',
       kind: 'string',
@@ -117,7 +117,7 @@ const declared: readonly Flag[] = [
       hidden: true,
     },
   ]),
-  ...inSection('What the server may touch', [
+  ...inSection('Permissions', [
     {
       name: 'volume',
       shorthand: 'v',
@@ -156,7 +156,7 @@ const declared: readonly Flag[] = [
       description: 'Tell what is hidden in shared folders',
     },
   ]),
-  ...inSection('The proxy', [
+  ...inSection('Proxy', [
     {
       name: 'host',
       kind: 'string',
@@ -182,8 +182,8 @@ const declared: readonly Flag[] = [
       kind: 'string',
       value: 'MODE',
       choices: ['sse', 'streamable-http'],
-      description: 'Which endpoint of a stdio server its URL names; both are there',
-      default: 'sse',
+      description: 'The endpoint in the workload URL; the proxy serves both',
+      default: 'streamable-http',
     },
     {
       name: 'sessions',
@@ -228,7 +228,7 @@ const declared: readonly Flag[] = [
   ]),
   ...oidcFlags,
   resourceUrl,
-  ...inSection('Tokens that callers must send', [
+  ...inSection('Client authentication', [
     {
       name: 'jwks-auth-token-file',
       kind: 'string',

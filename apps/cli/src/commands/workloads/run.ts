@@ -1,6 +1,6 @@
 import type { Client } from '@toolhive/contract/client';
 import { invalid } from '@toolhive/contract/failure';
-import type { CreateWorkload } from '@toolhive/contract/workload';
+import type { CreateWorkload, Workload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
 import { shownWorkload } from '../endpoint.ts';
 import { credentialWarning, withStoredCredentials } from '../pasted/credentials.ts';
@@ -26,9 +26,7 @@ export async function run(call: CommandCall): Promise<void> {
     ? runAsked(call, daemon)
     : create(call, daemon, await readRunConfig(file)));
   const workload = shownWorkload(await daemon.getWorkload({ params: { name } }, { signal }));
-  const { settings } = await daemon.listSettings({}, { signal });
-  const problems = settings.flatMap((setting) => setting.problem ?? []);
-  for (const warning of [...problems, ...(workload.warnings ?? [])]) out.note(`note: ${warning}`);
+  for (const note of await notesAbout(workload, daemon, signal)) out.note(`note: ${note}`);
   const isForeground = flags.has('foreground');
   (isForeground ? out.record : out.result)(workload, `${name} runs at ${workload.url}`);
   if (!isForeground) return;
@@ -36,6 +34,21 @@ export async function run(call: CommandCall): Promise<void> {
     await remove(daemon, name, limit);
     out.note(`removed ${name}`);
   });
+}
+
+/** What to know before the workload is used. The limits of the machine are left out if they were shown before. */
+async function notesAbout(
+  { name, warnings = [] }: Pick<Workload, 'name' | 'warnings'>,
+  daemon: Client,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const { settings } = await daemon.listSettings({}, { signal });
+  const { workloads } = await daemon.listWorkloads({ query: { all: 'true' } }, { signal });
+  const shown = new Set(workloads.flatMap((other) => (other.name === name ? [] : (other.limits ?? []))));
+  return [
+    ...settings.flatMap((setting) => setting.problem ?? []),
+    ...warnings.filter((warning) => !shown.has(warning)),
+  ];
 }
 
 async function runAsked(call: CommandCall, daemon: Client): Promise<string> {
