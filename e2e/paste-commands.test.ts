@@ -143,6 +143,7 @@ describe('a pasted command', () => {
     'https://github.com/example/lone',
     'github.com/Example/lone.git',
     'https://github.com/example/lone/tree/main',
+    'https://github.com/example/lone/tree/main/src/lone',
   ])('may be the address of a repository in the registry: %s', async (address) => {
     await user.mustThv('run', address);
 

@@ -168,7 +168,7 @@ test('the registry is read and pointed to a file', async () => {
   expect(registries).toMatchObject([{ name: 'default', type: 'default' }]);
   expect(server).toMatchObject({ name: 'fetch' });
   expect(await client.getRegistry(named('default'))).toMatchObject({ type: 'file', source: file });
-  expect(await client.listRegistryServers(named('default'))).toMatchObject({ servers: [] });
+  expect(await client.listRegistryServers({ ...named('default'), query: {} })).toMatchObject({ servers: [] });
   await expect(client.addRegistry({})).rejects.toMatchObject({ kind: 'not-implemented' });
   await expect(client.deleteRegistry(named('default'))).rejects.toMatchObject({ kind: 'invalid' });
 });

@@ -6,8 +6,14 @@ import type { Source } from './source.ts';
 /** The registry that comes with the product: the servers of the specification, and those that `catalog.json` adds. */
 export const builtInRegistry = {
   ...defaultRegistry,
-  servers: { ...catalog.servers, ...defaultRegistry.servers },
+  servers: { ...named(catalog.servers), ...defaultRegistry.servers },
 };
+
+function named<Entry extends object>(
+  entries: Record<string, Entry>,
+): Record<string, Entry & { name: string }> {
+  return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, { ...entry, name }]));
+}
 
 /** The catalogue that comes with the product. */
 export function openBuiltIn(): Source {

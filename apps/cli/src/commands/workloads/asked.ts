@@ -110,14 +110,20 @@ async function findByRepository(
   { daemon, signal }: { daemon: Client; signal: AbortSignal },
 ): Promise<string> {
   const params = { name: defaultRegistry };
-  const { servers, remote_servers: remote } = await daemon.listRegistryServers({ params }, { signal });
+  const { servers, remote_servers: remote } = await daemon.listRegistryServers(
+    { params, query: {} },
+    { signal },
+  );
   const known = [...servers, ...remote].flatMap(({ name, repository_url: url = '' }) => {
     const own = repositoryOf(url);
     return own === undefined || name === undefined ? [] : [{ name, own }];
   });
-  const exact = known.filter(({ own }) => own === repository);
-  const [found, ...others] =
-    exact.length > 0 ? exact : known.filter(({ own }) => own.startsWith(`${repository}/`));
+  const matching = known.filter(({ own }) => own === repository || own.startsWith(`${repository}/`));
+  // An entry may name the repository only, and be named like the directory in it.
+  const above = known.filter(
+    ({ name, own }) => repository.startsWith(`${own}/`) && repository.endsWith(`/${name}`),
+  );
+  const [found, ...others] = matching.length > 0 ? matching : above;
   if (found === undefined) {
     throw notFound(`no registry entry has the repository ${word}`, {
       hint: 'find the package or image in the README of the repository, and run that: thv run npx://NAME, uvx://NAME, or IMAGE',
