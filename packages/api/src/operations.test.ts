@@ -457,7 +457,7 @@ describe('the registry', () => {
 
     expect(before.registries).toMatchObject([{ name: 'default', type: 'default', server_count: 49 }]);
     expect(server).toMatchObject({ is_remote: false, server: { name: 'filesystem' } });
-    expect(servers.length + (remote_servers ?? []).length).toBe(9);
+    expect(servers.length + (remote_servers ?? []).length).toBe(50);
     expect(updated.type).toBe('file');
     expect(after).toMatchObject({ type: 'file', source: file, server_count: 0 });
     expect(await api.client.getRegistry(named('default'))).toMatchObject({
