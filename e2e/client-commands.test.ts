@@ -39,7 +39,7 @@ test('registers an application, whose file then names the workloads of the group
   await user.mustThv('client', 'register', 'lm-studio', '--group', 'default,team');
 
   expect(out).toBe('cursor sees the workloads of default\n');
-  expect(await cursorFile()).toMatch(/http:\/\/localhost:\d+\/sse#echo/);
+  expect(await cursorFile()).toMatch(/http:\/\/localhost:\d+\/mcp/);
   expect(await registered()).toBe(
     'CLIENT TYPE   GROUPS\ncursor        default\nlm-studio     default, team\n',
   );

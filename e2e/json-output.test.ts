@@ -156,9 +156,11 @@ describe('one document tells', () => {
     const all = await jsonOf('mcp list --server one');
     const resources = await jsonOf('mcp list resources --server one');
     const prompts = await jsonOf('mcp list prompts --server one');
+    const called = await jsonOf('mcp call one echo message=hello');
     const removed = await jsonOf('rm one pair-a');
     const withGroup = await jsonOf('group rm pair --with-workloads --yes');
 
+    expect(called).toMatchObject({ content: [{ type: 'text', text: 'hello' }] });
     expect(ran).toMatchObject({ name: 'one', status: 'running', url });
     expect(group).toEqual([
       { name: 'pair-a', done: true, url },
@@ -294,6 +296,20 @@ test.each([
   const { code, stderr } = await user.thv(...line.split(' '));
 
   expect([code, stderr]).toEqual([4, expect.stringContaining(`\nHint: did you mean ${name}?\n`)]);
+});
+
+test('an import of a client configuration', async () => {
+  const file = join(user.home, 'client.json');
+  const entry = { command: 'npx', args: ['-y', testServer.replace('npx://', ''), 'echo'] };
+  await writeFile(file, JSON.stringify({ mcpServers: { imported: entry } }));
+
+  const dry = await jsonOf(`import ${file} --dry-run`);
+  const done = await jsonOf(`import ${file}`);
+  await user.mustThv('rm', 'imported');
+
+  const command = `thv run --name imported ${testServer} -- echo`;
+  expect(dry).toEqual([{ name: 'imported', done: true, command }]);
+  expect(done).toEqual([{ name: 'imported', done: true, url }]);
 });
 
 test('every command that has a format was seen', () => {

@@ -77,7 +77,7 @@ describe('thv list', () => {
       await user.mustThv('list', '-l', 'team=one', '--format', 'mcpservers'),
     );
 
-    expect(settings).toEqual({ mcpServers: { one: { url, type: 'sse' } } });
+    expect(settings).toEqual({ mcpServers: { one: { url, type: 'streamable-http' } } });
   });
 
   test('fits the terminal', async () => {

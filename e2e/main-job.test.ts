@@ -28,7 +28,7 @@ describe('the catalogued filesystem server, without a container engine', () => {
     proves('run.catalogued');
     expect(first.stderr).toMatch(/- installing @modelcontextprotocol\/server-filesystem/);
     expect(first.stderr).toMatch(/- waiting for its first answer/);
-    expect(first.stdout).toMatch(/^filesystem runs at http:\/\/127\.0\.0\.1:\d+\/sse#filesystem\n$/);
+    expect(first.stdout).toMatch(/^filesystem runs at http:\/\/127\.0\.0\.1:\d+\/mcp\n$/);
   });
 
   test.each(Object.keys(officialClients))('serves a file to the official client: %s', async (name) => {

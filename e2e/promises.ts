@@ -191,6 +191,14 @@ export const promises = {
   },
   'bad.unenforced': { source: 'house rules', text: 'What cannot be enforced yet is refused, never ignored.' },
   // --- the command line ---
+  'cli.background-daemon.end': {
+    source: 'issue: first try',
+    text: 'A background daemon ends when its state directory is removed, and when nothing runs and nobody asks.',
+  },
+  'cli.limits-once': {
+    source: 'issue: first try',
+    text: 'What holds for all workloads of this machine is said with the first one, and not in lists.',
+  },
   'cli.background-daemon': {
     source: 'issue: CLI',
     text: 'thv starts a daemon in the background when there is none.',
@@ -247,6 +255,26 @@ export const promises = {
   'cli.mcp-list': {
     source: 'contract cli',
     text: 'thv mcp list shows what any server has, and nothing in it does anything to a terminal.',
+  },
+  'cli.mcp-call': {
+    source: 'issue: first try',
+    text: 'thv mcp call calls a tool, tells of its progress, and says by its exit code whether it failed.',
+  },
+  'cli.paste': {
+    source: 'issue: first try',
+    text: 'A command of npx, uvx, or docker that is pasted after thv run runs isolated, or is answered with what to do.',
+  },
+  'cli.paste.credentials': {
+    source: 'issue: first try',
+    text: 'Credentials in what is pasted are stored as secrets if the user wants that, and never shown.',
+  },
+  'cli.import': {
+    source: 'issue: first try',
+    text: 'thv import runs the servers of a client configuration, and does not change that.',
+  },
+  'cli.export.mcp-json': {
+    source: 'issue: first try',
+    text: 'What thv export writes as mcpServers JSON, thv import runs again.',
   },
   'cli.mcp-serve': {
     source: 'contract cli',

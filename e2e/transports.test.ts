@@ -55,12 +55,16 @@ test.each(['none', 'network'])(
       '--',
       'sse',
     );
-    await using client = await officialClients['previous SDK, SSE']!(url); // one of its own keys
+    await using sse = await officialClients['previous SDK, SSE']!(new URL('/sse', url).href); // one of its own keys
+    await using streamable = await connectTo(url);
 
-    const { text } = await client.call('echo', { message: 'as events' });
+    const results = [
+      await sse.call('echo', { message: 'as events' }),
+      await streamable.call('echo', { message: 'as one answer' }),
+    ];
 
-    expect(new URL(url).pathname).toBe('/sse');
-    expect(text).toBe('as events');
+    expect(new URL(url).pathname).toBe('/mcp');
+    expect(results.map(({ text }) => text)).toEqual(['as events', 'as one answer']);
   },
 );
 

@@ -198,7 +198,8 @@ async function askSocket(
   return promise;
 }
 
-async function hasEnded(pid: number): Promise<boolean> {
+/** Whether a process is gone. */
+export async function hasEnded(pid: number): Promise<boolean> {
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
   return command === ''; // also when its parent has not collected it yet
 }

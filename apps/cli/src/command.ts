@@ -34,6 +34,11 @@ export interface Command {
   hidden?: boolean;
   /** What stands behind `--` is the server's, and comes as `rest`. */
   takesRest?: boolean;
+  /**
+   * Whether words are a command line of another program. If the first argument begins one, all words from there on
+   * come as `rest`, as if they stood behind `--`.
+   */
+  isOther?: (words: readonly string[]) => Promise<boolean>;
   /** Loads what carries it out, only when it is carried out. */
   load: () => Promise<{ run: Run }>;
 }
@@ -60,7 +65,7 @@ export interface Flag {
   choices?: readonly string[];
   required?: boolean;
   hidden?: boolean;
-  /** What it asks for is being built, and refused until then. */
+  /** Not available yet: it is refused, and not shown in help. */
   isComing?: boolean;
   /** Under which heading help shows it, where a command has many. */
   section?: string;

@@ -108,24 +108,20 @@ export function childrenOf({ commands, groups }: Program, path: string): (Comman
     .toSorted((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-/** The flags that are shown, under their headings. What has no heading of its own comes first, wherever it was declared. */
+/** The flags that are shown and available, under their headings. What has no heading of its own comes first, wherever it was declared. */
 export function flagSectionsOf(flags: readonly Flag[]): [title: string, flags: Flag[]][] {
   const sections = new Map<string, Flag[]>([['Flags', []]]);
-  for (const flag of flags.filter(({ hidden }) => hidden !== true)) {
+  for (const flag of flags.filter(({ hidden, isComing }) => hidden !== true && isComing !== true)) {
     const title = flag.section ?? 'Flags';
     sections.set(title, [...(sections.get(title) ?? []), flag]);
   }
   return [...sections].filter(([, members]) => members.length > 0);
 }
 
-/** What is said of a flag whose wish is refused for now. */
-export const notYet = 'not available yet';
-
 function rowOf(flag: Flag): [string, string] {
-  const { name, shorthand, kind, value, description, choices, default: preset, required, isComing } = flag;
+  const { name, shorthand, kind, value, description, choices, default: preset, required } = flag;
   const label = `${shorthand === undefined ? '    ' : `-${shorthand}, `}--${name}`;
   const remarks = [
-    ...(isComing === true ? [notYet] : []),
     ...(required === true ? ['required'] : []),
     ...(choices === undefined ? [] : [`one of ${choices.join(', ')}`]),
     ...(kind === 'list' || kind === 'words' ? ['can be repeated'] : []),

@@ -23,7 +23,10 @@ const lists: Partial<Record<Completion, (daemon: Client, signal: AbortSignal) =>
     return groups.map(({ name }) => ({ word: name }));
   },
   async 'registry-server'(daemon, signal) {
-    const { servers, remote_servers: remote } = await daemon.listRegistryServers({ params }, { signal });
+    const { servers, remote_servers: remote } = await daemon.listRegistryServers(
+      { params, query: {} },
+      { signal },
+    );
     return [...servers, ...remote].map(({ name = '', description }) => ({ word: name, description }));
   },
   async 'registry-group'(daemon, signal) {

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import type { ParseArgsConfig } from 'node:util';
 import { invalid } from '@toolhive/contract/failure';
 import { flagsOf, globalFlags, namesOf } from './command.ts';
 import type { Argument, Command, FlagValues, Program } from './command.ts';
@@ -23,7 +24,8 @@ export async function understand(
 ): Promise<Invocation | { help: string }> {
   const isHelpCommand = words[0] === 'help';
   const { path, command, others } = find(program, isHelpCommand ? words.slice(1) : words);
-  const wantsHelp = isHelpCommand || asksForHelp(command, others);
+  const own = command === undefined ? others : others.slice(0, await ownCount(command, others));
+  const wantsHelp = isHelpCommand || own.includes('--help') || own.includes('-h');
   if (command !== undefined && !wantsHelp) return invocationOf(program, command, others);
 
   for (const word of wantsHelp ? others.filter((other) => !other.startsWith('-')) : others) {
@@ -74,10 +76,12 @@ export function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf(' ')));
 }
 
-function asksForHelp(command: Command | undefined, words: readonly string[]): boolean {
-  const own =
-    command?.takesRest === true && words.includes('--') ? words.slice(0, words.indexOf('--')) : words;
-  return own.includes('--help') || own.includes('-h');
+/** How many words are for the command itself. What stands behind `--`, or belongs to another program, is not. */
+async function ownCount(command: Command, words: readonly string[]): Promise<number> {
+  const end = command.takesRest === true && words.includes('--') ? words.indexOf('--') : words.length;
+  const first = tokensOf(command, words).find(({ kind }) => kind === 'positional')?.index ?? end;
+  const isOther = first < end && (await command.isOther?.(words.slice(first))) === true;
+  return isOther ? first : end;
 }
 
 async function invocationOf(
@@ -119,22 +123,13 @@ interface Words {
 }
 
 /** Tells apart what belongs to flags, what are arguments, and what stands behind `--`. */
-async function split(command: Command, words: readonly string[]): Promise<Words> {
+async function split(command: Command, all: readonly string[]): Promise<Words> {
   const flags = flagsOf(command);
-  const { tokens } = parseArgs({
-    args: [...words],
-    strict: false,
-    tokens: true,
-    options: Object.fromEntries(
-      flags.map(({ name, kind, shorthand }) => [
-        name,
-        {
-          type: kind === 'boolean' ? 'boolean' : 'string',
-          ...(shorthand === undefined ? {} : { short: shorthand }),
-        },
-      ]),
-    ),
-  });
+  const count = await ownCount(command, all);
+  // The words of another program are none of ours, whatever they look like.
+  const isOther = count < all.length && all[count] !== '--';
+  const words = isOther ? [...all.slice(0, count), '--', ...all.slice(count)] : all;
+  const tokens = tokensOf(command, words);
   const end = tokens.find(({ kind }) => kind === 'option-terminator')?.index ?? words.length;
   const positionals: string[] = [];
   const rest: string[] = [];
@@ -151,6 +146,22 @@ async function split(command: Command, words: readonly string[]): Promise<Words>
     }
   }
   return { positionals, rest, given };
+}
+
+function tokensOf(command: Command, words: readonly string[]) {
+  const options = flagsOf(command).map(({ name, kind, shorthand }) => [
+    name,
+    {
+      type: kind === 'boolean' ? ('boolean' as const) : ('string' as const),
+      ...(shorthand === undefined ? {} : { short: shorthand }),
+    },
+  ]);
+  return parseArgs({
+    args: [...words],
+    strict: false,
+    tokens: true,
+    options: Object.fromEntries(options) as NonNullable<ParseArgsConfig['options']>,
+  }).tokens;
 }
 
 function requireGlobal(word: string): void {

@@ -87,11 +87,11 @@ describe('a workload', () => {
         {
           name: 'echo',
           package: 'npx://toolhive-test-servers@1.0.0',
-          url: `http://127.0.0.1:${port}/sse#echo`,
+          url: `http://127.0.0.1:${port}/mcp`,
           port,
           tool_type: 'mcp',
           transport_type: 'stdio',
-          proxy_mode: 'sse',
+          proxy_mode: 'streamable-http',
           status: 'running',
           created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
           labels: {},
@@ -101,6 +101,7 @@ describe('a workload', () => {
           protocol: 'legacy',
           runtime: 'memory',
           warnings: ['nothing is isolated'],
+          limits: ['nothing is isolated'],
         },
       ],
     });

@@ -203,7 +203,9 @@ function mountRegistry(mount: Mount, { registry }: Core): void {
     the(registry, params.name);
     throw invalid(`the registry ${defaultRegistry} cannot be removed`);
   });
-  mount(operations.listRegistryServers, async ({ params }) => the(registry, params.name).servers());
+  mount(operations.listRegistryServers, async ({ params, query }) =>
+    the(registry, params.name).servers(query),
+  );
   mount(operations.getRegistryServer, async ({ params }) =>
     the(registry, params.name).server(params.serverName),
   );

@@ -14,6 +14,8 @@ import { fixedHeaders } from './guards.ts';
 export interface Listener extends AsyncDisposable {
   /** The TCP port that it got. */
   port: number;
+  /** How long no connection was open. */
+  idleMs(): number;
 }
 
 /** Serves an application on a TCP address. */
@@ -63,6 +65,7 @@ export async function listenOnSocket(app: Hono, path: string): Promise<Listener>
   const listener = listenerOf(server);
   return {
     port: listener.port,
+    idleMs: () => listener.idleMs(),
     async [Symbol.asyncDispose]() {
       await listener[Symbol.asyncDispose]();
       await rm(path, { force: true }); // the server removes only the path that it has bound
@@ -107,7 +110,17 @@ async function opened(
 
 function listenerOf(server: Server): Listener {
   const address = server.address();
+  let open = 0;
+  let sinceMs = performance.now();
+  server.on('connection', (socket) => {
+    open += 1;
+    socket.once('close', () => {
+      open -= 1;
+      sinceMs = performance.now();
+    });
+  });
   return {
+    idleMs: () => (open > 0 ? 0 : performance.now() - sinceMs),
     port: typeof address === 'object' && address !== null ? address.port : 0,
     async [Symbol.asyncDispose]() {
       const { promise, resolve } = Promise.withResolvers<void>();

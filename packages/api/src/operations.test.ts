@@ -45,7 +45,7 @@ describe('a change of a workload', () => {
     expect(again).toEqual(exported);
     expect(described).not.toHaveProperty('url');
     expect(described).not.toHaveProperty('tools');
-    expect(described.proxy_url).toBe(`http://127.0.0.1:${exported.port}/sse#echo`);
+    expect(described.proxy_url).toBe(`http://127.0.0.1:${exported.port}/mcp`);
     expect(exported.schema_version).toBe('v0.1.0');
     expect(await api.client.exportWorkload(named('echo'))).toEqual(exported);
   });
@@ -327,7 +327,7 @@ describe('client applications', () => {
 
     expect(registered).toEqual({ name: 'cursor', groups: ['default'] });
     expect(written).toContain('// mine');
-    expect(written).toMatch(new RegExp(`"url": ?"http://localhost:${port}/sse#echo"`));
+    expect(written).toMatch(new RegExp(`"url": ?"http://localhost:${port}/mcp"`));
     expect(clients).toHaveLength(17);
     expect(clients.filter(({ registered: is }) => is)).toEqual([
       { client_type: 'cursor', installed: true, registered: true },
@@ -341,7 +341,7 @@ describe('client applications', () => {
     await api.client.registerClients({ body: { names: ['cursor'] } });
     await run(api);
     const isWritten = async (): Promise<boolean> =>
-      (await readFile(join(api.home, cursor), 'utf8')).includes('#echo');
+      (await readFile(join(api.home, cursor), 'utf8')).includes('"echo"');
     await until(isWritten);
 
     await api.client.stopWorkload(named('echo'));
@@ -363,8 +363,8 @@ describe('client applications', () => {
 
     await api.client.deleteGroup({ ...named('team'), query: {} });
 
-    expect(before).not.toContain('#echo');
-    expect(await readFile(join(api.home, cursor), 'utf8')).toContain('#echo');
+    expect(before).not.toContain('"echo"');
+    expect(await readFile(join(api.home, cursor), 'utf8')).toContain('"echo"');
   });
 
   test('whose file cannot be read are not registered, and the file stays as it is', async () => {
@@ -447,19 +447,22 @@ describe('the registry', () => {
     const server = await api.client.getRegistryServer({
       params: { name: 'default', serverName: 'filesystem' },
     });
-    const { servers, remote_servers } = await api.client.listRegistryServers(named('default'));
+    const { servers, remote_servers } = await api.client.listRegistryServers({
+      ...named('default'),
+      query: {},
+    });
     const updated = await api.client.updateRegistry({ ...named('default'), body: { local_path: file } });
     const after = await api.client.getRegistry(named('default'));
     await api.client.updateRegistry({ ...named('default'), body: {} });
 
-    expect(before.registries).toMatchObject([{ name: 'default', type: 'default', server_count: 8 }]);
+    expect(before.registries).toMatchObject([{ name: 'default', type: 'default', server_count: 49 }]);
     expect(server).toMatchObject({ is_remote: false, server: { name: 'filesystem' } });
-    expect(servers.length + (remote_servers ?? []).length).toBe(9);
+    expect(servers.length + (remote_servers ?? []).length).toBe(50);
     expect(updated.type).toBe('file');
     expect(after).toMatchObject({ type: 'file', source: file, server_count: 0 });
     expect(await api.client.getRegistry(named('default'))).toMatchObject({
       type: 'default',
-      server_count: 8,
+      server_count: 49,
     });
   });
 

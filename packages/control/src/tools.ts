@@ -1,5 +1,5 @@
 import { defaultRegistry, WorkloadName } from '@toolhive/contract/names';
-import { RegistryRemoteServer, RegistryServer, isAbout } from '@toolhive/contract/registry';
+import { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
 import { SecretKeys, SecretName } from '@toolhive/contract/secrets';
 import { CreateWorkload, Workload } from '@toolhive/contract/workload';
 import { ThvError } from '@toolhive/contract/failure';
@@ -50,9 +50,13 @@ export const tools: readonly AnyTool[] = [
     annotations: { readOnlyHint: true, openWorldHint: false },
     async run({ query }, { daemon, signal }) {
       const params = { name: defaultRegistry };
-      const { servers, remote_servers: remote } = await daemon.listRegistryServers({ params }, { signal });
-      const found = [...servers, ...remote].filter((entry) => isAbout(entry, query)).map(foundFrom);
-      return { servers: found.slice(0, maxFound), more: Math.max(0, found.length - maxFound) };
+      const {
+        servers,
+        remote_servers: remote,
+        total,
+      } = await daemon.listRegistryServers({ params, query: { search: query, limit: maxFound } }, { signal });
+      const found = [...servers, ...remote].map(foundFrom);
+      return { servers: found, more: total - found.length };
     },
   }),
   tool({

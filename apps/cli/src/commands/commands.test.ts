@@ -13,6 +13,7 @@ import { program } from './commands.ts';
 
 /** What is different on purpose, and why. */
 const different: Readonly<Record<string, string>> = {
+  'run --proxy-mode': 'every client supports streamable HTTP, which the protocol recommends',
   'run --remote-auth-callback-port': 'any free port, as nobody else can have taken that one (decision 16)',
   'run --remote-auth-timeout': 'nobody finds a password, and types it, within 30 seconds',
   'proxy --remote-auth-timeout': 'nobody finds a password, and types it, within 30 seconds',

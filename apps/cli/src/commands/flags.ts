@@ -18,7 +18,7 @@ export const group: Flag = {
 };
 
 /** Whose tokens callers have to send. `serve`, `run` and `proxy` take them. */
-export const oidcFlags: readonly Flag[] = inSection('Tokens that callers must send', [
+export const oidcFlags: readonly Flag[] = inSection('Client authentication', [
   {
     name: 'oidc-issuer',
     kind: 'string',
@@ -53,7 +53,7 @@ export const oidcFlags: readonly Flag[] = inSection('Tokens that callers must se
 ]);
 
 /** How to sign in to a remote server. `run` and `proxy` take them. */
-export const remoteAuthFlags: readonly Flag[] = inSection('Signing in to a remote server', [
+export const remoteAuthFlags: readonly Flag[] = inSection('Remote authentication', [
   {
     name: 'remote-auth',
     kind: 'boolean',
@@ -119,7 +119,7 @@ export const remoteAuthFlags: readonly Flag[] = inSection('Signing in to a remot
 ]);
 
 /** How to trade a caller's token for one that the server behind takes (RFC 8693). `run` and `proxy` take them. */
-export const tokenExchangeFlags: readonly Flag[] = inSection('Trading tokens (RFC 8693)', [
+export const tokenExchangeFlags: readonly Flag[] = inSection('Token exchange (RFC 8693)', [
   { name: 'token-exchange-url', kind: 'string', value: 'URL', description: 'Where tokens are traded' },
   {
     name: 'token-exchange-audience',
@@ -163,7 +163,7 @@ export const resourceUrl: Flag = {
   kind: 'string',
   value: 'URL',
   description: 'What the tokens are for, as told to callers who have none (RFC 9728)',
-  section: 'Tokens that callers must send',
+  section: 'Client authentication',
 };
 
 /** The same flags under a heading of their own. */

@@ -51,7 +51,7 @@ const run = `- installing @modelcontextprotocol/server-filesystem 2026.8.31
 - installed @modelcontextprotocol/server-filesystem 2026.8.31 in 2.1 s
 - starting npx://@modelcontextprotocol/server-filesystem@2026.8.31
 - waiting for its first answer
-filesystem runs at http://127.0.0.1:20136/sse#filesystem`;
+filesystem runs at http://127.0.0.1:20136/mcp`;
 
 function Steps(): ReactNode {
   return (

@@ -71,7 +71,16 @@ export const registryOperations = {
     path: '/registry/{name}/servers',
     tag: 'registry',
     summary: 'List the servers of a registry',
+    description:
+      'Returns all servers by default. With limit and offset it returns one page; total is the number of servers on all pages.',
     params: byName,
+    query: z.object({
+      search: z.string().max(200).optional().meta({
+        description: 'Only servers with all these words in their name, description, tags, or tools.',
+      }),
+      limit: z.coerce.number().int().min(1).max(10_000).optional().meta({ description: 'The page size.' }),
+      offset: z.coerce.number().int().min(0).optional().meta({ description: 'The servers before the page.' }),
+    }),
     success: { status: 200, description: 'Its servers, sorted by name.', body: RegistryServers },
     failures: ['not-found'],
   }),

@@ -8,6 +8,11 @@ export interface SystemPaths {
   windows: string;
 }
 
+/** The path for an operating system, as Node.js names it. */
+export function pathOn(platform: string, paths: SystemPaths): string {
+  return paths[platform === 'win32' ? 'windows' : platform === 'darwin' ? 'darwin' : 'linux'];
+}
+
 /** How a client application reaches a workload. */
 export type ClientTransport = 'sse' | 'streamable-http';
 

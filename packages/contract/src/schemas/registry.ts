@@ -373,11 +373,14 @@ export type RegistryRemoteServer = z.infer<typeof RegistryRemoteServer>;
 
 /** Whether a search for these words finds a server: they stand in its name, its description or one of its tags. */
 export function isAbout(
-  { name, description, tags }: RegistryServer | RegistryRemoteServer,
+  { name, description, tags, tools }: RegistryServer | RegistryRemoteServer,
   query: string,
 ): boolean {
-  const wanted = query.toLowerCase();
-  return [name, description, ...(tags ?? [])].some((text) => text?.toLowerCase().includes(wanted) === true);
+  const texts = [name, description, ...(tags ?? []), ...(tools ?? [])].map(
+    (text) => text?.toLowerCase() ?? '',
+  );
+  const words = query.toLowerCase().split(/\s+/);
+  return words.every((word) => texts.some((text) => text.includes(word)));
 }
 
 /** Servers that are meant to be run together. */
@@ -485,8 +488,12 @@ export type UpdatedRegistry = z.infer<typeof UpdatedRegistry>;
 
 /** All entries of a registry. */
 export const RegistryServers = z
-  .object({ servers: z.array(RegistryServer), remote_servers: z.array(RegistryRemoteServer) })
-  .meta({ id: 'RegistryServers', description: 'All entries of a registry, each with its name.' });
+  .object({
+    servers: z.array(RegistryServer),
+    remote_servers: z.array(RegistryRemoteServer),
+    total: z.int().meta({ description: 'The number of entries on all pages.' }),
+  })
+  .meta({ id: 'RegistryServers', description: 'Entries of a registry, each with its name.' });
 export type RegistryServers = z.infer<typeof RegistryServers>;
 
 /** One entry of a registry, of either kind. */

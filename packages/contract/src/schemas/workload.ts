@@ -10,10 +10,11 @@ export const Transport = z
   .meta({ id: 'Transport', description: 'How a server talks.' });
 export type Transport = z.infer<typeof Transport>;
 
-/** Which endpoint of a stdio workload its URL names. Both are always served. */
-export const ProxyMode = z
-  .enum(['sse', 'streamable-http'])
-  .meta({ id: 'ProxyMode', description: 'Which endpoint the URL of a stdio workload names.' });
+/** Which endpoint the URL of a workload names. Both are always served. */
+export const ProxyMode = z.enum(['sse', 'streamable-http']).meta({
+  id: 'ProxyMode',
+  description: 'The endpoint in the workload URL; streamable-http by default. The proxy serves both.',
+});
 export type ProxyMode = z.infer<typeof ProxyMode>;
 
 export const Sessions = z.enum(sessionKinds).meta({
@@ -162,10 +163,9 @@ export const CreateWorkload = z
       .string()
       .optional()
       .meta({ description: 'How the server talks; the registry knows, else stdio.' }),
-    proxy_mode: z
-      .string()
-      .optional()
-      .meta({ description: 'Which endpoint the URL of a stdio workload names.' }),
+    proxy_mode: z.string().optional().meta({
+      description: 'The endpoint in the workload URL; streamable-http by default. The proxy serves both.',
+    }),
     proxy_port: PortOrAny.optional().meta({ description: 'The port of the proxy; 0 chooses a free one.' }),
     target_port: PortOrAny.optional().meta({
       description: 'The port that an HTTP server listens on, seen from inside.',
@@ -309,6 +309,10 @@ export const Workload = z
       .array(z.string())
       .optional()
       .meta({ description: 'What of its permission profile is not enforced, and other things to know.' }),
+    limits: z.array(z.string()).optional().meta({
+      description:
+        'The warnings that hold for all such workloads on this machine; a client can show them once.',
+    }),
   })
   .meta({ id: 'Workload', description: 'A workload as it stands.' });
 export type Workload = z.infer<typeof Workload>;

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { clientApplications } from '@toolhive/contract/client-application';
+import { clientApplications, pathOn } from '@toolhive/contract/client-application';
 import type { ClientApplication, ClientName, SystemPaths } from '@toolhive/contract/client-application';
 import { messageOf, ThvError } from '@toolhive/contract/failure';
 import type { Logger } from 'pino';
@@ -196,8 +196,7 @@ export class ClientFiles {
 
   #path(paths: SystemPaths): string {
     const { home, platform } = this.#options;
-    const system = platform === 'win32' ? 'windows' : platform === 'darwin' ? 'darwin' : 'linux';
-    return join(home, ...paths[system].split('/'));
+    return join(home, ...pathOn(platform, paths).split('/'));
   }
 }
 

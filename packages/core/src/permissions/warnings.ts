@@ -10,12 +10,7 @@ import { networkOf } from './network.ts';
 export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]): string[] {
   const profile = runConfig.permission_profile ?? {};
   const mounts = mountsOf(profile, runConfig.volumes ?? []);
-  const isConcerned: Record<RuntimeLimit['concerns'], boolean> = {
-    'every server': true,
-    'servers with mounts': mounts.length > 0,
-    'servers with a network': networkOf(profile).kind !== 'none',
-  };
-  const warnings = limits.filter(({ concerns }) => isConcerned[concerns]).map(({ text }) => text);
+  const warnings = limitsOf(runConfig, limits);
   const { image = '', instead_of_image: insteadOf } = runConfig;
   if (insteadOf !== undefined) warnings.unshift(packageNote(image, insteadOf));
   if (!isLoopback(runConfig.host)) {
@@ -29,13 +24,27 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
       'it shares this machine’s network, and reaches every service that listens here, ToolHive included',
     );
   }
-  const outbound = profile.network?.outbound;
-  const namesHosts = (outbound?.allow_host ?? []).length > 0 || (outbound?.allow_port ?? []).length > 0;
-  if (networkOf(profile).kind === 'open' && namesHosts && outbound?.insecure_allow_all !== true) {
-    warnings.push(
-      'it reaches every host: the hosts and ports of its profile are not enforced without network isolation',
-    );
-  }
   warnings.push(...mountWarnings(mounts.map(({ source }) => source)));
   return [...new Set(warnings)];
+}
+
+/** The warnings that hold for all workloads of the same kind on this machine, whatever they are. */
+export function limitsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]): string[] {
+  const profile = runConfig.permission_profile ?? {};
+  const isConcerned: Record<RuntimeLimit['concerns'], boolean> = {
+    'every server': true,
+    'servers with mounts': mountsOf(profile, runConfig.volumes ?? []).length > 0,
+    'servers with a network': networkOf(profile).kind !== 'none',
+  };
+  const outbound = profile.network?.outbound;
+  const namesHosts = (outbound?.allow_host ?? []).length > 0 || (outbound?.allow_port ?? []).length > 0;
+  const isOpen = networkOf(profile).kind === 'open' && namesHosts && outbound?.insecure_allow_all !== true;
+  return [
+    ...limits.filter(({ concerns }) => isConcerned[concerns]).map(({ text }) => text),
+    ...(isOpen
+      ? [
+          'it reaches every host: the hosts and ports of its profile are not enforced without network isolation',
+        ]
+      : []),
+  ];
 }

@@ -89,10 +89,32 @@ describe('the registry', () => {
       name: 'default',
       version: '1.0.0',
       last_updated: expect.any(String) as string,
-      server_count: 8,
+      server_count: 49,
       type: 'default',
       source: '',
     });
+  });
+
+  test('gives what a search finds, page by page', async () => {
+    await using store = await openStore();
+    const names = async (query: Parameters<typeof store.servers>[0]) => {
+      const { servers, remote_servers: remote, total } = await store.servers(query);
+      return { names: [...servers, ...remote].map(({ name = '' }) => name).toSorted(), total };
+    };
+
+    const all = await names({});
+    const pages = [
+      await names({ limit: 20 }),
+      await names({ limit: 20, offset: 20 }),
+      await names({ offset: 40 }),
+    ];
+
+    expect(pages.flatMap((page) => page.names)).toEqual(all.names);
+    expect(pages.map(({ total }) => total)).toEqual([all.total, all.total, all.total]);
+    expect(await names({ search: 'Brave search' })).toEqual({ names: ['brave-search'], total: 1 });
+    expect((await names({ search: 'notion', limit: 1 })).total).toBe(2);
+    expect(await names({ search: 'no such words' })).toEqual({ names: [], total: 0 });
+    expect((await names({ offset: 1000 })).names).toEqual([]);
   });
 
   test('gives its entries by name', async () => {

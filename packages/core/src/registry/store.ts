@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { ThvError, cancelled, invalid, messageOf, notFound, unavailable } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { defaultRegistry } from '@toolhive/contract/names';
+import { isAbout } from '@toolhive/contract/registry';
 import type {
   Registry,
   RegistryDetails,
@@ -25,6 +26,13 @@ import type { Resolved } from './registry.ts';
 import type { Source } from './source.ts';
 import { UrlSource } from './url-source.ts';
 import type { UrlSourceOptions } from './url-source.ts';
+
+/** Which entries to list; all of them by default. */
+export interface ServersQuery {
+  search?: string | undefined;
+  limit?: number | undefined;
+  offset?: number | undefined;
+}
 
 export interface RegistryStoreOptions {
   settings: SettingsFile;
@@ -119,10 +127,26 @@ export class RegistryStore implements AsyncDisposable {
     return { ...(await this.info()), registry: this.current };
   }
 
-  async servers(): Promise<RegistryServers> {
+  /** The entries that a search finds, or one page of them, sorted by name. */
+  async servers({ search = '', limit, offset = 0 }: ServersQuery = {}): Promise<RegistryServers> {
     await this.#source.read();
     const { servers, remote_servers } = this.current;
-    return { servers: sorted(servers), remote_servers: sorted(remote_servers) };
+    const found = [
+      ...sorted(servers).map((entry) => ({ entry, server: [entry], remote: [] })),
+      ...sorted(remote_servers).map((entry) => ({ entry, server: [], remote: [entry] })),
+    ].filter(({ entry }) => isAbout(entry, search));
+    // A page goes across both kinds, and nothing needs that order without one.
+    const page =
+      limit === undefined && offset === 0
+        ? found
+        : found
+            .toSorted((one, other) => compareNames(one.entry, other.entry))
+            .slice(offset, limit === undefined ? undefined : offset + limit);
+    return {
+      servers: page.flatMap(({ server }) => server),
+      remote_servers: page.flatMap(({ remote }) => remote),
+      total: found.length,
+    };
   }
 
   /** The entry of that name; one that runs on this machine before one that somebody else runs. */
@@ -241,6 +265,14 @@ function absolutePath(path: string): string {
 
 function hintOf(error: unknown): string | undefined {
   return error instanceof ThvError ? error.hint : undefined;
+}
+
+function compareNames({ name: one = '' }: Named, { name: other = '' }: Named): number {
+  return one < other ? -1 : 1;
+}
+
+interface Named {
+  name?: string | undefined;
 }
 
 function sorted<T>(entries: Record<string, T>): T[] {

@@ -5,7 +5,7 @@ import type { Entry } from '../clients/entry.ts';
 import type { Core } from '../core.ts';
 import type { SetAside } from '../state/run-configs.ts';
 import { parseReference } from '../secrets/reference.ts';
-import { warningsOf } from '../permissions/warnings.ts';
+import { limitsOf, warningsOf } from '../permissions/warnings.ts';
 import { describeHome } from './homes.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
@@ -103,6 +103,7 @@ function describe({ runConfig, condition, limits, protocol }: Supervisor): Workl
     ...(protocol === undefined ? {} : { protocol }),
     ...(runConfig.runtime === undefined ? {} : { runtime: runConfig.runtime }),
     warnings: warningsOf(runConfig, limits),
+    limits: limitsOf(runConfig, limits),
   };
 }
 
@@ -114,7 +115,7 @@ function describeSetAside({ name, path, why }: SetAside): Workload {
     port: 0,
     tool_type: 'mcp',
     transport_type: 'stdio',
-    proxy_mode: 'sse',
+    proxy_mode: 'streamable-http',
     status: 'error',
     status_context: `its run config could not be read (${why}) and was set aside as ${path}; mend and rename it, or remove it with thv rm`,
     created_at: new Date(0).toISOString(),
@@ -124,8 +125,7 @@ function describeSetAside({ name, path, why }: SetAside): Workload {
 }
 
 function proxyModeOf({ transport, proxy_mode: mode }: RunConfig): 'sse' | 'streamable-http' {
-  if (transport === 'sse' || transport === 'streamable-http') return transport;
-  return mode ?? 'sse';
+  return transport === 'streamable-http' ? transport : (mode ?? 'streamable-http');
 }
 
 /** Does somebody else run its server? */

@@ -22,7 +22,7 @@ export function localSettings(request: CreateWorkload, resolved: Resolved): RunC
     image: formatSource(resolved.source),
     cmd_args: [...resolved.sourceArgs, ...(entry?.args ?? []), ...(request.cmd_arguments ?? [])],
     transport,
-    proxy_mode: transport === 'stdio' ? proxyModeOf(request.proxy_mode) : transport,
+    proxy_mode: proxyModeOf(transport, request.proxy_mode),
     ...(transport === 'stdio'
       ? {}
       : { target_port: request.target_port || (entry?.target_port ?? defaultTargetPort) }),
@@ -108,7 +108,7 @@ function entryPermissions({ name, permissions }: NonNullable<Resolved['entry']>)
 
 /** Throws if the arguments of a registry entry name a directory, and nothing is mounted there. */
 function requireVolume(request: CreateWorkload, { entry, sourceArgs }: Resolved): void {
-  if (entry === undefined || request.cmd_arguments?.length) return;
+  if (entry === undefined) return;
   const directory = [...sourceArgs, ...(entry.args ?? [])].find((argument) => /^\/[\w./-]+$/.test(argument));
   const { read = [], write = [] } = request.permission_profile ?? {};
   if (directory === undefined || [...(request.volumes ?? []), ...(read ?? []), ...(write ?? [])].length > 0)
@@ -139,8 +139,10 @@ function transportOf(transport: string): 'stdio' | 'sse' | 'streamable-http' {
   });
 }
 
-function proxyModeOf(mode: string | undefined): ProxyMode {
-  const parsed = ProxyMode.safeParse(mode === undefined || mode === '' ? 'sse' : mode);
+/** Every proxy serves both endpoints. All clients support streamable HTTP, so the URL names that one by default. */
+export function proxyModeOf(transport: string | undefined, mode: string | undefined): ProxyMode {
+  if (transport === 'streamable-http' || mode === undefined || mode === '') return 'streamable-http';
+  const parsed = ProxyMode.safeParse(mode);
   if (!parsed.success)
     throw invalid(`${JSON.stringify(mode)} is not a proxy mode`, { hint: 'use sse or streamable-http' });
   return parsed.data;

@@ -5,7 +5,7 @@ import type { CreateWorkload } from '@toolhive/contract/workload';
 import { readSettings } from '../remote/settings.ts';
 import { parseReference, formatReference } from '../secrets/reference.ts';
 import type { RunConfigSettings } from './draft.ts';
-import { proxySettings } from './local-settings.ts';
+import { proxyModeOf, proxySettings } from './local-settings.ts';
 import type { RemoteSource } from './source.ts';
 
 /** The settings of a remote server: those of the request, and for the rest those of the registry entry. */
@@ -22,6 +22,7 @@ export function remoteSettings(request: CreateWorkload, { url, entry }: RemoteSo
     remote_url: url.href,
     remote_auth_config: JSON.parse(JSON.stringify(auth)) as RunConfig['remote_auth_config'],
     transport: transport as RunConfig['transport'], // checked by requireRemoteSettings
+    proxy_mode: proxyModeOf(transport, request.proxy_mode),
     permission_profile: {},
     env_vars: {},
     secrets: [],
@@ -46,7 +47,7 @@ export function requireRemoteSettings(settings: RunConfigSettings): RunConfigSet
   }
   readSettings(auth ?? {});
   for (const { default: value, secret } of auth?.headers ?? []) if (secret && value) parseReference(value);
-  return { ...settings, proxy_mode: transport };
+  return { ...settings, proxy_mode: proxyModeOf(transport, settings.proxy_mode) };
 }
 
 function withoutEmpty<Value extends object>(value: Value): Partial<Value> {

@@ -1,7 +1,7 @@
 import { invalid, messageOf, unavailable } from '@toolhive/contract/failure';
 import { generationOfRemote } from '../transport/readiness.ts';
 import type { HttpTransportKind } from '../transport/readiness.ts';
-import { errorCodes, isObject } from '../jsonrpc/message.ts';
+import { errorCodes, isObject, ownMessage } from '../jsonrpc/message.ts';
 import { performHandshake } from '../connection/handshake.ts';
 import { RefusedRequest, ServerConnection } from '../connection/connection.ts';
 import { modernMeta, newestLegacyVersion } from '../protocol/protocol.ts';
@@ -25,6 +25,13 @@ export interface McpClientOptions {
   signal: AbortSignal;
 }
 
+/** How far a call is, as its server counts. */
+export interface ToolProgress {
+  progress: number;
+  total?: number;
+  message?: string;
+}
+
 /** What a server can list, and the member of the result that contains it. */
 const lists = {
   tools: { method: 'tools/list', member: 'tools', capability: 'tools' },
@@ -39,7 +46,7 @@ const lists = {
 
 export type ListName = keyof typeof lists;
 
-/** A client that reads the lists of one server of any generation. Disposing of it closes the connection. */
+/** A client that reads the lists and calls the tools of one server of any generation. Disposing of it closes the connection. */
 export class McpClient implements AsyncDisposable {
   readonly #connection: ServerConnection;
   readonly #endpoint: UpstreamClient;
@@ -114,6 +121,47 @@ export class McpClient implements AsyncDisposable {
       if (cursor === undefined || cursor === null || cursor === '') return found;
     }
     throw unavailable(`its list of ${member} does not end`);
+  }
+
+  /** Calls a tool and returns its result, which may be an error of the tool. Throws if the server refuses the call. */
+  async callTool(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    { signal, onProgress }: { signal: AbortSignal; onProgress: (progress: ToolProgress) => void },
+  ): Promise<Record<string, unknown>> {
+    signal.throwIfAborted();
+    const described = this.generation === 'modern' ? modernMeta(this.#identity) : {};
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const method = 'tools/call';
+    // The connection puts its own ID in the place of the token.
+    const params = { name, arguments: args, _meta: { ...described, progressToken: 0 } };
+    const call = this.#connection.ask(ownMessage({ id: 0, method, params }), {
+      notify({ value }) {
+        const { progress, total, message } = value.params ?? {};
+        if (typeof progress !== 'number') return;
+        onProgress({
+          progress,
+          ...(typeof total === 'number' ? { total } : {}),
+          ...(typeof message === 'string' ? { message } : {}),
+        });
+      },
+      answer({ value: { result, error } }) {
+        if (error === undefined) resolve(result);
+        else reject(unavailable(new RefusedRequest(method, error).message));
+      },
+    });
+    const cancel = (): void => {
+      if (call !== undefined) this.#connection.cancel(call, 'the user canceled the call');
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      const result = await promise;
+      if (!isObject(result)) throw unavailable(`the server answered the call of ${name} without a result`);
+      return result;
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

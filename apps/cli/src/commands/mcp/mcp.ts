@@ -1,6 +1,15 @@
 import type { Command, Flag } from '../../command.ts';
 import { listenerFlags } from '../listener-flags.ts';
 
+const transport: Flag = {
+  name: 'transport',
+  kind: 'string',
+  value: 'KIND',
+  choices: ['auto', 'sse', 'streamable-http'],
+  description: 'How the server is talked to; auto finds it out',
+  default: 'auto',
+};
+
 const listFlags: readonly Flag[] = [
   {
     name: 'server',
@@ -10,14 +19,7 @@ const listFlags: readonly Flag[] = [
     required: true,
     completes: 'workload',
   },
-  {
-    name: 'transport',
-    kind: 'string',
-    value: 'KIND',
-    choices: ['auto', 'sse', 'streamable-http'],
-    description: 'How the server is talked to; auto finds it out',
-    default: 'auto',
-  },
+  transport,
   {
     name: 'timeout',
     kind: 'duration',
@@ -57,6 +59,45 @@ export const mcpCommands: readonly Command[] = [
       return { run: (call) => listOffers(call, [offer]) };
     },
   })),
+  {
+    path: 'mcp call',
+    summary: 'Call a tool of a server',
+    description:
+      'Calls a tool and prints its result. Each argument is NAME=VALUE. ToolHive reads VALUE as JSON if the tool expects another type than text for it. The exit code is 1 if the tool reports an error.',
+    arguments: [
+      {
+        name: 'server',
+        description: 'The name of a running workload, or the URL of a server',
+        required: true,
+        completes: 'workload',
+      },
+      { name: 'tool', description: 'The name of the tool', required: true },
+      { name: 'arguments', description: 'The arguments of the tool, as NAME=VALUE', variadic: true },
+    ],
+    flags: [
+      {
+        name: 'input',
+        shorthand: 'i',
+        kind: 'string',
+        value: 'JSON',
+        description: 'The arguments as a JSON object, or - to read it from standard input',
+      },
+      transport,
+      {
+        name: 'timeout',
+        kind: 'duration',
+        value: 'TIME',
+        description: 'The time limit of the call',
+        default: '5m',
+      },
+    ],
+    examples: [
+      'thv mcp call time get_current_time timezone=Europe/Berlin',
+      `thv mcp call filesystem read_text_file --input '{"path":"/projects/notes.txt"}'`,
+      'thv mcp call fetch fetch url=https://example.com max_length=500 --format json',
+    ],
+    load: () => import('./call.ts'),
+  },
   {
     path: 'mcp serve',
     summary: 'Offer the control of this product as MCP tools',

@@ -6,11 +6,19 @@ import { oneLine } from '../../out.ts';
 /** A server of the registry, whoever runs it. */
 export type Entry = RegistryServer | RegistryRemoteServer;
 
-/** All servers of the registry by name. Says on standard error what is wrong with the registry. */
-export async function listEntries({ client, out, signal }: CommandCall): Promise<Entry[]> {
+/** The servers of the registry by name, or one page of them. Says on standard error what is wrong with the registry. */
+export async function listEntries(
+  { client, flags, out, signal }: CommandCall,
+  search?: string,
+): Promise<{ entries: Entry[]; total: number }> {
   const daemon = await client();
-  const { servers, remote_servers: remote } = await daemon.listRegistryServers(
-    { params: { name: defaultRegistry } },
+  const [limit, offset] = [flags.number('limit'), flags.number('offset')];
+  const {
+    servers,
+    remote_servers: remote,
+    total,
+  } = await daemon.listRegistryServers(
+    { params: { name: defaultRegistry }, query: { search, limit: limit || undefined, offset } },
     { signal },
   );
   const { registries } = await daemon.listRegistries({}, { signal });
@@ -19,7 +27,12 @@ export async function listEntries({ client, out, signal }: CommandCall): Promise
     if (stale === true) out.note('note: this is what it said last');
     if (skipped !== undefined) out.note(`note: ${skipped} of its entries cannot be used`);
   }
-  return [...servers, ...remote].toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+  const entries = [...servers, ...remote].toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+  if (entries.length < total) {
+    const first = (offset ?? 0) + 1;
+    out.note(`note: entries ${first} to ${first + entries.length - 1} of ${total}; --offset shows others`);
+  }
+  return { entries, total };
 }
 
 /** The name of an entry, which every entry gets when the registry is read. */

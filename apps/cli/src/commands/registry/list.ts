@@ -5,7 +5,7 @@ import { countOf, describe, listEntries, nameOf, typeOf } from './entries.ts';
 /** Lists the servers of the registry. */
 export async function run(call: CommandCall): Promise<void> {
   const { out } = call;
-  const entries = await listEntries(call);
+  const { entries } = await listEntries(call);
   out.result(entries, (page) => {
     if (entries.length === 0) return page.line('The registry has no servers.');
     page.table(

@@ -1,4 +1,21 @@
-import type { Command } from '../../command.ts';
+import type { Command, Flag } from '../../command.ts';
+
+const pageFlags: readonly Flag[] = [
+  {
+    name: 'limit',
+    kind: 'integer',
+    value: 'COUNT',
+    description: 'The page size; 0 for all entries',
+    default: 0,
+  },
+  {
+    name: 'offset',
+    kind: 'integer',
+    value: 'COUNT',
+    description: 'The number of entries before the page',
+    default: 0,
+  },
+];
 
 /** The catalogue of servers. Where it comes from is a setting. */
 export const registryCommands: readonly Command[] = [
@@ -6,7 +23,12 @@ export const registryCommands: readonly Command[] = [
     path: 'registry list',
     aliases: ['ls'],
     summary: 'List the servers of the registry',
-    examples: ['thv registry list', 'thv registry list --format json'],
+    flags: pageFlags,
+    examples: [
+      'thv registry list',
+      'thv registry list --limit 50 --offset 50',
+      'thv registry list --format json',
+    ],
     load: () => import('./list.ts'),
   },
   {
@@ -26,8 +48,9 @@ export const registryCommands: readonly Command[] = [
   {
     path: 'search',
     summary: 'Search the registry',
-    description: 'Finds servers with QUERY in their name, their description or one of their tags.',
-    arguments: [{ name: 'query', description: 'What to look for', required: true }],
+    description: 'Finds servers with all words of QUERY in their name, description, tags, or tools.',
+    arguments: [{ name: 'query', description: 'The words to look for', required: true }],
+    flags: pageFlags,
     examples: ['thv search files', 'thv search github --format json'],
     load: () => import('./search.ts'),
   },

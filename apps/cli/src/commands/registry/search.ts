@@ -1,4 +1,3 @@
-import { isAbout } from '@toolhive/contract/registry';
 import type { CommandCall } from '../../command.ts';
 import { oneLine } from '../../out.ts';
 import { countOf, describe, listEntries, nameOf, typeOf } from './entries.ts';
@@ -9,12 +8,10 @@ export async function run(call: CommandCall): Promise<void> {
     arguments: [query = ''],
     out,
   } = call;
-  const found = (await listEntries(call)).filter((entry) => isAbout(entry, query));
+  const { entries: found, total } = await listEntries(call, query);
   out.result(found, (page) => {
     if (found.length === 0) return page.line(`No server is about ${JSON.stringify(query)}.`);
-    page.line(
-      `${found.length === 1 ? '1 server is' : `${found.length} servers are`} about ${JSON.stringify(query)}:`,
-    );
+    page.line(`${total === 1 ? '1 server is' : `${total} servers are`} about ${JSON.stringify(query)}:`);
     page.table(
       ['NAME', 'TYPE', 'DESCRIPTION', 'TRANSPORT', 'STARS', 'PULLS'],
       found.map((entry) => [

@@ -23,6 +23,7 @@ import { openLog } from '../../log.ts';
 import { version } from '../../version.ts';
 import { accessFor } from '../access.ts';
 import { portFrom } from '../port.ts';
+import { untilUnused } from './unused.ts';
 
 /** The reason of an end that somebody has asked for. */
 const asked = Symbol('asked');
@@ -55,7 +56,8 @@ export async function run({ flags, out, signal }: CommandCall): Promise<void> {
   const own = { daemon: { pid: process.pid, background: isBackground }, stop };
   const { socket: ownSocket, sharedSocketDirectory: shared } = core.paths;
   if (shared !== undefined) await makePrivateDirectory(shared);
-  daemon.use(await listenOnSocket(createApi(core, { listener: own }), ownSocket));
+  const listener = daemon.use(await listenOnSocket(createApi(core, { listener: own }), ownSocket));
+  if (isBackground) void endWhenUnused({ core, listener, env: process.env, signal: ended.signal }, log, stop);
   const reference = flags.has('openapi');
   let base: string | undefined;
   if (socket !== undefined) {
@@ -74,6 +76,21 @@ export async function run({ flags, out, signal }: CommandCall): Promise<void> {
   await untilAborted(ended.signal);
   log.info('daemon ends');
   if (ended.signal.reason !== asked) throw ended.signal.reason;
+}
+
+/** A daemon that was started in the background ends by itself when nobody needs it. */
+async function endWhenUnused(
+  watched: Parameters<typeof untilUnused>[0],
+  log: Logger,
+  stop: () => void,
+): Promise<void> {
+  try {
+    const reason = await untilUnused(watched);
+    log.info({ reason }, 'daemon is not needed');
+    stop();
+  } catch (error) {
+    if (!watched.signal.aborted) log.error({ err: error }, 'cannot tell whether the daemon is needed');
+  }
 }
 
 /** The documentation, for whoever starts this and has it: it may also come while the daemon runs. */

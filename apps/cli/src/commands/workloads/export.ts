@@ -1,4 +1,5 @@
 import type { CommandCall } from '../../command.ts';
+import { asMcpJson } from './mcp-json.ts';
 import { writeOwnFile } from './own-file.ts';
 
 /** Writes a workload to a file: as the run config that it is, or for Kubernetes. */
@@ -19,6 +20,9 @@ export async function run({
     return;
   }
   const runConfig = await daemon.exportWorkload({ params }, { signal });
-  const file = await writeOwnFile(path, `${JSON.stringify(runConfig, null, 2)}\n`);
+  const isForClients = flags.text('format') === 'mcp-json';
+  const exported = isForClients ? asMcpJson(runConfig) : { value: runConfig, notes: [] };
+  const file = await writeOwnFile(path, `${JSON.stringify(exported.value, null, 2)}\n`);
   out.result({ file }, `wrote ${name} to ${file}`);
+  for (const note of exported.notes) out.note(`note: ${note}`);
 }

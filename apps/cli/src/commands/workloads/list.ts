@@ -21,9 +21,10 @@ export async function run({ flags, out, client, signal }: CommandCall): Promise<
       ['NAME', 'PACKAGE', 'STATUS', 'URL', 'PORT', 'TOOL TYPE', 'GROUP', 'CREATED AT'],
       workloads.map((workload) => row(page, workload)),
     );
-    for (const { name, status, status_context: context, warnings = [] } of workloads) {
+    for (const { name, status, status_context: context, warnings = [], limits = [] } of workloads) {
       if (context !== undefined && status !== 'running') out.note(`${name}: ${printable(context)}`);
-      for (const warning of warnings) out.note(`${name}: ${warning}`);
+      // The limits of the machine are shown once, by `thv run`.
+      for (const warning of warnings) if (!limits.includes(warning)) out.note(`${name}: ${warning}`);
     }
   });
 }

@@ -2,6 +2,13 @@ import { homeLimitBytes } from '@toolhive/contract/home';
 import type { Flag } from '../../command.ts';
 import { inSection, oidcFlags, remoteAuthFlags, resourceUrl, tokenExchangeFlags } from '../flags.ts';
 
+/** What to do with the credentials in a pasted command or configuration. `run` and `import` take it. */
+export const storeSecrets: Flag = {
+  name: 'store-secrets',
+  kind: 'boolean',
+  description: 'Store pasted credentials as secrets without asking',
+};
+
 const declared: readonly Flag[] = [
   {
     name: 'name',
@@ -37,7 +44,7 @@ const declared: readonly Flag[] = [
     description: 'Run what `thv export` has written, instead of SOURCE and other flags',
     completes: 'file',
   },
-  ...inSection('The server', [
+  ...inSection('Server', [
     {
       name: 'transport',
       kind: 'string',
@@ -73,6 +80,7 @@ const declared: readonly Flag[] = [
       description: 'A stored secret for the server, and the variable that receives it',
       completes: 'secret',
     },
+    storeSecrets,
     {
       name: 'target-port',
       kind: 'integer',
@@ -129,7 +137,7 @@ const declared: readonly Flag[] = [
       hidden: true,
     },
   ]),
-  ...inSection('What the server may touch', [
+  ...inSection('Permissions', [
     {
       name: 'volume',
       shorthand: 'v',
@@ -173,7 +181,7 @@ const declared: readonly Flag[] = [
       description: 'Tell what is hidden in shared folders',
     },
   ]),
-  ...inSection('The proxy', [
+  ...inSection('Proxy', [
     {
       name: 'host',
       kind: 'string',
@@ -199,8 +207,8 @@ const declared: readonly Flag[] = [
       kind: 'string',
       value: 'MODE',
       choices: ['sse', 'streamable-http'],
-      description: 'Which endpoint of a stdio server its URL names; both are there',
-      default: 'sse',
+      description: 'The endpoint in the workload URL; the proxy serves both',
+      default: 'streamable-http',
     },
     {
       name: 'sessions',
@@ -245,7 +253,7 @@ const declared: readonly Flag[] = [
   ]),
   ...oidcFlags,
   resourceUrl,
-  ...inSection('Tokens that callers must send', [
+  ...inSection('Client authentication', [
     {
       name: 'jwks-auth-token-file',
       kind: 'string',

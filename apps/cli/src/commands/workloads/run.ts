@@ -1,22 +1,24 @@
 import type { Client } from '@toolhive/contract/client';
 import { invalid } from '@toolhive/contract/failure';
-import type { CreateWorkload } from '@toolhive/contract/workload';
+import type { CreateWorkload, Workload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
 import { shownWorkload } from '../endpoint.ts';
+import { credentialWarning, withStoredCredentials } from '../pasted/credentials.ts';
 import { readJsonObject } from './assignments.ts';
+import { askedFor, namingPackages, unreachablePaths, withFlags } from './asked.ts';
 import { findCatalogued } from './catalogued.ts';
-import { storeClientSecrets } from './client-secrets.ts';
+import { withClientSecrets } from './client-secrets.ts';
 import { namingFlags, requestFrom } from './request.ts';
 import { withNeeds } from './requirements.ts';
-import { sourceOf } from './source.ts';
 import { cleanUp, stayWith } from './stay.ts';
+import { StoredSecrets } from './stored-secrets.ts';
 
 /** Runs a server and returns when clients can reach it, or, in the foreground, when somebody ends it. */
 export async function run(call: CommandCall): Promise<void> {
   const { flags, out, signal } = call;
   const file = flags.text('from-config');
   if (file !== undefined) refuseOthers(call);
-  else if (call.arguments.length === 0) {
+  else if (call.arguments.length === 0 && call.rest.length === 0) {
     throw invalid('SOURCE is missing', { hint: 'name a registry entry, a package, an image or a URL' });
   }
   const daemon = await call.client();
@@ -24,9 +26,7 @@ export async function run(call: CommandCall): Promise<void> {
     ? runAsked(call, daemon)
     : create(call, daemon, await readRunConfig(file)));
   const workload = shownWorkload(await daemon.getWorkload({ params: { name } }, { signal }));
-  const { settings } = await daemon.listSettings({}, { signal });
-  const problems = settings.flatMap((setting) => setting.problem ?? []);
-  for (const warning of [...problems, ...(workload.warnings ?? [])]) out.note(`note: ${warning}`);
+  for (const note of await notesAbout(workload, daemon, signal)) out.note(`note: ${note}`);
   const isForeground = flags.has('foreground');
   (isForeground ? out.record : out.result)(workload, `${name} runs at ${workload.url}`);
   if (!isForeground) return;
@@ -36,30 +36,62 @@ export async function run(call: CommandCall): Promise<void> {
   });
 }
 
+/** What to know before the workload is used. The limits of the machine are left out if they were shown before. */
+async function notesAbout(
+  { name, warnings = [] }: Pick<Workload, 'name' | 'warnings'>,
+  daemon: Client,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const { settings } = await daemon.listSettings({}, { signal });
+  const { workloads } = await daemon.listWorkloads({ query: { all: 'true' } }, { signal });
+  const shown = new Set(workloads.flatMap((other) => (other.name === name ? [] : (other.limits ?? []))));
+  return [
+    ...settings.flatMap((setting) => setting.problem ?? []),
+    ...warnings.filter((warning) => !shown.has(warning)),
+  ];
+}
+
 async function runAsked(call: CommandCall, daemon: Client): Promise<string> {
   const {
-    arguments: [word = ''],
+    arguments: [word],
     flags,
-    rest,
     out,
     signal,
   } = call;
-  const source = sourceOf(word);
-  const entry = 'url' in source ? undefined : await findCatalogued(source.image, { daemon, signal });
-  const kind = 'url' in source || entry?.isRemote === true ? 'remote' : 'local';
-  if (kind === 'remote' && rest.length > 0) {
+  const { request: pasted, notes } = await askedFor(call, daemon);
+  const entry =
+    pasted.image === undefined ? undefined : await findCatalogued(pasted.image, { daemon, signal });
+  const kind = pasted.url !== undefined || entry?.isRemote === true ? 'remote' : 'local';
+  if (kind === 'remote' && pasted.cmd_arguments?.length) {
     throw invalid('a server that somebody else runs takes no arguments', {
       hint: 'leave out what stands behind --',
     });
   }
-  const asked = { ...source, ...(await requestFrom(flags, kind)), cmd_arguments: [...rest] };
+  for (const note of notes) out.note(`note: ${note}`);
+  await using secrets = new StoredSecrets(daemon, signal);
+  const own = await requestFrom(flags, kind);
+  const isWanted = flags.has('store-secrets');
+  // Only in pasted text: the user who types --env can type --secret instead.
+  const safe = await withStoredCredentials(
+    { ...pasted, name: own.name ?? pasted.name },
+    { secrets, isWanted, out, signal },
+  );
+  const asked = withFlags(safe, own);
   const complete = entry === undefined ? asked : await withNeeds(asked, entry, { daemon, out, signal });
-  await using stored = await storeClientSecrets(complete, { flags, signal, daemon });
+  const request = await withClientSecrets(complete, flags, secrets);
   if (flags.isGiven('image-verification') && flags.text('image-verification') === 'warn') {
     out.note('note: signatures of images are not looked at yet');
   }
-  // Awaited here, as what was stored may go when this ends.
-  return await create(call, daemon, stored.request, stored.keep);
+  for (const note of unreachablePaths(request)) out.note(`note: ${note}`);
+  try {
+    // Awaited here, as what was stored may go when this ends.
+    const name = await create(call, daemon, request, (is) => secrets.keep(is));
+    const warning = credentialWarning({ ...safe, name });
+    if (warning !== undefined) out.note(`note: ${warning}`);
+    return name;
+  } catch (thrown) {
+    throw namingPackages(thrown, entry === undefined ? word : undefined);
+  }
 }
 
 /** Creates the workload and waits until it runs. Nothing of it stays when that is interrupted. */

@@ -7,8 +7,11 @@ test('the help of run says what it takes, by what it is about', () => {
     "Runs a server isolated, with a proxy in front, and prints where clients reach it.
 
     SOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE,
-    each with @VERSION if you like), a container image, or the URL of a remote server. What follows --
-    are the arguments of the server.
+    each with @VERSION if you like), a container image, the URL of a remote server, or the GitHub URL of
+    a registered server. ToolHive passes everything after -- to the server.
+
+    You can also paste the command of another program: npx, uvx, pipx run, go run, docker run, and their
+    like. Write flags of thv run in front of the command.
 
     Usage:
       thv run [flags] [SOURCE] [-- ARGUMENTS...]
@@ -26,7 +29,7 @@ test('the help of run says what it takes, by what it is about', () => {
           --debug             Tell on standard error what is asked of the daemon, and why something
                               failed
 
-    The server:
+    Server:
           --transport KIND               How the server talks; the registry knows, else stdio (one of
                                          stdio, sse, streamable-http)
       -e, --env NAME=VALUE               An environment variable for the server (can be repeated)
@@ -35,6 +38,7 @@ test('the help of run says what it takes, by what it is about', () => {
           --env-file-dir FOLDER          A folder of such files; --env-file counts more
           --secret NAME,target=VARIABLE  A stored secret for the server, and the variable that receives
                                          it (can be repeated)
+          --store-secrets                Store pasted credentials as secrets without asking
           --target-port PORT             The port that an HTTP server listens on; 0 is what the registry
                                          says (default: 0)
           --target-host HOST             Where an HTTP server listens (default: 127.0.0.1)
@@ -47,78 +51,30 @@ test('the help of run says what it takes, by what it is about', () => {
           --image-verification MODE      What to do about an image whose signature is missing or wrong
                                          (one of warn, enabled, disabled; default: warn)
 
-    What the server may touch:
+    Permissions:
       -v, --volume HOST:CONTAINER[:ro]  A file or folder to share with the server (can be repeated)
           --ephemeral                   Delete the home directory of the server when it stops. Without
                                         this flag, it is kept until you remove the workload, up to 2 GiB
           --permission-profile PROFILE  none, network, or a JSON file; the registry knows, else network
           --network MODE                A network of the container engine, or none; instead of that of
                                         the profile
-          --isolate-network             Let the server reach the hosts and ports of its profile and
-                                        nothing else (not available yet)
           --ignore-globally             Hide what your global thvignore file names, in every shared
                                         folder (default: true)
-          --print-resolved-overlays     Tell what is hidden in shared folders (not available yet)
 
-    The proxy:
+    Proxy:
           --host ADDRESS         The address that the proxy binds to (default: 127.0.0.1)
           --insecure-no-auth     Let other machines use the workload without authentication, with a
                                  --host beyond this machine
           --proxy-port PORT      The port of the proxy; 0 is any free one (default: 0)
-          --proxy-mode MODE      Which endpoint of a stdio server its URL names; both are there (one of
-                                 sse, streamable-http; default: sse)
+          --proxy-mode MODE      The endpoint in the workload URL; the proxy serves both (one of sse,
+                                 streamable-http; default: streamable-http)
           --sessions KIND        Whether each client has a server process of its own; the registry
                                  knows, else own (one of own, shared)
           --tools NAME           A tool that clients may see, and no others than those that are named
                                  (can be repeated)
           --tools-override FILE  A JSON file that gives tools other names and descriptions
-          --trust-proxy-headers  Believe what a reverse proxy in front says about itself (X-Forwarded-*)
-                                 (not available yet)
-          --authz-config FILE    Policies about who may call what (not available yet)
-          --enable-audit         Write down every call (not available yet)
-          --audit-config FILE    A JSON file that says what to write down of every call (not available
-                                 yet)
 
-    Tokens that callers must send:
-          --oidc-issuer URL             Accept the tokens of this OpenID provider (not available yet)
-          --oidc-audience NAME          Whom those tokens must be meant for; asked for with every other
-                                        --oidc flag (not available yet)
-          --oidc-jwks-url URL           Where the keys of the provider are; the issuer knows (not
-                                        available yet)
-          --oidc-introspection-url URL  Where tokens that are no JWTs are looked up (not available yet)
-          --oidc-client-id ID           As whom they are looked up (not available yet)
-          --oidc-client-secret SECRET   The secret of that client; better in
-                                        TOOLHIVE_OIDC_CLIENT_SECRET, which nobody sees (not available
-                                        yet)
-          --resource-url URL            What the tokens are for, as told to callers who have none (RFC
-                                        9728) (not available yet)
-          --jwks-auth-token-file FILE   A token to send where the keys of the provider are (not
-                                        available yet)
-          --jwks-allow-private-ip       The provider may have an address of a private network (not
-                                        available yet)
-          --oidc-insecure-allow-http    The provider may be reached over plain http (not available yet)
-          --thv-ca-bundle FILE          Certificate authorities to trust when the provider is asked (not
-                                        available yet)
-
-    Trading tokens (RFC 8693):
-          --token-exchange-url URL        Where tokens are traded (not available yet)
-          --token-exchange-audience NAME  Whom the new token is meant for (not available yet)
-          --token-exchange-client-id ID   Who trades (not available yet)
-          --token-exchange-client-secret SECRET
-                                          The secret of that client; better in a file, as others see the
-                                          command line (not available yet)
-          --token-exchange-client-secret-file FILE
-                                          A file with the secret of that client (not available yet)
-          --token-exchange-header-name HEADER
-                                          The header for the new token; Authorization when absent (not
-                                          available yet)
-          --token-exchange-scopes SCOPE   What to ask permission for (not available yet; can be
-                                          repeated)
-          --token-exchange-subject-token-type TYPE
-                                          What kind of token the caller sends (not available yet; one of
-                                          access_token, id_token)
-
-    Signing in to a remote server:
+    Remote authentication:
           --remote-auth                Sign in; that is done anyway when the server asks for it
           --remote-auth-issuer URL     The authorization server; the remote server usually names it
           --remote-auth-authorize-url URL
@@ -138,7 +94,6 @@ test('the help of run says what it takes, by what it is about', () => {
           --remote-auth-timeout TIME   How long to wait for somebody to sign in (default: 5m)
 
     Telemetry:
-          --otel-endpoint HOST:PORT  Who collects it (OTLP over HTTP) (not available yet)
           --otel-service-name NAME   As whom to report
           --otel-tracing-enabled     Send traces (default: true)
           --otel-metrics-enabled     Send metrics (default: true)
@@ -149,12 +104,13 @@ test('the help of run says what it takes, by what it is about', () => {
                                      Let Prometheus fetch metrics from /metrics on the port of the proxy
           --otel-env-vars NAME       An environment variable whose value stands in traces (can be
                                      repeated)
-          --otel-custom-attributes NAME=VALUE,…
-                                     What else to say about the workload (not available yet)
 
     Examples:
       $ thv run filesystem --volume ~/notes:/projects -- /projects
       $ thv run npx://@modelcontextprotocol/server-everything
+      $ thv run npx -y @modelcontextprotocol/server-everything
+      $ thv run --name github docker run -i --rm \\
+          -e GITHUB_PERSONAL_ACCESS_TOKEN ghcr.io/github/github-mcp-server
       $ thv run https://mcp.example.com/mcp --name example
       $ thv run uvx://mcp-server-time --name time --label team=research
       $ thv run github --secret github-token,target=GITHUB_PERSONAL_ACCESS_TOKEN

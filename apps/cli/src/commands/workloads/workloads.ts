@@ -1,7 +1,7 @@
 import { formatWith } from '../../command.ts';
 import type { Argument, Command, Flag } from '../../command.ts';
 import { group, workload } from '../flags.ts';
-import { runFlags } from './run-flags.ts';
+import { runFlags, storeSecrets } from './run-flags.ts';
 
 const all: Flag = { name: 'all', kind: 'boolean', description: 'Every workload' };
 
@@ -30,13 +30,19 @@ export const workloadCommands: readonly Command[] = [
     path: 'run',
     summary: 'Run an MCP server',
     description:
-      'Runs a server isolated, with a proxy in front, and prints where clients reach it.\n\nSOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE, each with @VERSION if you like), a container image, or the URL of a remote server. What follows -- are the arguments of the server.',
+      'Runs a server isolated, with a proxy in front, and prints where clients reach it.\n\nSOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE, each with @VERSION if you like), a container image, the URL of a remote server, or the GitHub URL of a registered server. ToolHive passes everything after -- to the server.\n\nYou can also paste the command of another program: npx, uvx, pipx run, go run, docker run, and their like. Write flags of thv run in front of the command.',
     arguments: [{ name: 'source', description: 'What to run', completes: 'registry-server' }],
     takesRest: true,
+    async isOther(words) {
+      const { isCommandLine } = await import('../pasted/launchers.ts');
+      return isCommandLine(words);
+    },
     flags: runFlags,
     examples: [
       'thv run filesystem --volume ~/notes:/projects -- /projects',
       'thv run npx://@modelcontextprotocol/server-everything',
+      'thv run npx -y @modelcontextprotocol/server-everything',
+      'thv run --name github docker run -i --rm -e GITHUB_PERSONAL_ACCESS_TOKEN ghcr.io/github/github-mcp-server',
       'thv run https://mcp.example.com/mcp --name example',
       'thv run uvx://mcp-server-time --name time --label team=research',
       'thv run github --secret github-token,target=GITHUB_PERSONAL_ACCESS_TOKEN',
@@ -68,11 +74,32 @@ export const workloadCommands: readonly Command[] = [
     load: () => import('./list.ts'),
   },
   {
+    path: 'import',
+    summary: 'Run the servers of a client configuration',
+    description:
+      'Runs the MCP servers that a client starts without isolation as workloads. SOURCE is a client (cursor, claude-desktop), a configuration file in JSON, YAML, or TOML, or - for standard input. The client configuration is not changed.',
+    arguments: [
+      { name: 'source', description: 'A client, a file, or - for standard input', completes: 'client' },
+      { name: 'names', description: 'The names of entries; all of them by default', variadic: true },
+    ],
+    flags: [
+      { ...group, description: 'The group of the workloads' },
+      { name: 'dry-run', kind: 'boolean', description: 'Print the thv run commands, and run nothing' },
+      storeSecrets,
+    ],
+    examples: [
+      'thv import cursor --dry-run',
+      'thv import claude-desktop github',
+      'thv import .mcp.json --store-secrets',
+    ],
+    load: () => import('./import.ts'),
+  },
+  {
     path: 'export',
     unformatted: 'its own --format says what is written to the file',
     summary: 'Write down how a workload is run',
     description:
-      'Writes everything that is needed to run a workload again, here or elsewhere, into a file: for `thv run --from-config`, or as a manifest for Kubernetes. Secrets are only referred to.',
+      'Writes everything that is needed to run a workload again, here or elsewhere, into a file: for `thv run --from-config`, as a manifest for Kubernetes, or as the mcpServers JSON that `thv import` and MCP clients read. Secrets are only referred to.',
     arguments: [
       workload,
       {
@@ -87,12 +114,16 @@ export const workloadCommands: readonly Command[] = [
         name: 'format',
         kind: 'string',
         value: 'FORMAT',
-        choices: ['json', 'k8s'],
-        description: 'A run config, or an MCPServer for the operator',
+        choices: ['json', 'k8s', 'mcp-json'],
+        description: 'A run config, an MCPServer for the operator, or an mcpServers entry for MCP clients',
         default: 'json',
       },
     ],
-    examples: ['thv export filesystem filesystem.json', 'thv export fetch fetch.yaml --format k8s'],
+    examples: [
+      'thv export filesystem filesystem.json',
+      'thv export fetch fetch.yaml --format k8s',
+      'thv export time .mcp.json --format mcp-json',
+    ],
     load: () => import('./export.ts'),
   },
   {

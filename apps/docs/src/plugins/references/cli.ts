@@ -6,7 +6,6 @@ import {
   childrenOf,
   flagSectionsOf,
   formatRemark,
-  notYet,
   placeOf,
   usageOf,
 } from '../../../../cli/src/help.ts';
@@ -97,7 +96,7 @@ function flagTable(label: string, flags: readonly Flag[]): string {
         .join(', '),
       `${flag.kind === 'boolean' ? '' : `${code(flag.value ?? 'VALUE')}: `}${kinds[flag.kind]}`,
       flag.required === true ? 'required' : defaultOf(flag),
-      textOf(flag.description) + choicesOf(flag.choices) + (flag.isComing === true ? ` (${notYet})` : ''),
+      textOf(flag.description) + choicesOf(flag.choices),
     ]),
   );
 }

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import { isCredential } from './credentials.ts';
+import { readClientDocument } from './client-document.ts';
+import { readClientEntry } from './client-entry.ts';
+
+const entry = { command: 'npx', args: ['-y', 'server'] };
+
+describe('a client configuration', () => {
+  test.each([
+    [
+      'JSON with comments and trailing commas',
+      '{ /* mine */ "mcpServers": { "one": {"command":"npx","args":["-y","server"],}, } }',
+    ],
+    ['Visual Studio Code', JSON.stringify({ inputs: [], servers: { one: entry } })],
+    ['settings.json of an editor', JSON.stringify({ 'editor.tabSize': 2, mcp: { servers: { one: entry } } })],
+    ['Amp', JSON.stringify({ 'amp.mcpServers': { one: entry } })],
+    ['a list', JSON.stringify({ mcpServers: [{ name: 'one', ...entry }] })],
+    ['a part of a file', `"one": ${JSON.stringify(entry)},`],
+    ['YAML', 'mcpServers:\n  - name: one\n    command: npx\n    args: ["-y", server]\n'],
+    [
+      'YAML of Goose',
+      'extensions:\n  one:\n    cmd: npx\n    args: ["-y", server]\n  developer:\n    type: builtin\n',
+    ],
+    ['TOML', '[mcp_servers.one]\ncommand = "npx"\nargs = ["-y", "server"]\n'],
+  ])('is read: %s', async (_name, text) => {
+    const entries = readClientDocument(text, 'it');
+
+    expect([...entries.keys()]).toEqual(['one']);
+    const { request } = await readClientEntry('one', entries.get('one') ?? {}, { env: {}, directory: '/' });
+    expect(request).toMatchObject({ name: 'one', image: 'npx://server', cmd_arguments: [] });
+  });
+
+  test.each([
+    [
+      '{"mcpServers": {"one": {"command": "secret value" "args"}}}',
+      'it is not JSON: there is a mistake in line 1',
+    ],
+    ['{"theme": "dark"}', 'it has no MCP servers'],
+    ['just words', 'it is not JSON, YAML, or TOML'],
+  ])('that is wrong is named, and not quoted: %s', (text, message) => {
+    expect(() => readClientDocument(text, 'it')).toThrow(message);
+  });
+});
+
+describe('an entry', () => {
+  const read = (raw: object, env = {}) => readClientEntry('name', { ...raw }, { env, directory: '/work' });
+
+  test('leaves open what only the user knows', async () => {
+    const env = {
+      A: '${input:a}',
+      B: '${env:SET}',
+      C: '${UNSET}',
+      D: '<your token>',
+      E: 'YOUR_API_KEY',
+      F: '${X:-y}',
+    };
+
+    const { request, needs } = await read({ ...entry, env }, { SET: 'value' });
+
+    expect(request.env_vars).toEqual({ B: 'value', F: 'y' });
+    expect(needs.map(({ name }) => name)).toEqual(['A', 'C', 'D', 'E']);
+  });
+
+  test('of docker gives the container only the variables that -e names', async () => {
+    const args = ['run', '-i', '-e', 'TOKEN', '-e', 'OPEN', 'example/server'];
+
+    const { request, needs } = await read(
+      { command: 'docker', args, env: { TOKEN: 't', OTHER: 'o', OPEN: '${input:x}' } },
+      { OPEN: 'no' },
+    );
+
+    expect(request.env_vars).toEqual({ TOKEN: 't' });
+    expect(needs.map(({ name }) => name)).toEqual(['OPEN']);
+  });
+
+  test.each([
+    [{ url: 'https://example.com/mcp' }, { url: 'https://example.com/mcp' }],
+    [
+      { type: 'sse', url: 'https://example.com/x' },
+      { url: 'https://example.com/x', transport: 'sse' },
+    ],
+    [{ serverUrl: 'https://example.com/sse' }, { url: 'https://example.com/sse', transport: 'sse' }],
+    [{ type: 'streamable_http', uri: 'https://example.com/sse' }, { url: 'https://example.com/sse' }],
+  ])('of a remote server: %s', async (raw, expected) => {
+    expect((await read(raw)).request).toEqual({ name: 'name', ...expected });
+  });
+
+  test('may have the whole command in one text', async () => {
+    expect((await read({ command: 'npx -y server --flag' })).request).toMatchObject({
+      cmd_arguments: ['--flag'],
+    });
+  });
+
+  test('with a wrong type is named without its value', async () => {
+    await expect(read({ command: 'npx', args: 'secret' })).rejects.toThrow(
+      /^the entry name is not understood: args has a wrong type$/,
+    );
+  });
+});
+
+test.each([
+  ['GITHUB_TOKEN', 'abc', true],
+  ['API_KEY', 'abc', true],
+  ['OPENAI_APIKEY', 'abc', true],
+  ['DATABASE_URL', 'postgres://user:word@host/db', true],
+  ['ANYTHING', 'ghp_abc', true],
+  ['Authorization', 'Bearer abc', true],
+  ['MODE', 'fast', false],
+  ['MAX_TOKENS', '4096', false],
+  ['TOKEN_FILE', '/run/token', false],
+  ['AUTH', 'true', false],
+  ['KEYBOARD', 'us', false],
+])('%s=%s is a credential: %s', (name, value, expected) => {
+  expect(isCredential(name, value)).toBe(expected);
+});

@@ -1,0 +1,125 @@
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import type { CommandCall } from '../../command.ts';
+import { ask, canAsk } from '../../prompt.ts';
+import type { StoredSecrets } from '../workloads/stored-secrets.ts';
+import { commandText } from './run-command.ts';
+
+interface Storing extends Pick<CommandCall, 'out' | 'signal'> {
+  secrets: StoredSecrets;
+  /** Store without asking. */
+  isWanted: boolean;
+}
+
+/** Stores pasted environment variables and headers that look like credentials if the user wants that. */
+export async function withStoredCredentials(
+  request: CreateWorkload,
+  { secrets, isWanted, out, signal }: Storing,
+): Promise<CreateWorkload> {
+  const credentials = credentialsIn(request);
+  if (credentials.length === 0 || !(isWanted || (await isAgreed(credentials, signal)))) return request;
+  const stored = new Map<string, string>();
+  for (const { name, value } of credentials) {
+    const key = await secrets.store(secretKey(request, name), value);
+    stored.set(name, key);
+    out.note(`stored ${name} as the secret ${key}`);
+  }
+  return referring(request, stored);
+}
+
+/** The request with references to secrets, as if its credentials were stored. */
+export function withReferences(request: CreateWorkload): CreateWorkload {
+  return referring(
+    request,
+    new Map(credentialsIn(request).map(({ name }) => [name, secretKey(request, name)])),
+  );
+}
+
+/** Says which credentials the run config of a new workload contains, with the commands that store them as secrets. */
+export function credentialWarning(request: CreateWorkload & { name: string }): string | undefined {
+  const credentials = credentialsIn(request);
+  if (credentials.length === 0) return undefined;
+  const names = credentials.map(({ name }) => name).join(', ');
+  const commands = [
+    `thv rm ${request.name}`,
+    ...credentials.map(({ name }) => `thv secret set ${secretKey(request, name)}`),
+    // The values are left out, as a terminal or a log keeps what it shows.
+    commandText(withReferences(request)),
+  ];
+  // No flag sets a header.
+  const others = credentials.some(({ isHeader }) => isHeader) ? '' : `, or run: ${commands.join(' && ')}`;
+  return `the run config contains the values of ${names}. To store them as secrets, remove ${request.name} and repeat the command with --store-secrets${others}`;
+}
+
+interface Credential {
+  name: string;
+  value: string;
+  isHeader: boolean;
+}
+
+function credentialsIn({ env_vars: variables, headers }: CreateWorkload): Credential[] {
+  return [
+    ...Object.entries(variables ?? {}).map(([name, value]) => ({ name, value, isHeader: false })),
+    ...(headers ?? []).flatMap(({ name, secret, default: value = '' }) =>
+      secret ? [] : [{ name, value, isHeader: true }],
+    ),
+  ].filter(({ name, value }) => isCredential(name, value));
+}
+
+/** Begins with the name of the workload, so that two servers can have a variable of the same name. */
+function secretKey({ name, image, url }: CreateWorkload, variable: string): string {
+  const source =
+    image
+      ?.replace(/(?<=.)[@:][^/]*$/, '')
+      .split('/')
+      .at(-1) ?? URL.parse(url ?? '')?.hostname;
+  return `${name ?? source ?? 'server'}-${variable}`;
+}
+
+/** The request with secrets in the places of the values. */
+function referring(request: CreateWorkload, stored: ReadonlyMap<string, string>): CreateWorkload {
+  const { env_vars: variables, secrets, headers } = request;
+  return {
+    ...request,
+    env_vars: Object.fromEntries(Object.entries(variables ?? {}).filter(([name]) => !stored.has(name))),
+    secrets: [
+      ...(secrets ?? []),
+      ...Object.keys(variables ?? {}).flatMap((target) => {
+        const name = stored.get(target);
+        return name === undefined ? [] : [{ name, target }];
+      }),
+    ],
+    ...(headers
+      ? {
+          headers: headers.map((header) => {
+            const name = stored.get(header.name);
+            return name === undefined
+              ? header
+              : { ...header, secret: true, default: `${name},target=${header.name}` };
+          }),
+        }
+      : {}),
+  };
+}
+
+async function isAgreed(credentials: readonly Credential[], signal: AbortSignal): Promise<boolean> {
+  if (!canAsk()) return false;
+  const names = credentials.map(({ name }) => name).join(', ');
+  const question = `Store ${names} as ${credentials.length === 1 ? 'a secret' : 'secrets'}? [Y/n]`;
+  return /^(y(es)?)?$/i.test((await ask(question, { signal })).trim());
+}
+
+const credentialName =
+  /(^|[_.-])(api[_.-]?key|access[_.-]?key|secret|token|password|passwd|pwd|passphrase|credentials?|private[_.-]?key|auth|authorization|pat|bearer)($|[_.-])|(apikey|token|secret|password|_key)$/i;
+
+/** Says nothing about paths, switches, and numbers: those are settings. */
+const plainValue = /^(true|false|yes|no|on|off|none|null|\d{1,6}|[./~].*|[A-Za-z]:\\.*)?$/i;
+
+/** The beginnings of tokens that well-known services issue. */
+const issued =
+  /^(sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abpr]-|AKIA|AIza|ya29\.|eyJ[\w-]+\.|npm_|hf_|Bearer |Basic )/;
+
+/** Whether a variable or header looks like a credential, by its name or its value. */
+export function isCredential(name: string, value: string): boolean {
+  if (plainValue.test(value)) return false;
+  return issued.test(value) || credentialName.test(name) || /:\/\/[^/\s:@]+:[^/\s@]+@/.test(value);
+}

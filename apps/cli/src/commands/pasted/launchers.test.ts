@@ -1,0 +1,142 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isCommandLine, readCommandLine } from './launchers.ts';
+
+let directory: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'thv-pasted-'));
+  await mkdir(join(directory, 'module'));
+  await writeFile(join(directory, 'module/go.mod'), 'module example.com/server\n');
+  await mkdir(join(directory, 'node'));
+  await writeFile(join(directory, 'node/package.json'), '{}');
+  await writeFile(join(directory, 'node/server.js'), '');
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+const read = (text: string, env: NodeJS.ProcessEnv = {}) =>
+  readCommandLine(text.split(' '), { env, directory });
+
+describe('a pasted command', () => {
+  test.each([
+    ['npx -y @scope/server@1.2.0 --flag value', 'npx://@scope/server@1.2.0', ['--flag', 'value']],
+    ['npx --yes --package=@scope/server server x', 'npx://@scope/server', ['x']],
+    ['bunx server', 'npx://server', []],
+    ['npm exec -y -- server a', 'npx://server', ['a']],
+    ['pnpm dlx server', 'npx://server', []],
+    [String.raw`C:\nodejs\npx.cmd -y server`, 'npx://server', []],
+    ['cmd /c npx -y server', 'npx://server', []],
+    [
+      '/usr/local/bin/uvx mcp-server-time --local-timezone UTC',
+      'uvx://mcp-server-time',
+      ['--local-timezone', 'UTC'],
+    ],
+    ['uvx --from mcp-server-time==1.0 mcp-server-time', 'uvx://mcp-server-time@1.0', []],
+    ['uv tool run mcp_server', 'uvx://mcp_server', []],
+    ['pipx run mcp-server', 'uvx://mcp-server', []],
+    ['go run example.com/server@latest -v', 'go://example.com/server@latest', ['-v']],
+  ])('%s', async (text, image, args) => {
+    const { request, notes } = await read(text);
+
+    expect(isCommandLine(text.split(' '))).toBe(true);
+    expect(request).toMatchObject({ image, cmd_arguments: args });
+    expect(notes).toEqual([]);
+  });
+
+  test('may begin with environment variables', async () => {
+    const { request } = await read('env API_KEY=abc MODE=x npx -y server');
+
+    expect(request).toMatchObject({ image: 'npx://server', env_vars: { API_KEY: 'abc', MODE: 'x' } });
+  });
+
+  test('tells of a program that is not named like its package', async () => {
+    const { notes } = await read('uvx --from one two');
+
+    expect(notes).toEqual([expect.stringContaining('two is not named like its package one')]);
+  });
+
+  test('builds a Go module from its directory', async () => {
+    const { request } = await read('go run ./module --flag');
+
+    expect(request).toMatchObject({ image: `go://${directory}/module`, cmd_arguments: ['--flag'] });
+  });
+
+  test.each([
+    [
+      'node node/server.js --flag',
+      /run thv run --name node --volume \S+\/node:\/app:ro docker.io\/library\/node:24 -- node \/app\/server.js --flag$/,
+    ],
+    ['npx -y github:owner/repository', /thv run npx:\/\/NAME/],
+    ['uvx git+https://example.com/server', /thv run uvx:\/\/NAME/],
+    ['uvx server[extra]', /thv run uvx:\/\/server$/],
+    ['python -m mcp_server_time --x', /thv run uvx:\/\/mcp-server-time -- --x$/],
+    ['uvx --with other server', /leave out --with/],
+    ['npx -y ./missing', /check the path/],
+    ['bash -c server', /use npx, uvx, go run, or docker run/],
+  ])('is answered with what to do instead: %s', async (text, hint) => {
+    await expect(read(text)).rejects.toMatchObject({ kind: 'invalid', hint: expect.stringMatching(hint) });
+  });
+
+  test.each(['node', 'docker', 'filesystem', 'npxx', 'node -- server.js', 'python --name x'])(
+    'is not seen in %s',
+    (text) => {
+      expect(isCommandLine(text.split(' '))).toBe(false);
+    },
+  );
+});
+
+describe('a pasted docker run', () => {
+  test('keeps what it says about the server', async () => {
+    await writeFile(join(directory, 'one.env'), 'FROM=file\n');
+
+    const { request, notes } = await read(
+      'docker run -it --rm --init --name mine -e MODE=x -eTOKEN -e MISSING --env-file one.env -v ./data:/data:ro ' +
+        '--mount type=bind,source=/srv,target=/srv --network none -l team=red example/server:1 --flag',
+      { TOKEN: 'from outside' },
+    );
+
+    expect(request).toEqual({
+      name: 'mine',
+      network_mode: 'none',
+      image: 'example/server:1',
+      cmd_arguments: ['--flag'],
+      env_vars: { MODE: 'x', TOKEN: 'from outside', FROM: 'file' },
+      volumes: [`${directory}/data:/data:ro`, '/srv:/srv'],
+      labels: { team: 'red' },
+    });
+    expect(notes).toEqual([]);
+  });
+
+  test('takes a published port for an HTTP server', async () => {
+    const { request, notes } = await read('docker run -d -p 127.0.0.1:8080:3000 example/server');
+
+    expect(request).toMatchObject({ transport: 'streamable-http', target_port: 3000, proxy_port: 8080 });
+    expect(notes).toHaveLength(1);
+  });
+
+  test.each([
+    ['--privileged', '--permission-profile FILE'],
+    ['--network host', 'add --network host after thv run'],
+    ['--net=host', 'add --network host after thv run'],
+    ['--network other', 'add --network other after thv run'],
+    [
+      '-v /var/run/docker.sock:/var/run/docker.sock',
+      'add --volume /var/run/docker.sock:/var/run/docker.sock after',
+    ],
+    ['-v /run/user/1/podman/podman.sock:/x', 'add --volume'],
+    ['--mount type=bind,src=/var/run/docker.sock,dst=/x', 'add --volume'],
+    ['-v data:/data', 'create a directory'],
+    ['--cap-add SYS_ADMIN', 'leave out --cap-add SYS_ADMIN'],
+    ['--security-opt=seccomp=unconfined', 'leave out --security-opt'],
+    ['--pid host', 'leave out --pid host'],
+    ['--device /dev/kvm', 'leave out --device'],
+    ['--user 0', 'leave out --user'],
+  ])('does not take over %s', async (flags, hint) => {
+    await expect(read(`docker run -i ${flags} example/server`)).rejects.toMatchObject({
+      kind: 'invalid',
+      hint: expect.stringContaining(hint),
+    });
+  });
+});

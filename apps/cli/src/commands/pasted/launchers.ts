@@ -1,0 +1,186 @@
+import { win32 } from 'node:path';
+import { invalid } from '@toolhive/contract/failure';
+import { readDockerRun } from './docker-run.ts';
+import { readLocalPath } from './local-path.ts';
+import { readOtherFlags } from './other-flags.ts';
+import type { Pasted, PastedFrom } from './pasted.ts';
+
+/** A program that starts servers. */
+interface Launcher {
+  /** The words that a command line with it begins with. */
+  words: readonly string[];
+  /** The word after them, where only some mean a server. */
+  next?: RegExp;
+  /** Reads what follows the words. */
+  read: (words: readonly string[], from: PastedFrom) => Pasted | Promise<Pasted>;
+}
+
+const launchers: readonly Launcher[] = [
+  ...['npx', 'bunx', 'npm exec', 'npm x', 'pnpm dlx', 'yarn dlx', 'bun x'].map(launcher(readNpx)),
+  ...['uvx', 'uv tool run', 'pipx run'].map(launcher(readUvx)),
+  ...['docker run', 'docker container run', 'podman run', 'podman container run'].map(
+    launcher(readDockerRun),
+  ),
+  ...['python -m', 'python3 -m'].map(launcher(readPythonModule)),
+  ...['node', 'bun', 'tsx', 'deno run'].map(launcher(readLocalPath, /\.[cm]?[jt]s$/)),
+  ...['python', 'python3', 'uv run'].map(launcher(readLocalPath, /\.py$/)),
+  launcher(readUvRun)('uv run'),
+  launcher(readGoRun)('go run'),
+];
+
+function launcher(read: Launcher['read'], next?: RegExp): (words: string) => Launcher {
+  return (words) => ({ words: words.split(' '), read, ...(next === undefined ? {} : { next }) });
+}
+
+/** Whether words are a command line that starts a server with another program. */
+export function isCommandLine(words: readonly string[]): boolean {
+  return launcherOf(withoutAssignments(words).words) !== undefined;
+}
+
+/** Translates a command line of another program. Throws `invalid`, if possible with the command to use instead. */
+export async function readCommandLine(all: readonly string[], from: PastedFrom): Promise<Pasted> {
+  const { words, env } = withoutAssignments(all);
+  const found = launcherOf(words);
+  if (found === undefined) {
+    throw invalid(`the program ${JSON.stringify(words[0] ?? '')} cannot be run in isolation`, {
+      hint: 'use npx, uvx, go run, or docker run, or the URL of a remote server',
+    });
+  }
+  const pasted = await found.read(words.slice(found.words.length), { ...from, env: { ...from.env, ...env } });
+  return { ...pasted, request: { ...pasted.request, env_vars: { ...env, ...pasted.request.env_vars } } };
+}
+
+function launcherOf(words: readonly string[]): Launcher | undefined {
+  // Windows: npx.cmd, C:\…\uvx.exe. The separator of other systems is one there, too.
+  const program = win32.basename(words[0] ?? '').replace(/\.(cmd|exe)$/i, '');
+  const normalized = [program, ...words.slice(1)];
+  return launchers.find(
+    ({ words: expected, next }) =>
+      expected.every((word, index) => normalized[index] === word) &&
+      (next === undefined || next.test(normalized[expected.length] ?? '')),
+  );
+}
+
+/** Takes away what a shell would read first: `env NAME=value`, `NAME=value`, and `cmd /c`. */
+function withoutAssignments(all: readonly string[]): {
+  words: readonly string[];
+  env: Record<string, string>;
+} {
+  const env: Record<string, string> = {};
+  let start = /^cmd(\.exe)?$/i.test(all[0] ?? '') && /^\/c$/i.test(all[1] ?? '') ? 2 : 0;
+  if (all[start] === 'env') start += 1;
+  for (; start < all.length; start += 1) {
+    const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(all[start] ?? '') ?? [];
+    if (name === undefined || value === undefined) break;
+    env[name] = value;
+  }
+  return { words: all.slice(start), env };
+}
+
+function readNpx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pasted> {
+  const { given, words } = readOtherFlags('npx', all, {
+    ...switches('-y', '--yes', '-q', '--quiet', '--silent', '--prefer-offline', '--prefer-online', '--bun'),
+    '-p': 'value',
+    '--package': 'value',
+  });
+  const packages = given.flatMap(([flag, value]) => (flag === '-p' || flag === '--package' ? [value] : []));
+  if (packages.length > 1)
+    throw invalid('npx --package is supported once only', { hint: 'name the package of the server' });
+  return readPackage('npx', { from, words, named: packages[0] });
+}
+
+function readUvx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pasted> {
+  const { given, words } = readOtherFlags('uvx', all, {
+    ...switches(
+      '-q',
+      '--quiet',
+      '-n',
+      '--no-cache',
+      '--isolated',
+      '--refresh',
+      '-U',
+      '--upgrade',
+      '--native-tls',
+    ),
+    '--from': 'value',
+    '--spec': 'value',
+  });
+  return readPackage('uvx', { from, words, named: given.findLast(([, value]) => value !== '')?.[1] });
+}
+
+/** The first word is the package, or the program of the package that a flag names. */
+function readPackage(
+  scheme: 'npx' | 'uvx',
+  { from, words, named }: { from: PastedFrom; words: readonly string[]; named: string | undefined },
+): Pasted | Promise<Pasted> {
+  const [first, ...args] = words;
+  const spec = named ?? first;
+  if (spec === undefined) throw invalid(`${scheme} names no package`);
+  if (isPath(spec)) return readLocalPath([spec, ...args], from);
+  const published = scheme === 'npx' ? spec : spec.replace(/(?<=[\w.-])(\[[^\]]*\])?==(?=\d)/, '$1@');
+  const extras = /\[[^\]]*\]/.exec(published)?.[0];
+  if (/[:/]{2}|^(github|git|file|https?):|\.git$/.test(published) || /^[^@/]+\/[^@/]+$/.test(published)) {
+    throw invalid(`${JSON.stringify(spec)} is not a published package`, {
+      hint: `use the name of the package in its package registry: thv run ${scheme}://NAME`,
+    });
+  }
+  if (extras !== undefined) {
+    throw invalid(`the extras ${extras} of ${JSON.stringify(spec)} are not supported`, {
+      hint: `run the package without them: thv run ${scheme}://${published.replace(extras, '')}`,
+    });
+  }
+  const name = published.replace(/^@[^/]*\//, '').replace(/@.*$/, '');
+  const notes =
+    named === undefined || first === undefined || sameName(first, name)
+      ? []
+      : [
+          `${first} is not named like its package ${name}: ToolHive runs the program that the package names first`,
+        ];
+  return { request: { image: `${scheme}://${published}`, cmd_arguments: args }, notes };
+}
+
+/** Python considers dots, dashes, and underscores the same (PEP 503). */
+function sameName(one: string, other: string): boolean {
+  const normalized = (text: string) => text.toLowerCase().replaceAll(/[-_.]+/g, '-');
+  return normalized(one) === normalized(other);
+}
+
+/** A module is mostly the program of the package with its name. */
+function readPythonModule([module = '', ...args]: readonly string[]): Pasted {
+  const name = module.split('.')[0]?.replaceAll('_', '-') ?? '';
+  throw invalid(`python -m ${module} runs a module of this machine, which ToolHive does not install`, {
+    hint: `if its package is ${name}, run thv run ${['uvx://' + name, ...(args.length > 0 ? ['--', ...args] : [])].join(' ')}`,
+  });
+}
+
+function readUvRun(all: readonly string[], from: PastedFrom): Promise<Pasted> {
+  const { given, words } = readOtherFlags('uv run', all, {
+    ...switches('-q', '--quiet', '--isolated', '--frozen', '--no-project'),
+    '--directory': 'value',
+    '--project': 'value',
+    '--with': 'value',
+    '-p': 'value',
+    '--python': 'value',
+  });
+  const directory = given.find(([flag]) => flag === '--directory' || flag === '--project')?.[1];
+  return readLocalPath([directory ?? words[0] ?? '.', ...words.slice(1)], from);
+}
+
+function readGoRun(all: readonly string[], from: PastedFrom): Pasted | Promise<Pasted> {
+  const { words } = readOtherFlags('go run', all, switches('-v', '-x'));
+  const [module, ...args] = words;
+  if (module === undefined) throw invalid('go run names no module');
+  if (isPath(module)) return readLocalPath([module, ...args], from);
+  return { request: { image: `go://${module}`, cmd_arguments: args }, notes: [] };
+}
+
+function switches(...names: string[]): Record<string, 'switch'> {
+  return Object.fromEntries(names.map((name) => [name, 'switch']));
+}
+
+/** Whether a word is a path of this machine rather than a name. */
+export function isPath(word: string): boolean {
+  return (
+    /^(\.{1,2}(\/|\\|$)|\/|~\/|[A-Za-z]:[\\/])/.test(word) || /\.(tgz|tar\.gz|whl|[cm]?js|ts|py)$/.test(word)
+  );
+}

@@ -1,0 +1,35 @@
+import type { CreateWorkload } from '@toolhive/contract/workload';
+
+/** The `thv run` command line of a request, for a shell. Header values are left out: no flag sets them. */
+export function commandText(request: CreateWorkload): string {
+  const { name, group, image, url, transport, proxy_port, target_port, network_mode } = request;
+  const flags: [flag: string, value: string | number | undefined][] = [
+    ['--name', name],
+    ['--group', group],
+    ['--transport', transport],
+    ['--proxy-port', proxy_port],
+    ['--target-port', target_port],
+    ['--network', network_mode],
+    ...Object.entries(request.labels ?? {}).map(([key, value]) => flag('--label', `${key}=${value}`)),
+    ...Object.entries(request.env_vars ?? {}).map(([key, value]) => flag('--env', `${key}=${value}`)),
+    ...(request.secrets ?? []).map((secret) => flag('--secret', `${secret.name},target=${secret.target}`)),
+    ...(request.volumes ?? []).map((volume) => flag('--volume', volume)),
+  ];
+  const args = request.cmd_arguments ?? [];
+  return [
+    'thv',
+    'run',
+    ...flags.flatMap(([word, value]) => (value === undefined ? [] : [word, quoted(String(value))])),
+    quoted(url ?? image ?? ''),
+    ...(args.length === 0 ? [] : ['--', ...args.map(quoted)]),
+  ].join(' ');
+}
+
+function flag(name: string, value: string): [string, string] {
+  return [name, value];
+}
+
+/** A word as a POSIX shell reads it. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}

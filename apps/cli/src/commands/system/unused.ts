@@ -1,0 +1,65 @@
+import { stat } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Listener } from '@toolhive/api/listen';
+import { ThvError, invalid } from '@toolhive/contract/failure';
+import type { Core } from '@toolhive/core/core';
+import { millisecondsOf } from '../../duration.ts';
+
+/** How long a background daemon without workloads and requests stays, unless the environment says otherwise. */
+const defaultIdleMs = 15 * 60_000;
+const longestCheckMs = 5_000;
+
+interface Watched {
+  core: Core;
+  listener: Listener;
+  env: NodeJS.ProcessEnv;
+  signal: AbortSignal;
+}
+
+/** Waits until nobody needs a background daemon, and returns the reason. Rejects when `signal` aborts. */
+export async function untilUnused({ core, listener, env, signal }: Watched): Promise<string> {
+  const idleMs = idleLimit(env);
+  const own = await identityOf(core.paths.lock);
+  const checkMs = Math.min(longestCheckMs, Math.max(idleMs / 4, 50));
+  for (;;) {
+    await delay(checkMs, undefined, { signal, ref: false });
+    // Another daemon may have made a new directory in its place.
+    if (await isGone(core.paths.lock, own)) return 'the state directory was removed';
+    if (idleMs > 0 && listener.idleMs() >= idleMs && (await isIdle(core))) return 'it is not used';
+  }
+}
+
+function idleLimit(env: NodeJS.ProcessEnv): number {
+  const text = env['TOOLHIVE_IDLE_TIMEOUT'] ?? '';
+  const idleMs = text === '' ? defaultIdleMs : millisecondsOf(text);
+  if (idleMs !== undefined) return idleMs;
+  throw invalid(`TOOLHIVE_IDLE_TIMEOUT is not a duration: ${JSON.stringify(text)}`, {
+    hint: 'write it as 15m or 1h; 0 keeps the daemon running',
+  });
+}
+
+/** No workload should be running, and nothing is lost that only this process knows. */
+async function isIdle({ workloads, secrets }: Core): Promise<boolean> {
+  if (workloads.all().some(({ condition }) => condition.status !== 'stopped')) return false;
+  const provider = await secrets.describe().catch((thrown: unknown) => {
+    if (thrown instanceof ThvError) return undefined; // there are no secrets yet
+    throw thrown;
+  });
+  if (provider?.provider_type !== 'encrypted') return true;
+  // A password is only in memory, so the user would have to type it again.
+  return provider.locked || !provider.has_password;
+}
+
+/** Whether a file was removed or replaced. A directory that cannot be read for a moment is not gone. */
+async function isGone(path: string, own: string): Promise<boolean> {
+  try {
+    return (await identityOf(path)) !== own;
+  } catch (error) {
+    return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+  }
+}
+
+async function identityOf(path: string): Promise<string> {
+  const { dev, ino } = await stat(path, { bigint: true });
+  return `${dev}:${ino}`;
+}

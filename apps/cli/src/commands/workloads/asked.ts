@@ -1,0 +1,137 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
+import type { Client } from '@toolhive/contract/client';
+import { ThvError, conflict, invalid, notFound } from '@toolhive/contract/failure';
+import { defaultRegistry } from '@toolhive/contract/names';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import type { CommandCall } from '../../command.ts';
+import { withReferences } from '../pasted/credentials.ts';
+import type { Pasted } from '../pasted/pasted.ts';
+import { commandText } from '../pasted/run-command.ts';
+import { sourceOf } from './source.ts';
+
+/** Finds out what the words after `thv run` ask for: a source, or the command line of another program. */
+export async function askedFor(
+  { arguments: [word], rest, signal }: Pick<CommandCall, 'arguments' | 'rest' | 'signal'>,
+  daemon: Client,
+): Promise<Pasted> {
+  const from = { env: process.env, directory: process.cwd() };
+  if (word === undefined) {
+    const { readCommandLine } = await import('../pasted/launchers.ts');
+    return readCommandLine(rest, from);
+  }
+  if (/\s/.test(word.trim())) {
+    throw invalid(`${JSON.stringify(word)} is several words`, {
+      hint: `leave out the quotes: thv run ${word}`,
+    });
+  }
+  const repository = repositoryOf(word);
+  if (repository !== undefined) {
+    const image = await findByRepository(repository, word, { daemon, signal });
+    return { request: { image, cmd_arguments: [...rest] }, notes: [] };
+  }
+  const path = /^(?:npx|uvx):\/\/((?:\.{0,2}|~)(?:\/.*)?)$/.exec(word)?.[1] ?? word;
+  const { isPath } = await import('../pasted/launchers.ts');
+  if (path !== word || isPath(word)) {
+    const { readLocalPath } = await import('../pasted/local-path.ts');
+    return readLocalPath([path, ...rest], from);
+  }
+  // No container image begins with @, but every scoped npm package does.
+  const source = word.startsWith('@') ? { image: `npx://${word}` } : sourceOf(word);
+  return { request: { ...source, cmd_arguments: [...rest] }, notes: [] };
+}
+
+/** Puts what flags of `thv run` say over what was pasted. */
+export function withFlags(pasted: CreateWorkload, flags: CreateWorkload): CreateWorkload {
+  const env_vars = { ...pasted.env_vars, ...flags.env_vars };
+  const labels = { ...pasted.labels, ...flags.labels };
+  const volumes = [...(pasted.volumes ?? []), ...(flags.volumes ?? [])];
+  return {
+    ...pasted,
+    ...flags,
+    env_vars: Object.keys(env_vars).length > 0 ? env_vars : undefined,
+    labels: Object.keys(labels).length > 0 ? labels : undefined,
+    volumes: volumes.length > 0 ? volumes : undefined,
+  };
+}
+
+/** A note about arguments that are paths of this machine outside all mounts, with the command that grants access. */
+export function unreachablePaths(request: CreateWorkload): string[] {
+  const { cmd_arguments: args, volumes } = request;
+  const targets = (volumes ?? []).map((volume) => volume.split(':')[1] ?? '');
+  const isMounted = (path: string) =>
+    targets.some((target) => path === target || path.startsWith(`${target}/`));
+  const found = (args ?? []).flatMap((arg) => {
+    if (!/^(~?\/.|\.{1,2}(\/|$))/.test(arg) || isMounted(arg)) return [];
+    const path = resolve(arg.replace(/^~(?=\/)/, homedir()));
+    return existsSync(path) && !isMounted(path) ? [{ arg, path }] : [];
+  });
+  if (found.length === 0) return [];
+  const inner = new Map(found.map(({ arg, path }) => [arg, path]));
+  const granted = withReferences({
+    ...request,
+    cmd_arguments: (args ?? []).map((arg) => inner.get(arg) ?? arg),
+    volumes: [...(volumes ?? []), ...new Set(found.map(({ path }) => `${path}:${path}`))],
+  });
+  const paths = [...new Set(inner.values())].join(', ');
+  return [
+    `the server has no access to ${paths}. To grant it (with :ro behind a path to read only), run: ${commandText(granted)}`,
+  ];
+}
+
+/** The failure to find a bare name, with the commands for packages of that name. */
+export function namingPackages(thrown: unknown, word: string | undefined): unknown {
+  const isBareName = word !== undefined && /^[a-z0-9][\w.-]*$/i.test(word);
+  if (!isBareName || !(thrown instanceof ThvError)) return thrown;
+  if (!['not-found', 'unavailable', 'unsupported'].includes(thrown.kind) || !thrown.message.includes(word))
+    return thrown;
+  const hint = `for an npm package, run thv run npx://${word}; for a PyPI package, run thv run uvx://${word}; to find registry entries, run thv search ${word}`;
+  return new ThvError(thrown.kind, thrown.message, { hint, cause: thrown });
+}
+
+/** The repository in a GitHub URL, and the directory in it. */
+function repositoryOf(word: string): string | undefined {
+  const [, repository, directory = ''] =
+    /^(?:https?:\/\/)?(?:www\.)?github\.com\/([^/#?]+\/[^/#?]+)(?:\/(?:tree|blob)\/[^/]+\/([^#?]*))?/i.exec(
+      word,
+    ) ?? [];
+  if (repository === undefined) return undefined;
+  return [repository.replace(/\.git$/, ''), directory.replace(/\/$/, '')]
+    .filter(Boolean)
+    .join('/')
+    .toLowerCase();
+}
+
+/** The name of the registry entry whose repository this is. */
+async function findByRepository(
+  repository: string,
+  word: string,
+  { daemon, signal }: { daemon: Client; signal: AbortSignal },
+): Promise<string> {
+  const params = { name: defaultRegistry };
+  const { servers, remote_servers: remote } = await daemon.listRegistryServers(
+    { params, query: {} },
+    { signal },
+  );
+  const known = [...servers, ...remote].flatMap(({ name, repository_url: url = '' }) => {
+    const own = repositoryOf(url);
+    return own === undefined || name === undefined ? [] : [{ name, own }];
+  });
+  const matching = known.filter(({ own }) => own === repository || own.startsWith(`${repository}/`));
+  // An entry may name the repository only, and be named like the directory in it.
+  const above = known.filter(
+    ({ name, own }) => repository.startsWith(`${own}/`) && repository.endsWith(`/${name}`),
+  );
+  const [found, ...others] = matching.length > 0 ? matching : above;
+  if (found === undefined) {
+    throw notFound(`no registry entry has the repository ${word}`, {
+      hint: 'find the package or image in the README of the repository, and run that: thv run npx://NAME, uvx://NAME, or IMAGE',
+    });
+  }
+  if (others.length === 0) return found.name;
+  const names = [found, ...others].map(({ name }) => name).toSorted();
+  throw conflict(`the repository ${word} has several servers: ${names.join(', ')}`, {
+    hint: names.map((name) => `thv run ${name}`).join(', or '),
+  });
+}

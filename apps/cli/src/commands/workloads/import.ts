@@ -1,0 +1,176 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { Client } from '@toolhive/contract/client';
+import { clientApplications, pathOn } from '@toolhive/contract/client-application';
+import { invalid, notFound } from '@toolhive/contract/failure';
+import { isLoopback } from '@toolhive/contract/loopback';
+import type { Workload } from '@toolhive/contract/workload';
+import type { CommandCall } from '../../command.ts';
+import { readStandardInput, readText } from '../../read-text.ts';
+import { readClientDocument } from '../pasted/client-document.ts';
+import type { RawEntries } from '../pasted/client-document.ts';
+import { readClientEntry } from '../pasted/client-entry.ts';
+import type { ClientServer } from '../pasted/client-entry.ts';
+import { credentialWarning, withReferences, withStoredCredentials } from '../pasted/credentials.ts';
+import { commandText } from '../pasted/run-command.ts';
+import { unreachablePaths } from './asked.ts';
+import { forEach } from './many.ts';
+import { withNeeds } from './requirements.ts';
+import { StoredSecrets } from './stored-secrets.ts';
+
+/** Runs the servers of a client's configuration as workloads. */
+export async function run(call: CommandCall): Promise<void> {
+  const {
+    arguments: [source = '-', ...names],
+    flags,
+    out,
+    signal,
+  } = call;
+  const entries = chosen(await readSource(source, signal), names, source);
+  const daemon = await call.client();
+  const { workloads } = await daemon.listWorkloads({ query: { all: 'true' } }, { signal });
+  const isDry = flags.has('dry-run');
+  // One after the other, because the user may be asked about each.
+  const ready = new Map<string, Ready>();
+  await using all = new AsyncDisposableStack();
+  for (const [name, entry] of entries) {
+    const reason = skipReason(entry, workloads);
+    if (reason === undefined) {
+      const secrets = all.use(new StoredSecrets(daemon, signal));
+      ready.set(name, await prepare(name, entry, { call, daemon, secrets, isDry }));
+    } else out.note(`skipped ${name}: ${reason}`);
+  }
+  await forEach([...ready.keys()], { what: 'imported', out }, async (entryName) => {
+    const found = ready.get(entryName);
+    if (found === undefined) throw notFound(`entry ${entryName} not found`); // the names are its keys
+    if ('failure' in found) throw found.failure;
+    const { request, notes, secrets } = found;
+    for (const note of [...notes, ...unreachablePaths(request)]) out.note(`${entryName}: ${note}`);
+    if (isDry) {
+      const command = commandText(withReferences(request));
+      if (request.headers?.length) out.note(`${entryName}: only thv import sets its headers`);
+      return { value: { command }, shown: command };
+    }
+    const { name } = await daemon.createWorkload(
+      { body: request },
+      {
+        signal,
+        onProgress: (step) => out.progress(`${entryName}: ${step}`),
+        onAccepted: () => secrets.keep(true),
+      },
+    );
+    const { proxy_url: url } = await daemon.getWorkload({ params: { name } }, { signal });
+    const warning = credentialWarning({ ...request, name });
+    if (warning !== undefined) out.note(`${entryName}: ${warning}`);
+    return { value: { url }, shown: `${name} runs at ${url}` };
+  });
+}
+
+type Ready = (Pick<ClientServer, 'request' | 'notes'> & { secrets: StoredSecrets }) | { failure: unknown };
+
+interface Preparing {
+  call: CommandCall;
+  daemon: Client;
+  secrets: StoredSecrets;
+  isDry: boolean;
+}
+
+/** Translates an entry and completes it. What is wrong with one entry is no reason to leave the others. */
+async function prepare(
+  name: string,
+  entry: Readonly<Record<string, unknown>>,
+  { call, daemon, secrets, isDry }: Preparing,
+): Promise<Ready> {
+  const { flags, out, signal } = call;
+  try {
+    const from = { env: process.env, directory: process.cwd() };
+    const { request: read, notes, needs } = await readClientEntry(name, entry, from);
+    const grouped = { ...read, ...(flags.isGiven('group') ? { group: flags.text('group') } : {}) };
+    const isWanted = flags.has('store-secrets');
+    const isRemote = grouped.url !== undefined;
+    const catalogued = { name: grouped.name ?? name, isRemote, needs };
+    if (isDry)
+      return {
+        request: grouped,
+        notes: [...notes, ...needs.map((need) => `needs a value for ${need.name}`)],
+        secrets,
+      };
+    const complete = await withNeeds(grouped, catalogued, { daemon, out, signal });
+    const headers = [...(grouped.headers ?? []), ...(complete.headers ?? [])];
+    const whole = { ...complete, ...(headers.length > 0 ? { headers } : {}) };
+    return {
+      request: await withStoredCredentials(whole, { secrets, isWanted, out, signal }),
+      notes,
+      secrets,
+    };
+  } catch (failure) {
+    signal.throwIfAborted();
+    return { failure };
+  }
+}
+
+/** Reads a client's configuration: of a client by its name, of a file, or of standard input. */
+async function readSource(source: string, signal: AbortSignal): Promise<RawEntries> {
+  if (source === '-') {
+    if (process.stdin.isTTY) {
+      throw invalid('SOURCE is missing', { hint: `name a file or a client: ${clientNames().join(', ')}` });
+    }
+    return readClientDocument(await readStandardInput(signal), 'standard input');
+  }
+  const path = clientFile(source) ?? source;
+  if (path === source && !existsSync(source) && /^[\w-]+$/.test(source)) {
+    throw notFound(`client or file ${source} not found`, { hint: `clients: ${clientNames().join(', ')}` });
+  }
+  return readClientDocument(await readText(path, 'the configuration'), path);
+}
+
+const sameEverywhere = (path: string) => ({ linux: path, darwin: path, windows: path });
+
+/** Clients whose files are read, but not written. */
+const readOnlyClients = {
+  'claude-desktop': {
+    linux: '.config/Claude/claude_desktop_config.json',
+    darwin: 'Library/Application Support/Claude/claude_desktop_config.json',
+    windows: 'AppData/Roaming/Claude/claude_desktop_config.json',
+  },
+  codex: sameEverywhere('.codex/config.toml'),
+  gemini: sameEverywhere('.gemini/settings.json'),
+};
+
+/** The clients that can be imported from. */
+export function clientNames(): string[] {
+  return [...clientApplications.map(({ id }) => id), ...Object.keys(readOnlyClients)];
+}
+
+function clientFile(name: string): string | undefined {
+  const paths =
+    clientApplications.find(({ id }) => id === name)?.config ??
+    Object.entries(readOnlyClients).find(([id]) => id === name)?.[1];
+  return paths && join(homedir(), pathOn(process.platform, paths));
+}
+
+function chosen(entries: RawEntries, names: readonly string[], source: string): RawEntries {
+  const unknown = names.filter((name) => !entries.has(name));
+  if (unknown.length > 0) {
+    throw notFound(`${source} has no server ${unknown.join(', ')}`, {
+      hint: `it has ${[...entries.keys()].join(', ')}`,
+    });
+  }
+  return names.length === 0 ? entries : new Map([...entries].filter(([name]) => names.includes(name)));
+}
+
+/** Why an entry is not imported: it is turned off, or leads to a workload. */
+function skipReason(
+  entry: Readonly<Record<string, unknown>>,
+  workloads: readonly Workload[],
+): string | undefined {
+  if (entry['disabled'] === true || entry['enabled'] === false) return 'it is disabled';
+  const text = [entry['url'], entry['serverUrl'], entry['httpUrl'], entry['uri']].find(
+    (url) => typeof url === 'string',
+  );
+  const url = typeof text === 'string' ? URL.parse(text) : null;
+  if (url === null || !isLoopback(url.hostname)) return undefined;
+  const own = workloads.find(({ port }) => String(port) === url.port);
+  return own && `it is the workload ${own.name}`;
+}

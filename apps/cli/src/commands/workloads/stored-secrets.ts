@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import type { Client } from '@toolhive/contract/client';
+import { ThvError } from '@toolhive/contract/failure';
+
+/** Secrets that are stored for a workload. Disposing of this removes them again, unless they are kept. */
+export class StoredSecrets implements AsyncDisposable {
+  readonly #daemon: Client;
+  readonly #signal: AbortSignal;
+  readonly #stored = new AsyncDisposableStack();
+  #isKept = false;
+
+  constructor(daemon: Client, signal: AbortSignal) {
+    this.#daemon = daemon;
+    this.#signal = signal;
+  }
+
+  /** Stores a value under a key, or under one with an ending of its own when that is taken, and returns the key. */
+  async store(key: string, value: string): Promise<string> {
+    const stored = await this.#create(key, value).catch((thrown: unknown) => {
+      if (!(thrown instanceof ThvError) || thrown.kind !== 'conflict') throw thrown;
+      return this.#create(`${key}_${randomBytes(4).toString('hex')}`, value);
+    });
+    this.#stored.defer(() => this.#daemon.deleteSecret({ params: { key: stored } }));
+    return stored;
+  }
+
+  keep(isToBe: boolean): void {
+    this.#isKept = isToBe;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#isKept) await this.#stored.disposeAsync();
+  }
+
+  async #create(key: string, value: string): Promise<string> {
+    await this.#daemon.createSecret({ body: { key, value } }, { signal: this.#signal });
+    return key;
+  }
+}

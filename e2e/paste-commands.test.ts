@@ -1,0 +1,264 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { apiClient } from './testing/api.ts';
+import { proves } from './promises.ts';
+import { startCommand } from './testing/running.ts';
+import { openTerminal } from './testing/terminal.ts';
+import { makeUser, testServer } from './testing/thv.ts';
+import type { User } from './testing/thv.ts';
+
+const npmPackage = testServer.replace('npx://', '');
+const credential = 'a-credential-of-a-test';
+
+let user: User;
+
+beforeAll(async () => {
+  user = await makeUser();
+  await mkdir(join(user.home, '.config/toolhive'), { recursive: true });
+  const server = (repository_url: string) => ({
+    description: 'A server for tests.',
+    image: testServer,
+    transport: 'stdio',
+    args: ['echo'],
+    repository_url,
+  });
+  const registry = join(user.home, 'registry.json');
+  await writeFile(
+    registry,
+    JSON.stringify({
+      version: '1.0.0',
+      last_updated: '2026-01-01T00:00:00Z',
+      servers: {
+        lone: server('https://github.com/example/lone'),
+        'twin-a': server('https://github.com/example/twins/tree/main/src/a'),
+        'twin-b': server('https://github.com/example/twins/tree/main/src/b'),
+      },
+    }),
+  );
+  await writeFile(join(user.home, '.config/toolhive/config.yaml'), `local_registry_path: ${registry}\n`);
+  await user.mustThv('list'); // starts the daemon
+  const daemon = apiClient({ socketPath: join(user.home, '.local/state/toolhive/hive.sock') });
+  await daemon.setupSecrets({ body: { provider_type: 'encrypted', password: 'a password of a test' } });
+});
+afterAll(() => user?.[Symbol.asyncDispose]());
+
+const runConfigOf = async (name: string) =>
+  JSON.parse((await user.api('GET', `/api/v1beta/workloads/${name}/export`)).text) as Record<string, unknown>;
+
+describe('a pasted command', () => {
+  test('runs isolated, and is named by the flags before it', async () => {
+    proves('cli.paste');
+
+    await user.mustThv(
+      'run',
+      '--name',
+      'pasted',
+      'npx',
+      '-y',
+      npmPackage,
+      'echo',
+      '--help',
+      '--name',
+      'other',
+    );
+
+    const runConfig = await runConfigOf('pasted');
+    await user.mustThv('rm', 'pasted');
+    expect(runConfig).toMatchObject({
+      image: expect.stringMatching(new RegExp(`^${testServer}@`)),
+      cmd_args: ['echo', '--help', '--name', 'other'],
+      permission_profile: { name: 'network' },
+    });
+  });
+
+  test('has its credentials stored as secrets, or says how', async () => {
+    proves('cli.paste.credentials');
+    const words = [`API_KEY=${credential}`, 'MODE=fast', 'npx', '-y', npmPackage, 'echo'];
+
+    const plain = await user.thv('run', '--name', 'plain', ...words);
+    const stored = await user.thv('run', '--name', 'stored', '--store-secrets', ...words);
+    const runConfig = await runConfigOf('stored');
+    await user.mustThv('rm', 'plain', 'stored');
+
+    expect(plain.stderr).toContain(
+      `thv rm plain && thv secret set plain-API_KEY && thv run --name plain --env MODE=fast --secret plain-API_KEY,target=API_KEY ${testServer} -- echo`,
+    );
+    expect(runConfig).toMatchObject({
+      env_vars: { MODE: 'fast' },
+      secrets: ['stored-API_KEY,target=API_KEY'],
+    });
+    expect(`${plain.stdout}${plain.stderr}${stored.stdout}${stored.stderr}`).not.toContain(credential);
+    expect(await user.mustThv('secret', 'get', 'stored-API_KEY')).toBe(`${credential}\n`);
+  });
+
+  test('asks at a terminal before it stores a credential', async () => {
+    const words = ['run', '--name', 'asked', `API_KEY=${credential}`, 'npx', npmPackage, 'echo'];
+    const terminal = openTerminal(user, words);
+
+    await terminal.shows(/Store API_KEY as a secret\? \[Y\/n\]/);
+    terminal.type('\r');
+    const code = await terminal.ended;
+
+    const runConfig = await runConfigOf('asked');
+    await user.mustThv('rm', 'asked');
+    expect([code, runConfig['secrets']]).toEqual([0, ['asked-API_KEY,target=API_KEY']]);
+  });
+
+  test('leaves no secret behind when it cannot run', async () => {
+    await user.thv(
+      'run',
+      '--name',
+      'failed',
+      '--store-secrets',
+      `API_KEY=${credential}`,
+      'npx',
+      'no-such-package',
+    );
+
+    expect(await user.mustThv('secret', 'list')).not.toContain('failed-API_KEY');
+  });
+
+  test.each([
+    [['docker', 'run', '--privileged', 'example/server'], '--privileged of docker'],
+    [['docker', 'run', '--network=host', 'example/server'], 'add --network host after thv run'],
+    [['docker', 'run', '-v', '/var/run/docker.sock:/s', 'example/server'], 'control over this machine'],
+    [['npx -y package'], 'thv run npx -y package'],
+    [
+      ['no-such-server'],
+      'thv run npx://no-such-server; for a PyPI package, run thv run uvx://no-such-server',
+    ],
+    [['./no-such-file.js'], 'no-such-file.js not found'],
+    [['https://github.com/example/unknown'], 'no registry entry has the repository'],
+    [['https://github.com/example/twins'], 'thv run twin-a, or thv run twin-b'],
+  ])('that cannot run as it is says what to do: %s', async (words, message) => {
+    const { code, stderr } = await user.thv('run', ...words);
+
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(message);
+    expect(JSON.parse(await user.mustThv('list', '--all', '--format', 'json'))).toEqual([]);
+  });
+
+  test.each([
+    'https://github.com/example/lone',
+    'github.com/Example/lone.git',
+    'https://github.com/example/lone/tree/main',
+    'https://github.com/example/lone/tree/main/src/lone',
+  ])('may be the address of a repository in the registry: %s', async (address) => {
+    await user.mustThv('run', address);
+
+    const runConfig = await runConfigOf('lone');
+    await user.mustThv('rm', 'lone');
+    expect(runConfig).toMatchObject({ cmd_args: ['echo'] });
+  });
+});
+
+describe('thv import', () => {
+  const servers = {
+    echo: {
+      command: 'npx',
+      args: ['-y', npmPackage, 'echo'],
+      env: { API_KEY: credential, MODE: '${env:MODE_OF_TEST}' },
+    },
+    'bad one': { command: 'docker', args: ['run', '--privileged', 'example/server'] },
+    off: { command: 'npx', args: [npmPackage], disabled: true },
+  };
+
+  test('runs the servers of a client, and tells of those that it cannot run', async () => {
+    proves('cli.import');
+    await mkdir(join(user.home, '.cursor'), { recursive: true });
+    const file = join(user.home, '.cursor/mcp.json');
+    const text = `// mine\n${JSON.stringify({ mcpServers: servers })}`;
+    await writeFile(file, text);
+    user.env['MODE_OF_TEST'] = 'fast';
+
+    const dry = await user.thv('import', 'cursor', '--dry-run');
+    const { code, stdout, stderr } = await user.thv('import', 'cursor', '--store-secrets');
+    const runConfig = await runConfigOf('echo');
+    const again = await user.thv('import', 'cursor', 'echo');
+    await user.mustThv('rm', 'echo');
+
+    expect(dry.stdout).toBe(
+      `thv run --name echo --env MODE=fast --secret echo-API_KEY,target=API_KEY ${testServer} -- echo\n`,
+    );
+    expect([code, stdout]).toEqual([2, expect.stringMatching(/^echo runs at http:\S+\n$/)]);
+    expect(stderr).toContain('skipped off: it is disabled');
+    expect(stderr).toContain('bad one: --privileged of docker');
+    expect(runConfig).toMatchObject({ env_vars: { MODE: 'fast' }, secrets: ['echo-API_KEY,target=API_KEY'] });
+    expect([again.code, again.stderr]).toEqual([3, expect.stringContaining('workload echo already exists')]);
+    expect(`${stdout}${stderr}${dry.stdout}${dry.stderr}`).not.toContain(credential);
+    expect(await readFile(file, 'utf8')).toBe(text);
+  });
+
+  test('reads what thv export writes, from standard input', async () => {
+    proves('cli.export.mcp-json');
+    const file = join(user.home, 'out.json');
+    await user.mustThv('run', testServer, '--name', 'again', '--env', 'MODE=slow', '--', 'echo');
+    const before = await runConfigOf('again');
+    await user.mustThv('export', 'again', file, '--format', 'mcp-json');
+    await user.mustThv('rm', 'again');
+    await using importing = startCommand(user, ['import', '-', '--group', 'default']);
+
+    importing.child.stdin.end(await readFile(file, 'utf8'));
+    const code = await importing.ended;
+
+    const after = await runConfigOf('again');
+    await user.mustThv('rm', 'again');
+    expect(code).toBe(0);
+    const essence = ({ image, cmd_args, env_vars }: Record<string, unknown>) => ({
+      image,
+      cmd_args,
+      env_vars,
+    });
+    expect(essence(after)).toEqual(essence(before));
+  });
+});
+
+describe('thv mcp call', () => {
+  beforeAll(() => user.mustThv('run', testServer, '--name', 'called', '--', 'echo'));
+  afterAll(() => user.mustThv('rm', 'called'));
+
+  test('prints the text of a result, or all of it', async () => {
+    proves('cli.mcp-call');
+
+    const text = await user.mustThv('mcp', 'call', 'called', 'echo', 'message=hello');
+    const json = JSON.parse(
+      await user.mustThv(
+        'mcp',
+        'call',
+        'called',
+        'echo',
+        '--input',
+        '{"message":"hello"}',
+        '--format',
+        'json',
+      ),
+    ) as object;
+
+    expect(text).toContain('hello');
+    expect(json).toMatchObject({ content: [{ type: 'text', text: expect.stringContaining('hello') }] });
+  });
+
+  test('tells of progress, and of an error of the tool by its exit code', async () => {
+    const slow = await user.thv('mcp', 'call', 'called', 'slow', 'ms=10', 'steps=2');
+    const failed = await user.thv('mcp', 'call', 'called', 'read', 'path=/nowhere');
+
+    expect(slow).toEqual({ code: 0, stdout: 'done\n', stderr: '- 1/2\n- 2/2\n' });
+    expect(failed).toEqual({
+      code: 1,
+      stdout: expect.stringContaining('ENOENT'),
+      stderr: 'Error: the tool read reported an error\n',
+    });
+  });
+
+  test.each([
+    [['called', 'nothing'], 4, 'called has no tool nothing'],
+    [['called', 'echo', 'text'], 2, 'invalid argument "text"'],
+    [['called', 'echo', '--input', '[]'], 2, '--input is not a JSON object'],
+    [['absent', 'echo'], 4, 'workload absent not found'],
+  ])('names a mistake: %s', async (words, expected, message) => {
+    const { code, stderr } = await user.thv('mcp', 'call', ...words);
+
+    expect([code, stderr]).toEqual([expected, expect.stringContaining(message)]);
+  });
+});

@@ -1,0 +1,45 @@
+import { access, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { proves } from './promises.ts';
+import { hasEnded, makeUser, testServer, until } from './testing/thv.ts';
+
+test('a background daemon ends when its state directory is removed, with its servers', async () => {
+  proves('cli.background-daemon.end');
+  await using user = await makeUser();
+  await user.mustThv('run', testServer, '--name', 'one');
+  const pid = await user.daemonPid();
+  const state = join(user.home, '.local/state/toolhive');
+
+  await rm(state, { recursive: true });
+
+  await until(() => hasEnded(pid));
+  await expect(access(join(state, 'hive.lock'))).rejects.toThrow('ENOENT');
+});
+
+test('a background daemon ends when nothing runs and nobody asks', async () => {
+  proves('cli.background-daemon.end');
+  await using user = await makeUser({ env: { TOOLHIVE_IDLE_TIMEOUT: '1s' } });
+  await user.mustThv('run', testServer, '--name', 'one');
+  const pid = await user.daemonPid();
+
+  await user.mustThv('stop', 'one');
+
+  await until(() => hasEnded(pid));
+  const listed = JSON.parse(await user.mustThv('list', '--all', '--format', 'json')) as object[];
+  expect(listed).toEqual([expect.objectContaining({ name: 'one', status: 'stopped' })]);
+  expect(await user.daemonPid()).not.toBe(pid);
+});
+
+test('what holds for all workloads of this machine is said once', async () => {
+  proves('cli.limits-once');
+  await using user = await makeUser();
+
+  const first = await user.thv('run', testServer, '--name', 'one');
+  const second = await user.thv('run', testServer, '--name', 'two');
+  const list = await user.thv('list');
+  const [one] = JSON.parse(await user.mustThv('list', '--format', 'json')) as { limits: string[] }[];
+
+  const notes = ({ stderr }: { stderr: string }) => one?.limits.filter((limit) => stderr.includes(limit));
+  expect([first, second, list].map(notes)).toEqual([one?.limits, [], []]);
+});
