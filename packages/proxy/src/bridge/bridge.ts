@@ -3,7 +3,7 @@ import { RefusedRequest, ServerConnection } from '../connection/connection.ts';
 import type { Call, ConnectionOwner } from '../connection/connection.ts';
 import { performHandshake } from '../connection/handshake.ts';
 import { ConnectionPool } from '../connection/pool.ts';
-import type { OpenTransport } from '../connection/pool.ts';
+import type { OpenTransport, OwnConnection } from '../connection/pool.ts';
 import { answerError } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
@@ -305,20 +305,18 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     this.#probing ??= this.#pool
       .take(owner, this.#client)
       .then(
-        ({ connection, giveBack }) => {
-          this.#settleLegacy(connection.identity, true);
-          giveBack();
-        },
-        (error: unknown) => this.#settleLegacy('unsupported', error instanceof RefusedRequest),
+        (own) => this.#settleLegacy(own, true),
+        (error: unknown) => this.#settleLegacy(undefined, error instanceof RefusedRequest),
       )
-      .then(() => (this.#probing = undefined));
+      .finally(() => (this.#probing = undefined));
     return this.#probing;
   }
 
-  /** `isCertain`: this will be true of the next server, too. */
-  #settleLegacy(identity: ServerIdentity | 'unsupported', isCertain: boolean): void {
-    this.#legacyIdentity = identity;
+  /** Takes the connection that was opened to find out, if one could be. `isCertain`: the next server is the same in that. */
+  #settleLegacy(own: OwnConnection | undefined, isCertain: boolean): void {
+    this.#legacyIdentity = own?.connection.identity ?? 'unsupported';
     this.#isLegacyCertain = isCertain;
+    own?.giveBack();
     this.#followListeners();
   }
 

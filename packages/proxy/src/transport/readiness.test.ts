@@ -21,7 +21,7 @@ async function examine(behave: (asked: Asked) => void) {
     hosts.push(request.headers.host);
     void text(request).then((body) => {
       const { id, method = '' } = (body === '' ? {} : JSON.parse(body)) as { id?: number; method?: string };
-      behave({
+      return behave({
         method,
         request,
         answer: (status, content, headers = {}) =>
