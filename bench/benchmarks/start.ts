@@ -5,12 +5,13 @@ import { makeUser, testServer } from '../../e2e/testing/thv.ts';
 import type { User } from '../../e2e/testing/thv.ts';
 import { buildCli } from '../../scripts/build.ts';
 import { isInstalled } from '../../scripts/machine.ts';
-import { askAndFollow, workloadsPath } from '../ask.ts';
+import { ask, askAndFollow, workloadsPath } from '../ask.ts';
 import type { Figure } from '../measurement.ts';
 import { inTurns, median } from '../statistics.ts';
 import type { BenchmarkContext } from './benchmarks.ts';
 
 const rounds = 15;
+const clients = 32;
 const serverScript = new URL('../../packages/test-servers/main.js', import.meta.url).pathname;
 
 /** From the request for a workload until it runs in the sandbox, beside the same server started by hand. */
@@ -26,19 +27,35 @@ export async function start({ signal, note }: BenchmarkContext): Promise<Figure[
   const contenders = { workload: () => startWorkload(user), server: () => startServer(user) };
   await inTurns(2, contenders, signal);
   const times = await inTurns(rounds, contenders, signal);
+  const [first, server] = [times.workload.map(({ listedMs }) => listedMs), times.server];
   return [
     {
       what: 'POST /workloads until it runs in the process sandbox',
       unit: 'ms',
-      ours: median(times.workload),
-      reference: median(times.server),
+      ours: median(times.workload.map(({ runningMs }) => runningMs)),
+      reference: median(server.map(({ initializedMs }) => initializedMs)),
       comparison: 'added',
       budget: 150,
+    },
+    {
+      what: 'the same until the first tools/list is answered',
+      unit: 'ms',
+      ours: median(first),
+      reference: median(server.map(({ listedMs }) => listedMs)),
+      comparison: 'added',
+      budget: 150,
+    },
+    {
+      what: `the slowest first tools/list of ${clients} clients at once, beside that of one`,
+      unit: 'ms',
+      ours: median(times.workload.map(({ crowdMs }) => crowdMs)),
+      reference: median(times.workload.map(({ aloneMs }) => aloneMs)),
+      comparison: 'times',
     },
   ];
 }
 
-async function startWorkload({ home }: User): Promise<number> {
+async function startWorkload({ home }: User) {
   const socketPath = join(home, '.local/state/toolhive/hive.sock');
   const startedMs = performance.now();
   await askAndFollow({
@@ -47,24 +64,52 @@ async function startWorkload({ home }: User): Promise<number> {
     path: workloadsPath,
     body: { name: 'bench', image: `${testServer}@1.0.0` },
   });
-  const ms = performance.now() - startedMs;
+  const runningMs = performance.now() - startedMs;
+  const details = await ask({ socketPath, method: 'GET', path: `${workloadsPath}/bench` });
+  const { proxy_url: url } = JSON.parse(details) as { proxy_url: string };
+  await listTools(url);
+  const listedMs = performance.now() - startedMs;
+  const aloneMs = await listTools(url);
+  const crowdMs = Math.max(...(await Promise.all(Array.from({ length: clients }, () => listTools(url)))));
   await askAndFollow({ socketPath, method: 'DELETE', path: `${workloadsPath}/bench` });
-  return ms;
+  return { runningMs, listedMs, aloneMs, crowdMs };
+}
+
+/** Begins a session and lists the tools. Returns how long that took. */
+async function listTools(url: string): Promise<number> {
+  const startedMs = performance.now();
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  const begun = await fetch(url, { method: 'POST', headers, body: request(1, 'initialize', greeting) });
+  await begun.text();
+  const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' };
+  const body = request(2, 'tools/list', {});
+  const listed = await fetch(url, { method: 'POST', headers: { ...headers, ...session }, body });
+  const text = await listed.text();
+  if (!text.includes('"tools"')) throw new Error(`no tools: ${text}`);
+  return performance.now() - startedMs;
+}
+
+const greeting = {
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'bench', version: '1' },
+};
+
+function request(id: number, method: string, params: object): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, method, params });
 }
 
 /** The same program that the sandbox runs: the first `node` on the user's PATH. */
-async function startServer({ env }: User): Promise<number> {
+async function startServer({ env }: User) {
   const startedMs = performance.now();
   const server = spawn('node', [serverScript, 'echo'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
-  const params = {
-    protocolVersion: '2025-11-25',
-    capabilities: {},
-    clientInfo: { name: 'bench', version: '1' },
-  };
-  server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
+  server.stdin.write(`${request(1, 'initialize', greeting)}\n`);
   await once(server.stdout, 'data');
-  const ms = performance.now() - startedMs;
+  const initializedMs = performance.now() - startedMs;
+  server.stdin.write(`${request(2, 'tools/list', {})}\n`);
+  await once(server.stdout, 'data');
+  const listedMs = performance.now() - startedMs;
   server.stdin.end();
   await once(server, 'exit');
-  return ms;
+  return { initializedMs, listedMs };
 }

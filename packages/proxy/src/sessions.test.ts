@@ -228,6 +228,34 @@ describe('sessions with processes of their own', () => {
     expect(other.isRunning).toBe(true);
   });
 
+  test('lose their process before that if their client is not connected, and get another one', async () => {
+    let nowMs = 0;
+    const limits = { ownIdleMs: 1000, maintenanceMs: 5 };
+    await using test = await openScriptedProxy({ limits, now: () => nowMs });
+    const [idle, listening] = [await RawSession.open(test.url), await RawSession.open(test.url)];
+    const [server, other] = [await test.serverOf(idle), await test.serverOf(listening)];
+    await using _messages = await listening.listen();
+
+    nowMs = 1001;
+
+    await expect.poll(() => server.isRunning, quick).toBe(false);
+    expect((await test.serverOf(idle)).isRunning).toBe(true);
+    expect(other.isRunning).toBe(true);
+  });
+
+  test('list tools without one, unless their client can be asked', async () => {
+    await using test = await openScriptedProxy();
+    const [one, able] = [await RawSession.open(test.url), await RawSession.open(test.url, sampling)];
+
+    await answerOf(await one.post({ id: 1, method: 'tools/list' }));
+    const before = test.servers.map(({ methods }) => methods.includes('tools/list'));
+    await answerOf(await able.post({ id: 1, method: 'tools/list' }));
+    const after = test.servers.map(({ methods }) => methods.includes('tools/list'));
+
+    expect(before).toEqual([true, false]); // the other one waits for the first call
+    expect(after.filter(Boolean)).toHaveLength(2);
+  });
+
   test('are not taken for silent while they wait for an answer', async () => {
     let nowMs = 0;
     await using test = await openScriptedProxy({

@@ -5,7 +5,13 @@ import { answerError, answerResult } from '../connection/responder.ts';
 import type { Responder } from '../connection/responder.ts';
 import { errorCodes, idText, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
-import { isAboutTasks, legacyOnlyMethods, negotiateVersion } from '../protocol/protocol.ts';
+import {
+  canBeAsked,
+  isAboutTasks,
+  legacyOnlyMethods,
+  listMethods,
+  negotiateVersion,
+} from '../protocol/protocol.ts';
 import type { ServerIdentity } from '../protocol/protocol.ts';
 import { askModern } from './legacy-call.ts';
 import { withoutTasks } from './modern-result.ts';
@@ -34,8 +40,19 @@ export class LegacyRouter {
 
   request(session: Session, request: Message, responder: Responder, shared: ServerConnection): void {
     if (request.value.method === 'initialize') this.#initialize(session, request, responder, shared.identity);
-    else if (this.#options.hasOwn(session)) this.#askOwn(session, request, responder);
+    else if (this.#options.hasOwn(session) && !this.#canShare(session, request))
+      this.#askOwn(session, request, responder);
     else this.#askShared(session, request, responder, shared);
+  }
+
+  /**
+   * Whether the shared connection can answer in place of a session's own, which need not be opened for that then. Nothing
+   * has changed what a server lists before its first call, and only what a client can be asked makes lists differ.
+   */
+  #canShare(session: Session, { value: { method = '' } }: Message): boolean {
+    if (session.own !== undefined || !listMethods.has(method) || canBeAsked(session.client)) return false;
+    this.#options.pool.prepare();
+    return true;
   }
 
   notification(session: Session, notification: Message, shared: ServerConnection): void {

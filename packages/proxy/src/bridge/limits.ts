@@ -6,6 +6,8 @@ export interface Limits {
   maxSessions: number;
   /** How long a session may be silent before it ends. */
   sessionIdleMs: number;
+  /** How long a session whose client is not connected may be silent until its own connection to the server is closed. */
+  ownIdleMs: number;
   /** How long a server may not answer `server/discover` before `initialize` is sent as well. */
   probeMs: number;
   /** How long a request waits for a server that is starting or restarting. */
@@ -28,6 +30,7 @@ export const defaultLimits: Limits = {
   maxOwn: 16,
   maxSessions: 1000,
   sessionIdleMs: 2 * 60 * 60_000,
+  ownIdleMs: 15 * 60_000,
   probeMs: 3_000,
   waitForServerMs: 30_000,
   waitForRoomMs: 30_000,

@@ -10,6 +10,8 @@ export interface SessionTableOptions {
   maxSessions: number;
   /** How long a session may be silent. */
   sessionIdleMs: number;
+  /** How long a session whose client is not connected may be silent until it loses its own connection to the server. */
+  ownIdleMs: number;
   now: () => number;
   /** Told that clients can name a session from now on. */
   onKept: (session: Session) => void;
@@ -91,10 +93,13 @@ export class SessionTable {
 
   /** Closes sessions that were silent for too long, and keeps the connections of the others alive. */
   maintain(): void {
-    const oldest = this.#options.now() - this.#options.sessionIdleMs;
+    const { now, sessionIdleMs, ownIdleMs } = this.#options;
     for (const session of this.#named.values()) {
       session.stream.keepAlive();
-      if (session.lastSeenMs < oldest && !session.isListening) this.close(session);
+      if (session.isListening) continue;
+      const silentMs = now() - session.lastSeenMs;
+      if (silentMs > sessionIdleMs) this.close(session);
+      else if (silentMs > ownIdleMs) session.releaseOwn({ ifIdle: true });
     }
   }
 

@@ -166,11 +166,21 @@ export class Session {
     for (const id of this.#serverRequests.keys()) this.#settle(id, { error: unanswered });
     for (const stream of this.#streams.values()) stream.end();
     this.#streams.clear();
-    void this.own?.then(
-      (own) => own.giveBack(),
+    this.releaseOwn();
+  }
+
+  /** Closes the session's own connection. Its next request opens another one. With `ifIdle`, only if no request is pending. */
+  releaseOwn({ ifIdle = false }: { ifIdle?: boolean } = {}): void {
+    const { own } = this;
+    void own?.then(
+      (opened) => {
+        if (ifIdle && opened.connection.busy > 0) return;
+        if (this.own === own) this.own = undefined;
+        opened.giveBack();
+      },
       () => {}, // it was never opened
     );
-    this.own = undefined;
+    if (!ifIdle) this.own = undefined;
   }
 
   #settle(id: number, answer: ClientAnswer): void {

@@ -98,6 +98,11 @@ export class ConnectionPool {
     return { connection: pooled.connection, giveBack: (keepFor) => this.#giveBack(pooled, keepFor) };
   }
 
+  /** Opens a connection for the next client in advance. */
+  prepare(): void {
+    this.#openStandby();
+  }
+
   /** Closes the connections that are kept under a key with this prefix. */
   endKept(prefix: string): void {
     for (const pooled of this.#connections)
