@@ -12,18 +12,17 @@ export function median(values: readonly number[]): number {
  * Measures contenders in turns, so that whatever else the machine does meanwhile hits all of them, and gives
  * what each measured, a value a round.
  */
-export async function inTurns<Name extends string, Value>(
+export async function inTurns<Contenders extends Record<string, () => Promise<unknown>>>(
   rounds: number,
-  contenders: Record<Name, () => Promise<Value>>,
+  contenders: Contenders,
   signal: AbortSignal,
-): Promise<Record<Name, Value[]>> {
-  const names = Object.keys(contenders) as Name[]; // a record has no other keys than its own
-  const values = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Value[]>;
+): Promise<{ [Name in keyof Contenders]: Awaited<ReturnType<Contenders[Name]>>[] }> {
+  const values: Record<string, unknown[]> = {};
   for (let round = 0; round < rounds; round++) {
-    for (const name of names) {
+    for (const [name, measure] of Object.entries(contenders)) {
       signal.throwIfAborted();
-      values[name].push(await contenders[name]());
+      (values[name] ??= []).push(await measure());
     }
   }
-  return values;
+  return values as { [Name in keyof Contenders]: Awaited<ReturnType<Contenders[Name]>>[] }; // filled above
 }
