@@ -74,7 +74,7 @@ function mainJob(engine: string, socket: string): void {
       '/projects',
       '/',
     );
-    await using client = await officialClients['current SDK, SSE']!(urlIn(stdout)); // one of its own keys
+    await using client = await officialClients['current SDK, streamable HTTP']!(urlIn(stdout)); // one of its own keys
 
     const read = await client.call('read_text_file', { path: '/projects/hello.txt' });
     const write = await client.call('write_file', { path: '/projects/new.txt', content: '' });

@@ -350,7 +350,7 @@ describe('thv export', () => {
     expect(outcomes.map(({ stderr }) => stderr.split('\n')[0]).join('\n')).toMatchInlineSnapshot(`
       "Error: PATH is missing
       Error: workload unheard-of not found
-      Error: --format takes json, k8s, not "toml"
+      Error: --format takes json, k8s, mcp-json, not "toml"
       Error: /proc/x.json cannot be written: ENOENT: no such file or directory, open '/proc/x.json'"
     `);
   });

@@ -107,7 +107,7 @@ describe('thv mcp serve', () => {
       await using model = await connect(url);
       const run = await model.call('run_server', { server: testServer, name: `by-${era}` });
       const { url: serverUrl } = JSON.parse(run.text) as { url: string };
-      await using server = await officialClients['current SDK, SSE']!(serverUrl); // one of its own keys
+      await using server = await officialClients['current SDK, streamable HTTP']!(serverUrl); // one of its own keys
       const echoed = await server.call('echo', { message: 'hello' });
       const removed = await model.call('remove_server', { name: `by-${era}` });
 

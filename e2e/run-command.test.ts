@@ -141,7 +141,7 @@ describe('the flags of thv run', () => {
       Hint: name a registry entry, a package, an image or a URL
 
       Error: the registry has no server unheard-of
-      Hint: name a package as npx://unheard-of if that is what it is
+      Hint: for an npm package, run thv run npx://unheard-of; for a PyPI package, run thv run uvx://unheard-of; to find registry entries, run thv search unheard-of
 
       Error: --env takes NAME=VALUE
       Hint: put the name first, then =
