@@ -18,10 +18,10 @@ const identity = { name: 'toolhive-e2e', version: '1.0.0' };
 export const officialClients: Record<string, (url: string) => Promise<TestClient>> = {
   'current SDK, streamable HTTP': (url) =>
     connect(new Client(identity), new StreamableHTTPClientTransport(new URL(url))),
-  'current SDK, SSE': (url) => connect(new Client(identity), new SSEClientTransport(new URL(url))),
+  'current SDK, SSE': (url) => connect(new Client(identity), new SSEClientTransport(new URL('/sse', url))),
   'previous SDK, streamable HTTP': (url) =>
     connect(new PreviousClient(identity), new PreviousStreamableHttp(new URL(url))),
-  'previous SDK, SSE': (url) => connect(new PreviousClient(identity), new PreviousSse(new URL(url))),
+  'previous SDK, SSE': (url) => connect(new PreviousClient(identity), new PreviousSse(new URL('/sse', url))),
 };
 
 /** The revision of the stateless generation, which the current SDK speaks only when told to. */
