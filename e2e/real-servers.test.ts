@@ -1,11 +1,15 @@
+import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import defaultRegistry from '../packages/core/src/registry/default-registry.json' with { type: 'json' };
 import { proves } from './promises.ts';
-import { askableClients } from './testing/mcp.ts';
+import { askableClients, connectTo } from './testing/mcp.ts';
 import type { TestClient } from './testing/mcp.ts';
-import { makeUser, publicRegistries } from './testing/thv.ts';
+import { cachedPackages } from './testing/package-cache.ts';
+import { publishedServers } from './testing/published-servers.ts';
+import { makeUser } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
 /** A server that people use, as it is published. */
@@ -76,12 +80,14 @@ let folder: string;
 const urls = new Map<string, string>();
 const failures: string[] = [];
 
-// The packages come from the public registry, as for every user; none of the servers has a network.
+// The packages come from the public registries, as for every user, unless an earlier run has installed them. None of the
+// servers has a network.
 beforeAll(async () => {
-  user = await makeUser({ env: { ...publicRegistries(), npm_config_prefer_offline: 'true' } });
+  user = await makeUser({ env: await cachedPackages() });
   folder = join(user.home, 'notes');
   await mkdir(folder);
   await writeFile(join(folder, 'hello.txt'), 'a note');
+  await makeRepository(join(user.home, 'repository'));
   const waiting = [...names];
   const startOthers = async (): Promise<void> => {
     for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) await start(name);
@@ -89,6 +95,22 @@ beforeAll(async () => {
   await Promise.all(Array.from({ length: atOnce }, startOthers));
 }, 300_000);
 afterAll(() => user?.[Symbol.asyncDispose]());
+
+async function makeRepository(repository: string): Promise<void> {
+  const git = promisify(execFile);
+  const identity = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com'];
+  await git('git', ['init', '--quiet', repository]);
+  await git('git', [
+    '-C',
+    repository,
+    ...identity,
+    'commit',
+    '--quiet',
+    '--allow-empty',
+    '-m',
+    'first commit',
+  ]);
+}
 
 /** Runs it; what went wrong is told by the tests of this server, and not by those of all. */
 async function start(name: Name): Promise<void> {
@@ -99,18 +121,61 @@ async function start(name: Name): Promise<void> {
     ...Object.entries(env).map(([variable, value]) => `--env=${variable}=${value}`),
     ...(name === 'filesystem' ? [`--volume=${folder}:/projects:ro`] : []),
   ];
-  const { stdout, stderr } = await user.thv(
-    'run',
-    `npx://${source}`,
-    '--name',
-    name,
-    ...flags,
-    '--',
-    ...args,
+  await run(name, `npx://${source}`, flags, args).then(
+    (url) => urls.set(name, url),
+    (error: Error) => failures.push(error.message),
   );
+}
+
+/** Runs a server and returns its URL. The error says whether its package registry or the server is to blame. */
+async function run(
+  name: string,
+  source: string,
+  flags: readonly string[],
+  args: readonly string[],
+): Promise<string> {
+  const { stdout, stderr } = await user.thv('run', source, '--name', name, ...flags, '--', ...args);
   const url = /http:\S+/.exec(stdout)?.[0];
-  if (url === undefined) failures.push(`${name}: ${stderr}`);
-  else urls.set(name, url);
+  if (url !== undefined) return url;
+  const culprit = registryFailure.test(stderr) ? 'the package registry, not the server' : 'the server';
+  throw new Error(`${name}: ${culprit}: ${stderr}`);
+}
+
+/** What `thv run` says if a package is not in the cache of the tests and cannot be installed. */
+const registryFailure =
+  /cannot reach the package registry|Go module proxy|could not install|(?:package|version) .* not found/;
+
+const published = Object.entries(publishedServers);
+
+describe.concurrent('performs an operation', () => {
+  test.each(published)('%s', async (name, server) => {
+    proves('run.package.npx', 'run.package.uvx', 'transport.stdio');
+    const { package: source, args = [], env = {}, mount, with: other, tool, given = {}, answer } = server;
+    const workload = `published-${name}`;
+    const flags = [
+      '--permission-profile=none',
+      ...Object.entries(env).map(([variable, value]) => `--env=${variable}=${value}`),
+      ...(other === undefined ? [] : [`--with=${other}`]),
+      ...(mount === undefined ? [] : [`--volume=${join(user.home, mount)}:/${mount}:ro`]),
+    ];
+    const url = await run(workload, source, flags, args);
+
+    const text = await vi.waitFor(() => operate(url, tool, given), { timeout: 60_000, interval: 500 });
+
+    expect(text).toMatch(answer);
+    await user.api('DELETE', `/api/v1beta/workloads/${workload}`); // its memory is for the next servers
+  });
+});
+
+/** Calls a tool; an error that the server itself answers with counts as its answer. */
+async function operate(url: string, tool: string, given: Record<string, unknown>): Promise<string> {
+  await using client = await connectTo(url);
+  try {
+    return (await client.call(tool, given)).text;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && typeof error.code === 'number') return error.message;
+    throw error;
+  }
 }
 
 /** The entries of the built-in registry that come from npm in one version: what others have changes with time. */

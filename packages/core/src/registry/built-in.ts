@@ -1,4 +1,6 @@
 import { Registry } from '@toolhive/contract/registry';
+import { parseSource } from '@toolhive/runtime/source';
+import type { PackageSource, ServerSource } from '@toolhive/runtime/source';
 import catalog from './catalog.json' with { type: 'json' };
 import defaultRegistry from './default-registry.json' with { type: 'json' };
 import type { Source } from './source.ts';
@@ -13,6 +15,25 @@ function named<Entry extends object>(
   entries: Record<string, Entry>,
 ): Record<string, Entry & { name: string }> {
   return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, { ...entry, name }]));
+}
+
+interface CatalogEntry {
+  image: string;
+  env_vars?: { name: string; default?: string }[];
+}
+
+/** The variables that move the files of a package into the home directory of its server, as `NAME=/home/server/FILE`. */
+export function homeFilesOf(source: ServerSource): string[] {
+  if (source.kind !== 'package') return [];
+  const entries: readonly CatalogEntry[] = Object.values(catalog.servers);
+  const entry = entries.find(({ image }) => isSamePackage(parseSource(image), source));
+  return (entry?.env_vars ?? []).flatMap(({ name, default: preset = '' }) =>
+    preset.startsWith('/home/server/') ? [`${name}=${preset}`] : [],
+  );
+}
+
+function isSamePackage(one: ServerSource, other: PackageSource): boolean {
+  return one.kind === 'package' && one.scheme === other.scheme && one.name === other.name;
 }
 
 /** The catalogue that comes with the product. */

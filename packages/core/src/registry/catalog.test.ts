@@ -1,6 +1,7 @@
 import { AuthoredRegistry, RegistryServer } from '@toolhive/contract/registry';
+import { parseSource } from '@toolhive/runtime/source';
 import { describe, expect, test } from 'vitest';
-import { builtInRegistry } from './built-in.ts';
+import { builtInRegistry, homeFilesOf } from './built-in.ts';
 import catalog from './catalog.json' with { type: 'json' };
 import defaultRegistry from './default-registry.json' with { type: 'json' };
 import { readRegistry } from './read.ts';
@@ -20,6 +21,14 @@ test('the catalog adds at least 30 servers and replaces none of the specificatio
 test('the whole built-in registry keeps the rules for authors and is read completely', () => {
   expect(AuthoredRegistry.safeParse(builtInRegistry).error).toBeUndefined();
   expect(readRegistry(builtInRegistry).skipped).toEqual([]);
+});
+
+test('knows the variables that move files of a package into the home directory', () => {
+  const known = homeFilesOf(parseSource('npx://@modelcontextprotocol/server-memory'));
+
+  expect(known).toEqual(['MEMORY_FILE_PATH=/home/server/memory.jsonl']);
+  expect(homeFilesOf(parseSource('uvx://mcp-server-time'))).toEqual([]);
+  expect(homeFilesOf(parseSource('example/memory:1'))).toEqual([]);
 });
 
 describe.each(entries)('%s', (_name, { image, env_vars: variables = [], permissions, ...entry }) => {

@@ -8,8 +8,9 @@ import { refuseReplaceable } from '../permissions/granted-mounts.ts';
 import type { GrantedMounts } from '../permissions/granted-mounts.ts';
 import { mountWarnings } from '../permissions/mount-warnings.ts';
 import { ignoreFilesIn, mountsOfRunConfig, refuseGlobalIgnoreFile } from '../permissions/mounts.ts';
+import { homeFilesOf } from '../registry/built-in.ts';
 import type { HomeLimit } from './home-limit.ts';
-import { launchOf } from './launch.ts';
+import { launchOf, packageSourceOf } from './launch.ts';
 import { RefusedWrites } from './refused-writes.ts';
 import type { StartedServer } from './run-loop.ts';
 
@@ -61,7 +62,8 @@ export async function startLocalServer(
   const mounts = await currentMounts(runConfig, runtime, options);
   let limits: readonly RuntimeLimit[] = [];
   const warn = (...more: readonly RuntimeLimit[]): void => onLimits((limits = [...limits, ...more]));
-  const writes = new RefusedWrites(mounts, (text) => {
+  const homeFiles = homeFilesOf(packageSourceOf(runConfig));
+  const writes = new RefusedWrites({ mounts, homeFiles }, (text) => {
     log(Buffer.from(`[toolhive] ${text}\n`));
     warn({ concerns: 'every server', text });
   });

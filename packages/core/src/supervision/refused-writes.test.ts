@@ -11,8 +11,12 @@ const mount = {
 };
 
 function reportsOf(...output: string[]): string[] {
+  return reportsWith([], ...output);
+}
+
+function reportsWith(homeFiles: readonly string[], ...output: string[]): string[] {
   const reports: string[] = [];
-  const writes = new RefusedWrites([mount], (text) => reports.push(text));
+  const writes = new RefusedWrites({ mounts: [mount], homeFiles }, (text) => reports.push(text));
   for (const piece of output) writes.look(Buffer.from(piece));
   return reports;
 }
@@ -41,6 +45,31 @@ test('suggests the home directory for files of a package', () => {
   ]);
 });
 
+test('names the variable that the catalog knows for files of a package', () => {
+  const path = '/opt/toolhive/package/dist/memory.jsonl';
+
+  const reports = reportsWith(
+    ['MEMORY_FILE_PATH=/home/server/memory.jsonl'],
+    `EROFS: read-only file system, open '${path}'`,
+  );
+
+  expect(reports).toEqual([
+    `it cannot write ${path}, which is part of its package: to store its files in its home directory, add -e MEMORY_FILE_PATH=/home/server/memory.jsonl`,
+  ]);
+});
+
+test.each([
+  ['memory.jsonl.tmp', 'memory.jsonl'],
+  ['memory.jsonl.4711.0d9f3a2b.tmp', 'memory.jsonl'],
+  ['notes.db-journal', 'notes.db'],
+  ['notes.db', 'notes.db'],
+  ['.tmp', '.tmp'],
+])('suggests the lasting name for the temporary file %s', (file, lasting) => {
+  const [report] = reportsOf(`EROFS: read-only file system, open '/opt/toolhive/package/${file}'`);
+
+  expect(report).toMatch(new RegExp(`-e NAME=/home/server/${lasting}$`));
+});
+
 test('reports only the first refusal', () => {
   const output = "EROFS: read-only file system, open '/data/one'";
 
@@ -56,7 +85,7 @@ test('takes no control characters from a server', () => {
 test('does not read a stream before others do', async () => {
   const reports: string[] = [];
   const stream = new PassThrough();
-  new RefusedWrites([], (text) => reports.push(text)).follow(stream);
+  new RefusedWrites({ mounts: [], homeFiles: [] }, (text) => reports.push(text)).follow(stream);
   stream.write("EROFS: read-only file system, open '/data/one'");
   await turn();
   const read: string[] = [];

@@ -21,11 +21,17 @@ const packages = /^\/(?:opt\/toolhive|app)\//;
  */
 export class RefusedWrites {
   readonly #mounts: readonly PinnedMount[];
+  readonly #homeFiles: readonly string[];
   readonly #report: (text: string) => void;
   #isReported = false;
 
-  constructor(mounts: readonly PinnedMount[], report: (text: string) => void) {
+  /** `homeFiles` are the variables, as NAME=PATH, that move the files of the server into its home directory. */
+  constructor(
+    { mounts, homeFiles }: { mounts: readonly PinnedMount[]; homeFiles: readonly string[] },
+    report: (text: string) => void,
+  ) {
     this.#mounts = mounts;
+    this.#homeFiles = homeFiles;
     this.#report = report;
   }
 
@@ -51,9 +57,23 @@ export class RefusedWrites {
     if (mount !== undefined) {
       return `it cannot write ${path}, because ${mount.source} is mounted read-only: to allow it, remove :ro from --volume ${mount.source}:${mount.target}:ro`;
     }
+    if (packages.test(path) && this.#homeFiles.length > 0) {
+      const flags = this.#homeFiles.map((variable) => `-e ${variable}`).join(' ');
+      return `it cannot write ${path}, which is part of its package: to store its files in its home directory, add ${flags}`;
+    }
     if (packages.test(path)) {
-      return `it cannot write ${path}, which is part of its package: set another path in /home/server with the argument or environment variable that the server has for it, for example -e NAME=/home/server/${path.split('/').at(-1)}`;
+      return `it cannot write ${path}, which is part of its package: set another path in /home/server with the argument or environment variable that the server has for it, for example -e NAME=/home/server/${lastingName(path)}`;
     }
     return `it cannot write ${path}: to allow it, mount a directory there with --volume DIR:${dirname(path)}`;
   }
+}
+
+/** What programs append to the name of a file for the time that they write it, and SQLite for its journals. */
+const temporary = /(?<=.)(?:~|\.(?:tmp|temp|part|lock|swp|\d+|[\da-f-]{6,})|-(?:journal|wal|shm))$/i;
+
+/** The name of the file that a server wants to keep, for the path of the file that it could not write. */
+function lastingName(path: string): string {
+  let name = path.split('/').at(-1) ?? '';
+  while (temporary.test(name)) name = name.replace(temporary, '');
+  return name;
 }

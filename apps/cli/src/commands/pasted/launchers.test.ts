@@ -57,6 +57,22 @@ describe('a pasted command', () => {
     expect(notes).toEqual([expect.stringContaining('two is not named like its package one')]);
   });
 
+  test.each([
+    ['uvx --with mcp<2 --python 3.12 server', ['mcp<2'], '3.12'],
+    [
+      'uvx -w mcp>=1,<2,httpx[socks,http2] -w=rich -p python3.11 server',
+      ['mcp>=1,<2', 'httpx[socks,http2]', 'rich'],
+      '3.11',
+    ],
+    ['pipx run --python /usr/bin/python3 server', undefined, '3'],
+    ['uv tool run --python cpython@3.13 --from server server', undefined, '3.13'],
+  ])('keeps the packages and the Python version of %s', async (text, python_with, python_version) => {
+    const { request } = await read(text);
+
+    expect(request).toMatchObject({ image: 'uvx://server', cmd_arguments: [], python_version });
+    expect(request.python_with).toEqual(python_with);
+  });
+
   test('builds a Go module from its directory', async () => {
     const { request } = await read('go run ./module --flag');
 
@@ -72,7 +88,8 @@ describe('a pasted command', () => {
     ['uvx git+https://example.com/server', /thv run uvx:\/\/NAME/],
     ['uvx server[extra]', /thv run uvx:\/\/server$/],
     ['python -m mcp_server_time --x', /thv run uvx:\/\/mcp-server-time -- --x$/],
-    ['uvx --with other server', /leave out --with/],
+    ['uvx --with-editable . server', /leave out --with-editable/],
+    ['uvx --python pypy server', /write it as 3\.12/],
     ['npx -y ./missing', /check the path/],
     ['bash -c server', /use npx, uvx, go run, or docker run/],
   ])('is answered with what to do instead: %s', async (text, hint) => {

@@ -1,5 +1,6 @@
 import { win32 } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
+import type { CreateWorkload } from '@toolhive/contract/workload';
 import { readDockerRun } from './docker-run.ts';
 import { readLocalPath } from './local-path.ts';
 import { readOtherFlags } from './other-flags.ts';
@@ -104,14 +105,50 @@ function readUvx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pas
     ),
     '--from': 'value',
     '--spec': 'value',
+    '-w': 'value',
+    '--with': 'value',
+    '-p': 'value',
+    '--python': 'value',
   });
-  return readPackage('uvx', { from, words, named: given.findLast(([, value]) => value !== '')?.[1] });
+  const valuesOf = (...flags: string[]) =>
+    given.flatMap(([flag, value]) => (flags.includes(flag) ? [value] : []));
+  const others = valuesOf('-w', '--with').flatMap(requirementsIn);
+  const python = valuesOf('-p', '--python').at(-1);
+  const settings = {
+    ...(others.length === 0 ? {} : { python_with: others }),
+    ...(python === undefined ? {} : { python_version: pythonVersion(python) }),
+  };
+  return readPackage('uvx', { from, words, named: valuesOf('--from', '--spec').at(-1), settings });
+}
+
+/** uv separates requirements with commas, which also separate the version limits and the extras of one requirement. */
+function requirementsIn(text: string): string[] {
+  return text
+    .split(/,(?=\s*[A-Za-z0-9])(?![^[]*\])/)
+    .map((requirement) => requirement.trim())
+    .filter((requirement) => requirement !== '');
+}
+
+/** The version in what uv and pipx accept: `3.12`, `python3.12`, `cpython@3.12`, or the path of an interpreter. */
+function pythonVersion(request: string): string {
+  const version = /^(?:\S*\/)?(?:(?:c?python)[@-]?)?(\d+(?:\.\d+){0,2})$/.exec(request)?.[1];
+  if (version !== undefined) return version;
+  throw invalid(`${JSON.stringify(request)} is not a Python version`, {
+    hint: 'write it as 3.12, for example --python 3.12',
+  });
+}
+
+interface PackageCommand {
+  from: PastedFrom;
+  words: readonly string[];
+  named: string | undefined;
+  settings?: Pick<CreateWorkload, 'python_with' | 'python_version'>;
 }
 
 /** The first word is the package, or the program of the package that a flag names. */
 function readPackage(
   scheme: 'npx' | 'uvx',
-  { from, words, named }: { from: PastedFrom; words: readonly string[]; named: string | undefined },
+  { from, words, named, settings }: PackageCommand,
 ): Pasted | Promise<Pasted> {
   const [first, ...args] = words;
   const spec = named ?? first;
@@ -136,7 +173,7 @@ function readPackage(
       : [
           `${first} is not named like its package ${name}: ToolHive runs the program that the package names first`,
         ];
-  return { request: { image: `${scheme}://${published}`, cmd_arguments: args }, notes };
+  return { request: { image: `${scheme}://${published}`, cmd_arguments: args, ...settings }, notes };
 }
 
 /** Python considers dots, dashes, and underscores the same (PEP 503). */

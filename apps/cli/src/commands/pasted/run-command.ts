@@ -14,6 +14,8 @@ export function commandText(request: CreateWorkload): string {
     ...Object.entries(request.env_vars ?? {}).map(([key, value]) => flag('--env', `${key}=${value}`)),
     ...(request.secrets ?? []).map((secret) => flag('--secret', `${secret.name},target=${secret.target}`)),
     ...(request.volumes ?? []).map((volume) => flag('--volume', volume)),
+    ...(request.python_with ?? []).map((requirement) => flag('--with', requirement)),
+    ['--python', request.python_version],
   ];
   const args = request.cmd_arguments ?? [];
   return [

@@ -47,9 +47,11 @@ export function withFlags(pasted: CreateWorkload, flags: CreateWorkload): Create
   const env_vars = { ...pasted.env_vars, ...flags.env_vars };
   const labels = { ...pasted.labels, ...flags.labels };
   const volumes = [...(pasted.volumes ?? []), ...(flags.volumes ?? [])];
+  const python_with = [...(pasted.python_with ?? []), ...(flags.python_with ?? [])];
   return {
     ...pasted,
     ...flags,
+    ...(python_with.length > 0 ? { python_with } : {}),
     env_vars: Object.keys(env_vars).length > 0 ? env_vars : undefined,
     labels: Object.keys(labels).length > 0 ? labels : undefined,
     volumes: volumes.length > 0 ? volumes : undefined,
