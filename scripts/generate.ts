@@ -10,9 +10,11 @@ import * as z from 'zod';
 import { program } from '../apps/cli/src/commands/commands.ts';
 import { apiSpec } from '../apps/docs/src/plugins/references/api-spec.ts';
 import { cliPages } from '../apps/docs/src/plugins/references/cli.ts';
+import { clientLibraryReference } from '../apps/docs/src/plugins/references/client-libraries.ts';
 import { clientReference } from '../apps/docs/src/plugins/references/clients.ts';
 import { crdReference } from '../apps/docs/src/plugins/references/crds.ts';
 import { registryReference } from '../apps/docs/src/plugins/references/registry-schema.ts';
+import compatibility from '../e2e/compatibility/results.json' with { type: 'json' };
 import { drawDiagrams, findUndrawn } from '../apps/docs/src/plugins/diagrams/draw.ts';
 
 /** Every generated file of data, by its path from the root, and what it is made of. */
@@ -33,6 +35,7 @@ async function generatedTexts(): Promise<Record<string, string>> {
       'registry.schema.json': JSON.stringify(registryJsonSchema()),
     }),
     ...below('apps/docs/docs/toolhive/reference/', {
+      '_client-libraries.md': clientLibraryReference(compatibility),
       '_clients.md': clientReference(),
       '_crds.md': crdReference(resources),
       '_registry-schema.md': registryReference(registryJsonSchema()),

@@ -4,28 +4,29 @@ import type { Bridge } from '../bridge/bridge.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { Exchange } from '../middleware/middleware.ts';
 import { readIncoming, refuseBatch } from './incoming.ts';
+import { sessionOfQuery } from './named-session.ts';
 
 /** The path that messages of an event stream are posted to. */
 export const messagesPath = '/messages';
 
-/** Opens a session of HTTP+SSE (MCP 2024-11-05, Transports). It ends with the stream. */
+/** Opens a session of HTTP+SSE (MCP 2024-11-05, Transports). It ends with the stream, unless another has replaced it. */
 export function openEventSession(bridge: Bridge, { response, principal }: Exchange): void {
   const session = bridge.sessions.begin(principal);
   bridge.sessions.keep(session);
   const stream = new EventStream(response);
   stream.write(encodeEvent('endpoint', `${messagesPath}?session_id=${session.id}`));
   session.stream.connect(stream);
-  stream.onClose(() => bridge.sessions.close(session));
+  stream.onClose(() => {
+    if (!session.isListening) bridge.sessions.close(session);
+  });
 }
 
 /** Takes a message for a session of HTTP+SSE. Its answer goes out over the stream. */
 export function receiveEventMessage(bridge: Bridge, exchange: Exchange): void {
   const { request, response, query, principal } = exchange;
   if (request.method !== 'POST') return replyText(response, 405, 'use POST', { allow: 'POST' });
-  // The original uses the first name, the official SDKs the second.
-  const parameters = new URLSearchParams(query);
-  const id = parameters.get('session_id') ?? parameters.get('sessionId');
-  if (id === null) return replyText(response, 400, 'the parameter session_id is missing');
+  const id = sessionOfQuery(query);
+  if (id === undefined) return replyText(response, 400, 'the parameter session_id is missing');
   const session = bridge.sessions.find(id, principal);
   if (session === undefined) return replyText(response, 404, 'there is no such session');
   const send = ({ text }: Message): void => session.stream.send(text);

@@ -15,9 +15,8 @@ import { legacyVersions, meta } from '../protocol/protocol.ts';
 import { batchVersion, readIncoming, refuseBatch } from './incoming.ts';
 import type { Incoming } from './incoming.ts';
 import { isModernRequest, modernClient, refusalOf, wrongParameter } from './modern-headers.ts';
+import { namedSession, sessionHeader } from './named-session.ts';
 import { ModernPostReply, SessionPostReply } from './post-reply.ts';
-
-const sessionHeader = 'mcp-session-id';
 
 /**
  * Serves a bridge over streamable HTTP, with one endpoint for clients of all protocol versions. Legacy clients use
@@ -163,11 +162,12 @@ function nameOfConnection(bridge: Bridge, socket: Duplex): string {
   return name;
 }
 
-function openStream({ sessions }: Bridge, { request, response, principal }: Exchange): void {
+function openStream({ sessions }: Bridge, exchange: Exchange): void {
+  const { request, response, principal } = exchange;
   if (!takesEvents(request))
     return replyText(response, 406, 'this stream is only available as text/event-stream');
-  const id = request.headers[sessionHeader];
-  if (typeof id !== 'string') return replyText(response, 400, 'the header Mcp-Session-Id is missing');
+  const id = namedSession(exchange);
+  if (id === undefined) return replyText(response, 400, 'the header Mcp-Session-Id is missing');
   const session = sessions.find(id, principal);
   if (session === undefined)
     return replyText(response, 404, 'there is no such session, initialize a new one');

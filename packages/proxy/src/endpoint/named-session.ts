@@ -1,0 +1,19 @@
+import type { Exchange } from '../middleware/middleware.ts';
+
+export const sessionHeader = 'mcp-session-id';
+
+/**
+ * Returns the ID of the session that a request for an event stream names in the header of streamable HTTP. At `/sse`, the
+ * query may name it, too.
+ */
+export function namedSession({ request, path, query }: Exchange): string | undefined {
+  const id = request.headers[sessionHeader];
+  if (typeof id === 'string') return id;
+  return path === '/sse' ? sessionOfQuery(query) : undefined;
+}
+
+/** Returns the ID of the session in a query. The original uses the first name, the official SDKs the second. */
+export function sessionOfQuery(query: string): string | undefined {
+  const parameters = new URLSearchParams(query);
+  return parameters.get('session_id') ?? parameters.get('sessionId') ?? undefined;
+}
