@@ -172,14 +172,12 @@ export class Session {
   /** Closes the session's own connection. Its next request opens another one. With `ifIdle`, only if no request is pending. */
   releaseOwn({ ifIdle = false }: { ifIdle?: boolean } = {}): void {
     const { own } = this;
-    void own?.then(
-      (opened) => {
-        if (ifIdle && opened.connection.busy > 0) return;
-        if (this.own === own) this.own = undefined;
-        opened.giveBack();
-      },
-      () => {}, // it was never opened
-    );
+    const release = (opened: OwnConnection): void => {
+      if (ifIdle && opened.connection.busy > 0) return;
+      if (this.own === own) this.own = undefined;
+      opened.giveBack();
+    };
+    void own?.then(release, () => {}); // it was never opened
     if (!ifIdle) this.own = undefined;
   }
 
