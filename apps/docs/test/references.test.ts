@@ -305,7 +305,7 @@ test('a table that is wider than a phone can be scrolled with the keyboard', asy
   await using visited = await visit('/toolhive/reference/cli/thv_run', {
     viewport: { width: 390, height: 800 },
   });
-  const table = visited.page.getByRole('group', { name: 'The server', exact: true });
+  const table = visited.page.getByRole('group', { name: 'Permissions', exact: true });
 
   await table.focus();
   await visited.page.keyboard.press('ArrowRight');

@@ -335,6 +335,27 @@ describe('a server that is greeted', () => {
     });
   });
 
+  test('and answers both questions when it has started is a legacy one, as the last one was initialize', async () => {
+    await using test = await openTestProxy({ limits: { probeMs: 5 } });
+    const server = new ScriptedServer('slow', { initialize: undefined, 'server/discover': undefined });
+    const greeted = performHandshake(test, server);
+    await expect.poll(() => server.methods, quick).toContain('initialize');
+    const identity = { capabilities: {}, serverInfo: { name: 'both', version: '1' } };
+
+    server.send({
+      id: server.last('server/discover')?.id,
+      result: { resultType: 'complete', supportedVersions: ['2026-07-28'], ...identity },
+    });
+    server.send({
+      id: server.last('initialize')?.id,
+      result: { protocolVersion: '2025-11-25', ...identity },
+    });
+    await greeted;
+
+    expect(test.proxy.generation).toBe('legacy');
+    await expect.poll(() => server.methods, quick).toContain('notifications/initialized');
+  });
+
   test('and answers initialize twice is talked to once', async () => {
     await using test = await openTestProxy();
     const server = new ScriptedServer('twice');

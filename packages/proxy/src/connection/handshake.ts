@@ -57,8 +57,8 @@ async function negotiate(
   const first = generation === 'modern' ? await discovered : await orSilent(discovered, probeMs, signal);
   if (first === 'legacy') return initialize(connection, client, signal);
   if (first !== 'silent') return first;
-  // The server may only be slow to start, so the first one that succeeds decides.
-  return firstOf(initialize(connection, client, signal), requireModern(discovered));
+  // The server may only be slow to start. It gets both requests then.
+  return lastOf(initialize(connection, client, signal), requireModern(discovered), signal);
 }
 
 async function requireModern(discovered: Promise<Found | 'legacy'>): Promise<Found> {
@@ -82,12 +82,22 @@ async function orSilent(
   }
 }
 
-/** Returns what succeeds first. If both fail, throws why the first one did. */
-async function firstOf(one: Promise<Found>, other: Promise<Found>): Promise<Found> {
+/** How long a server that has answered `server/discover` may take to answer `initialize`, which it got later. */
+const settleMs = 1_000;
+
+/**
+ * Returns the legacy result if `initialize` succeeds: a server of both generations then regards the connection as a legacy
+ * one, because that was the last request. If both fail, throws why `initialize` did.
+ */
+async function lastOf(legacy: Promise<Found>, modern: Promise<Found>, signal: AbortSignal): Promise<Found> {
+  const unlessLegacy = modern.then(async (found) => {
+    await delay(settleMs, undefined, { signal });
+    return found;
+  });
   try {
-    return await Promise.any([one, other]);
+    return await Promise.any([legacy.catch(() => modern), unlessLegacy]);
   } catch {
-    return await one;
+    return await legacy;
   }
 }
 
