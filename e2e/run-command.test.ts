@@ -248,6 +248,11 @@ describe('what a server needs', () => {
   test('is asked for at a terminal, without showing secrets, which are stored', async () => {
     proves('cli.run.needs');
     const daemon = await daemonOf(user);
+    await using left = new AsyncDisposableStack();
+    left.defer(async () => {
+      await user.thv('rm', 'weather');
+      await daemon.deleteSecret({ params: { key: 'weather-WEATHER_KEY' } }).catch(() => {}); // never stored
+    });
     const terminal = openTerminal(user, ['run', 'weather', '--proxy-mode', 'streamable-http']);
 
     await terminal.shows('WEATHER_KEY: ');
@@ -258,8 +263,6 @@ describe('what a server needs', () => {
     await using client = await connectTo(/http:\S+\/mcp/.exec(terminal.screen())?.[0] ?? '');
     const { text } = await client.call('environment');
     const { keys } = await daemon.listSecrets({});
-    await user.mustThv('rm', 'weather');
-    await daemon.deleteSecret({ params: { key: 'weather-WEATHER_KEY' } });
 
     expect(code).toBe(0);
     expect(JSON.parse(text)).toMatchObject({ WEATHER_KEY: 'what nobody sees', WEATHER_CITY: 'Ghent' });
