@@ -135,7 +135,7 @@ function forwardedHeaders(
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string; // both are there: raw headers come in pairs
     const key = name.toLowerCase();
-    if (!notForwarded.has(key) && !(key in replaced) && nominated?.has(key) !== true)
+    if (!notForwarded.has(key) && !Object.hasOwn(replaced, key) && nominated?.has(key) !== true)
       forwarded.push(name, rawHeaders[i + 1] as string);
   }
   for (const name in replaced) {

@@ -139,6 +139,15 @@ test('a response that answers nothing does not reach the client', async () => {
   expect(events).toMatchObject([{ message: { id: 2 } }]);
 });
 
+test('a server may write the ID of a request in another way', async () => {
+  await using opened = await open(rules, (got) => result(got, { tools }));
+  const session = await RawSession.open(opened.url);
+
+  const response = await session.postText('{"jsonrpc":"2.0","id":1.0,"method":"tools/list"}');
+
+  expect(await response.json()).toMatchObject({ id: 1, result: { tools: [{ name: 'shown' }] } });
+});
+
 test('a call of a hidden tool does not reach the server, and a renamed one reaches it under its own name', async () => {
   const overrides = { tools: { filter: ['say'], overrides: { shown: { name: 'say' } } } };
   await using opened = await open(overrides, (got) => result(got, { content: [] }));

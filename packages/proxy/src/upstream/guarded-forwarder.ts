@@ -8,7 +8,7 @@ import { isModernRequest, modernClient, refusalOf } from '../endpoint/modern-hea
 import { replyJson, replyText } from '../http/reply.ts';
 import { ExceededBudget } from '../input/byte-budget.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
-import { idText, isObject, readBatch, readMessage } from '../jsonrpc/message.ts';
+import { isObject, readBatch, readMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { refusedResponse } from '../middleware/message-pipeline.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
@@ -200,7 +200,7 @@ export class GuardedForwarder {
           this.#followSession(forwarding, answer);
           const { headers, body } = answer;
           if (typeof body !== 'string') this.#passStream(forwarding, headers, body).catch(failed);
-          else this.#options.input.process(() => this.#passWhole(forwarding, { ...answer, body }));
+          else this.#options.input.process(() => this.#passWhole(forwarding, { ...answer, body }, failed));
         } catch (error) {
           failed(error);
         }
@@ -246,8 +246,12 @@ export class GuardedForwarder {
     reply.end();
   }
 
-  /** Passes on a reply that is no stream. Returns false, as a reading step that is over. */
-  #passWhole(forwarding: Forwarding, { statusCode, headers, body }: Answer & { body: string }): boolean {
+  /** Passes on a reply that is no stream. Returns false, as a reading step that is over. Does not throw. */
+  #passWhole(
+    forwarding: Forwarding,
+    { statusCode, headers, body }: Answer & { body: string },
+    failed: (error: unknown) => void,
+  ): boolean {
     const { reply, request } = forwarding;
     // Replies to notifications are not read by clients, and failures may be text.
     const isMessage = isJson(headers['content-type']) && body !== '';
@@ -257,8 +261,12 @@ export class GuardedForwarder {
         this.#failed(forwarding, new Error('what it sent does not answer the request'));
       else reply.whole(statusCode, headers, text);
     };
-    if (isMessage) this.#pass(forwarding, body, complete);
-    else complete(mustBe ? '' : body);
+    try {
+      if (isMessage) this.#pass(forwarding, body, complete);
+      else complete(mustBe ? '' : body);
+    } catch (error) {
+      failed(error); // this may run in a later turn, where nothing else would catch it
+    }
     return false;
   }
 
@@ -344,7 +352,7 @@ export class GuardedForwarder {
 
 /** Returns the request that a response answers: the one whose reply it came in, or another one of the session. */
 function answeredBy(response: Message, { request, session }: Forwarding): Message | undefined {
-  return request !== undefined && idText(request) === idText(response)
+  return request !== undefined && request.value.id === response.value.id
     ? request
     : session?.requests.find(response);
 }

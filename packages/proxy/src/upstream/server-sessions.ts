@@ -1,4 +1,3 @@
-import { idText } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { Principal } from '../middleware/middleware.ts';
 import { newestLegacyVersion } from '../protocol/protocol.ts';
@@ -22,23 +21,23 @@ export interface ServerSession {
 
 /** The requests of one side that are not answered yet, by their IDs. */
 class UnansweredRequests {
-  readonly #requests = new Map<string, Message>();
+  readonly #requests = new Map<string | number | undefined, Message>();
 
   add(request: Message): void {
-    this.#requests.set(idText(request), request);
+    this.#requests.set(request.value.id, request);
     const [oldest] = this.#requests.keys();
     if (this.#requests.size > maxRequests && oldest !== undefined) this.#requests.delete(oldest);
   }
 
   /** Returns the request with the ID of `response`. */
   find(response: Message): Message | undefined {
-    return this.#requests.get(idText(response));
+    return this.#requests.get(response.value.id);
   }
 
   /** Returns and forgets the request with the ID of `response`. */
   take(response: Message): Message | undefined {
     const request = this.find(response);
-    this.#requests.delete(idText(response));
+    this.#requests.delete(response.value.id);
     return request;
   }
 }
