@@ -95,3 +95,9 @@ test('takes nothing but plain names from what a server writes', () => {
 
   expect(cause?.fix).not.toMatch(/[;$~]/);
 });
+
+test('searches no more than a part of a long line', () => {
+  const output = `${'A_A '.repeat(4_000_000)}\nError: no key`;
+
+  expect(causeOf(output)?.line).toBe('Error: no key');
+});

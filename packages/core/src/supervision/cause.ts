@@ -77,17 +77,24 @@ const complaints: readonly Complaint[] = [
   },
 ];
 
+/** How much of the output is searched. Servers write it, and the time that some patterns take grows with its square. */
+const maxChars = 64 * 1024;
+const maxLines = 100;
+const maxLineChars = 500;
+
 /** Chooses the line of a server's output that names the cause of its end. Undefined if it has written nothing. */
 export function causeOf(output: string): Cause | undefined {
-  const lines = stripVTControlCharacters(output)
+  const recent = stripVTControlCharacters(output.slice(-maxChars));
+  const lines = recent
     .split('\n')
-    .map((line) => line.trimEnd())
+    .slice(-maxLines)
+    .map((line) => line.slice(0, maxLineChars).trimEnd())
     .filter((line) => line !== '');
   for (const { pattern, fix } of complaints) {
     // The first line of Node.js and the last one of Python have the message; others repeat it in source code.
     const line = lines.findLast((candidate) => pattern.test(candidate) && !isSource(candidate));
     const groups = line === undefined ? undefined : pattern.exec(line)?.slice(1);
-    const text = groups === undefined ? undefined : fix(groups, output);
+    const text = groups === undefined ? undefined : fix(groups, recent);
     if (line !== undefined && text !== undefined) return { line: shortened(line), fix: text };
   }
   const line = plainCause(lines);

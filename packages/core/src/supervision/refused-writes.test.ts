@@ -82,6 +82,12 @@ test('takes no control characters from a server', () => {
   expect(report).not.toContain('\u001b');
 });
 
+test('takes nothing from a server that a shell would run', () => {
+  const [report] = reportsOf("EROFS: read-only file system, open '/data/$(touch x)/`id`;ls'");
+
+  expect(report).toMatch(/^it cannot write a file/);
+});
+
 test('does not read a stream before others do', async () => {
   const reports: string[] = [];
   const stream = new PassThrough();

@@ -12,6 +12,9 @@ const paths = [
   /\w+ (\/[\x21-\x39\x3b-\x7e]{1,300}): read-only file system/,
 ];
 
+/** Paths that are safe in a command that users copy into a shell. */
+const plain = /^[\w./@+ -]+$/;
+
 /** Where packages are inside the sandbox and in images. */
 const packages = /^\/(?:opt\/toolhive|app)\//;
 
@@ -40,7 +43,9 @@ export class RefusedWrites {
     if (this.#isReported || !signs.some((sign) => chunk.includes(sign))) return;
     this.#isReported = true;
     const text = chunk.toString('latin1');
-    const path = paths.map((pattern) => pattern.exec(text)?.[1]).find((found) => found !== undefined);
+    const path = paths
+      .map((pattern) => pattern.exec(text)?.[1])
+      .find((found) => found !== undefined && plain.test(found));
     this.#report(this.#describe(path));
   };
 
