@@ -10,6 +10,8 @@ export interface MirroredParameter {
 
 /** How deep schemas are searched. */
 const maxDepth = 16;
+/** More headers than this are more than most servers accept. */
+const maxMirrored = 100;
 /** RFC 9110, section 5.6.2. */
 const isToken = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
@@ -36,8 +38,10 @@ export function mirroredIn(schema: unknown, path: readonly string[] = []): Mirro
  * header, each in another one. Clients exclude other tools (MCP 2026-07-28, Streamable HTTP, Custom Headers).
  */
 export function isMirrorable(schema: unknown): boolean {
+  const annotations = annotationsIn(schema, 0);
+  if (annotations === 0 || annotations > maxMirrored) return annotations === 0;
   const headers = mirroredIn(schema).map(({ header }) => header);
-  return new Set(headers).size === headers.length && annotationsIn(schema, 0) === headers.length;
+  return new Set(headers).size === headers.length && headers.length === annotations;
 }
 
 /** Counts the annotations anywhere in a schema. */
