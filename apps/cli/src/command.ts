@@ -72,6 +72,11 @@ export interface Flag {
   completes?: Completion;
 }
 
+/** Whether a flag appears in help, on its page, in completion, and in suggestions. */
+export function isShown({ hidden, isComing }: Flag): boolean {
+  return hidden !== true && isComing !== true;
+}
+
 /** How a value is read. `list` is given several times; `words` too, and may hold several with commas between. */
 export type FlagKind = 'boolean' | 'string' | 'integer' | 'number' | 'duration' | 'list' | 'words';
 

@@ -1,4 +1,4 @@
-import { flagsOf, namesOf } from './command.ts';
+import { flagsOf, isShown, namesOf } from './command.ts';
 import type { Argument, Command, Completion, Flag, Program } from './command.ts';
 import { parentOf, stepFrom } from './program.ts';
 
@@ -100,8 +100,7 @@ function subcommands({ commands, groups }: Program, path: string): Candidate[] {
 function flagNames(command: Command, given: ReadonlySet<string>): Candidate[] {
   return flagsOf(command)
     .filter(
-      ({ name, hidden, kind }) =>
-        hidden !== true && (!given.has(name) || kind === 'list' || kind === 'words'),
+      (flag) => isShown(flag) && (!given.has(flag.name) || flag.kind === 'list' || flag.kind === 'words'),
     )
     .map(({ name, description }) => ({ word: `--${name}`, description }));
 }

@@ -1,4 +1,4 @@
-import { flagsOf, namesOf } from './command.ts';
+import { flagsOf, isShown, namesOf } from './command.ts';
 import type { Argument, Command, CommandGroup, Flag, Program } from './command.ts';
 import { parentOf } from './program.ts';
 
@@ -111,7 +111,7 @@ export function childrenOf({ commands, groups }: Program, path: string): (Comman
 /** The flags that are shown and available, under their headings. What has no heading of its own comes first, wherever it was declared. */
 export function flagSectionsOf(flags: readonly Flag[]): [title: string, flags: Flag[]][] {
   const sections = new Map<string, Flag[]>([['Flags', []]]);
-  for (const flag of flags.filter(({ hidden, isComing }) => hidden !== true && isComing !== true)) {
+  for (const flag of flags.filter(isShown)) {
     const title = flag.section ?? 'Flags';
     sections.set(title, [...(sections.get(title) ?? []), flag]);
   }

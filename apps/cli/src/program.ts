@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { ParseArgsConfig } from 'node:util';
 import { invalid } from '@toolhive/contract/failure';
-import { flagsOf, globalFlags, namesOf } from './command.ts';
+import { flagsOf, globalFlags, isShown, namesOf } from './command.ts';
 import type { Argument, Command, FlagValues, Program } from './command.ts';
 import { readFlags } from './flag-values.ts';
 import type { GivenFlags } from './flag-values.ts';
@@ -175,7 +175,9 @@ function isGlobalFlag(word: string): boolean {
 
 async function unknownFlag(command: Command, typed: string): Promise<Error> {
   const { nearest } = await import('./suggest.ts');
-  const known = flagsOf(command).flatMap(({ name, hidden }) => (hidden === true ? [] : `--${name}`));
+  const known = flagsOf(command)
+    .filter(isShown)
+    .map(({ name }) => `--${name}`);
   const meant = nearest(typed, known);
   return invalid(
     `thv ${command.path} has no flag ${typed}`,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { flagsOf } from '../../../../cli/src/command.ts';
+import { flagsOf, isShown } from '../../../../cli/src/command.ts';
 import type { Program } from '../../../../cli/src/command.ts';
 import { program } from '../../../../cli/src/commands/commands.ts';
 import { cliPages } from './cli.ts';
@@ -15,9 +15,10 @@ test.each(shown.map((command) => ({ path: command.path, command })))(
     const page = pages[`${folder}/thv_${path.replaceAll(' ', '_')}.md`];
 
     expect(page).toContain(`title: "thv ${path}"`);
-    for (const { name, hidden, shorthand } of flagsOf(command)) {
+    for (const flag of flagsOf(command)) {
+      const { name, shorthand } = flag;
       const label = shorthand === undefined ? `| \`--${name}\` |` : `| \`--${name}\`, \`-${shorthand}\` |`;
-      expect(page?.includes(label)).toBe(hidden !== true);
+      expect(page?.includes(label)).toBe(isShown(flag));
     }
     for (const { name } of command.arguments ?? []) expect(page).toContain(name.toUpperCase());
     for (const example of command.examples ?? []) expect(page).toContain(`\n${example}\n`);
