@@ -88,6 +88,7 @@ async function toCommonJs(folder: string): Promise<void> {
       format: 'cjs',
       platform: 'node',
       target: bundling.target,
+      minifyWhitespace: true, // every process keeps the text of what it loads in memory
       supported: { 'dynamic-import': false },
       define: { 'import.meta.url': 'urlOfFile' },
       ...(usesUrl ? { banner: `const urlOfFile = require('node:url').pathToFileURL(__filename).href;` } : {}),

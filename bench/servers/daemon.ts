@@ -1,32 +1,7 @@
 // A daemon with its API on a Unix socket, and servers that cost next to nothing: `node daemon.ts shell|memory`.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createApi } from '@toolhive/api/api';
-import { listenOnSocket } from '@toolhive/api/listen';
-import { openCore } from '@toolhive/core/core';
-import { openMemoryRuntime } from '@toolhive/runtime/memory';
-import { pino } from 'pino';
-import { serveParent } from '../child.ts';
-import { image, memoryServers } from './tiny-servers.ts';
-import { openShellRuntime } from './shell-runtime.ts';
+import { limitYoungGeneration } from '../../apps/cli/src/young-generation.ts';
 
-const home = await mkdtemp(join(tmpdir(), 'thv-bench-'));
-await using opened = new AsyncDisposableStack();
-opened.defer(() => rm(home, { recursive: true, force: true }));
-const core = opened.use(
-  await openCore({
-    env: { PATH: process.env['PATH'], HOME: home },
-    version: 'v0.0.0',
-    log: pino({ level: 'silent' }),
-    runtimes: () => [process.argv[2] === 'memory' ? openMemoryRuntime(memoryServers) : openShellRuntime()],
-  }),
-);
-opened.use(
-  await listenOnSocket(
-    createApi(core, { listener: { daemon: { pid: process.pid, background: true }, stop: () => {} } }),
-    core.paths.socket,
-  ),
-);
-const everything = opened.move();
-serveParent({ socketPath: core.paths.socket, image }, () => everything.disposeAsync());
+// As `thv serve` does.
+using _limit = limitYoungGeneration();
+const { serveDaemon } = await import('./daemon-modules.ts');
+await serveDaemon();

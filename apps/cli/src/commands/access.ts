@@ -1,5 +1,4 @@
-import { openAccess } from '@toolhive/core/access';
-import type { Access, OidcOptions } from '@toolhive/core/access';
+import type { Access, AccessOptions, OidcOptions } from '@toolhive/core/access';
 import { invalid } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import type { FlagValues } from '../command.ts';
@@ -13,7 +12,8 @@ export async function accessFor(
   flags: FlagValues,
   { host, what, note }: { host: string; what: string; note: (text: string) => void },
 ): Promise<Access | undefined> {
-  const access = openAccess({ token: await readToken(flags.text('token-file')), oidc: oidcFrom(flags) });
+  const asked = { token: await readToken(flags.text('token-file')), oidc: oidcFrom(flags) };
+  const access = await openAccessIfAsked(asked);
   if (access !== undefined || isLoopback(host)) return access;
   const warning = `${what} on ${host} would let everybody who reaches it run programs on this machine`;
   if (!flags.has('insecure-no-auth')) {
@@ -37,6 +37,13 @@ export function oidcFrom(flags: FlagValues): OidcOptions | undefined {
   const audience = flags.text('oidc-audience');
   const asked = [options.issuer, options.jwksUrl, options.introspectionUrl, audience];
   return asked.some((value) => value !== undefined) ? { ...options, audience: audience ?? '' } : undefined;
+}
+
+/** Without tokens to check, the libraries that do it are not loaded. */
+async function openAccessIfAsked(asked: AccessOptions): Promise<Access | undefined> {
+  if (asked.token === undefined && asked.oidc === undefined) return undefined;
+  const { openAccess } = await import('@toolhive/core/access');
+  return openAccess(asked);
 }
 
 async function readToken(path: string | undefined): Promise<string | undefined> {

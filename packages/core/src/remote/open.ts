@@ -1,10 +1,8 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RemoteServer } from '@toolhive/proxy/proxy';
-import open from 'open';
 import { formatReference } from '../secrets/reference.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import { TokenStore } from './kept.ts';
-import { openRemoteAuth } from './remote-auth.ts';
 import type { RemoteAuthState } from './auth-status.ts';
 import type { RemoteAuth } from './remote-auth.ts';
 import { remoteServer } from './remote-server.ts';
@@ -21,11 +19,12 @@ export type OpenRemote = (
 /** How this daemon does that: with its own secrets, and the browser of its user. */
 export function remoteOpener(
   secrets: Secrets,
-  openBrowser: (url: string) => Promise<unknown> = (url) => open(url),
+  openBrowser: (url: string) => Promise<unknown> = openInBrowser,
   { clientDocument, ...network }: Network & { clientDocument?: string | undefined } = {},
 ): OpenRemote {
   return async (runConfig, onChange) => {
     const { name, remote_url: serverUrl = '', remote_auth_config: config, registry_hosts } = runConfig;
+    const { openRemoteAuth } = await import('./remote-auth.ts'); // only for those who have remote servers
     return openRemoteAuth({
       serverUrl,
       config: config ?? undefined,
@@ -72,13 +71,14 @@ export async function openUnkeptRemote(options: UnkeptRemoteOptions): Promise<Un
   const client_secret =
     clientSecret === undefined ? undefined : formatReference({ name: 'client', target: 'client' });
   let shown: string | undefined;
+  const { openRemoteAuth } = await import('./remote-auth.ts');
   const auth = await openRemoteAuth({
     serverUrl: url,
     config: { ...config, client_secret },
     store: new TokenStore('', () => undefined),
     resolveSecret: async () => clientSecret ?? '',
     async openBrowser(page) {
-      await open(page);
+      await openInBrowser(page);
     },
     onChange(state) {
       const page = state.kind === 'needs authorization' ? state.url : undefined;
@@ -106,6 +106,11 @@ export async function openUnkeptRemote(options: UnkeptRemoteOptions): Promise<Un
 /** Deletes the tokens of a workload that was removed. */
 export async function forgetRemote(secrets: Secrets, workload: string): Promise<void> {
   await tokenStore(secrets, workload).remove();
+}
+
+async function openInBrowser(url: string): Promise<void> {
+  const { default: open } = await import('open');
+  await open(url);
 }
 
 function tokenStore(secrets: Secrets, workload: string): TokenStore {

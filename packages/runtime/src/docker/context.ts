@@ -4,12 +4,7 @@ import { Readable } from 'node:stream';
 import { conflict, invalid, tooLarge } from '@toolhive/contract/failure';
 import { pack, type Pack } from 'tar-stream';
 import { openInner } from '../inner-file.ts';
-
-/** The Dockerfile's name in every archive: one that no project uses for its own. */
-export const DOCKERFILE = '.toolhive.Dockerfile';
-
-/** The same for certificates. */
-export const CERTIFICATES = '.toolhive.ca.crt';
+import { CERTIFICATES, DOCKERFILE } from './dockerfile.ts';
 
 const MAX_CONTEXT_BYTES = 256 * 1024 * 1024;
 /** What a build never needs and what may be huge or private. */

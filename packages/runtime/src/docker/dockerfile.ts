@@ -1,6 +1,5 @@
 import { invalid } from '@toolhive/contract/failure';
 import { npmSourceOptions } from '../npm-source-options.ts';
-import { CERTIFICATES } from './context.ts';
 import { formatSource, isLocalPath, parseSource, type PackageScheme, type PackageSource } from '../source.ts';
 
 /** The image that a package is installed in, and the one that it runs in afterwards. */
@@ -9,6 +8,10 @@ export interface BaseImages {
   run: string;
 }
 
+/** The name of the Dockerfile in every build context. No project uses it for its own. */
+export const DOCKERFILE = '.toolhive.Dockerfile';
+/** The name of the file with certificate authorities in every build context. */
+export const CERTIFICATES = '.toolhive.ca.crt';
 /** Where every recipe puts the server. */
 const SERVER_PATH = '/app/server';
 /** The home and working directory of every package. */

@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
-import { extract } from 'tar-stream';
 import * as z from 'zod';
 import { formatSource, isLocalPath, parseSource, type PackageScheme, type PackageSource } from '../source.ts';
 import { buildImage } from './build.ts';
 import { removeContainer } from './container.ts';
-import { buildContext, DOCKERFILE } from './context.ts';
-import { baseImagesOf, dockerfileOf, VERSION_PATH, type BaseImages } from './dockerfile.ts';
+import { baseImagesOf, DOCKERFILE, dockerfileOf, VERSION_PATH, type BaseImages } from './dockerfile.ts';
 import { callEngine, isFailure, openStream, type Engine } from './engine.ts';
 import { inspectImage, prepareImage, type PullOptions } from './images.ts';
 
@@ -86,6 +84,7 @@ async function buildPackage(
   const { report, signal } = options;
   const certificates = await options.trusted?.();
   const allowed = (await options.allowedSources?.()) ?? [];
+  const { buildContext } = await import('./context.ts'); // an idle daemon needs no archives
   const dockerfile = dockerfileOf(source, base, { isTrusting: certificates !== undefined, allowed });
   await buildImage(engine, {
     title: formatSource(source),
@@ -112,6 +111,7 @@ async function installedVersion(engine: Engine, image: string, signal: AbortSign
       query,
       signal,
     });
+    const { extract } = await import('tar-stream');
     for await (const entry of archive.pipe(extract())) {
       let text = '';
       // The package was there when the file was written, so its size is anybody's guess.

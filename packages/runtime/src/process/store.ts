@@ -6,7 +6,7 @@ import type { PrepareOptions } from '../runtime.ts';
 import { type PackageSource, formatSource, isLocalPath } from '../source.ts';
 import type { Machine } from './check.ts';
 import { type Install, installFile, packageFolder, parseInstall } from './installers/install.ts';
-import { type Installer, installers } from './installers/installers.ts';
+import type { Installer } from './installers/installers.ts';
 import type { InstallContext } from './installers/tool.ts';
 import { certificateBundle } from './installers/trust.ts';
 import { SingleFlight } from './single-flight.ts';
@@ -64,6 +64,8 @@ export class PackageStore {
 
   async #prepare(source: PackageSource, options: PrepareOptions): Promise<PackageSource> {
     const { report, signal, trusted, allowedSources } = options;
+    // Loaded with the first package: the libraries behind it take megabytes of an idle daemon's memory.
+    const { installers } = await import('./installers/installers.ts');
     const installer = installers[source.scheme];
     if (installer.isPinned(source) && (await this.#find(source)) !== undefined) return source;
     const { cacheDir, env } = this.#options;

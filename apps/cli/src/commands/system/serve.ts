@@ -31,8 +31,11 @@ const asked = Symbol('asked');
 /** How long a daemon in the background gets to end before this one gives up taking over. */
 const takeOverMs = 30_000;
 
-/** Runs the daemon until it is told to end. */
-export async function run({ flags, out, signal }: CommandCall): Promise<void> {
+/** Runs the daemon until it is told to end, and calls `onReady` once it serves requests. */
+export async function serve(
+  { flags, out, signal }: CommandCall,
+  { onReady }: { onReady: () => void },
+): Promise<void> {
   const isBackground = flags.has('background');
   const path = isBackground ? join(statePaths(process.env).state, daemonLogFile) : undefined;
   const log = openLog({ debug: flags.has('debug'), path });
@@ -73,6 +76,7 @@ export async function run({ flags, out, signal }: CommandCall): Promise<void> {
   const control = tools === undefined ? undefined : daemon.use(await openTools(tools, log));
   if (base !== undefined) await announce(core, out, { base, reference, tools: control?.url });
   log.info({ version, socket: core.paths.socket }, 'daemon runs');
+  onReady();
   await untilAborted(ended.signal);
   log.info('daemon ends');
   if (ended.signal.reason !== asked) throw ended.signal.reason;

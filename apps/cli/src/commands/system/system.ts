@@ -65,7 +65,7 @@ export const systemCommands: readonly Command[] = [
       'thv serve --openapi',
       'thv serve --oidc-issuer https://id.example.com --oidc-audience toolhive',
     ],
-    load: () => import('./serve.ts'),
+    load: () => import('./daemon-process.ts'),
   },
   {
     path: 'runtime check',
