@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { buildCli } from './build.ts';
+import { buildCli, loadedByNeed } from './build.ts';
 
 test('builds nothing again when nothing has changed', async () => {
   const bundle = new URL('../apps/cli/dist/thv.js', import.meta.url);
@@ -11,4 +11,37 @@ test('builds nothing again when nothing has changed', async () => {
 
   const after = await stat(bundle);
   expect([after.ino, after.mtimeMs]).toEqual([before.ino, before.mtimeMs]);
+});
+
+test('loads what a file requires when it is first used', () => {
+  const code = [
+    'var import_chunk_A=require("./chunks/a.js");',
+    'var import_node_crypto=require("node:crypto");',
+    'var import_chunk_B=require("./chunks/b.js");',
+    'exports.id=()=>(0,import_node_crypto.randomUUID)();exports.make=()=>new import_chunk_A.Thing();',
+  ].join('');
+  const required: string[] = [];
+  const modules: Record<string, object> = {
+    './chunks/a.js': { Thing: Map },
+    'node:crypto': { randomUUID: () => 'id' },
+    './chunks/b.js': {},
+  };
+  const load = (path: string): object => {
+    required.push(path);
+    return modules[path] ?? {};
+  };
+
+  const exported = {} as { id: () => string; make: () => unknown };
+  new Function('require', 'exports', loadedByNeed(code, new Set(['a.js', 'b.js'])))(load, exported);
+
+  expect(required).toEqual([]);
+  expect([exported.id(), exported.id(), exported.make()]).toEqual(['id', 'id', new Map()]);
+  expect(required).toEqual(['node:crypto', './chunks/a.js']);
+});
+
+test('leaves a requirement alone that has an effect by itself, or that is used as a whole', () => {
+  const code =
+    'var import_chunk_A=require("./a.js");var import_chunk_B=require("./b.js");use(import_chunk_B);';
+
+  expect(loadedByNeed(code, new Set(['b.js']))).toBe(code);
 });

@@ -1,5 +1,5 @@
 import { glob, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Operation } from '@toolhive/contract/operation';
 import { operations } from '@toolhive/contract/operations';
@@ -16,8 +16,10 @@ export async function buildCli(): Promise<void> {
   // Made beside the old one and put in its place, so that a command that runs meanwhile finds one of both.
   const fresh = `${outdir}-${process.pid}`;
   try {
-    const inputs = await bundle({ thv: `${cli}src/main.ts` }, fresh, { banner: {} });
-    await toCommonJs(fresh);
+    const plugins = bundling.plugins.filter((plugin) => plugin !== builtinsByNeed); // CommonJS takes them by need anyway
+    const metafile = await bundle({ thv: `${cli}src/main.ts` }, fresh, { banner: {}, plugins });
+    await toCommonJs(fresh, chunksOfOurs(metafile));
+    const inputs = filesOf(metafile);
     await writeFile(
       `${fresh}/${inputsFile}`,
       JSON.stringify(await timesOf([...inputs, import.meta.filename])),
@@ -53,12 +55,12 @@ async function timesOf(paths: readonly string[]): Promise<Record<string, number>
 /** Both come with files of their own, a native library and a WebAssembly module, that they find beside themselves. */
 export const unbundled = ['@napi-rs/keyring', '@1password/sdk'];
 
-/** Bundles programs into a folder of their own, by the names of their files, and returns the files that they consist of. */
+/** Bundles programs into a folder of their own, by the names of their files, and returns what they consist of. */
 export async function bundle(
   entryPoints: Record<string, string>,
   outdir: string,
   changes: BuildOptions = {},
-): Promise<string[]> {
+): Promise<Metafile> {
   await rm(outdir, { recursive: true, force: true });
   const { metafile } = await build({
     ...bundling,
@@ -75,11 +77,19 @@ export async function bundle(
     ...changes,
     metafile: true,
   });
-  return filesOf(metafile);
+  return metafile;
+}
+
+/** The chunks without code of others: loading one of them only defines things. */
+function chunksOfOurs({ outputs }: Metafile): ReadonlySet<string> {
+  const ours = Object.entries(outputs).filter(([, { inputs }]) =>
+    Object.keys(inputs).every((input) => !input.includes('node_modules/')),
+  );
+  return new Set(ours.map(([output]) => basename(output)));
 }
 
 /** Node.js finds, reads and links CommonJS files faster than ES modules, and a short command consists of ten of them. */
-async function toCommonJs(folder: string): Promise<void> {
+async function toCommonJs(folder: string, pure: ReadonlySet<string>): Promise<void> {
   const files = await Array.fromAsync(glob(join(folder, '**/*.js')));
   const convert = async (file: string): Promise<void> => {
     const source = await readFile(file, 'utf8');
@@ -93,10 +103,29 @@ async function toCommonJs(folder: string): Promise<void> {
       define: { 'import.meta.url': 'urlOfFile' },
       ...(usesUrl ? { banner: `const urlOfFile = require('node:url').pathToFileURL(__filename).href;` } : {}),
     });
-    await writeFile(file, code);
+    await writeFile(file, loadedByNeed(code, pure));
   };
   await Promise.all(files.map(convert));
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'commonjs' }));
+}
+
+/**
+ * Loads what a CommonJS file requires when it is first used, instead of when the file is loaded: most commands, and an
+ * idle daemon, use little of it. Rewrites only what esbuild made of an import, and only where all uses can be seen.
+ * `pure` names the files that need not be loaded if nothing of them is used.
+ */
+export function loadedByNeed(code: string, pure: ReadonlySet<string>): string {
+  const declaration = /\bvar (import_\w+)=require\(("(?:\.|node:)[^"]+")\);/g;
+  const getters: string[] = [];
+  const rewritten = [...code.matchAll(declaration)].reduce((text, [statement, name = '', path = '']) => {
+    const uses = (text.match(new RegExp(`\\b${name}\\b`, 'g'))?.length ?? 0) - 1;
+    const members = new RegExp(`\\b${name}\\.`, 'g');
+    if (uses === 0 && pure.has(basename(path.slice(1, -1)))) return text.replace(statement, '');
+    if (uses === 0 || uses !== text.match(members)?.length) return text;
+    getters.push(`get ${name}(){return ${name}_??=require(${path})}`);
+    return text.replaceAll(members, `$required.${name}.`).replace(statement, `var ${name}_;`);
+  }, code);
+  return getters.length === 0 ? code : `var $required={${getters.join(',')}};${rewritten}`;
 }
 
 /** The files that a bundle consists of. */

@@ -50,6 +50,9 @@ export async function findDaemon(): Promise<Client | undefined> {
   return (await isListening(paths)) ? createClient(sendTo(paths.socket)) : undefined;
 }
 
+/** Without this option for TLS, Node.js compiles its patterns for IP addresses to work it out, which takes 5 ms. */
+const withoutServerName = { servername: '' };
+
 /** Sends requests over a Unix socket. `node:http`, because loading `fetch` costs more than a whole command may. */
 function sendTo(socketPath: string): Send {
   return ({ method, path, headers, body, signal }) => {
@@ -62,6 +65,7 @@ function sendTo(socketPath: string): Send {
         path,
         headers: { host: 'localhost', ...headers, ...length },
         agent: false,
+        ...withoutServerName,
         ...(signal ? { signal } : {}),
       },
       (response) => {

@@ -101,9 +101,9 @@ function socketPlace(
   state: string,
   platform: NodeJS.Platform,
 ): Pick<StatePaths, 'socket' | 'sharedSocketDirectory'> {
-  const hash = createHash('sha256').update(state).digest('hex').slice(0, 16);
-  const path = platform === 'win32' ? `\\\\.\\pipe\\toolhive-${hash}` : join(state, 'hive.sock');
+  const hash = (): string => createHash('sha256').update(state).digest('hex').slice(0, 16);
+  const path = platform === 'win32' ? `\\\\.\\pipe\\toolhive-${hash()}` : join(state, 'hive.sock');
   if (path.length <= maxSocketPath) return { socket: path, sharedSocketDirectory: undefined };
   const directory = join(tmpdir(), `toolhive-${userInfo().uid}`);
-  return { socket: join(directory, `${hash}.sock`), sharedSocketDirectory: directory };
+  return { socket: join(directory, `${hash()}.sock`), sharedSocketDirectory: directory };
 }
