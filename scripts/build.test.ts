@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { buildCli, loadedByNeed } from './build.ts';
 
@@ -32,7 +33,7 @@ test('loads what a file requires when it is first used', () => {
   };
 
   const exported = {} as { id: () => string; make: () => unknown };
-  new Function('require', 'exports', loadedByNeed(code, new Set(['a.js', 'b.js'])))(load, exported);
+  runInNewContext(loadedByNeed(code, new Set(['a.js', 'b.js'])), { require: load, exports: exported });
 
   expect(required).toEqual([]);
   expect([exported.id(), exported.id(), exported.make()]).toEqual(['id', 'id', new Map()]);
