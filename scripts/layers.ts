@@ -19,7 +19,7 @@ const layers: Record<string, readonly string[]> = {
  */
 const folders: Record<string, readonly string[]> = {
   'packages/contract': ['schemas', 'operations'],
-  'packages/runtime': ['.', 'memory', 'docker', 'process'],
+  'packages/runtime': ['.', 'egress', 'memory', 'docker', 'process'],
   'packages/proxy': [
     'jsonrpc',
     'input',
@@ -45,6 +45,7 @@ const folders: Record<string, readonly string[]> = {
     'registry',
     'remote',
     'permissions',
+    'network',
     'supervision',
     'workloads',
     'groups',

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import type { Egress } from './egress.ts';
 import type { PinnedMount } from './mount-source.ts';
 import type { PackageSource, ServerSource } from './source.ts';
 
@@ -90,7 +91,8 @@ export interface RuntimeReport {
 
 /** Something that a runtime cannot enforce, and whom that concerns. */
 export interface RuntimeLimit {
-  concerns: 'every server' | 'servers with mounts' | 'servers with a network';
+  concerns:
+    'every server' | 'servers with mounts' | 'servers with network rules' | 'servers with an open network';
   /** A sentence that stands behind a workload's name as well as alone. */
   text: string;
 }
@@ -145,10 +147,20 @@ export type LaunchTransport =
   | { kind: 'http'; targetPort: number };
 
 /**
- * `none`: no network at all. `open`: whatever the machine reaches, except what listens on its loopback. `mode`:
- * a network mode or a network that the container engine knows; `host` shares the machine's own.
+ * - `none`: no network at all.
+ * - `rules`: what the rules allow, through the egress gateway.
+ * - `open`: whatever the machine reaches, except what listens on its loopback.
+ * - `mode`: a network mode or a network that the container engine knows; `host` shares the machine's own.
  */
-export type LaunchNetwork = { kind: 'none' } | { kind: 'open' } | { kind: 'mode'; mode: string };
+export type LaunchNetwork =
+  { kind: 'none' } | RulesNetwork | { kind: 'open' } | { kind: 'mode'; mode: string };
+
+export interface RulesNetwork {
+  kind: 'rules';
+  egress: Egress;
+  /** Whether the server must not start where the rules cannot be enforced. */
+  isRequired: boolean;
+}
 
 export interface ResourceLimits {
   memoryBytes: number;

@@ -53,6 +53,11 @@ export function limitsOf(engine: Engine, version: string, info: EngineInfo): Run
       'a server that uses too much memory is ended, but Podman 4 does not say that memory was the reason',
     ],
     [
+      true,
+      'it reaches every host: the hosts and ports of its profile are not enforced in containers yet',
+      'servers with network rules',
+    ],
+    [
       // Since 1.44 an engine makes what is mounted below a read-only mount read-only too.
       Number(engine.apiVersion.split('.')[1]) < 44,
       'what is mounted inside a folder that is granted read-only stays writable',

@@ -1,7 +1,14 @@
-import { cancelled, conflict, messageOf, notFound, unsupported } from '@toolhive/contract/failure';
+import {
+  cancelled,
+  conflict,
+  messageOf,
+  notFound,
+  notImplemented,
+  unsupported,
+} from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { verifySource } from '../mount-source.ts';
-import type { Instance, InstanceAddress, Launch } from '../runtime.ts';
+import type { Instance, InstanceAddress, Launch, LaunchNetwork } from '../runtime.ts';
 import { requireSecrets } from '../secrets.ts';
 import { attach, type Attachment } from './attach.ts';
 import { inspectContainer, removeContainer, type Inspected } from './container.ts';
@@ -29,8 +36,9 @@ export interface Yard {
 export async function startContainer(
   engine: Engine,
   yard: Yard,
-  { launch, image, signal }: { launch: Launch; image: string; signal: AbortSignal },
+  { launch: given, image, signal }: { launch: Launch; image: string; signal: AbortSignal },
 ): Promise<Instance> {
+  const launch = { ...given, network: engineNetwork(given.network) };
   requireReachable(launch);
   requireSecrets(launch);
   const name = reserveName(yard, launch.workload);
@@ -47,6 +55,15 @@ export async function startContainer(
     release();
     throw error;
   }
+}
+
+/** Rules on hosts and ports are not enforced in containers yet, as the report of the runtime says. */
+function engineNetwork(network: LaunchNetwork): LaunchNetwork {
+  if (network.kind !== 'rules') return network;
+  if (!network.isRequired) return { kind: 'open' };
+  throw notImplemented('network rules for single hosts are not available in containers yet', {
+    hint: 'leave network isolation out, or run the server without a container engine',
+  });
 }
 
 /** The engine looks sources up by path, and Podman would create a directory where there is none. */

@@ -11,21 +11,39 @@ export interface BubblewrapCall {
   plan: SandboxPlan;
   /** Whether standard input and output are the server's protocol; otherwise it has no input, and output is log. */
   speaks: boolean;
+  /** The network namespace in which it starts, if not in a new one. */
+  entering?: NamespaceToEnter | undefined;
+}
+
+/** Descriptors of this process, which stay open until the sandbox is set up. */
+export interface NamespaceToEnter {
+  nsenter: string;
+  network: number;
+  user: number;
 }
 
 /**
  * Starts bubblewrap with a descriptor for each thing that it reads. Its empty environment matters: inside,
  * /proc/1/environ shows what bubblewrap itself was started with.
  */
-export function spawnBubblewrap({ bwrap, plan, speaks }: BubblewrapCall): ChildProcess {
+export function spawnBubblewrap({ bwrap, plan, speaks, entering }: BubblewrapCall): ChildProcess {
   const channel = plan.channel ? 'ipc' : undefined;
   const carried = ['pipe', 'pipe', 'pipe', channel] as const; // in the order of `descriptors`
   const contents = plan.contents.map(() => 'pipe' as const);
+  const [program, ...args] = [...(entering === undefined ? [] : enter(entering)), bwrap];
   return spawnSealed(
-    bwrap,
-    ['--args', String(descriptors.options), '--', ...plan.command],
+    program ?? bwrap,
+    [...args, '--args', String(descriptors.options), '--', ...plan.command],
     [speaks ? 'pipe' : undefined, 'pipe', 'pipe', ...carried, ...plan.sources, ...contents],
   );
+}
+
+/** Named by the daemon's descriptors and not by inherited ones, which the server would find open. */
+function enter({ nsenter, network, user }: NamespaceToEnter): string[] {
+  const [networkPath, userPath] = [network, user].map(
+    (descriptor) => `/proc/${process.pid}/fd/${descriptor}`,
+  );
+  return [nsenter, `--net=${networkPath}`, `--user=${userPath}`, '--preserve-credentials'];
 }
 
 /** bubblewrap reports a server that died of a signal the way shells do, as 128 and the signal's number. */

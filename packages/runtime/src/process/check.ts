@@ -13,7 +13,8 @@ import {
   networkHint,
 } from './network.ts';
 import { planSandbox } from './plan.ts';
-import { type Binary, findNode, findProgram } from './programs.ts';
+import { EgressNamespace, type EgressTools, nodeProgram } from './egress-namespace.ts';
+import { type Binary, findNode, findProgram, installWith } from './programs.ts';
 import { openFilesCeiling } from './proc.ts';
 import { Sandbox } from './sandbox.ts';
 import { openFilesHint } from './spawn.ts';
@@ -26,7 +27,10 @@ export interface Machine {
   bwrapVersion: string;
   prlimit: string | undefined;
   node: Binary | undefined;
+  /** User-mode networking, for servers that may reach everything. */
   network: NetworkInspection;
+  /** The egress gateway, for servers with rules. */
+  egress: EgressInspection;
   cgroups: CgroupPlaces;
   /** Whether the kernel's limit on a user's processes counts those of a sandbox alone, and binds. */
   countsProcesses: boolean;
@@ -34,6 +38,8 @@ export interface Machine {
 
 /** The machine if it can confine servers, or else why not and what to do about it. */
 export type Inspection = { machine: Machine } | { problem: string; hint: string };
+
+type EgressInspection = { tools: EgressTools } | { problem: string; hint: string };
 
 /** What the daemon and one server with its sandbox need. */
 const FEWEST_OPEN_FILES = 128;
@@ -55,10 +61,11 @@ export async function inspectMachine(env: NodeJS.ProcessEnv, signal: AbortSignal
     return { problem: `the daemon may open only ${openFiles} files at once`, hint: openFilesHint };
   }
   const bwrap = await findProgram('bwrap', env);
-  if (bwrap === undefined) return { problem: 'bubblewrap is not installed', hint: installHint };
-  const [complaint, network] = await Promise.all([
+  if (bwrap === undefined) return { problem: 'bubblewrap is not installed', hint: installWith('bubblewrap') };
+  const [complaint, network, egress] = await Promise.all([
     tryOut(bwrap, architecture, signal),
     inspectNetwork(bwrap, architecture, env, signal),
+    inspectEgress(env),
   ]);
   if (complaint !== undefined) return { problem: complaint, hint: await hintFor(complaint, readSetting) };
   const [bwrapVersion, prlimit, node, cgroups] = await Promise.all([
@@ -68,7 +75,8 @@ export async function inspectMachine(env: NodeJS.ProcessEnv, signal: AbortSignal
     findCgroups(),
   ]);
   const countsProcesses = prlimit !== undefined && !isRoot() && countsByNamespace(release());
-  return { machine: { architecture, bwrap, bwrapVersion, prlimit, node, network, cgroups, countsProcesses } };
+  const machine = { architecture, bwrap, bwrapVersion, prlimit, node, cgroups, countsProcesses };
+  return { machine: { ...machine, network, egress } };
 }
 
 export function reportOn(inspection: Inspection): RuntimeReport {
@@ -84,9 +92,6 @@ export function reportOn(inspection: Inspection): RuntimeReport {
     limits: limitsOf(machine),
   };
 }
-
-const installHint =
-  'install it with: apt install bubblewrap (Debian, Ubuntu), dnf install bubblewrap (Fedora), pacman -S bubblewrap (Arch)';
 
 const isKnown = (architecture: string): architecture is Architecture =>
   Object.hasOwn(auditArchitecture, architecture);
@@ -138,6 +143,36 @@ async function inspectNetwork(
   const problem = await tryOut(bwrap, architecture, signal, found.tools);
   return problem === undefined ? found : { problem, hint: networkHint };
 }
+
+/** Looks for the programs, and makes a namespace once: what the kernel or a security policy forbids shows there. */
+async function inspectEgress(env: NodeJS.ProcessEnv): Promise<EgressInspection> {
+  const node = nodeProgram((await findNode(env))?.path);
+  if (node === undefined) return { problem: 'Node.js is not installed', hint: 'install Node.js 24 or newer' };
+  const widely = { PATH: `${env.PATH ?? ''}:/usr/bin:/bin:/usr/sbin:/sbin` };
+  const tools = { node } as EgressTools; // completed below
+  for (const [program, packageName] of egressPrograms) {
+    const path = await findProgram(program, widely);
+    if (path === undefined) {
+      return { problem: `${program} is not installed`, hint: installWith(packageName) };
+    }
+    tools[program] = path;
+  }
+  try {
+    using tried = await EgressNamespace.open(tools, []);
+    tried.closeSockets();
+    return { tools };
+  } catch (error) {
+    const problem = messageOf(error);
+    return { problem, hint: await hintFor(problem, readSetting) };
+  }
+}
+
+const egressPrograms = [
+  ['unshare', 'util-linux'],
+  ['nsenter', 'util-linux'],
+  ['ip', 'iproute2'],
+  ['sh', 'dash'],
+] as const;
 
 async function versionOf(bwrap: string): Promise<string> {
   const { stdout } = await promisify(execFile)(bwrap, ['--version'], { env: {} });
@@ -193,17 +228,25 @@ function countsByNamespace(kernel: string): boolean {
 
 const isRoot = () => process.getuid?.() === 0;
 
-const concernsNetwork = 'servers with a network';
+const concernsOpen = 'servers with an open network';
+const concernsRules = 'servers with network rules';
 
-function limitsOf({ cgroups, network, prlimit, countsProcesses }: Machine): RuntimeLimit[] {
+function limitsOf({ cgroups, network, egress, prlimit, countsProcesses }: Machine): RuntimeLimit[] {
   const limits: [boolean, string, RuntimeLimit['concerns']?][] = [
     'problem' in network
-      ? [true, `servers with a network cannot run here: ${network.problem}; ${network.hint}`, concernsNetwork]
+      ? [
+          true,
+          `servers with an open network cannot run here: ${network.problem}; ${network.hint}`,
+          concernsOpen,
+        ]
       : [
           true,
-          'with network access a server reaches whatever this machine reaches, and what listens on this machine’s own addresses other than loopback; single hosts are not filtered',
-          concernsNetwork,
+          'it reaches whatever this machine reaches, and what listens on this machine’s own addresses other than loopback',
+          concernsOpen,
         ],
+    'problem' in egress
+      ? [true, `servers with network rules cannot run here: ${egress.problem}; ${egress.hint}`, concernsRules]
+      : [false, ''],
     [
       isRoot(),
       'ToolHive runs as root, and what a server is granted it reads and writes as root',

@@ -138,7 +138,7 @@ describe('a network of a server’s own', () => {
     });
     expect(available).toBe(true);
     expect(limits).toContainEqual({
-      concerns: 'servers with a network',
+      concerns: 'servers with an open network',
       text: expect.stringContaining('apt install slirp4netns'),
     });
     await using isolated = await bare.runtime.start(aLaunch(source), never);

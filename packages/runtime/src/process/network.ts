@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { unavailable } from '@toolhive/contract/failure';
 import { hasIdentity, waitUntil } from './proc.ts';
-import { findProgram } from './programs.ts';
+import { findProgram, installWith } from './programs.ts';
 import { exitOf, spawnSealed } from './spawn.ts';
 
 /** The programs that give a sandbox a network of its own. */
@@ -39,7 +39,7 @@ const otherwise = 'or run the server without network: --permission-profile none'
 
 const missing = (program: string, packageName: string) => ({
   problem: `${program} is not installed`,
-  hint: `install it with: apt install ${packageName} (Debian, Ubuntu), dnf install ${packageName} (Fedora), pacman -S ${packageName} (Arch); ${otherwise}`,
+  hint: `${installWith(packageName)}; ${otherwise}`,
 });
 
 const TUN = '/dev/net/tun';

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
 import { invalid } from '@toolhive/contract/failure';
 import type { OpenMount } from './mounts.ts';
+import { RESOLVER_ADDRESS } from './egress-helper.ts';
 import { NAME_SERVER } from './network.ts';
 import type { Binary } from './programs.ts';
 import { seccompFilter } from './seccomp.ts';
@@ -42,8 +43,11 @@ export interface SandboxPlan {
   channel: boolean;
 }
 
-/** `open` is a network of the sandbox's own with a way out of it, `host` that of the machine. */
-export type SandboxNetwork = 'none' | 'open' | 'host';
+/**
+ * `rules` is a network whose only neighbor is the egress gateway, `open` one with user-mode networking, `host` that of the
+ * machine.
+ */
+export type SandboxNetwork = 'none' | 'rules' | 'open' | 'host';
 
 export interface Confinement {
   architecture: Architecture;
@@ -96,7 +100,8 @@ export async function planSandbox(confinement: Confinement): Promise<SandboxPlan
 function isolation(network: SandboxNetwork): string[] {
   return [
     ['--unshare-all'],
-    network === 'host' ? ['--share-net'] : [],
+    // With rules, bubblewrap itself is started in the network of the sandbox.
+    network === 'host' || network === 'rules' ? ['--share-net'] : [],
     ['--unshare-user', '--uid', '65534', '--gid', '65534', '--disable-userns'],
     ['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--hostname', 'toolhive'],
   ].flat();
@@ -136,9 +141,19 @@ const accounts = {
   '/etc/passwd': `server:x:65534:65534:server:${inside.home}:/bin/sh\n`,
   '/etc/group': 'server:x:65534:\n',
 };
+const ownNames = '127.0.0.1 localhost\n::1 localhost\n';
 /** How names are resolved in each network: by files of the machine, and by files made up for it. */
 const resolvers: Record<SandboxNetwork, { real: string[]; own: Record<string, string> }> = {
-  none: { real: [], own: { '/etc/hosts': '127.0.0.1 localhost\n' } },
+  none: { real: [], own: { '/etc/hosts': ownNames } },
+  rules: {
+    real: ['gai.conf'],
+    own: {
+      '/etc/hosts': ownNames, // what the machine's own file names are not hosts that rules can allow
+      '/etc/nsswitch.conf': 'hosts: files dns\n',
+      // Without a search list, which would make the queried name another one than the server connects to.
+      '/etc/resolv.conf': `nameserver ${RESOLVER_ADDRESS}\noptions timeout:2 attempts:1\n`,
+    },
+  },
   open: {
     real: ['gai.conf', 'host.conf', 'hosts'],
     own: {

@@ -8,6 +8,8 @@ import { type Inspection, type Machine, inspectMachine, reportOn } from './check
 import { sweepSockets } from './forwarder.ts';
 import { ProcessHomes } from './homes.ts';
 import { groupPrefix } from './limits.ts';
+import { EgressNamespaces } from './egress-namespaces.ts';
+import { type Resolve, openResolver } from '../egress/resolver.ts';
 import { networkOf, startInstance } from './start.ts';
 import { PackageStore } from './store.ts';
 
@@ -22,6 +24,8 @@ export interface ProcessRuntimeOptions {
   homesDir: string;
   /** PATH, HOME and registry settings for installers. Servers get none of it. */
   env: NodeJS.ProcessEnv;
+  /** Replaces how the names of hosts are resolved that servers connect to, in tests. */
+  resolve?: Resolve;
   log?: (message: string, fields?: object) => void;
 }
 
@@ -41,12 +45,15 @@ class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
   readonly #store: PackageStore;
   readonly homes: ProcessHomes;
+  readonly #namespaces = new EgressNamespaces();
+  readonly #resolve: Resolve;
   #inspection: { expires: number; result: Promise<Inspection> } | undefined;
 
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options;
     this.#store = new PackageStore(options, () => this.#requireMachine());
     this.homes = new ProcessHomes(options.homesDir);
+    this.#resolve = options.resolve ?? openResolver();
   }
 
   async check(): Promise<RuntimeReport> {
@@ -71,6 +78,8 @@ class ProcessRuntime implements Runtime {
       installed,
       place: this.#options,
       homes: this.homes,
+      namespaces: this.#namespaces,
+      resolve: this.#resolve,
       ...(this.#options.log === undefined ? {} : { log: this.#options.log }),
       signal,
     });

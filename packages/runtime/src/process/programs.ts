@@ -72,3 +72,7 @@ async function isExecutable(path: string): Promise<boolean> {
     return false;
   }
 }
+
+/** How to install a program on the usual distributions. */
+export const installWith = (packageName: string): string =>
+  `install it with: apt install ${packageName} (Debian, Ubuntu), dnf install ${packageName} (Fedora), pacman -S ${packageName} (Arch)`;

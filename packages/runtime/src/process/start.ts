@@ -1,6 +1,10 @@
 import { invalid, unavailable } from '@toolhive/contract/failure';
 import type { PinnedMount } from '../mount-source.ts';
 import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
+import { EgressGateway } from '../egress/gateway.ts';
+import type { EgressNamespace, EgressTools } from './egress-namespace.ts';
+import type { EgressNamespaces } from './egress-namespaces.ts';
+import type { Resolve } from '../egress/resolver.ts';
 import { requireSecrets } from '../secrets.ts';
 import { browserFor } from './browsers.ts';
 import { Cgroup } from './cgroup.ts';
@@ -23,6 +27,9 @@ export interface Start {
   installed: InstalledPackage;
   place: SocketPlace;
   homes: ProcessHomes;
+  /** Where servers with network rules run. */
+  namespaces: EgressNamespaces;
+  resolve: Resolve;
   log?: (message: string, fields?: object) => void;
   signal: AbortSignal;
 }
@@ -49,11 +56,15 @@ export async function startInstance(given: Start): Promise<Instance> {
   const limits = groupLimits(launch, network);
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
   const own = tools === undefined ? undefined : undo.use(new OwnNetwork(tools));
+  const egress = await openEgress(start);
+  using namespace = egress?.namespace;
+  if (egress !== undefined) undo.use(egress.gateway);
   const sandbox = undo.use(
     await Sandbox.start({
       bwrap: machine.bwrap,
       plan,
       speaks,
+      entering: namespace === undefined ? undefined : { ...namespace, nsenter: egress?.tools.nsenter ?? '' },
       log: launch.log,
       ...(own === undefined ? {} : { inNamespaces: (pid) => own.attach(pid) }),
       beforeStart: async (pid) => {
@@ -81,6 +92,25 @@ export async function startInstance(given: Start): Promise<Instance> {
     return reason === undefined ? exit : { ...exit, reason };
   });
   return new ProcessInstance({ sandbox, speaks, exited, address: addressOf(door, launch) });
+}
+
+/** The gateway of a server with network rules, and the namespace that leads to it. */
+async function openEgress({ launch, machine, namespaces, resolve }: Start): Promise<OpenEgress | undefined> {
+  if (launch.network.kind !== 'rules') return undefined;
+  if ('problem' in machine.egress) {
+    const { problem, hint } = machine.egress;
+    throw unavailable(`a server with network rules cannot run here: ${problem}`, { hint });
+  }
+  const { tools } = machine.egress;
+  const { egress } = launch.network;
+  const namespace = await namespaces.take(tools, egress.rules.ports);
+  return { tools, namespace, gateway: new EgressGateway(namespace.sockets, egress, resolve) };
+}
+
+interface OpenEgress {
+  tools: EgressTools;
+  namespace: EgressNamespace;
+  gateway: EgressGateway;
 }
 
 /** The mounts that were granted, and the persistent home directory unless one of them takes its place. */

@@ -3,6 +3,8 @@ import { aLaunch } from '../testing/conformance.ts';
 import { Conversation } from '../testing/talk.ts';
 import { type Instance, type Launch, describeExit } from '../runtime.ts';
 import { inspectMachine } from './check.ts';
+import { EgressNamespaces } from './egress-namespaces.ts';
+import { openResolver } from '../egress/resolver.ts';
 import { ProcessHomes } from './homes.ts';
 import { startInstance } from './start.ts';
 import { type ProcessRig, never, openRig } from './test-rig.ts';
@@ -23,7 +25,18 @@ describe('on a machine without writable control groups', () => {
     const installed = await rig.store().require(launch.source);
     const machine = { ...inspection.machine, cgroups: {}, countsProcesses: false };
     const homes = new ProcessHomes(rig.options.homesDir);
-    return startInstance({ machine, launch, installed, place: rig.options, homes, signal: never });
+    const namespaces = new EgressNamespaces();
+    const place = rig.options;
+    return startInstance({
+      machine,
+      launch,
+      installed,
+      place,
+      homes,
+      namespaces,
+      resolve: openResolver(),
+      signal: never,
+    });
   }
 
   test('a server that uses too much memory is ended', async () => {

@@ -1,0 +1,58 @@
+/** How many names a server can have looked up at once. */
+const MAX_NAMES = 4096;
+/** 198.18.0.0/15 is for benchmarks of networks (RFC 2544), so that no real host has one of its addresses. */
+const FIRST = (198 << 24) | (18 << 16);
+/** The first addresses are the gateway's own. */
+const RESERVED = 256;
+const COUNT = 2 ** 17 - RESERVED;
+
+/** One synthetic address per looked-up name, by which a connection tells which name it is for. */
+export class Names {
+  readonly #addresses = new Map<string, string>();
+  readonly #names = new Map<string, string>();
+  readonly #isInUse: (name: string) => boolean;
+  #next = 0;
+
+  /** A name that `isInUse` keeps its address when there are too many. */
+  constructor(isInUse: (name: string) => boolean) {
+    this.#isInUse = isInUse;
+  }
+
+  /** The address of a name; undefined when too many names are in use. */
+  addressOf(name: string): string | undefined {
+    const known = this.#addresses.get(name);
+    if (known !== undefined) {
+      this.#addresses.delete(name); // the least recently used one is the first
+      this.#addresses.set(name, known);
+      return known;
+    }
+    if (this.#addresses.size >= MAX_NAMES && !this.#dropOne()) return undefined;
+    // In turn, so that an address that clients still remember does not soon mean another name.
+    let address: string;
+    do address = dotted(FIRST + RESERVED + (this.#next++ % COUNT));
+    while (this.#names.has(address));
+    this.#addresses.set(name, address);
+    this.#names.set(address, name);
+    return address;
+  }
+
+  nameOf(address: string): string | undefined {
+    return this.#names.get(address);
+  }
+
+  #dropOne(): boolean {
+    for (const [name, address] of this.#addresses) {
+      if (this.#isInUse(name)) continue;
+      this.#addresses.delete(name);
+      this.#names.delete(address);
+      return true;
+    }
+    return false;
+  }
+}
+
+/** Whether an address is of the range of synthetic addresses. */
+export const isSynthetic = (address: string): boolean => /^198\.1[89]\./.test(address);
+
+const dotted = (number: number): string =>
+  [number >>> 24, (number >> 16) & 255, (number >> 8) & 255, number & 255].join('.');

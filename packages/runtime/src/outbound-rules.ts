@@ -1,0 +1,51 @@
+import { type HostPattern, parseHostPattern } from './host-patterns.ts';
+
+/** What a permission profile allows outbound. Both lists must allow a connection. */
+export interface OutboundRules {
+  /** Patterns of hosts. Absent means every public host. */
+  hosts?: readonly string[];
+  ports: readonly number[];
+}
+
+/** Where a server connects to: a name that it looked up, or an address that it uses directly. */
+export type Destination = { name: string } | { address: string };
+
+export type Verdict =
+  { isAllowed: true; rule: string; mayBePrivate: boolean } | { isAllowed: false; reason: string };
+
+/** The outbound rules of one workload, ready to be asked. */
+export class Rules {
+  readonly ports: readonly number[];
+  readonly #patterns: readonly HostPattern[] | undefined;
+
+  /** Throws `invalid` for a host that is none. */
+  constructor({ hosts, ports }: OutboundRules) {
+    this.ports = ports;
+    this.#patterns = hosts?.map(parseHostPattern);
+  }
+
+  /** Whether the name can be looked up: whether some connection to it is allowed. */
+  forName(name: string): Verdict {
+    if (this.ports.length === 0) return noPort;
+    return this.#forHost({ name });
+  }
+
+  forConnection(destination: Destination, port: number): Verdict {
+    const verdict = this.#forHost(destination);
+    if (!verdict.isAllowed || this.ports.includes(port)) return verdict;
+    return { isAllowed: false, reason: `port ${port} is not allowed` };
+  }
+
+  #forHost(destination: Destination): Verdict {
+    if (this.#patterns === undefined) return { isAllowed: true, rule: 'public hosts', mayBePrivate: false };
+    const found = this.#patterns.find((pattern) =>
+      'name' in destination
+        ? pattern.matchesName(destination.name)
+        : pattern.matchesAddress(destination.address),
+    );
+    if (found === undefined) return { isAllowed: false, reason: 'no rule allows this host' };
+    return { isAllowed: true, rule: `allow_host: ${found.text}`, mayBePrivate: 'address' in destination };
+  }
+}
+
+const noPort: Verdict = { isAllowed: false, reason: 'no port is allowed' };
