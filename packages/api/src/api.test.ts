@@ -225,14 +225,6 @@ describe('a mistake', () => {
   });
 
   test.each([
-    [
-      'network rules for single hosts',
-      {
-        network_isolation: true,
-        permission_profile: { network: { outbound: { allow_host: ['example.com'] } } },
-      },
-    ],
-    ['network rules', { network_isolation: true }],
     ['authorization policies', { authz_config: '/policies.json' }],
     ['OIDC token validation', { oidc: { issuer: 'https://example.test' } }],
   ])('is refused rather than ignored: %s', async (what, changes) => {

@@ -19,6 +19,12 @@ import {
   stopWorkload,
 } from '@toolhive/core/operate';
 import type { Accepted } from '@toolhive/core/operate';
+import {
+  changePermissions,
+  getPermissions,
+  listNetworkDecisions,
+  watchNetworkDecisions,
+} from '@toolhive/core/permissions';
 import { invalid, notFound, notImplemented, unsupported } from '@toolhive/contract/failure';
 import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { Operation } from '@toolhive/contract/operation';
@@ -143,6 +149,7 @@ function mountWorkloads(mount: Mount, core: Core): void {
     logsOf(core, params.name, 'proxy', query, signal),
   );
   mount(operations.pruneLogs, () => pruneLogs(core));
+  mountPermissions(mount, core);
   mount(operations.stopWorkload, async ({ params }) => accepted(await stopWorkload(core, params.name)));
   mount(operations.startWorkload, async ({ params }) => accepted(await startWorkload(core, params.name)));
   mount(operations.restartWorkload, async ({ params }) => accepted(await restartWorkload(core, params.name)));
@@ -159,6 +166,17 @@ function mountWorkloads(mount: Mount, core: Core): void {
   mount(operations.deleteWorkloads, async ({ body }) =>
     accepted(await operateOnMany(core, body, deleteWorkload)),
   );
+}
+
+function mountPermissions(mount: Mount, core: Core): void {
+  mount(operations.listNetworkDecisions, async ({ params, query }) => ({
+    decisions: listNetworkDecisions(core, params.name, query.verdict),
+  }));
+  mount(operations.watchNetworkDecisions, async ({ params, query }, { signal }) =>
+    watchNetworkDecisions(core, params.name, query.verdict, signal),
+  );
+  mount(operations.getPermissions, async ({ params }) => getPermissions(core, params.name));
+  mount(operations.changePermissions, ({ params, body }) => changePermissions(core, params.name, body));
 }
 
 function mountGroupsAndClients(mount: Mount, core: Core): void {

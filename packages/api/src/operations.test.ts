@@ -113,7 +113,7 @@ describe('a change of a workload', () => {
       { image: 'npx://toolhive-nobody' },
       { image: testServer, group: 'nobody' },
       { image: testServer, volumes: ['/nowhere/at/all:/x'] },
-      { image: testServer, network_isolation: true },
+      { image: testServer, permission_profile: { network: { outbound: { allow_host: ['a b'] } } } },
       { image: testServer, host: '203.0.113.7' },
     ];
     const outcomes = await Promise.allSettled(
@@ -154,7 +154,6 @@ test.each([
     { type: 'cedarv1', version: '1.0', cedar: { policies: ['permit(principal, action, resource);'] } },
   ],
   ['oidc_config', { Issuer: 'https://id.example' }],
-  ['isolate_network', true],
   ['middleware_configs', [{ type: 'authorization', parameters: { config_path: '/a' } }]],
 ])('a run config that asks for protection which does not exist yet is refused: %s', async (field, value) => {
   proves('bad.unenforced');

@@ -31,7 +31,10 @@ import { RunConfigs } from './state/run-configs.ts';
 import { installationSettings } from './settings/settings.ts';
 import { SettingsFile } from './state/settings.ts';
 import { Statuses } from './state/statuses.ts';
+import { NetworkDecisions } from './network/decisions.ts';
+import { WorkloadEgress } from './network/workload-egress.ts';
 import { GrantedMounts } from './permissions/granted-mounts.ts';
+import type { LocalServerOptions } from './supervision/local-server.ts';
 import { HomeLimit } from './supervision/home-limit.ts';
 import { defaultTiming } from './supervision/supervisor.ts';
 import type { Supervisor, SupervisorTiming } from './supervision/supervisor.ts';
@@ -73,6 +76,10 @@ export interface Core extends AsyncDisposable {
   mounts: GrantedMounts;
   runtimes: Runtimes;
   workloads: Workloads;
+  /** What the egress gateways of all workloads have decided. */
+  decisions: NetworkDecisions;
+  /** What governs the network access of a server with rules. */
+  egressOf: LocalServerOptions['egressOf'];
   /** Resolves the names of remote servers. */
   lookup: Lookup;
   /** The secrets that a run config refers to, by the variable that receives each. */
@@ -89,6 +96,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   await prepareDirectories(paths, registryCache, log);
 
   const events = opened.use(await Events.open(paths.events, log));
+  const decisions = opened.use(await NetworkDecisions.open(paths.decisions, log));
   const settings = await SettingsFile.open(paths.settings, log);
   const registry = opened.use(
     await RegistryStore.open({
@@ -120,6 +128,16 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     ownDirectories: [paths.config, paths.state, paths.data, paths.cache],
     log,
   });
+  const egressOf: LocalServerOptions['egressOf'] = (runConfig, note) =>
+    new WorkloadEgress(
+      runConfig,
+      {
+        decisions,
+        current: (name) => workloads.find(name)?.runConfig,
+        onDenial: (name, host) => events.emit({ type: 'network.denied', name, host }),
+      },
+      note,
+    );
   const statuses = opened.use(new Statuses(paths.statuses, log));
   const workloads = opened.use(
     new Workloads({
@@ -140,6 +158,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       removeHome: (runConfig) => removeHome(runtimes, runConfig, log),
       requireGroup: (group) => void groups.require(group),
       secretsOf,
+      egressOf,
       installation: installationSettings(settings),
       ignoreFile: paths.ignoreFile,
       version,
@@ -151,6 +170,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
         clients.reconcileSoon();
       },
       onRemoved(name) {
+        decisions.remove(name);
         events.emit({ type: 'workload.removed', name });
         clients.reconcileSoon();
       },
@@ -188,6 +208,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     mounts,
     runtimes,
     workloads,
+    decisions,
+    egressOf,
     lookup,
   };
   const core: Core = {

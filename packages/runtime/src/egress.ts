@@ -25,3 +25,11 @@ export interface Traffic {
   sent: number;
   received: number;
 }
+
+/**
+ * Ports on which the gateway refuses what no rule allows, so that the attempt is recorded. A connection to any other port
+ * fails at once, too, but leaves no record.
+ */
+export const alwaysListening: ReadonlySet<number> = new Set([
+  22, 25, 80, 443, 587, 3306, 5432, 6379, 8080, 8443, 9200, 27017,
+]);

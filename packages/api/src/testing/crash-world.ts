@@ -416,12 +416,12 @@ async function strangeFiles(home: string, world: World): Promise<{ leftOver: str
     lock,
     socket,
     events,
+    paths.decisions,
   ]);
   const allowed = new Set([
     ...workloads.flatMap((name) => [join(logs, `${name}.log`), join(logs, `${name}.server.log`)]),
     `${lock}-journal`,
-    `${events}-wal`,
-    `${events}-shm`,
+    ...[events, paths.decisions].flatMap((path) => [`${path}-wal`, `${path}-shm`]),
     paths.clientEntries,
     secrets,
   ]);

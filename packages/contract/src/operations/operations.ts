@@ -4,6 +4,7 @@ import { diagnosisOperations } from './diagnosis.ts';
 import { eventOperations } from './events.ts';
 import { groupOperations } from './groups.ts';
 import { imageOperations } from './images.ts';
+import { networkOperations } from './network.ts';
 import { registryOperations } from './registry.ts';
 import { secretOperations } from './secrets.ts';
 import { settingOperations } from './settings.ts';
@@ -14,6 +15,7 @@ import { workloadOperations } from './workloads.ts';
 export const operations = {
   ...systemOperations,
   ...workloadOperations,
+  ...networkOperations,
   ...groupOperations,
   ...clientOperations,
   ...registryOperations,

@@ -27,6 +27,12 @@ export const DaemonEvent = z
     z.object({ type: z.literal('secrets.changed'), at }),
     z.object({ type: z.literal('registry.changed'), at, name: z.string() }),
     named('setting.changed'),
+    z.object({
+      type: z.literal('network.denied'),
+      at,
+      name: z.string().meta({ description: 'The workload.' }),
+      host: z.string().meta({ description: 'The host that its rules do not allow.' }),
+    }),
     z.object({ type: z.literal('reset'), at }),
   ])
   .meta({

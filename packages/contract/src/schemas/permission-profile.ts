@@ -1,19 +1,25 @@
 import * as z from 'zod';
 import { Port } from './names.ts';
 
-const HostPattern = z
+/** How the runtime reads it, says `host-patterns.ts` there. */
+export const HostPattern = z
   .string()
   .min(1)
   .max(253)
   .meta({
-    description: 'A host name; with a leading dot, every host below it.',
-    examples: ['api.example.com', '.example.com'],
+    description:
+      'A name (`api.example.com`), every name below one (`*.example.com`), both (`.example.com`), or an address or range (`192.0.2.0/24`) that is connected to without a name. A private address must be listed as such.',
+    examples: ['api.example.com', '*.example.com', '.example.com', '192.0.2.0/24'],
   });
 
 const OutboundPermissions = z.object({
   insecure_allow_all: z.boolean().optional().meta({ description: 'Every host and port may be reached.' }),
-  allow_host: z.array(HostPattern).optional().meta({ description: 'The hosts that may be reached.' }),
-  allow_port: z.array(Port).optional().meta({ description: 'The ports that may be reached.' }),
+  allow_host: z.array(HostPattern).optional().meta({
+    description: 'The hosts that may be reached; every public host if only ports are listed.',
+  }),
+  allow_port: z.array(Port).optional().meta({
+    description: 'The ports that may be reached; 80 and 443 if only hosts are listed.',
+  }),
 });
 
 const InboundPermissions = z.object({
@@ -56,6 +62,8 @@ export type PermissionProfile = z.infer<typeof PermissionProfile>;
 export const builtInProfiles = {
   /** Nothing outside is reachable. */
   none: { name: 'none', network: { outbound: {} } },
+  /** Every public host is reachable for web requests, and no private address. */
+  public: { name: 'public', network: { outbound: { allow_port: [80, 443] } } },
   /** Everything outside is reachable. */
   network: { name: 'network', network: { outbound: { insecure_allow_all: true } } },
 } satisfies Record<string, PermissionProfile>;

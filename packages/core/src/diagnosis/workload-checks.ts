@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { WorkloadStatus } from '@toolhive/contract/workload';
 import { McpClient } from '@toolhive/proxy/client';
+import type { OutboundRules } from '@toolhive/runtime/outbound-rules';
 import { parseSource } from '@toolhive/runtime/source';
 import { Pool } from 'undici';
 import type { Core } from '../core.ts';
@@ -80,14 +81,29 @@ async function permissionsOf({ supervisor: { runConfig } }: Subject): Promise<Fo
 /** What it may reach, and what its log tells of having been refused. */
 async function networkRulesOf({ core, supervisor: { runConfig } }: Subject): Promise<Found[]> {
   if (isRemote(runConfig)) return [];
-  const network = networkOf(runConfig.permission_profile ?? {});
+  const network = networkOf(runConfig);
   if (network.kind === 'mode') return [ok(`its network is ${network.mode}`)];
+  if (network.kind === 'rules') return rulesOf(core, runConfig.name, network.rules);
   const { rule, refusal, hint } = egress[network.kind];
   const log = await core.logs.read(runConfig.name, 'server', { lines: searchedLines });
   const refused = log.split('\n').findLast((line) => refusal.test(line));
   if (refused === undefined) return [ok(rule)];
   return [warning(`${rule}, and its log tells that it wanted more: ${shorten(refused.trim())}`, hint)];
 }
+
+/** What its rules allow, and the latest hosts that they denied. */
+function rulesOf(core: Core, name: string, { hosts, ports }: OutboundRules): Found[] {
+  const rule = `it reaches ${hosts?.join(', ') ?? 'every public host'} on port ${ports.join(', ')}`;
+  const denied = core.decisions.list(name, 'denied').slice(0, shownDenials);
+  if (denied.length === 0) return [ok(rule)];
+  const places = denied.map(({ host, port }) => (port === undefined ? host : `${host}:${port}`));
+  const fix = denied[0]?.fix === undefined ? '' : `, and ${denied[0].fix} allows the latest`;
+  return [
+    warning(`${rule}, and was denied ${places.join(', ')}`, `thv network ${name} shows all of them${fix}`),
+  ];
+}
+
+const shownDenials = 5;
 
 /** How much of its log is searched for what it was refused, and how much of a line is shown. */
 const searchedLines = 500;

@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { notImplemented } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload } from '@toolhive/contract/workload';
-import { networkOf } from './network.ts';
 
 interface Unenforced {
   /** With its verb. */
@@ -51,11 +50,6 @@ export function refuseUnenforcedRequest(request: CreateWorkload): void {
 export function refuseUnenforced(runConfig: RunConfig): void {
   for (const { what, runConfig: field } of unenforced) {
     if (field !== undefined && isAsked(at(runConfig, field))) throw refusal(what, field);
-  }
-  // Without a network there is nothing to enforce a rule of.
-  const network = networkOf(runConfig.permission_profile ?? {});
-  if (runConfig.isolate_network === true && network.kind !== 'none') {
-    throw refusal('network rules for single hosts are', 'isolate_network (network_isolation)');
   }
   for (const { type, parameters } of runConfig.middleware_configs ?? []) {
     if (toolMiddleware.includes(type) && repeatsTools(runConfig, parameters)) continue;

@@ -1,13 +1,31 @@
 import { describe, expect, test } from 'vitest';
+import type { RunConfig } from '@toolhive/contract/run-config';
 import { networkOf } from './network.ts';
 
-describe('the network of a launch', () => {
-  test.each([
+const web = [80, 443];
+const hosts = ['api.example'];
+
+describe('the network of a run config', () => {
+  test.each<[string, RunConfig['permission_profile'], object]>([
     ['nothing said', {}, { kind: 'none' }],
     ['nothing allowed', { network: { outbound: {} } }, { kind: 'none' }],
     ['empty lists', { network: { outbound: { allow_host: [], allow_port: [] } } }, { kind: 'none' }],
     ['everything allowed', { network: { outbound: { insecure_allow_all: true } } }, { kind: 'open' }],
-    ['a host allowed', { network: { outbound: { allow_host: ['api.example'] } } }, { kind: 'open' }],
+    [
+      'a host allowed',
+      { network: { outbound: { allow_host: hosts } } },
+      { kind: 'rules', rules: { hosts, ports: web }, isRequired: false },
+    ],
+    [
+      'a port allowed',
+      { network: { outbound: { allow_port: [443] } } },
+      { kind: 'rules', rules: { ports: [443] }, isRequired: false },
+    ],
+    [
+      'both',
+      { network: { outbound: { allow_host: hosts, allow_port: [5432] } } },
+      { kind: 'rules', rules: { hosts, ports: [5432] }, isRequired: false },
+    ],
     ['mode none', { network: { mode: 'none', outbound: { insecure_allow_all: true } } }, { kind: 'none' }],
     [
       'mode bridge',
@@ -15,7 +33,14 @@ describe('the network of a launch', () => {
       { kind: 'open' },
     ],
     ['mode host', { network: { mode: 'host' } }, { kind: 'mode', mode: 'host' }],
-  ])('with %s', (_title, profile, network) => {
-    expect(networkOf(profile)).toEqual(network);
+  ])('with %s', (_title, permission_profile, network) => {
+    expect(networkOf({ permission_profile })).toEqual(network);
+  });
+
+  test('is open only if isolation is turned off, and required if it is turned on', () => {
+    const permission_profile = { network: { outbound: { allow_host: hosts } } };
+
+    expect(networkOf({ permission_profile, isolate_network: false })).toEqual({ kind: 'open' });
+    expect(networkOf({ permission_profile, isolate_network: true })).toMatchObject({ isRequired: true });
   });
 });

@@ -1,21 +1,34 @@
-import type { PermissionProfile } from '@toolhive/contract/permission-profile';
-import type { LaunchNetwork } from '@toolhive/runtime/runtime';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { OutboundRules } from '@toolhive/runtime/outbound-rules';
+
+/** What a run config grants of the network. */
+export type NetworkGrant =
+  | { kind: 'none' }
+  /** `isRequired`: the user asked for isolation, so that the server must not run where it is not enforced. */
+  | { kind: 'rules'; rules: OutboundRules; isRequired: boolean }
+  | { kind: 'open' }
+  | { kind: 'mode'; mode: string };
+
+/** The ports of a profile that lists hosts and no ports. */
+const webPorts = [80, 443];
 
 /**
- * The network that a profile comes to. One that allows nothing gets none, whether isolation was asked for or
- * not: there is nothing that it could lose.
+ * The network that a run config grants. A profile that allows nothing gets none, whether isolation was asked for or
+ * not. One that lists hosts or ports is enforced unless isolation was turned off explicitly.
  */
-export function networkOf({ network }: PermissionProfile): LaunchNetwork {
-  const mode = network?.mode;
+export function networkOf({
+  permission_profile: profile,
+  isolate_network: isolate,
+}: Pick<RunConfig, 'permission_profile' | 'isolate_network'>): NetworkGrant {
+  const { mode, outbound } = profile?.network ?? {};
   if (mode !== undefined && mode !== '' && mode !== 'bridge' && mode !== 'default') {
     return mode === 'none' ? { kind: 'none' } : { kind: 'mode', mode };
   }
-  return allowsNothing(network?.outbound) ? { kind: 'none' } : { kind: 'open' };
-}
-
-type Outbound = NonNullable<PermissionProfile['network']>['outbound'];
-
-function allowsNothing(outbound: Outbound): boolean {
-  if (outbound?.insecure_allow_all === true) return false;
-  return (outbound?.allow_host ?? []).length === 0 && (outbound?.allow_port ?? []).length === 0;
+  if (outbound?.insecure_allow_all === true) return { kind: 'open' };
+  const hosts = outbound?.allow_host ?? [];
+  const ports = outbound?.allow_port ?? [];
+  if (hosts.length === 0 && ports.length === 0) return { kind: 'none' };
+  if (isolate === false) return { kind: 'open' };
+  const rules = { ...(hosts.length > 0 ? { hosts } : {}), ports: ports.length > 0 ? ports : webPorts };
+  return { kind: 'rules', rules, isRequired: isolate === true };
 }

@@ -7,7 +7,7 @@ describe('warnings', () => {
   const limits: RuntimeLimit[] = [
     { concerns: 'every server', text: 'of all' },
     { concerns: 'servers with mounts', text: 'of mounts' },
-    { concerns: 'servers with a network', text: 'of networks' },
+    { concerns: 'servers with an open network', text: 'of networks' },
   ];
 
   test('tell of a runtime only what concerns the workload', () => {
@@ -27,8 +27,11 @@ describe('warnings', () => {
     ['runs privileged', { permission_profile: { privileged: true } }],
     ['shares this machine’s network', { permission_profile: { network: { mode: 'host' } } }],
     [
-      'are not enforced without network isolation',
-      { permission_profile: { network: { outbound: { allow_host: ['api.example'] } } } },
+      'because network isolation is turned off',
+      {
+        isolate_network: false,
+        permission_profile: { network: { outbound: { allow_host: ['api.example'] } } },
+      },
     ],
     ['the socket of a container engine', { volumes: ['/var/run/docker.sock:/docker.sock'] }],
   ])('name what was asked for and is dangerous: %s', (text, changes) => {

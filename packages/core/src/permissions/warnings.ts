@@ -31,19 +31,21 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
 /** The warnings that hold for all workloads of the same kind on this machine, whatever they are. */
 export function limitsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]): string[] {
   const profile = runConfig.permission_profile ?? {};
+  const { kind } = networkOf(runConfig);
   const isConcerned: Record<RuntimeLimit['concerns'], boolean> = {
     'every server': true,
     'servers with mounts': mountsOf(profile, runConfig.volumes ?? []).length > 0,
-    'servers with a network': networkOf(profile).kind !== 'none',
+    'servers with network rules': kind === 'rules',
+    'servers with an open network': kind === 'open',
   };
   const outbound = profile.network?.outbound;
   const namesHosts = (outbound?.allow_host ?? []).length > 0 || (outbound?.allow_port ?? []).length > 0;
-  const isOpen = networkOf(profile).kind === 'open' && namesHosts && outbound?.insecure_allow_all !== true;
+  const isOpen = kind === 'open' && namesHosts && outbound?.insecure_allow_all !== true;
   return [
     ...limits.filter(({ concerns }) => isConcerned[concerns]).map(({ text }) => text),
     ...(isOpen
       ? [
-          'it reaches every host: the hosts and ports of its profile are not enforced without network isolation',
+          'WARNING: it reaches every host, because network isolation is turned off: the hosts and ports of its profile are not enforced',
         ]
       : []),
   ];

@@ -24,6 +24,8 @@ export interface StatePaths {
   /** Says which registrations of client applications are being changed. */
   registrations: string;
   events: string;
+  /** What servers tried to reach. */
+  decisions: string;
   /** Patterns of files that no server is to see, whatever is shared with it. */
   ignoreFile: string;
   /** Wiped whenever a daemon starts. */
@@ -62,6 +64,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     clientEntries: join(state, 'client-entries.json'),
     registrations: join(state, 'registrations.json'),
     events: join(state, 'events.db'),
+    decisions: join(state, 'network.db'),
     ignoreFile: join(config, 'thvignore'),
     temp: join(state, 'tmp'),
     ...socketPlace(state, platform),

@@ -1,10 +1,11 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
-import type { PinnedMount } from '@toolhive/runtime/mount-source';
-import type { Launch, ResourceLimits } from '@toolhive/runtime/runtime';
+import type { Egress } from '@toolhive/runtime/egress';
+import type { Launch, LaunchNetwork, ResourceLimits } from '@toolhive/runtime/runtime';
 import { parseSource, withOptions } from '@toolhive/runtime/source';
 import type { ServerSource } from '@toolhive/runtime/source';
 import { refuseUnenforced } from '../permissions/enforcement.ts';
 import { networkOf } from '../permissions/network.ts';
+import type { NetworkGrant } from '../permissions/network.ts';
 
 /** What every server may use unless somebody says otherwise. */
 const defaultLimits: ResourceLimits = {
@@ -28,13 +29,13 @@ export function packageSourceOf({
   });
 }
 
+export interface LaunchParts extends Pick<Launch, 'mounts' | 'secrets' | 'log'> {
+  /** Governs the network access of a server with rules. */
+  egress: Egress;
+}
+
 /** What a runtime is told to start for a run config. */
-export function launchOf(
-  runConfig: RunConfig,
-  mounts: readonly PinnedMount[],
-  secrets: Readonly<Record<string, string>>,
-  log: (chunk: Buffer) => void,
-): Launch {
+export function launchOf(runConfig: RunConfig, { mounts, secrets, egress, log }: LaunchParts): Launch {
   refuseUnenforced(runConfig);
   const profile = runConfig.permission_profile ?? {};
   const isHttp = runConfig.transport !== 'stdio';
@@ -52,7 +53,7 @@ export function launchOf(
     transport: isHttp ? { kind: 'http', targetPort } : { kind: 'stdio' },
     mounts,
     home: runConfig.ephemeral === true ? 'ephemeral' : 'persistent',
-    network: networkOf(profile),
+    network: launchNetwork(networkOf(runConfig), egress),
     limits: defaultLimits,
     labels: {
       ...runConfig.container_labels,
@@ -62,4 +63,8 @@ export function launchOf(
     privileged: profile.privileged === true,
     log,
   };
+}
+
+function launchNetwork(grant: NetworkGrant, egress: Egress): LaunchNetwork {
+  return grant.kind === 'rules' ? { kind: 'rules', egress, isRequired: grant.isRequired } : grant;
 }

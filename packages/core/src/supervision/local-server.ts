@@ -1,5 +1,6 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { StartInstance } from '@toolhive/proxy/proxy';
+import type { Egress } from '@toolhive/runtime/egress';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import { describeExit } from '@toolhive/runtime/runtime';
 import type { Instance, PrepareOptions, Progress, Runtime, RuntimeLimit } from '@toolhive/runtime/runtime';
@@ -20,6 +21,8 @@ export interface LocalServerOptions {
   runtimeFor: (runConfig: RunConfig) => Runtime | undefined;
   /** The secrets of a server, by the environment variable that receives each. Called at every start. */
   secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
+  /** What governs the network access of a server. `log` receives what the user should read in its log. */
+  egressOf: (runConfig: RunConfig, log: (text: string) => void) => Egress;
   /** Passed to installers. */
   installation: Pick<PrepareOptions, 'trusted' | 'allowedSources'>;
   mounts: GrantedMounts;
@@ -63,13 +66,19 @@ export async function startLocalServer(
   let limits: readonly RuntimeLimit[] = [];
   const warn = (...more: readonly RuntimeLimit[]): void => onLimits((limits = [...limits, ...more]));
   const homeFiles = homeFilesOf(packageSourceOf(runConfig));
+  const note = (text: string): void => log(Buffer.from(`[toolhive] ${text}\n`));
   const writes = new RefusedWrites({ mounts, homeFiles }, (text) => {
-    log(Buffer.from(`[toolhive] ${text}\n`));
+    note(text);
     warn({ concerns: 'every server', text });
   });
-  const launch = launchOf(runConfig, mounts, secrets, (chunk) => {
-    writes.look(chunk);
-    log(chunk);
+  const launch = launchOf(runConfig, {
+    mounts,
+    secrets,
+    egress: options.egressOf(runConfig, note),
+    log(chunk) {
+      writes.look(chunk);
+      log(chunk);
+    },
   });
   const source = await runtime.prepare(launch.source, { report, signal, ...options.installation });
   warn(...(await runtime.check(signal)).limits, ...(await mountLimits(mounts)));

@@ -5,6 +5,7 @@ import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { Instance } from '@toolhive/runtime/runtime';
 import { memoryTestServers, testServersSource } from '@toolhive/runtime/testing/memory-servers';
 import { expect, test } from 'vitest';
+import { launchParts } from '../testing/launch-parts.ts';
 import { aRunConfig } from '../testing/run-config.ts';
 import { launchOf } from './launch.ts';
 import { runServer } from './run-loop.ts';
@@ -162,7 +163,7 @@ test('continues only when an event was recorded', async () => {
 function starting(manners: string, instances: Instance[], firstAnswerMs = 5_000): RunOptions['startServer'] {
   const runtime = openMemoryRuntime(memoryTestServers);
   const launch = {
-    ...launchOf(aRunConfig({ cmd_args: [manners] }), [], {}, () => {}),
+    ...launchOf(aRunConfig({ cmd_args: [manners] }), launchParts),
     source: testServersSource,
   };
   return async (_report, signal) => {

@@ -130,6 +130,17 @@ export class Supervisor implements AsyncDisposable {
     });
   }
 
+  /**
+   * Replaces the run config while the server continues to run. For changes that whatever runs reads by itself; all others
+   * take effect at the next start.
+   */
+  amend(change: (runConfig: RunConfig) => RunConfig, save: Save): Promise<void> {
+    return this.#serially(async () => {
+      await this.#replace(change(this.#runConfig), save);
+      this.#options.onChange();
+    });
+  }
+
   /** Moves the workload to another group if it is in the group `from`. The server continues to run. */
   regroup(from: string, to: string, save: Save): Promise<void> {
     return this.#serially(async () => {

@@ -31,7 +31,13 @@ export async function checkLaunch(
   runtime: Runtime,
 ): Promise<PinnedMount[]> {
   const mounts = await core.mounts.pin(mountsOfRunConfig(runConfig));
-  const launch = launchOf(runConfig, mounts, await core.secretsOf(runConfig), () => {});
+  const secrets = await core.secretsOf(runConfig);
+  const launch = launchOf(runConfig, {
+    mounts,
+    secrets,
+    egress: core.egressOf(runConfig, () => {}),
+    log: () => {},
+  });
   runtime.refuseImpossible?.(launch);
   if (runtime.mountsByPath) {
     const workloads = core.workloads.all().map((other) => other.runConfig);
@@ -51,8 +57,9 @@ function refuseOpenAddress({ host, insecure_no_auth: isWanted }: RunConfig): voi
 }
 
 /** A container without a network has no port to publish. */
-function refuseUnreachable(runtime: string, { transport, permission_profile: profile }: RunConfig): void {
-  if (runtime !== 'docker' || transport === 'stdio' || networkOf(profile ?? {}).kind !== 'none') return;
+function refuseUnreachable(runtime: string, runConfig: RunConfig): void {
+  const { transport } = runConfig;
+  if (runtime !== 'docker' || transport === 'stdio' || networkOf(runConfig).kind !== 'none') return;
   throw invalid(`a server that speaks ${transport} cannot be reached in a container without a network`, {
     hint: 'allow a host in its permission profile, or use a server that speaks stdio',
   });

@@ -5,6 +5,7 @@ import type { Entry } from '../clients/entry.ts';
 import type { Core } from '../core.ts';
 import type { SetAside } from '../state/run-configs.ts';
 import { parseReference } from '../secrets/reference.ts';
+import { networkOf } from '../permissions/network.ts';
 import { limitsOf, warningsOf } from '../permissions/warnings.ts';
 import { describeHome } from './homes.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
@@ -59,9 +60,15 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
     ...(runConfig.insecure_no_auth === true ? { insecure_no_auth: true } : {}),
     ...(runConfig.audit_config ? { audit_config: runConfig.audit_config } : {}),
     permission_profile: runConfig.permission_profile ?? {},
-    network_isolation: runConfig.isolate_network ?? false,
+    network_isolation: isIsolated(runConfig),
     trust_proxy_headers: runConfig.trust_proxy_headers ?? false,
   };
+}
+
+/** Whether the network rules of the profile are enforced, which containers cannot do yet. */
+function isIsolated(runConfig: RunConfig): boolean {
+  const { kind } = networkOf(runConfig);
+  return kind === 'none' || (kind === 'rules' && runConfig.runtime !== 'docker');
 }
 
 /** Where a remote server is, and how it is signed in to. */

@@ -1,6 +1,8 @@
+import { isIP } from 'node:net';
 import { invalid } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import { builtInProfiles } from '@toolhive/contract/permission-profile';
+import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { ProxyMode } from '@toolhive/contract/workload';
 import type { CreateWorkload } from '@toolhive/contract/workload';
@@ -27,7 +29,7 @@ export function localSettings(request: CreateWorkload, resolved: Resolved): RunC
       ? {}
       : { target_port: request.target_port || (entry?.target_port ?? defaultTargetPort) }),
     permission_profile: profileOf(request, entry),
-    isolate_network: request.network_isolation ?? false,
+    ...(request.network_isolation === undefined ? {} : { isolate_network: request.network_isolation }),
     env_vars: environmentOf(request, entry),
     secrets: (request.secrets ?? []).map(formatReference),
     volumes: request.volumes ?? [],
@@ -80,7 +82,7 @@ function profileOf(
   { permission_profile: asked, network_mode: mode }: CreateWorkload,
   entry: Resolved['entry'],
 ) {
-  const profile = asked ?? (entry && entryPermissions(entry)) ?? builtInProfiles.network;
+  const profile = asked ?? (entry && entryPermissions(entry)) ?? builtInProfiles.public;
   return mode ? { ...profile, network: { ...profile.network, mode } } : profile;
 }
 
@@ -94,16 +96,29 @@ const ownNetworks: readonly (string | undefined)[] = [undefined, '', 'none', 'br
 function entryPermissions({ name, permissions }: NonNullable<Resolved['entry']>) {
   if (permissions === undefined) return undefined;
   const { privileged, read = [], write = [], network } = permissions;
+  const hosts = network?.outbound?.allow_host ?? [];
   const asked = [
     ...(privileged === true ? ['to run privileged'] : []),
     ...read.map((mount) => `to read ${mount}`),
     ...write.map((mount) => `to write ${mount}`),
     ...(ownNetworks.includes(network?.mode) ? [] : [`for the network mode ${network?.mode}`]),
+    ...hosts.filter(isAddress).map((host) => `to reach the address ${host}`),
   ];
-  if (asked.length === 0) return permissions;
+  if (asked.length === 0) return withoutEverything(permissions);
   throw invalid(`the registry entry ${name} asks ${asked.join(', ')}, which registries cannot grant`, {
     hint: 'if you trust the server, grant it in a permission profile of your own (--permission-profile FILE); to run it without, use --permission-profile network',
   });
+}
+
+/** Addresses can be private ones; names never lead to those. */
+const isAddress = (host: string): boolean => isIP(host.split('/')[0] ?? '') !== 0;
+
+/** An entry that asks for every host and port gets the public hosts: only the user can grant private networks. */
+function withoutEverything(permissions: PermissionProfile): PermissionProfile {
+  const { network } = permissions;
+  if (network?.outbound?.insecure_allow_all !== true) return permissions;
+  const { outbound } = builtInProfiles.public.network;
+  return { ...permissions, network: { ...network, outbound } };
 }
 
 /** Throws if the arguments of a registry entry name a directory, and nothing is mounted there. */

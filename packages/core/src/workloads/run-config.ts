@@ -1,5 +1,7 @@
 import { runConfigVersion } from '@toolhive/contract/run-config';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import type { RuntimeName } from '@toolhive/runtime/runtime';
+import { networkOf } from '../permissions/network.ts';
 import type { Draft, RunConfigIdentity, RunConfigSettings } from './draft.ts';
 import { withRegistryHosts } from './entry-address.ts';
 import { localSettings } from './local-settings.ts';
@@ -28,10 +30,11 @@ function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunCon
   if (source.kind === 'local') {
     const settings =
       given.kind === 'complete' ? given.settings : localSettings(given.request, source.resolved);
-    const { instead_of_image: _ofAnotherMachine, ...own } = settings;
+    const { instead_of_image: _ofAnotherMachine, isolate_network: isolate, ...own } = settings;
     const { insteadOf } = source.resolved;
     return {
       ...own,
+      ...(changesIsolation(own, isolate, source.runtime.name) ? { isolate_network: isolate } : {}),
       ...(insteadOf === undefined ? {} : { instead_of_image: insteadOf }),
       runtime: source.runtime.name,
     };
@@ -40,4 +43,17 @@ function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunCon
   return requireRemoteSettings(
     withRegistryHosts({ ...settings, remote_url: source.url.href }, source.registryHosts),
   );
+}
+
+/**
+ * Whether a request for network isolation, or against it, changes what the profile comes to anyway. Only then is it kept,
+ * so that the description of a workload can be sent back unchanged. A runtime without isolation has to refuse it.
+ */
+function changesIsolation(
+  { permission_profile }: RunConfigSettings,
+  isolate: boolean | undefined,
+  runtime: RuntimeName,
+): boolean {
+  if (isolate === undefined || networkOf({ permission_profile }).kind !== 'rules') return false;
+  return isolate === (runtime === 'docker');
 }

@@ -156,6 +156,11 @@ export class Workloads implements AsyncDisposable {
     await supervisor.change(runConfig, (changed) => this.#saveToStart(supervisor, changed, mounts));
   }
 
+  /** Changes the run config of a workload whose server continues to run. Returns when that is on disk. */
+  async amend(name: string, change: (runConfig: RunConfig) => RunConfig): Promise<void> {
+    await this.require(name).amend(change, (runConfig) => this.#save(runConfig));
+  }
+
   /** Puts a workload into another group, if it is in the first one. */
   async regroup(name: string, from: string, to: string): Promise<void> {
     await this.require(name).regroup(from, to, (runConfig) => this.#save(runConfig));

@@ -4,6 +4,7 @@ import { Server } from 'node:net';
 import { isSea } from 'node:sea';
 import { unavailable } from '@toolhive/contract/failure';
 import { exitOf, spawnSealed } from './spawn.ts';
+import { alwaysListening } from '../egress.ts';
 import type { GatewaySockets } from '../egress/gateway.ts';
 import { helperSource } from './egress-helper.ts';
 
@@ -15,14 +16,6 @@ export interface EgressTools {
   sh: string;
   node: string;
 }
-
-/**
- * Ports on which the gateway refuses what no rule allows, so that the attempt is recorded. A connection to any other port
- * fails at once, too, but leaves no record.
- */
-export const recordedPorts: ReadonlySet<number> = new Set([
-  22, 25, 80, 443, 587, 3306, 5432, 6379, 8080, 8443, 9200, 27017,
-]);
 
 /**
  * A network namespace for one server whose only neighbor is the gateway, and the gateway's sockets. It exists as long as
@@ -43,7 +36,7 @@ export class EgressNamespace implements Disposable {
 
   /** Makes one, with a listener for each of the ports and for those where refusals are recorded. */
   static async open(tools: EgressTools, wanted: readonly number[]): Promise<EgressNamespace> {
-    const ports = new Set([...recordedPorts, ...wanted]);
+    const ports = new Set([...alwaysListening, ...wanted]);
     const { unshare, sh, node, ip, nsenter } = tools;
     // The helper holds the namespace of the server as descriptor 4, and is itself in a second one, of the gateway.
     const beside = `exec 4</proc/self/ns/net; exec ${JSON.stringify(unshare)} --net -- "$@"`;

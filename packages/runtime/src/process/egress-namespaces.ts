@@ -1,4 +1,5 @@
-import { EgressNamespace, type EgressTools, recordedPorts } from './egress-namespace.ts';
+import { alwaysListening } from '../egress.ts';
+import { EgressNamespace, type EgressTools } from './egress-namespace.ts';
 
 /**
  * Makes namespaces for servers with network rules. From the first one on, another is made in advance, so that a further
@@ -9,7 +10,7 @@ export class EgressNamespaces {
 
   /** One with a listener for each of the ports. The caller owns it. */
   async take(tools: EgressTools, ports: readonly number[]): Promise<EgressNamespace> {
-    if (!ports.every((port) => recordedPorts.has(port))) return EgressNamespace.open(tools, ports);
+    if (!ports.every((port) => alwaysListening.has(port))) return EgressNamespace.open(tools, ports);
     const spare = this.#spare; // nobody else may have it, so it is taken before anything is awaited
     this.#spare = EgressNamespace.open(tools, []);
     this.#spare.catch(() => {}); // told to whoever takes it

@@ -1,0 +1,243 @@
+import { rm } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
+import { messageOf, unavailable } from '@toolhive/contract/failure';
+import type { NetworkDecision } from '@toolhive/contract/network';
+import type { Sent } from '@toolhive/contract/operation';
+import type { NetworkDecisionMade } from '@toolhive/contract/network';
+import type { EgressDecision, Traffic } from '@toolhive/runtime/egress';
+import type { Logger } from 'pino';
+import { openDatabase } from '../state/database.ts';
+import { setAside } from '../state/set-aside.ts';
+import { isDamage } from '../state/sqlite.ts';
+
+type Verdict = NetworkDecision['verdict'];
+
+/** How many hosts and ports are remembered of one workload. A server can try any number of names. */
+const maxRemembered = 1_000;
+const maxWatchers = 64;
+/** How many decisions may wait for one watcher. The rest is dropped; the list has them all. */
+const maxWaiting = 1_000;
+/** How soon changes are saved. What a crash loses is how often something was decided, not a rule. */
+const saveMs = 1_000;
+
+/**
+ * What the egress gateway has decided, counted by workload, host, port, and verdict. Kept in memory and saved to SQLite
+ * in batches, so that a server that tries many hosts does not keep the disk busy.
+ */
+export class NetworkDecisions implements Disposable {
+  readonly #database: DatabaseSync;
+  readonly #log: Logger;
+  readonly #workloads = new Map<string, Map<string, NetworkDecision>>();
+  readonly #unsaved = new Set<string>();
+  readonly #watchers = new Set<Watcher>();
+  #timer: NodeJS.Timeout | undefined;
+
+  private constructor(database: DatabaseSync, log: Logger) {
+    this.#database = database;
+    this.#log = log;
+    database.exec(`
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = OFF;
+      CREATE TABLE IF NOT EXISTS decisions (workload TEXT PRIMARY KEY, decisions TEXT NOT NULL) STRICT;
+    `);
+  }
+
+  /** A damaged file is set aside. Where none can be written, decisions are remembered until the daemon ends. */
+  static async open(path: string, log: Logger): Promise<NetworkDecisions> {
+    const opened = (): NetworkDecisions => new NetworkDecisions(openDatabase(path), log);
+    try {
+      try {
+        return opened();
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        await setAside(path, error, log);
+        for (const file of [`${path}-wal`, `${path}-shm`]) await rm(file, { force: true });
+        return opened();
+      }
+    } catch (error) {
+      log.error(
+        { path, why: messageOf(error) },
+        'network decisions are remembered only until the daemon ends',
+      );
+      return new NetworkDecisions(new DatabaseSync(':memory:'), log);
+    }
+  }
+
+  /** Counts a decision. Returns it, and whether it is the first of its kind. */
+  record(
+    workload: string,
+    { host, port, verdict, rule, reason }: EgressDecision,
+    fix: string | undefined,
+  ): { decision: NetworkDecision; isNew: boolean } {
+    const known = this.#of(workload);
+    const key = `${verdict} ${host} ${port ?? ''}`;
+    const now = new Date().toISOString();
+    const before = known.get(key);
+    const decision: NetworkDecision = {
+      host,
+      ...(port === undefined ? {} : { port }),
+      verdict,
+      ...(rule === undefined ? {} : { rule }),
+      ...(reason === undefined ? {} : { reason }),
+      ...(fix === undefined ? {} : { fix }),
+      count: (before?.count ?? 0) + 1,
+      first_at: before?.first_at ?? now,
+      last_at: now,
+      sent_bytes: before?.sent_bytes ?? 0,
+      received_bytes: before?.received_bytes ?? 0,
+    };
+    known.delete(key); // the latest is the last
+    known.set(key, decision);
+    if (known.size > maxRemembered) known.delete(known.keys().next().value ?? '');
+    this.#saveSoon(workload);
+    for (const watcher of this.#watchers) watcher.take(workload, decision);
+    return { decision, isNew: before === undefined };
+  }
+
+  /** Adds what a connection has transferred to the latest decision about its host and port. */
+  addTraffic(workload: string, { host, port }: EgressDecision, { sent, received }: Traffic): void {
+    const decision = this.#of(workload).get(`allowed ${host} ${port ?? ''}`);
+    if (decision === undefined) return;
+    decision.sent_bytes += sent;
+    decision.received_bytes += received;
+    this.#saveSoon(workload);
+  }
+
+  /** The decisions about a workload, the latest first. */
+  list(workload: string, verdict?: Verdict): NetworkDecision[] {
+    return [...this.#of(workload).values()]
+      .filter((decision) => verdict === undefined || decision.verdict === verdict)
+      .toReversed();
+  }
+
+  /** The decisions about a workload from now on, until the signal aborts. */
+  watch(
+    workload: string,
+    verdict: Verdict | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<Sent<NetworkDecisionMade>, void, void> {
+    if (this.#watchers.size >= maxWatchers) {
+      throw unavailable(`${maxWatchers} callers watch network decisions already`, {
+        hint: 'close one of them',
+      });
+    }
+    const watcher = new Watcher(workload, verdict);
+    this.#watchers.add(watcher);
+    return this.#watched(watcher, signal);
+  }
+
+  /** Forgets a workload that was removed. */
+  remove(workload: string): void {
+    this.#workloads.set(workload, new Map());
+    this.#saveSoon(workload);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    this.#save();
+    for (const watcher of this.#watchers) watcher.end();
+    this.#database.close();
+  }
+
+  async *#watched(
+    watcher: Watcher,
+    signal: AbortSignal,
+  ): AsyncGenerator<Sent<NetworkDecisionMade>, void, void> {
+    const end = (): void => watcher.end();
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+    let id = 0;
+    try {
+      for (let next = await watcher.next(); next !== undefined; next = await watcher.next()) {
+        id += 1;
+        yield { id: String(id), event: { type: 'decision', decision: next } };
+      }
+    } finally {
+      this.#watchers.delete(watcher);
+      signal.removeEventListener('abort', end);
+    }
+  }
+
+  #of(workload: string): Map<string, NetworkDecision> {
+    const known = this.#workloads.get(workload);
+    if (known !== undefined) return known;
+    const read = new Map(
+      this.#read(workload).map((decision) => [
+        `${decision.verdict} ${decision.host} ${decision.port ?? ''}`,
+        decision,
+      ]),
+    );
+    this.#workloads.set(workload, read);
+    return read;
+  }
+
+  #read(workload: string): NetworkDecision[] {
+    try {
+      const row = this.#database.prepare('SELECT decisions FROM decisions WHERE workload = ?').get(workload);
+      return row === undefined ? [] : (JSON.parse(String(row['decisions'])) as NetworkDecision[]); // see `#save`
+    } catch (error) {
+      this.#log.error({ workload, why: messageOf(error) }, 'network decisions could not be read');
+      return [];
+    }
+  }
+
+  #saveSoon(workload: string): void {
+    this.#unsaved.add(workload);
+    this.#timer ??= setTimeout(() => this.#save(), saveMs).unref();
+  }
+
+  #save(): void {
+    this.#timer = undefined;
+    const unsaved = [...this.#unsaved];
+    this.#unsaved.clear();
+    try {
+      const insert = this.#database.prepare('INSERT OR REPLACE INTO decisions VALUES (?, ?)');
+      const forget = this.#database.prepare('DELETE FROM decisions WHERE workload = ?');
+      for (const workload of unsaved) {
+        const decisions = [...this.#of(workload).values()];
+        if (decisions.length > 0) insert.run(workload, JSON.stringify(decisions));
+        else {
+          forget.run(workload);
+          this.#workloads.delete(workload);
+        }
+      }
+    } catch (error) {
+      this.#log.error({ why: messageOf(error) }, 'network decisions could not be saved');
+    }
+  }
+}
+
+/** A caller that watches the decisions about one workload. */
+class Watcher {
+  readonly #workload: string;
+  readonly #verdict: Verdict | undefined;
+  readonly #waiting: NetworkDecision[] = [];
+  #isOver = false;
+  #wake = (): void => {};
+
+  constructor(workload: string, verdict: Verdict | undefined) {
+    this.#workload = workload;
+    this.#verdict = verdict;
+  }
+
+  take(workload: string, decision: NetworkDecision): void {
+    if (workload !== this.#workload || this.#waiting.length >= maxWaiting) return;
+    if (this.#verdict !== undefined && decision.verdict !== this.#verdict) return;
+    this.#waiting.push({ ...decision });
+    this.#wake();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#wake();
+  }
+
+  async next(): Promise<NetworkDecision | undefined> {
+    for (;;) {
+      if (this.#isOver) return undefined;
+      const decision = this.#waiting.shift();
+      if (decision !== undefined) return decision;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import { conflict, invalid } from '@toolhive/contract/failure';
+import type {
+  NetworkAccess,
+  NetworkDecision,
+  PermissionChange,
+  Permissions,
+} from '@toolhive/contract/network';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import { parseHostPattern } from '@toolhive/runtime/host-patterns';
+import { Rules } from '@toolhive/runtime/outbound-rules';
+import type { OutboundRules } from '@toolhive/runtime/outbound-rules';
+import { mountsOfRunConfig } from '../permissions/mounts.ts';
+import { networkOf } from '../permissions/network.ts';
+
+/** What a run config grants, in the form that callers read. */
+export function permissionsOf(runConfig: RunConfig, warnings: readonly string[]): Permissions {
+  return {
+    network: accessOf(runConfig),
+    mounts: mountsOfRunConfig(runConfig).map(({ source, target, readOnly }) => ({
+      source,
+      target,
+      read_only: readOnly,
+    })),
+    privileged: runConfig.permission_profile?.privileged === true,
+    warnings: [...warnings],
+  };
+}
+
+function accessOf(runConfig: RunConfig): NetworkAccess {
+  const grant = networkOf(runConfig);
+  if (grant.kind === 'mode') return { ...grant, enforced: true };
+  if (grant.kind !== 'rules') return { kind: grant.kind, enforced: true };
+  const { hosts, ports } = grant.rules;
+  return {
+    kind: 'rules',
+    ...(hosts === undefined ? {} : { hosts: [...hosts] }),
+    ports: [...ports],
+    enforced: runConfig.runtime !== 'docker',
+  };
+}
+
+/** A run config with other outbound rules. Throws `invalid` for hosts that are none, `conflict` if it has no rules. */
+export function withChange(
+  runConfig: RunConfig,
+  change: PermissionChange,
+  decisions: readonly NetworkDecision[],
+): RunConfig {
+  const grant = networkOf(runConfig);
+  if (grant.kind !== 'rules' && grant.kind !== 'none') {
+    throw conflict(`${runConfig.name} reaches the network without rules`, {
+      hint: `run it again with --permission-profile public or a profile that lists hosts`,
+    });
+  }
+  const before: OutboundRules = grant.kind === 'rules' ? grant.rules : { hosts: [], ports: [] };
+  const tightened = change.tighten === true ? tighten(runConfig.name, decisions) : before;
+  const allowed = (change.allow ?? []).map(parsePlace);
+  const denied = (change.deny ?? []).map(parsePlace);
+  if (denied.length > 0 && tightened.hosts === undefined) {
+    throw conflict(`${runConfig.name} reaches every public host, so that none can be denied`, {
+      hint: `first limit it to the hosts that it uses: thv permission tighten ${runConfig.name}`,
+    });
+  }
+  const missing = denied.find(({ host }) => tightened.hosts?.includes(host) !== true);
+  if (missing !== undefined) {
+    throw invalid(`${missing.host} is not among the hosts of ${runConfig.name}`, {
+      hint: `it has ${tightened.hosts?.join(', ') || 'none'}`,
+    });
+  }
+  const rules = applied(tightened, allowed, denied);
+  return withRules(runConfig, rules);
+}
+
+/** The fewest hosts and ports that cover what the server was allowed to reach. */
+function tighten(name: string, decisions: readonly NetworkDecision[]): OutboundRules {
+  const used = decisions.filter(({ verdict, port }) => verdict === 'allowed' && port !== undefined);
+  if (used.length === 0) {
+    throw conflict(`${name} has reached no host yet`, {
+      hint: 'use the server first, so that its hosts are recorded',
+    });
+  }
+  const hosts = [...new Set(used.map(({ host }) => host))].toSorted();
+  const ports = [...new Set(used.flatMap(({ port }) => port ?? []))].toSorted((one, other) => one - other);
+  return { hosts, ports };
+}
+
+interface Place {
+  host: string;
+  port?: number;
+}
+
+/** Reads `HOST` or `HOST:PORT`; an IPv6 address with a port is in brackets. */
+function parsePlace(text: string): Place {
+  const [, bracketed, plain = '', port] = /^(?:\[([^\]]+)\]|(.*?))(?::(\d{1,5}))?$/s.exec(text) ?? [];
+  const isBareAddress = bracketed === undefined && text.split(':').length > 2;
+  const host = bracketed ?? (isBareAddress ? text : plain);
+  parseHostPattern(host); // throws
+  if (port === undefined || isBareAddress) return { host };
+  if (Number(port) < 1 || Number(port) > 65_535) {
+    throw invalid(`${JSON.stringify(text)} has no valid port`, { hint: 'ports are from 1 to 65535' });
+  }
+  return { host, port: Number(port) };
+}
+
+const webPorts = [80, 443];
+
+function applied(
+  { hosts, ports }: OutboundRules,
+  allowed: readonly Place[],
+  denied: readonly Place[],
+): OutboundRules {
+  const added = allowed.map(({ host }) => host);
+  const addedPorts = allowed.flatMap(({ port }) =>
+    port === undefined ? (ports.length > 0 ? [] : webPorts) : [port],
+  );
+  const removed = new Set(denied.map(({ host }) => host));
+  const removedPorts = new Set(denied.flatMap(({ port }) => port ?? []));
+  // Every public host can be reached already, unless the added one is an address.
+  const isCovered = (host: string): boolean =>
+    hosts === undefined && !parseHostPattern(host).matchesAddress(host.split('/')[0] ?? '');
+  const uncovered = added.filter((host) => !isCovered(host));
+  if (hosts === undefined && uncovered.length > 0) {
+    throw conflict(`${uncovered.join(', ')} cannot be added while every public host is allowed`, {
+      hint: 'first limit the workload to the hosts that it uses: thv permission tighten NAME',
+    });
+  }
+  return {
+    ...(hosts === undefined ? {} : { hosts: union(hosts, added).filter((host) => !removed.has(host)) }),
+    ports: union(ports, addedPorts).filter((port) => !removedPorts.has(port)),
+  };
+}
+
+const union = <Value>(one: readonly Value[], other: readonly Value[]): Value[] => [
+  ...new Set([...one, ...other]),
+];
+
+function withRules(runConfig: RunConfig, rules: OutboundRules): RunConfig {
+  void new Rules(rules); // throws for a host that is none
+  const profile = runConfig.permission_profile ?? {};
+  const isEmpty = rules.hosts?.length === 0;
+  const outbound = isEmpty
+    ? {}
+    : {
+        ...(rules.hosts === undefined ? {} : { allow_host: [...rules.hosts] }),
+        allow_port: [...rules.ports],
+      };
+  const { name, ...rest } = profile;
+  const isBuiltIn = name === 'none' || name === 'public' || name === 'network';
+  return {
+    ...runConfig,
+    permission_profile: {
+      ...(name === undefined || isBuiltIn ? {} : { name }),
+      ...rest,
+      network: { ...profile.network, outbound },
+    },
+  };
+}

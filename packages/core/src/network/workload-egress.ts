@@ -1,0 +1,76 @@
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { Egress, EgressDecision, Traffic } from '@toolhive/runtime/egress';
+import { Rules } from '@toolhive/runtime/outbound-rules';
+import { networkOf } from '../permissions/network.ts';
+import type { NetworkDecisions } from './decisions.ts';
+
+export interface WorkloadEgressOptions {
+  decisions: NetworkDecisions;
+  /** The run config of a workload as it is now; undefined if there is no such workload any more. */
+  current: (name: string) => RunConfig | undefined;
+  /** Called for the first denial of each host and port. */
+  onDenial: (name: string, host: string) => void;
+}
+
+/** How many denials of one server its log explains. */
+const maxExplained = 100;
+
+/** The outbound rules of a workload as its run config has them at the moment, and the record of what they decide. */
+export class WorkloadEgress implements Egress {
+  readonly #runConfig: RunConfig;
+  readonly #options: WorkloadEgressOptions;
+  readonly #log: (text: string) => void;
+  readonly #explained = new Set<string>();
+  #known: { profile: RunConfig['permission_profile']; rules: Rules };
+
+  constructor(runConfig: RunConfig, options: WorkloadEgressOptions, log: (text: string) => void) {
+    this.#runConfig = runConfig;
+    this.#options = options;
+    this.#log = log;
+    const grant = networkOf(runConfig);
+    const rules = new Rules(grant.kind === 'rules' ? grant.rules : { hosts: [], ports: [] });
+    this.#known = { profile: runConfig.permission_profile, rules };
+  }
+
+  get rules(): Rules {
+    const runConfig = this.#options.current(this.#runConfig.name) ?? this.#runConfig;
+    if (runConfig.permission_profile !== this.#known.profile) {
+      const grant = networkOf(runConfig);
+      // Another kind of network needs a restart, and until then what applied goes on to apply.
+      const rules = grant.kind === 'rules' ? new Rules(grant.rules) : this.#known.rules;
+      this.#known = { profile: runConfig.permission_profile, rules };
+    }
+    return this.#known.rules;
+  }
+
+  readonly record = (decision: EgressDecision): ((traffic: Traffic) => void) | undefined => {
+    const { name } = this.#runConfig;
+    const { decisions, onDenial } = this.#options;
+    const isDenied = decision.verdict === 'denied';
+    const { isNew } = decisions.record(name, decision, isDenied ? fixFor(name, decision) : undefined);
+    if (isDenied) {
+      this.#explain(name, decision);
+      if (isNew) onDenial(name, decision.host);
+    }
+    return isDenied ? undefined : (traffic) => decisions.addTraffic(name, decision, traffic);
+  };
+
+  /** In the log of the server, where its user looks first. */
+  #explain(name: string, decision: EgressDecision): void {
+    const place = placeOf(decision);
+    if (this.#explained.has(place) || this.#explained.size >= maxExplained) return;
+    this.#explained.add(place);
+    const fix = fixFor(name, decision);
+    this.#log(`denied ${place}: ${decision.reason}${fix === undefined ? '' : `; to allow it: ${fix}`}`);
+  }
+}
+
+const placeOf = ({ host, port }: EgressDecision): string =>
+  port === undefined ? host : host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+
+/** The command that allows what was denied; undefined if no rule does. Names come from the server. */
+function fixFor(name: string, decision: EgressDecision): string | undefined {
+  const isAllowable =
+    /^[a-z0-9._:-]+$/.test(decision.host) && !/names|is for|looked up/.test(decision.reason ?? '');
+  return isAllowable ? `thv permission allow ${name} ${placeOf(decision)}` : undefined;
+}

@@ -1,0 +1,74 @@
+import type {
+  ChangedPermissions,
+  NetworkDecision,
+  NetworkDecisionMade,
+  PermissionChange,
+  Permissions,
+} from '@toolhive/contract/network';
+import type { Sent } from '@toolhive/contract/operation';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import { alwaysListening } from '@toolhive/runtime/egress';
+import { conflict } from '@toolhive/contract/failure';
+import type { Core } from '../core.ts';
+import { permissionsOf, withChange } from '../network/permissions.ts';
+import { networkOf } from '../permissions/network.ts';
+import { warningsOf } from '../permissions/warnings.ts';
+import { isRemote } from './describe.ts';
+
+type Verdict = NetworkDecision['verdict'];
+
+/** What the egress gateway decided about a workload, the latest first. Throws `not-found`. */
+export function listNetworkDecisions(core: Core, name: string, verdict?: Verdict): NetworkDecision[] {
+  core.workloads.require(name);
+  return core.decisions.list(name, verdict);
+}
+
+/** The same from now on, until the signal aborts. */
+export function watchNetworkDecisions(
+  core: Core,
+  name: string,
+  verdict: Verdict | undefined,
+  signal: AbortSignal,
+): AsyncIterable<Sent<NetworkDecisionMade>> {
+  core.workloads.require(name);
+  return core.decisions.watch(name, verdict, signal);
+}
+
+/** What a workload may access. */
+export function getPermissions(core: Core, name: string): Permissions {
+  const { runConfig, limits } = core.workloads.require(name);
+  return permissionsOf(runConfig, warningsOf(runConfig, limits));
+}
+
+/**
+ * Changes the outbound rules of a workload. The running server is not restarted, unless it needs a port that its gateway
+ * does not listen on, or a network that it does not have.
+ */
+export async function changePermissions(
+  core: Core,
+  name: string,
+  change: PermissionChange,
+): Promise<ChangedPermissions> {
+  const supervisor = core.workloads.require(name);
+  if (isRemote(supervisor.runConfig)) {
+    throw conflict(`${name} is a remote server, whose network is not ours`, {
+      hint: 'only servers that run on this machine have network rules',
+    });
+  }
+  const before = supervisor.runConfig;
+  await core.workloads.amend(name, (runConfig) =>
+    withChange(runConfig, change, core.decisions.list(name, 'allowed')),
+  );
+  const needsRestart = isRunning(supervisor.condition.status) && !appliesAtOnce(before, supervisor.runConfig);
+  if (needsRestart) await supervisor.restart();
+  return { permissions: getPermissions(core, name), restarted: needsRestart };
+}
+
+const isRunning = (status: string): boolean => status !== 'stopped' && status !== 'removing';
+
+function appliesAtOnce(before: RunConfig, after: RunConfig): boolean {
+  const [old, grant] = [networkOf(before), networkOf(after)];
+  if (old.kind !== 'rules' || grant.kind !== 'rules') return old.kind === grant.kind;
+  const listening = new Set([...alwaysListening, ...old.rules.ports]);
+  return grant.rules.ports.every((port) => listening.has(port));
+}
