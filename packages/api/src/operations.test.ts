@@ -1,6 +1,7 @@
 import { openRemoteServer } from '@toolhive/core/testing/remote-server';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PermissionChange } from '@toolhive/contract/network';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { testServer } from '@toolhive/core/testing';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
@@ -727,6 +728,34 @@ test('network isolation without hosts is no network, and is honored', async () =
     status: 'running',
     network_isolation: true,
   });
+});
+
+test('the rules of a workload are shown, and changed without a restart', async () => {
+  await using api = await openTestApi();
+  await run(api);
+  const before = await api.client.getPermissions(named('echo'));
+  const editing = {
+    image: testServer,
+    permission_profile: { network: { outbound: { allow_host: ['a.example'] } } },
+  };
+  await api.client.editWorkload({ ...named('echo'), body: editing });
+  await settled(api, 'echo');
+
+  const change = (body: PermissionChange) => api.client.changePermissions({ ...named('echo'), body });
+  const allowed = await change({ allow: ['b.example:5432'] });
+  const restarted = await change({ allow: ['c.example:4444'] });
+
+  expect(before.network).toEqual({ kind: 'rules', ports: [80, 443], enforced: true });
+  expect(allowed).toMatchObject({
+    permissions: { network: { hosts: ['a.example', 'b.example'], ports: [80, 443, 5432] } },
+    restarted: false,
+  });
+  expect(restarted.restarted).toBe(true);
+  const { permission_profile: profile } = await api.client.exportWorkload(named('echo'));
+  expect(profile?.network?.outbound?.allow_host).toEqual(['a.example', 'b.example', 'c.example']);
+  await expect(change({ deny: ['nobody.example'] })).rejects.toMatchObject({ kind: 'invalid' });
+  await expect(change({ allow: ['a b'] })).rejects.toMatchObject({ kind: 'invalid' });
+  expect(await api.client.listNetworkDecisions({ ...named('echo'), query: {} })).toEqual({ decisions: [] });
 });
 
 test('tools that would have one name are refused', async () => {

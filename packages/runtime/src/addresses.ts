@@ -44,6 +44,9 @@ export function refusalOf(address: string, allowPrivate: boolean): string | unde
   return family === 'ipv4' || globalUnicast.check(address, 'ipv6') ? undefined : 'a reserved address';
 }
 
+/** Whether an address is one of the machine that uses it. */
+export const isLoopbackAddress = (address: string): boolean => /^127\.|^::1$|^::ffff:127\./.test(address);
+
 const specialLists = specialAddresses.map(([subnet, kind, what]) => ({ list: listOf(subnet), kind, what }));
 const globalUnicast = listOf('2000::/3');
 

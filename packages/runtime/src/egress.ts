@@ -18,6 +18,8 @@ export interface EgressDecision {
   rule?: string;
   /** Why it was denied. */
   reason?: string;
+  /** The address of the name, if that is why. */
+  address?: string;
 }
 
 /** Bytes of a connection, as the server sees it. */

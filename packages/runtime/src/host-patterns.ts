@@ -39,6 +39,7 @@ export function parseHostPattern(text: string): HostPattern {
 
 /** A host name in lower case and ASCII, without a final dot; undefined if it is none (RFC 1123, RFC 5891). */
 export function normalizeName(text: string): string | undefined {
+  if (/[\s/\\?#@:%]/.test(text)) return undefined; // what follows these is cut off below
   const name = domainToASCII(text.endsWith('.') ? text.slice(0, -1) : text).toLowerCase();
   const isName =
     name.length <= 253 && isIP(name) === 0 && /^(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/.test(name);

@@ -36,6 +36,11 @@ export class Rules {
     return { isAllowed: false, reason: `port ${port} is not allowed` };
   }
 
+  /** Whether an address is listed, so that it may be a private one, and names may lead to it. */
+  listsAddress(address: string): boolean {
+    return this.#patterns?.some((pattern) => pattern.matchesAddress(address)) === true;
+  }
+
   #forHost(destination: Destination): Verdict {
     if (this.#patterns === undefined) return { isAllowed: true, rule: 'public hosts', mayBePrivate: false };
     const found = this.#patterns.find((pattern) =>

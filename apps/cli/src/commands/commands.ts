@@ -3,6 +3,7 @@ import { clientCommands } from './clients/clients.ts';
 import { configCommands } from './config/config.ts';
 import { groupCommands } from './groups/groups.ts';
 import { mcpCommands } from './mcp/mcp.ts';
+import { networkCommands } from './network/network.ts';
 import { proxyCommands } from './proxy/proxy.ts';
 import { registryCommands } from './registry/registry.ts';
 import { secretCommands } from './secrets/secrets.ts';
@@ -11,6 +12,7 @@ import { workloadCommands } from './workloads/workloads.ts';
 
 const commands: readonly Command[] = [
   ...workloadCommands,
+  ...networkCommands,
   ...configCommands,
   ...secretCommands,
   ...clientCommands,
@@ -25,6 +27,7 @@ const commands: readonly Command[] = [
 const groups: readonly CommandGroup[] = [
   { path: 'mcp', summary: 'Look at servers as their clients do, and be one' },
   { path: 'registry', summary: 'Look at the catalogue of servers' },
+  { path: 'permission', summary: 'Look at and change what servers may access' },
   { path: 'runtime', summary: 'Look at what servers can run in' },
   { path: 'group', summary: 'Put workloads together' },
   { path: 'client', summary: 'Keep applications that use servers configured' },

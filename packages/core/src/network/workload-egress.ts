@@ -1,5 +1,8 @@
+import { isIP } from 'node:net';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Egress, EgressDecision, Traffic } from '@toolhive/runtime/egress';
+import { isLoopbackAddress, refusalOf } from '@toolhive/runtime/addresses';
+import { normalizeName } from '@toolhive/runtime/host-patterns';
 import { Rules } from '@toolhive/runtime/outbound-rules';
 import { networkOf } from '../permissions/network.ts';
 import type { NetworkDecisions } from './decisions.ts';
@@ -70,7 +73,18 @@ const placeOf = ({ host, port }: EgressDecision): string =>
 
 /** The command that allows what was denied; undefined if no rule does. Names come from the server. */
 function fixFor(name: string, decision: EgressDecision): string | undefined {
-  const isAllowable =
-    /^[a-z0-9._:-]+$/.test(decision.host) && !/names|is for|looked up/.test(decision.reason ?? '');
-  return isAllowable ? `thv permission allow ${name} ${placeOf(decision)}` : undefined;
+  const { host, port, address } = decision;
+  if (address !== undefined) {
+    // The name is allowed, and leads to an address that has to be listed itself, if that can be.
+    return canBeListed(address) ? allow(name, { ...decision, host: address }) : undefined;
+  }
+  const isListable = isIP(host) === 0 ? normalizeName(host) === host : canBeListed(host);
+  const isUnlisted = /^no rule|^port/.test(decision.reason ?? '') || (port !== undefined && isIP(host) !== 0);
+  return isListable && isUnlisted ? allow(name, decision) : undefined;
 }
+
+const allow = (name: string, decision: EgressDecision): string =>
+  `thv permission allow ${name} ${placeOf(decision)}`;
+
+const canBeListed = (address: string): boolean =>
+  refusalOf(address, true) === undefined && !isLoopbackAddress(address);

@@ -2,8 +2,7 @@ import type { Socket as Datagrams } from 'node:dgram';
 import { once } from 'node:events';
 import { type LookupFunction, type Server, type Socket, connect, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { messageOf } from '@toolhive/contract/failure';
-import { refusalOf } from '../addresses.ts';
+import { isLoopbackAddress, refusalOf } from '../addresses.ts';
 import type { Egress, Traffic } from '../egress.ts';
 import type { Destination, Verdict } from '../outbound-rules.ts';
 import { type Query, addressData, addressInReverse, nameData, parseQuery } from './dns.ts';
@@ -149,7 +148,8 @@ export class EgressGateway implements Disposable {
       // An orderly end would look like an empty response.
       inner.resetAndDestroy();
       if (error instanceof Refused) {
-        this.#egress.record({ host, port, verdict: 'denied', reason: messageOf(error) });
+        const { message: reason, address } = error;
+        this.#egress.record({ host, port, verdict: 'denied', reason, ...(address && { address }) });
       }
     }
   }
@@ -173,9 +173,11 @@ export class EgressGateway implements Disposable {
       throw new Refused(named === null ? 'it names no host' : `it is for ${JSON.stringify(named)}`);
     }
     const resolved = await this.#resolve(name);
-    const addresses = resolved.filter((address) => refusalFor(address, false) === undefined);
+    const { rules } = this.#egress;
+    const refusals = resolved.map((address) => refusalFor(address, rules.listsAddress(address)));
+    const addresses = resolved.filter((_address, index) => refusals[index] === undefined);
     if (addresses.length === 0) {
-      throw new Refused(`it is at ${resolved.join(', ')}, which is ${refusalFor(resolved[0] ?? '', false)}`);
+      throw new Refused(`it is at ${resolved.join(', ')}, which is ${refusals[0]}`, resolved[0]);
     }
     // Only these addresses: what another lookup returns has not been checked.
     const found = addresses.map((address) => ({ address, family: isIP(address) }));
@@ -200,7 +202,14 @@ export class EgressGateway implements Disposable {
 }
 
 /** A connection that the rules do not allow. The message says why. */
-class Refused extends Error {}
+class Refused extends Error {
+  readonly address: string | undefined;
+
+  constructor(message: string, address?: string) {
+    super(message);
+    this.address = address;
+  }
+}
 
 interface Connection {
   destination: Destination;
@@ -218,7 +227,7 @@ function refusalFor(address: string, mayBePrivate: boolean): string | undefined 
   const refusal = refusalOf(address, mayBePrivate);
   if (refusal !== undefined) return refusal;
   const own = Object.values(networkInterfaces()).flat();
-  return own.some((found) => found?.address === address) || /^127\.|^::1$/.test(address)
+  return own.some((found) => found?.address === address) || isLoopbackAddress(address)
     ? 'an address of this machine'
     : undefined;
 }

@@ -250,6 +250,19 @@ resolver.resolve4('evil.example').then(console.log, (e) => console.log(e.code));
       },
     );
 
+    test('a name leads to a private address only if that address is listed, too', async () => {
+      const [private_ = ''] = hosts.private;
+      names.set('db.example', [private_]);
+      egress.reset({ hosts: ['db.example'], ports: [80] });
+      const before = await fetched('http://db.example/');
+
+      egress.reset({ hosts: ['db.example', private_], ports: [80] });
+
+      expect(before.output.trim()).toBe('ECONNRESET');
+      expect((await fetched('http://db.example/')).output).toContain(`at ${private_}`);
+      expect((await fetched(`http://${private_}/`)).output).toContain(`at ${private_}`);
+    });
+
     test('a name that changes its address after the lookup is checked again (DNS rebinding)', async () => {
       const { output } = await script("require('node:dns').lookup('api.example', (e, a) => console.log(a))");
       names.set('api.example', ['127.0.0.1']);

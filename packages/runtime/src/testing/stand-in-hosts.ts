@@ -15,6 +15,8 @@ export interface StandInHosts extends AsyncDisposable {
   near: string;
   /** The addresses of the hosts. */
   far: readonly string[];
+  /** One more, of a private network. */
+  private: readonly string[];
 }
 
 /** The first three bytes of the addresses on the cable. They count as public, and the real ones are never reached. */
@@ -38,12 +40,19 @@ export async function openStandInHosts(program: string, count: number): Promise<
   await ip('link', 'set', farDevice, 'netns', name);
   await ip('address', 'add', `${near}/24`, 'dev', nearDevice);
   await ip('link', 'set', nearDevice, 'up');
-  for (const address of far) await ip('-n', name, 'address', 'add', `${address}/24`, 'dev', farDevice);
+  const privateHost = `10.230.${prefix.split('.')[2]}.2`;
+  await ip('address', 'add', privateHost.replace(/2$/, '1/24'), 'dev', nearDevice);
+  for (const address of [...far, privateHost])
+    await ip('-n', name, 'address', 'add', `${address}/24`, 'dev', farDevice);
   await ip('-n', name, 'link', 'set', 'lo', 'up');
   await ip('-n', name, 'link', 'set', farDevice, 'up');
-  const child = spawn(iproute ?? '', ['netns', 'exec', name, process.execPath, '-e', program, ...far], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    iproute ?? '',
+    ['netns', 'exec', name, process.execPath, '-e', program, ...far, privateHost],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   undo.defer(async () => {
     const gone = once(child, 'exit');
     if (child.exitCode !== null || !child.kill('SIGKILL')) return;
@@ -55,7 +64,7 @@ export async function openStandInHosts(program: string, count: number): Promise<
   ]);
   if (line !== 'ready') throw new Error(String(line));
   const resources = undo.move();
-  return { near, far, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+  return { near, far, private: [privateHost], [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
 async function ip(...args: string[]): Promise<void> {

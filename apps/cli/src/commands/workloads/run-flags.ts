@@ -155,7 +155,7 @@ const declared: readonly Flag[] = [
       name: 'permission-profile',
       kind: 'string',
       value: 'PROFILE',
-      description: 'none, network, or a JSON file; the registry knows, else network',
+      description: 'none, public, network, or a JSON file; the registry knows, else public',
       completes: 'file',
     },
     {
@@ -167,7 +167,8 @@ const declared: readonly Flag[] = [
     {
       name: 'isolate-network',
       kind: 'boolean',
-      description: 'Let the server reach the hosts and ports of its profile and nothing else',
+      description:
+        'Enforce the hosts and ports of the profile, as is done anyway; with =false, the server reaches everything',
     },
     {
       name: 'ignore-globally',
@@ -338,7 +339,6 @@ const coming: readonly string[] = [
   'jwks-allow-private-ip',
   'oidc-insecure-allow-http',
   'thv-ca-bundle',
-  'isolate-network',
   'print-resolved-overlays',
   'trust-proxy-headers',
   'authz-config',

@@ -1,0 +1,82 @@
+import type { Argument, Command } from '../../command.ts';
+
+const workload: Argument = {
+  name: 'name',
+  description: 'The workload',
+  required: true,
+  completes: 'workload',
+};
+
+const places: Argument = {
+  name: 'hosts',
+  description: 'Hosts, each with a port if you like: api.example.com:443, *.example.com',
+  required: true,
+  variadic: true,
+};
+
+/** What servers can reach, and what they tried to reach. */
+export const networkCommands: readonly Command[] = [
+  {
+    path: 'network',
+    summary: 'Show which hosts a server tried to reach',
+    description:
+      'Shows what the egress gateway decided about each host and port: allowed by which rule, or denied for which reason, and the command that allows it.',
+    arguments: [workload],
+    flags: [
+      { name: 'denied', kind: 'boolean', description: 'Only what was denied' },
+      {
+        name: 'follow',
+        shorthand: 'f',
+        kind: 'boolean',
+        description: 'Show decisions as they are made, until Ctrl-C',
+      },
+    ],
+    examples: ['thv network github', 'thv network github --denied', 'thv network github --follow'],
+    load: () => import('./decisions.ts'),
+  },
+  {
+    path: 'permission show',
+    summary: 'Show what a server may access',
+    arguments: [workload],
+    examples: ['thv permission show github'],
+    load: () => import('./show.ts'),
+  },
+  {
+    path: 'permission allow',
+    summary: 'Let a server reach further hosts',
+    description:
+      'Applies to the next connection, without a restart unless the port is a new one. Without a port, the ports stay as they are.',
+    arguments: [workload, places],
+    examples: [
+      'thv permission allow github api.example.com:443',
+      "thv permission allow github '*.example.com'",
+    ],
+    load: async () => {
+      const { changeWith } = await import('./change.ts');
+      return { run: changeWith((allow) => ({ allow })) };
+    },
+  },
+  {
+    path: 'permission deny',
+    summary: 'Take hosts from those that a server can reach',
+    description: 'Connections that are open stay open until the server is restarted.',
+    arguments: [workload, places],
+    examples: ['thv permission deny github api.example.com'],
+    load: async () => {
+      const { changeWith } = await import('./change.ts');
+      return { run: changeWith((deny) => ({ deny })) };
+    },
+  },
+  {
+    path: 'permission tighten',
+    summary: 'Allow only the hosts that a server has reached so far',
+    description:
+      'Replaces the rules of the workload with exactly the hosts and ports that it was allowed to reach. `thv network NAME` lists them.',
+    arguments: [workload],
+    examples: ['thv permission tighten github'],
+    load: async () => {
+      const { changeWith } = await import('./change.ts');
+      return { run: changeWith(() => ({ tighten: true })) };
+    },
+  },
+];

@@ -1,0 +1,23 @@
+import type { NetworkAccess, Permissions } from '@toolhive/contract/network';
+import { printable } from '@toolhive/contract/printable';
+import type { Page } from '../../out.ts';
+
+/** Writes what a workload may access, a line for each thing. */
+export function showPermissions(page: Page, { network, mounts, privileged, warnings }: Permissions): void {
+  page.line(`Network: ${printable(describeNetwork(network))}`);
+  for (const { source, target, read_only: isReadOnly } of mounts) {
+    page.line(`${isReadOnly ? 'Reads' : 'Reads and writes'} ${printable(source)} as ${printable(target)}`);
+  }
+  if (mounts.length === 0) page.line('Files: none of this machine');
+  if (privileged) page.line('Privileged: nothing of its container is hardened');
+  for (const warning of warnings) page.line(`Note: ${printable(warning)}`);
+}
+
+function describeNetwork({ kind, hosts, ports = [], mode, enforced }: NetworkAccess): string {
+  if (kind === 'none') return 'none';
+  if (kind === 'open') return 'everything that this machine reaches';
+  if (kind === 'mode') return `the network ${mode ?? ''} of the container engine`;
+  const where = hosts === undefined ? 'every public host' : hosts.join(', ');
+  const note = enforced ? '' : ' (not enforced in containers yet)';
+  return `${where} on port ${ports.join(', ')}${note}`;
+}

@@ -1,0 +1,239 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { EgressDecision } from '@toolhive/runtime/egress';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { aRunConfig } from '../testing/run-config.ts';
+import { NetworkDecisions } from './decisions.ts';
+import { withChange } from './permissions.ts';
+import { WorkloadEgress } from './workload-egress.ts';
+
+const log = pino({ level: 'silent' });
+const allowed: EgressDecision = { host: 'api.example', port: 443, verdict: 'allowed', rule: 'public hosts' };
+const denied: EgressDecision = {
+  host: 'evil.example',
+  verdict: 'denied',
+  reason: 'no rule allows this host',
+};
+
+let folder: string;
+let path: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'thv-network-'));
+  path = join(folder, 'network.db');
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe('network decisions', () => {
+  test('are counted by host, port, and verdict, the latest first', async () => {
+    using decisions = await NetworkDecisions.open(path, log);
+
+    const first = decisions.record('a', allowed, undefined);
+    const second = decisions.record('a', denied, 'thv permission allow a evil.example');
+    const third = decisions.record('a', allowed, undefined);
+    decisions.addTraffic('a', allowed, { sent: 10, received: 20 });
+
+    expect([first, second, third].map(({ isNew }) => isNew)).toEqual([true, true, false]);
+    expect(decisions.list('a')).toMatchObject([
+      { host: 'api.example', port: 443, count: 2, sent_bytes: 10, received_bytes: 20 },
+      { host: 'evil.example', count: 1, fix: 'thv permission allow a evil.example' },
+    ]);
+    expect(decisions.list('a', 'denied').map(({ host }) => host)).toEqual(['evil.example']);
+    expect(decisions.list('b')).toEqual([]);
+  });
+
+  test('outlive the daemon, but not the workload', async () => {
+    {
+      using decisions = await NetworkDecisions.open(path, log);
+      decisions.record('a', allowed, undefined);
+      decisions.record('b', allowed, undefined);
+      decisions.remove('b');
+    }
+    using decisions = await NetworkDecisions.open(path, log);
+
+    expect(decisions.list('a')).toMatchObject([{ host: 'api.example', count: 1 }]);
+    expect(decisions.list('b')).toEqual([]);
+  });
+
+  test('of a server that tries any number of hosts are limited', async () => {
+    using decisions = await NetworkDecisions.open(path, log);
+
+    for (let index = 0; index < 1_500; index++) {
+      decisions.record('a', { ...denied, host: `h${index}.example` }, undefined);
+    }
+
+    expect(decisions.list('a')).toHaveLength(1_000);
+    expect(decisions.list('a')[0]?.host).toBe('h1499.example');
+  });
+
+  test('can be watched', async () => {
+    using decisions = await NetworkDecisions.open(path, log);
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const watching = (async () => {
+      for await (const { event } of decisions.watch('a', 'denied', stop.signal)) {
+        seen.push(event.decision.host);
+        if (seen.length === 2) stop.abort();
+      }
+    })();
+
+    decisions.record('a', denied, undefined);
+    decisions.record('b', denied, undefined);
+    decisions.record('a', allowed, undefined);
+    decisions.record('a', { ...denied, host: 'last.example' }, undefined);
+    await watching;
+
+    expect(seen).toEqual(['evil.example', 'last.example']);
+  });
+
+  test('in a damaged file are set aside', async () => {
+    await writeFile(path, 'no database at all, and longer than a header of one would be');
+
+    using decisions = await NetworkDecisions.open(path, log);
+    decisions.record('a', allowed, undefined);
+
+    expect(decisions.list('a')).toHaveLength(1);
+    expect((await readdir(folder)).length).toBeGreaterThan(1);
+  });
+});
+
+describe('the egress of a workload', () => {
+  const withHosts = (...hosts: string[]): RunConfig =>
+    aRunConfig({ permission_profile: { network: { outbound: { allow_host: hosts } } } });
+
+  test('follows the run config as it is', async () => {
+    using decisions = await NetworkDecisions.open(path, log);
+    let current = withHosts('a.example');
+    const options = { decisions, current: () => current, onDenial: () => {} };
+    const egress = new WorkloadEgress(current, options, () => {});
+    const before = egress.rules.forName('b.example').isAllowed;
+
+    current = withHosts('a.example', 'b.example');
+
+    expect([before, egress.rules.forName('b.example').isAllowed]).toEqual([false, true]);
+  });
+
+  test('keeps its rules when the workload goes, or gets another kind of network', async () => {
+    using decisions = await NetworkDecisions.open(path, log);
+    let current: RunConfig | undefined = withHosts('a.example');
+    const options = { decisions, current: () => current, onDenial: () => {} };
+    const egress = new WorkloadEgress(withHosts('a.example'), options, () => {});
+
+    for (const next of [undefined, aRunConfig({ permission_profile: {} })]) {
+      current = next;
+      expect(egress.rules.forName('a.example').isAllowed).toBe(true);
+      expect(egress.rules.forName('b.example').isAllowed).toBe(false);
+    }
+  });
+
+  test('explains each denial once, with the command that allows it', async () => {
+    using decisions = await NetworkDecisions.open(path, log);
+    const lines: string[] = [];
+    const denials: string[] = [];
+    const options = {
+      decisions,
+      current: () => undefined,
+      onDenial: (name: string, host: string) => void denials.push(`${name} ${host}`),
+    };
+    const egress = new WorkloadEgress(withHosts('a.example'), options, (text) => lines.push(text));
+
+    egress.record(denied);
+    egress.record(denied);
+    egress.record({ ...denied, host: '10.0.0.5', port: 5432 });
+    egress.record({ ...denied, host: '127.0.0.1', port: 80, reason: 'it is a loopback address' });
+    egress.record({
+      ...denied,
+      host: 'db.example',
+      port: 443,
+      reason: 'it is at 10.0.0.6',
+      address: '10.0.0.6',
+    });
+    egress.record({
+      ...denied,
+      host: 'x.example',
+      port: 443,
+      reason: 'it is at 127.0.0.1',
+      address: '127.0.0.1',
+    });
+    egress.record({ ...denied, host: 'a.example', port: 443, reason: 'it is for "b.example"' });
+    egress.record({ ...denied, host: '$(touch x).example' });
+
+    const { name } = aRunConfig();
+    expect(lines).toEqual([
+      `denied evil.example: no rule allows this host; to allow it: thv permission allow ${name} evil.example`,
+      `denied 10.0.0.5:5432: no rule allows this host; to allow it: thv permission allow ${name} 10.0.0.5:5432`,
+      expect.stringMatching(
+        /^denied 127\.0\.0\.1:80: it is a loopback address; to allow it: .*127\.0\.0\.1:80$/,
+      ),
+      `denied db.example:443: it is at 10.0.0.6; to allow it: thv permission allow ${name} 10.0.0.6:443`,
+      'denied x.example:443: it is at 127.0.0.1',
+      'denied a.example:443: it is for "b.example"',
+      'denied $(touch x).example: no rule allows this host',
+    ]);
+    expect(denials).toHaveLength(7);
+  });
+});
+
+describe('a change of the rules', () => {
+  const rulesOf = ({ permission_profile: profile }: RunConfig) => profile?.network?.outbound;
+  const listed = aRunConfig({
+    permission_profile: {
+      read: ['/data'],
+      network: { outbound: { allow_host: ['a.example', 'b.example'], allow_port: [443] } },
+    },
+  });
+  const open = aRunConfig({
+    permission_profile: { name: 'public', network: { outbound: { allow_port: [80, 443] } } },
+  });
+  const none = aRunConfig({ permission_profile: {} });
+
+  test('adds and removes hosts and ports, and leaves the rest of the profile alone', () => {
+    const changed = withChange(listed, { allow: ['c.example:5432', '10.0.0.0/8'], deny: ['a.example'] }, []);
+
+    expect(rulesOf(changed)).toEqual({
+      allow_host: ['b.example', 'c.example', '10.0.0.0/8'],
+      allow_port: [443, 5432],
+    });
+    expect(changed.permission_profile?.read).toEqual(['/data']);
+  });
+
+  test('gives a server without a network one, and takes it again with the last host', () => {
+    const changed = withChange(none, { allow: ['a.example'] }, []);
+
+    expect(rulesOf(changed)).toEqual({ allow_host: ['a.example'], allow_port: [80, 443] });
+    expect(rulesOf(withChange(changed, { deny: ['a.example'] }, []))).toEqual({});
+  });
+
+  test('limits a server to the hosts that it has reached', () => {
+    const times = { count: 1, first_at: '', last_at: '', sent_bytes: 0, received_bytes: 0 };
+    const reached = ['b.example', 'a.example', 'a.example'].map((host) => ({
+      ...times,
+      host,
+      port: 443,
+      verdict: 'allowed' as const,
+    }));
+
+    const changed = withChange(open, { tighten: true }, reached);
+
+    expect(rulesOf(changed)).toEqual({ allow_host: ['a.example', 'b.example'], allow_port: [443] });
+    expect(changed.permission_profile).not.toHaveProperty('name');
+    expect(() => withChange(open, { tighten: true }, [])).toThrow('has reached no host yet');
+  });
+
+  test.each([
+    [listed, { allow: ['not a host'] }, 'is not a host'],
+    [listed, { allow: ['a.example:99999'] }, 'has no valid port'],
+    [listed, { deny: ['x.example'] }, 'is not among the hosts'],
+    [open, { deny: ['a.example'] }, 'reaches every public host'],
+    [open, { allow: ['10.0.0.5:5432'] }, 'cannot be added while every public host is allowed'],
+    [
+      aRunConfig({ permission_profile: { network: { mode: 'host' } } }),
+      { allow: ['a.example'] },
+      'without rules',
+    ],
+  ])('that makes no sense is refused', (runConfig, change, message) => {
+    expect(() => withChange(runConfig, change, [])).toThrow(message);
+  });
+});
