@@ -4,7 +4,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { selfSigned } from '@toolhive/core/testing/self-signed';
+import { selfSigned } from '@toolhive/runtime/testing/self-signed';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import { expect, test } from 'vitest';
 import { proves } from './promises.ts';

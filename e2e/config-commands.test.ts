@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join, relative } from 'node:path';
 import { settings } from '@toolhive/contract/settings';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { selfSigned } from '@toolhive/core/testing/self-signed';
+import { selfSigned } from '@toolhive/runtime/testing/self-signed';
 import { proves } from './promises.ts';
 import { makeUser, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';

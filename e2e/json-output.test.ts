@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { settings } from '@toolhive/contract/settings';
 import { openRemoteServer } from '@toolhive/core/testing/remote-server';
-import { selfSigned } from '@toolhive/core/testing/self-signed';
+import { selfSigned } from '@toolhive/runtime/testing/self-signed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { program } from '../apps/cli/src/commands/commands.ts';
 import { proves } from './promises.ts';

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { refusalOf, specialAddresses } from '@toolhive/runtime/addresses';
 import { fetchJson, guardedFetch } from './guarded-fetch.ts';
 import type { GuardedRequest, Lookup } from './guarded-fetch.ts';
-import { selfSigned } from './testing/self-signed.ts';
+import { selfSigned } from '@toolhive/runtime/testing/self-signed';
 
 const { key, certificate: ca } = selfSigned('public.example');
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { SettingValue } from '@toolhive/contract/setting';
 import { settings } from '@toolhive/contract/settings';
 import { describe, expect, test } from 'vitest';
-import { selfSigned } from '../fetch/testing/self-signed.ts';
+import { selfSigned } from '@toolhive/runtime/testing/self-signed';
 import { readCertificates, readers } from './kinds.ts';
 
 describe('a value is read as its kind says', () => {

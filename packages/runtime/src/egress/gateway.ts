@@ -45,9 +45,7 @@ export class EgressGateway implements Disposable {
     this.#egress = egress;
     this.#resolve = resolve;
     sockets.datagrams.on('message', (packet: Buffer, { port, address }) => {
-      void this.#answer(packet).then((response) => {
-        if (response !== undefined) sockets.datagrams.send(response, port, address, () => {});
-      });
+      void this.#answerDatagram(packet, port, address);
     });
     sockets.lookups.maxConnections = MAX_LOOKUP_CONNECTIONS;
     sockets.lookups.on('connection', (client: Socket) => void this.#answerStream(client));
@@ -63,6 +61,11 @@ export class EgressGateway implements Disposable {
     datagrams.close();
     for (const listener of [lookups, ...listeners]) listener.close();
     for (const connection of this.#connections.keys()) connection.destroy();
+  }
+
+  async #answerDatagram(packet: Buffer, port: number, address: string): Promise<void> {
+    const response = await this.#answer(packet);
+    if (response !== undefined) this.#sockets.datagrams.send(response, port, address, () => {});
   }
 
   async #answer(packet: Buffer): Promise<Buffer | undefined> {

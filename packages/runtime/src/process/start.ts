@@ -2,7 +2,8 @@ import { invalid, unavailable } from '@toolhive/contract/failure';
 import type { PinnedMount } from '../mount-source.ts';
 import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
 import { EgressGateway } from '../egress/gateway.ts';
-import type { EgressNamespace, EgressTools } from './egress-namespace.ts';
+import type { NamespaceToEnter } from './bubblewrap.ts';
+import type { EgressNamespace } from './egress-namespace.ts';
 import type { EgressNamespaces } from './egress-namespaces.ts';
 import type { Resolve } from '../egress/resolver.ts';
 import { requireSecrets } from '../secrets.ts';
@@ -57,14 +58,14 @@ export async function startInstance(given: Start): Promise<Instance> {
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
   const own = tools === undefined ? undefined : undo.use(new OwnNetwork(tools));
   const egress = await openEgress(start);
-  using namespace = egress?.namespace;
+  using _descriptors = egress?.namespace;
   if (egress !== undefined) undo.use(egress.gateway);
   const sandbox = undo.use(
     await Sandbox.start({
       bwrap: machine.bwrap,
       plan,
       speaks,
-      entering: namespace === undefined ? undefined : { ...namespace, nsenter: egress?.tools.nsenter ?? '' },
+      entering: egress?.entering,
       log: launch.log,
       ...(own === undefined ? {} : { inNamespaces: (pid) => own.attach(pid) }),
       beforeStart: async (pid) => {
@@ -104,11 +105,16 @@ async function openEgress({ launch, machine, namespaces, resolve }: Start): Prom
   const { tools } = machine.egress;
   const { egress } = launch.network;
   const namespace = await namespaces.take(tools, egress.rules.ports);
-  return { tools, namespace, gateway: new EgressGateway(namespace.sockets, egress, resolve) };
+  const { network, user } = namespace;
+  return {
+    namespace,
+    entering: { nsenter: tools.nsenter, network, user },
+    gateway: new EgressGateway(namespace.sockets, egress, resolve),
+  };
 }
 
 interface OpenEgress {
-  tools: EgressTools;
+  entering: NamespaceToEnter;
   namespace: EgressNamespace;
   gateway: EgressGateway;
 }

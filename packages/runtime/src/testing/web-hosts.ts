@@ -1,4 +1,10 @@
-import { execFileSync } from 'node:child_process';
+import type dgramModule from 'node:dgram';
+import type httpModule from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type httpsModule from 'node:https';
+import type netModule from 'node:net';
+import type { Server } from 'node:net';
+import { selfSigned } from './self-signed.ts';
 import { type StandInHosts, openStandInHosts } from './stand-in-hosts.ts';
 
 /**
@@ -22,15 +28,9 @@ export async function openWebHosts(count: number): Promise<WebHosts> {
 }
 
 function program(): string {
-  const pem = execFileSync(
-    'openssl',
-    'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=example.test -keyout - -out -'.split(
-      ' ',
-    ),
-    { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
-  );
+  const { key, certificate } = selfSigned('example.test');
   return `
-const pem = ${JSON.stringify(pem)};
+const pem = ${JSON.stringify(key + certificate)};
 ${serveHosts.toString()}
 serveHosts(process.argv.slice(1), pem, require);
 `;
@@ -38,10 +38,10 @@ serveHosts(process.argv.slice(1), pem, require);
 
 /** Runs in the other namespace, as text: it must not use anything of this file. */
 function serveHosts(addresses: string[], pem: string, load: NodeJS.Require): void {
-  const net = load('node:net') as typeof import('node:net');
-  const http = load('node:http') as typeof import('node:http');
-  const https = load('node:https') as typeof import('node:https');
-  const dgram = load('node:dgram') as typeof import('node:dgram');
+  const net = load('node:net') as typeof netModule;
+  const http = load('node:http') as typeof httpModule;
+  const https = load('node:https') as typeof httpsModule;
+  const dgram = load('node:dgram') as typeof dgramModule;
   let missing = 0;
   const ready = (): void => {
     missing -= 1;
@@ -51,7 +51,7 @@ function serveHosts(addresses: string[], pem: string, load: NodeJS.Require): voi
     const visits: string[] = [];
     const answer =
       (scheme: string) =>
-      (request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse): void => {
+      (request: IncomingMessage, response: ServerResponse): void => {
         visits.push(`${scheme} ${request.headers.host ?? ''} ${request.url ?? ''}`);
         if (request.url === '/big') {
           const chunk = Buffer.alloc(1 << 20);
@@ -82,7 +82,7 @@ function serveHosts(addresses: string[], pem: string, load: NodeJS.Require): voi
         }),
         port,
       ]),
-    ] as [import('node:net').Server, number][];
+    ] as [Server, number][];
     for (const [server, port] of servers) {
       missing += 1;
       server.listen(port, address, ready);
