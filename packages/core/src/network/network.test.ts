@@ -164,9 +164,7 @@ describe('the egress of a workload', () => {
     expect(lines).toEqual([
       `denied evil.example: no rule allows this host; to allow it: thv permission allow ${name} evil.example`,
       `denied 10.0.0.5:5432: no rule allows this host; to allow it: thv permission allow ${name} 10.0.0.5:5432`,
-      expect.stringMatching(
-        /^denied 127\.0\.0\.1:80: it is a loopback address; to allow it: .*127\.0\.0\.1:80$/,
-      ),
+      'denied 127.0.0.1:80: it is a loopback address',
       `denied db.example:443: it is at 10.0.0.6; to allow it: thv permission allow ${name} 10.0.0.6:443`,
       'denied x.example:443: it is at 127.0.0.1',
       'denied a.example:443: it is for "b.example"',

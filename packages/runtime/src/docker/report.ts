@@ -54,7 +54,7 @@ export function limitsOf(engine: Engine, version: string, info: EngineInfo): Run
     ],
     [
       true,
-      'it reaches every host: the hosts and ports of its profile are not enforced in containers yet',
+      'in containers the hosts and ports of a permission profile are not enforced yet: a server with network rules reaches every host',
       'servers with network rules',
     ],
     [

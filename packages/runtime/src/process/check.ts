@@ -241,7 +241,7 @@ function limitsOf({ cgroups, network, egress, prlimit, countsProcesses }: Machin
         ]
       : [
           true,
-          'it reaches whatever this machine reaches, and what listens on this machine’s own addresses other than loopback',
+          'with an open network a server reaches whatever this machine reaches, and what listens on this machine’s own addresses other than loopback',
           concernsOpen,
         ],
     'problem' in egress
