@@ -156,6 +156,10 @@ export interface ResourceLimits {
   openFiles: number;
   /** Shares of one core; 2 means two whole cores. */
   cpus: number;
+  /** All files in the persistent home directory. Core measures them; a runtime only lets single files be as large. */
+  diskBytes: number;
+  /** Files in each writable directory that lives in memory: /tmp, and an ephemeral home directory. */
+  temporaryBytes: number;
 }
 
 /** One running copy of a server. Disposing of it stops it at once and removes all of it. */

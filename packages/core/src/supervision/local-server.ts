@@ -73,7 +73,7 @@ export async function startLocalServer(
   });
   const source = await runtime.prepare(launch.source, { report, signal, ...options.installation });
   warn(...(await runtime.check(signal)).limits, ...(await mountLimits(mounts)));
-  await homeLimit.requireSpace(runtime.homes, name);
+  await homeLimit.requireSpace(runtime.homes, name, launch.limits.diskBytes);
 
   report(`starting ${formatSource(source)}`);
   const start = async (given: AbortSignal): Promise<Instance> => {
@@ -86,7 +86,9 @@ export async function startLocalServer(
   warn(...(instance.limits ?? []));
   const watching = new AbortController();
   const ended = [instance.exited.then(describeExit)];
-  if (launch.home === 'persistent') ended.push(homeLimit.watch(runtime.homes, name, watching.signal));
+  if (launch.home === 'persistent') {
+    ended.push(homeLimit.watch(runtime.homes, name, launch.limits.diskBytes, watching.signal));
+  }
   return {
     id: instance.id,
     server: instance,

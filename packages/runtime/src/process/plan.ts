@@ -59,6 +59,8 @@ export interface Confinement {
   readOnlyPaths: readonly string[];
   /** Files made up for this sandbox: contents by path. */
   files?: Readonly<Record<string, string>>;
+  /** The size of each writable directory in memory. */
+  temporaryBytes?: number;
   channel?: boolean;
   /** The working directory; the home directory unless named. */
   cwd?: string;
@@ -75,7 +77,7 @@ export async function planSandbox(confinement: Confinement): Promise<SandboxPlan
     await systemFolders(),
     systemFiles(confinement.network, descriptorOf),
     kernelFolders(),
-    scratchFolders(),
+    scratchFolders(confinement.temporaryBytes ?? 256 * MEBIBYTE),
     programs(confinement),
     confinement.mounts.flatMap(({ target, readOnly }, index) => [
       readOnly ? '--ro-bind-fd' : '--bind-fd',
@@ -191,8 +193,8 @@ function kernelFolders(): string[] {
   ].flat();
 }
 
-function scratchFolders(): string[] {
-  return [...scratch('/tmp', 256 * MEBIBYTE), ...scratch(inside.home, 256 * MEBIBYTE)];
+function scratchFolders(bytes: number): string[] {
+  return [...scratch('/tmp', bytes), ...scratch(inside.home, bytes)];
 }
 
 const scratch = (folder: string, bytes: number) => ['--size', String(bytes), '--tmpfs', folder];

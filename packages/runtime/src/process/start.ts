@@ -1,6 +1,8 @@
 import { invalid, unavailable } from '@toolhive/contract/failure';
+import { allowMore } from '@toolhive/contract/resources';
+import { excessReason } from '../exceeded.ts';
 import type { PinnedMount } from '../mount-source.ts';
-import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
+import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits, RuntimeLimit } from '../runtime.ts';
 import { requireSecrets } from '../secrets.ts';
 import { browserFor } from './browsers.ts';
 import { Cgroup } from './cgroup.ts';
@@ -12,10 +14,10 @@ import { groupName, setLimits, watchLimits } from './limits.ts';
 import { type OpenMount, isInside, openMounts, verifyNested } from './mounts.ts';
 import { type NetworkTools, OwnNetwork, networkShare } from './network.ts';
 import { type SandboxNetwork, type SandboxPlan, inside, planSandbox, requireVariable } from './plan.ts';
+import { openFilesCeiling } from './proc.ts';
 import { requireNode } from './programs.ts';
 import { Sandbox } from './sandbox.ts';
 import type { InstalledPackage } from './store.ts';
-import { tooMuchMemory } from './watchdog.ts';
 
 export interface Start {
   machine: Machine;
@@ -73,14 +75,23 @@ export async function startInstance(given: Start): Promise<Instance> {
   const watched = watchLimits(sandbox, machine, launch.limits);
   const connection = own === undefined ? undefined : watchNetwork(sandbox, own, start);
   const exited = sandbox.ended.then(async (exit): Promise<Exit> => {
+    const exceeded = watched.exceeded() ?? ((await diedOfMemory(exit, cgroup)) ? 'memory' : undefined);
     const reason =
-      watched.reason() ??
-      ((await diedOfMemory(exit, cgroup)) ? tooMuchMemory(launch.limits.memoryBytes) : undefined) ??
-      connection?.reason();
+      exceeded === undefined
+        ? (connection?.reason() ?? (await processReason(exit, cgroup, launch.limits)))
+        : excessReason(exceeded, launch.limits);
     await resources.disposeAsync();
     return reason === undefined ? exit : { ...exit, reason };
   });
-  return new ProcessInstance({ sandbox, speaks, exited, address: addressOf(door, launch) });
+  const { openFiles } = launch.limits;
+  const unmet = openFiles > openFilesCeiling() ? [fewerFiles(openFiles)] : [];
+  return new ProcessInstance({ sandbox, speaks, exited, address: addressOf(door, launch), limits: unmet });
+}
+
+/** What the user asked for and the daemon cannot give. */
+function fewerFiles(openFiles: number): RuntimeLimit {
+  const text = `it can open ${openFilesCeiling()} files instead of ${openFiles}, because the daemon itself can open no more`;
+  return { concerns: 'every server', text };
 }
 
 /** The mounts that were granted, and the persistent home directory unless one of them takes its place. */
@@ -133,6 +144,7 @@ async function planLaunch(
     mounts,
     packageFolder: folder,
     readOnlyPaths: [...install.readOnlyPaths, ...readOnlyPaths],
+    temporaryBytes: launch.limits.temporaryBytes,
     files: forwarded ? { [inside.forwarder]: forwarderSource } : {},
     channel: forwarded,
     ...(node === undefined ? {} : { node }),
@@ -192,6 +204,18 @@ function watchNetwork(sandbox: Sandbox, network: OwnNetwork, { launch, log }: St
   const first = Promise.race([sandbox.ended.then(() => 'sandbox'), network.ended.then(() => 'network')]);
   void first.then((which) => (which === 'network' ? onLoss() : undefined));
   return { reason: () => reason };
+}
+
+/** A server that could not start a process or thread may end for that reason, and rarely says so. */
+async function processReason(
+  { code, signal }: Exit,
+  cgroup: Cgroup,
+  { processes }: ResourceLimits,
+): Promise<string | undefined> {
+  const hasFailed = signal === null ? code !== 0 : signal !== 'SIGTERM' && signal !== 'SIGKILL';
+  if (!hasFailed || !(await cgroup.ranOutOfProcesses())) return undefined;
+  const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
+  return `${how} after it had reached the limit of ${processes} processes and threads; ${allowMore('pids')}`;
 }
 
 async function diedOfMemory(exit: Exit, cgroup: Cgroup): Promise<boolean> {
