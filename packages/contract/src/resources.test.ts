@@ -40,10 +40,17 @@ test.each([
   ['cpus', Infinity, 'null is not a number of cores', 'use a number of cores from 0.1 to 512'],
   ['pids', '1.5', '"1.5" is not a whole number', 'use a whole number from 8 to 32768'],
   ['pids', -1, '-1 is too small', 'use a whole number from 8 to 32768'],
-  ['disk', '1p', '"1p" is not a size such as 512m or 1.5GiB', 'use a size such as 512m or 1.5GiB from 1 MiB to 16 TiB'],
+  [
+    'disk',
+    '1p',
+    '"1p" is not a size such as 512m or 1.5GiB',
+    'use a size such as 512m or 1.5GiB from 1 MiB to 16 TiB',
+  ],
   ['open_files', '63', '"63" is too small', 'use a whole number from 64 to 1048576'],
 ] as const)('a limit on %s is refused at %s, with what is allowed', (name, value, message, hint) => {
-  expect(() => readResource(name, value)).toThrow(expect.objectContaining({ kind: 'invalid', message, hint }));
+  expect(() => readResource(name, value)).toThrow(
+    expect.objectContaining({ kind: 'invalid', message, hint }),
+  );
 });
 
 test('every limit that is not requested is the default', () => {

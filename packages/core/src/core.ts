@@ -141,7 +141,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       requireGroup: (group) => void groups.require(group),
       secretsOf,
       installation: installationSettings(settings),
-      ignoreFile: paths.ignoreFile,
+      paths,
       version,
       log,
       timing: { ...defaultTiming, ...options.timing },

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import type { HiddenPath } from './hidden-path.ts';
 import type { PinnedMount } from './mount-source.ts';
 import type { PackageSource, ServerSource } from './source.ts';
 
@@ -127,6 +128,8 @@ export interface Launch {
   secrets: Readonly<Record<string, string>>;
   transport: LaunchTransport;
   mounts: readonly PinnedMount[];
+  /** What the server must not see of the mounts. Each lies in one of them, and in no other that is mounted inside. */
+  hidden: readonly HiddenPath[];
   /** Whether the home directory is kept for the next instance of the workload, or deleted with the instance. */
   home: 'persistent' | 'ephemeral';
   network: LaunchNetwork;

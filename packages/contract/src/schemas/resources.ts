@@ -36,7 +36,10 @@ export const ResourceRequest = z.strictObject(limits).meta({
 });
 
 const effective = Object.fromEntries(
-  resourceNames.map((name) => [name, z.number().meta({ description: `Limit on ${resourceRules[name].summary}.` })]),
+  resourceNames.map((name) => [
+    name,
+    z.number().meta({ description: `Limit on ${resourceRules[name].summary}.` }),
+  ]),
 ) as Record<ResourceName, z.ZodNumber>; // one for each name
 
 /** The same in a run config. Keys of other versions pass through untouched, and limit nothing less. */

@@ -26,6 +26,8 @@ export interface StatePaths {
   events: string;
   /** Patterns of files that no server is to see, whatever is shared with it. */
   ignoreFile: string;
+  /** What servers find in place of hidden files. */
+  blanks: string;
   /** Wiped whenever a daemon starts. */
   temp: string;
   /** The Unix socket that the CLI talks to. */
@@ -63,6 +65,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     registrations: join(state, 'registrations.json'),
     events: join(state, 'events.db'),
     ignoreFile: join(config, 'thvignore'),
+    blanks: join(state, 'blanks'),
     temp: join(state, 'tmp'),
     ...socketPlace(state, platform),
     lock: join(state, 'hive.lock'),

@@ -61,6 +61,7 @@ export function launchOf(
     secrets,
     transport: isHttp ? { kind: 'http', targetPort } : { kind: 'stdio' },
     mounts,
+    hidden: [],
     home: runConfig.ephemeral === true ? 'ephemeral' : 'persistent',
     network: networkOf(profile),
     limits: limitsOf(runConfig),

@@ -172,7 +172,9 @@ function containerCases(socket: string): void {
 
     server.send('allocate', { mebibytes: 600 });
 
-    expect(describeExit(await server.instance.exited)).toBe('used more than 192 MiB of memory; allow more with --memory');
+    expect(describeExit(await server.instance.exited)).toBe(
+      'used more than 192 MiB of memory; allow more with --memory',
+    );
   });
 
   test('outlives the signal of its start', async () => {

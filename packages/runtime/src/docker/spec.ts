@@ -65,6 +65,12 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
           Target: target,
           ReadOnly: readOnly,
         })),
+        ...launch.hidden.map(({ blank, target }) => ({
+          Type: 'bind',
+          Source: blank,
+          Target: target,
+          ReadOnly: true,
+        })),
         ...volumes.map(({ name, target }) => ({ Type: 'volume', Source: name, Target: target })),
       ],
       // We collect the output ourselves; a second copy would only fill the disk.

@@ -1,5 +1,6 @@
 import { cancelled, conflict, messageOf, notFound, unsupported } from '@toolhive/contract/failure';
 import * as z from 'zod';
+import { verifyHidden } from '../hidden-path.ts';
 import { verifySource } from '../mount-source.ts';
 import type { Instance, InstanceAddress, Launch } from '../runtime.ts';
 import { requireSecrets } from '../secrets.ts';
@@ -50,8 +51,9 @@ export async function startContainer(
 }
 
 /** The engine looks sources up by path, and Podman would create a directory where there is none. */
-async function verifyMounts({ mounts }: Launch): Promise<void> {
+async function verifyMounts({ mounts, hidden }: Launch): Promise<void> {
   await Promise.all(mounts.map(verifySource));
+  await verifyHidden(hidden);
 }
 
 /** The workload's name; for a further copy of a workload that runs already, a name derived from it. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
 import { invalid } from '@toolhive/contract/failure';
+import type { HiddenPath } from '../hidden-path.ts';
 import type { OpenMount } from './mounts.ts';
 import { NAME_SERVER } from './network.ts';
 import type { Binary } from './programs.ts';
@@ -51,6 +52,7 @@ export interface Confinement {
   env: Readonly<Record<string, string>>;
   network: SandboxNetwork;
   mounts: readonly OpenMount[];
+  hidden?: readonly HiddenPath[];
   packageFolder?: string;
   /** Directories and sockets of ToolHive's own that may be written, by their place inside. */
   writable?: Readonly<Record<string, string>>;
@@ -84,6 +86,7 @@ export async function planSandbox(confinement: Confinement): Promise<SandboxPlan
       String(descriptors.firstSource + index),
       target,
     ]),
+    (confinement.hidden ?? []).flatMap(({ blank, target }) => ['--ro-bind', blank, target]),
     madeUp(confinement.files ?? {}, descriptorOf),
     ['--remount-ro', '/'],
     environment(confinement),

@@ -11,7 +11,7 @@ import { Door, type SocketPlace, forwarderOptions, forwarderShare, forwarderSour
 import type { ProcessHomes } from './homes.ts';
 import { ProcessInstance } from './instance.ts';
 import { groupName, setLimits, watchLimits } from './limits.ts';
-import { type OpenMount, isInside, openMounts, verifyNested } from './mounts.ts';
+import { type OpenMount, isInside, openMounts, verifyInside } from './mounts.ts';
 import { type NetworkTools, OwnNetwork, networkShare } from './network.ts';
 import { type SandboxNetwork, type SandboxPlan, inside, planSandbox, requireVariable } from './plan.ts';
 import { openFilesCeiling } from './proc.ts';
@@ -63,7 +63,7 @@ export async function startInstance(given: Start): Promise<Instance> {
         for (const member of [pid, own?.pid]) if (member !== undefined) await cgroup.add(member);
         await setLimits(machine, serverLimits(launch), pid);
         await own?.ready();
-        await verifyNested(opened.mounts, pid);
+        await verifyInside(opened.mounts, launch.hidden, pid);
       },
       signal,
     }),
@@ -144,6 +144,7 @@ async function planLaunch(
     mounts,
     packageFolder: folder,
     readOnlyPaths: [...install.readOnlyPaths, ...readOnlyPaths],
+    hidden: launch.hidden,
     temporaryBytes: launch.limits.temporaryBytes,
     files: forwarded ? { [inside.forwarder]: forwarderSource } : {},
     channel: forwarded,

@@ -32,7 +32,9 @@ describe('on a machine without writable control groups', () => {
 
     converse(instance).send('allocate', { mebibytes: 300 });
 
-    expect(describeExit(await instance.exited)).toBe('used more than 192 MiB of memory; allow more with --memory');
+    expect(describeExit(await instance.exited)).toBe(
+      'used more than 192 MiB of memory; allow more with --memory',
+    );
   });
 
   test('a server that starts too many processes is ended', async () => {
@@ -41,7 +43,9 @@ describe('on a machine without writable control groups', () => {
 
     converse(instance).send('processes', { count: 100 });
 
-    expect(describeExit(await instance.exited)).toBe('started more than 32 processes and threads; allow more with --pids');
+    expect(describeExit(await instance.exited)).toBe(
+      'started more than 32 processes and threads; allow more with --pids',
+    );
   });
 });
 

@@ -47,6 +47,7 @@ export function aLaunch(source: ServerSource, changes: Partial<Launch> = {}): La
     secrets: {},
     transport: { kind: 'stdio' },
     mounts: [],
+    hidden: [],
     home: 'ephemeral',
     network: { kind: 'none' },
     limits: testLimits,
@@ -401,7 +402,10 @@ export function describeRuntime(
 
         const { text } = await server.call('open-files', { count: 200 });
 
-        expect(JSON.parse(text)).toMatchObject({ code: 'EMFILE', opened: expect.toSatisfy((opened: number) => opened < 128) });
+        expect(JSON.parse(text)).toMatchObject({
+          code: 'EMFILE',
+          opened: expect.toSatisfy((opened: number) => opened < 128),
+        });
       });
 
       test('keeps a server from writing more temporary files than it may', async () => {
