@@ -1,7 +1,7 @@
 import { link, mkdir, mkdtemp, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TEST_IMAGE } from '@toolhive/runtime/testing/docker-engine';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
@@ -59,6 +59,12 @@ describe.each(available)('files that are hidden from a hostile server in $name',
     await writeFile(join(folder, 'secrets/deep/token'), SECRET);
     await writeFile(join(folder, 'app/code.js'), 'CODE');
     await writeFile(join(folder, 'public.pem'), 'CERTIFICATE');
+  });
+
+  afterEach(async () => {
+    const { stdout } = await user.thv('list', '--all', '--format', 'json');
+    const names = (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name);
+    if (names.length > 0) await user.thv('rm', ...names, '--yes');
   });
 
   async function start(volumes = [`${folder}:/data`], ...flags: string[]) {
@@ -212,6 +218,33 @@ describe.each(available)('files that are hidden from a hostile server in $name',
     expect(seen).not.toContain(SECRET);
   });
 
+  test('stay hidden when their directory gets a name that no pattern has', async () => {
+    await writeFile(join(folder, '.thvignore'), '/app/keys/id\n');
+    await mkdir(join(folder, 'app/keys'));
+    await writeFile(join(folder, 'app/keys/id'), SECRET);
+    const { url } = await start();
+    const tried = await attack(url, afterTrying(`fs.renameSync('/data/app/keys', '/data/app/moved')`));
+
+    const seen = [await attack(await restart(), readAll), await attack(await restart(), readAll)];
+    process.kill(await user.daemonPid(), 'SIGKILL');
+    seen.push(await attack(await restart(), readAll));
+
+    expect(tried).toMatch(/^done/);
+    for (const each of [tried, ...seen]) expect(each).toContain('/data/app/moved/id ""');
+  });
+
+  test('are visible when the user no longer hides them', async () => {
+    await writeFile(join(folder, '.thvignore'), 'code.js\n');
+    const { url } = await start();
+    const before = await attack(url, readAll);
+    await writeFile(join(folder, '.thvignore'), '');
+
+    const after = await attack(await restart(), readAll);
+
+    expect(before).toContain('/data/app/code.js ""');
+    expect(after).toContain('/data/app/code.js "CODE"');
+  });
+
   test('are found again at their new place at the next start', async () => {
     const { url } = await start();
     await attack(url, afterTrying(`fs.renameSync('/data/app/config', '/data/moved')`));
@@ -329,13 +362,17 @@ describe.each(available)('files that are hidden from a hostile server in $name',
   });
 
   test('are visible until the next start if they are created later elsewhere, as the status says', async () => {
-    const { url, stderr } = await start();
+    const { url } = await start();
+    await using running = await connectTo(url);
+    await running.call('list', { path: '/data' });
     await writeFile(join(folder, 'app/.env'), 'LATER');
+    const { stdout } = await user.thv('list', '--format', 'json');
 
-    const [before, after] = [await attack(url, readAll), await attack(await restart(), readAll)];
+    const before = await running.call('read', { path: '/data/app/.env' });
+    const after = await attack(await restart(), readAll);
 
-    expect(stderr).toContain('one that is created or replaced later is visible until the next start');
-    expect(before).toContain('/data/app/.env "LATER"');
+    expect(stdout).toContain('one that is created or replaced later is visible until the next start');
+    expect(before.text).toBe('LATER');
     expect(after).toContain('/data/app/.env ""');
   });
 
@@ -364,12 +401,15 @@ describe.each(available)('files that are hidden from a hostile server in $name',
         `const fs = require('fs');
         fs.mkdirSync('/data/decoy'); fs.writeFileSync('/data/decoy/key.pem', 'DECOY');
         const end = Date.now() + 8000;
+        let moves = 0;
+        const move = (from, to) => { try { fs.renameSync('/data/' + from, '/data/' + to); moves++; } catch {} };
         while (Date.now() < end) {
-          fs.renameSync('/data/app/config', '/data/spare');
-          fs.renameSync('/data/decoy', '/data/app/config');
-          fs.renameSync('/data/app/config', '/data/decoy');
-          fs.renameSync('/data/spare', '/data/app/config');
-        }`,
+          move('app/config', 'spare');
+          move('decoy', 'app/config');
+          move('app/config', 'decoy');
+          move('spare', 'app/config');
+        }
+        console.log(moves);`,
       ],
     });
 
@@ -379,5 +419,8 @@ describe.each(available)('files that are hidden from a hostile server in $name',
     while (isMoving) seen.push(await attack(url, readAll).catch(String));
 
     expect(seen.join('\n')).not.toContain(SECRET);
+    expect(seen.length).toBeGreaterThan(1);
+    const { output } = JSON.parse((await moving).text) as { output: string };
+    expect(Number(output)).toBeGreaterThan(1_000);
   });
 });

@@ -5,6 +5,7 @@ import type { Blanks, HiddenPath } from '@toolhive/runtime/hidden-path';
 import { pinSource, verifySource } from '@toolhive/runtime/mount-source';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import { Unsearchable, walkDirectory } from './directory-walk.ts';
+import type { HiddenMemory, Remembered } from './hidden-memory.ts';
 import { localIgnoreFile, readGlobalRules, readLocalRules } from './ignore-rules.ts';
 import type { IgnoreRules } from './ignore-rules.ts';
 import { isWithin } from './mounts.ts';
@@ -13,6 +14,9 @@ export interface HideOptions {
   /** The ignore file of the user; undefined if it does not apply. */
   ignoreFile: string | undefined;
   blanks: Blanks;
+  /** The name of the workload, and what was hidden from it before. */
+  workload: string;
+  memory: HiddenMemory;
   /** The directories that are mounted for other workloads: the server must not change their ignore files. */
   others: readonly string[];
 }
@@ -37,20 +41,29 @@ const MAX_HIDDEN = 1_000;
  */
 export async function hideFiles(
   mounts: readonly PinnedMount[],
-  { ignoreFile, blanks, others }: HideOptions,
+  { ignoreFile, blanks, workload, memory, others }: HideOptions,
 ): Promise<VisibleMounts> {
   if (mounts.length === 0) return { mounts, hidden: [], hasRules: false, warnings: [] };
   await Promise.all(mounts.map(verifySource));
   const global = ignoreFile === undefined ? undefined : await readGlobalRules(ignoreFile);
   const searches = await Promise.all(mounts.map((mount) => Search.open(mount, mounts, global)));
   const hasRules = searches.some((search) => search.hasRules);
-  for (const search of searches) await search.run();
+  const remembered = await memory.of(workload);
+  for (const search of searches) await search.run(remembered);
   // The same file may have further names, also in another mount.
   const aliases = new Set(searches.flatMap((search) => [...search.aliases]));
   if (aliases.size > 0) for (const search of searches) await search.findAliases(aliases);
+  const whereabouts = await memory.whereabouts(workload);
+  for (const search of searches) await search.hideMoved(whereabouts);
   const sources = [...others, ...mounts.map(({ pin }) => pin.path)];
   for (const search of searches) await search.hideIgnoreFiles(sources);
   refuseMany(searches);
+  const known = searches.flatMap((search) => [...search.known(remembered, whereabouts)]);
+  await memory.store(
+    workload,
+    Object.fromEntries(known.map(({ identity, first }) => [identity, first])),
+    new Map(known.map(({ identity, now }) => [identity, now])),
+  );
   const hidden = searches.flatMap((search) => search.hidden(blanks));
   return { hidden, hasRules, ...(await visibleOf(searches, hidden, blanks)) };
 }
@@ -91,10 +104,19 @@ async function visibleOf(
 interface Identified {
   dev: bigint;
   ino: bigint;
+  birthtimeNs: bigint;
   isDirectory: () => boolean;
 }
 
-const identityOf = ({ dev, ino }: Identified): string => `${dev}:${ino}`;
+/** A file that is created later can get the number of one that was deleted. */
+const identityOf = ({ dev, ino, birthtimeNs }: Identified): string => `${dev}:${ino}:${birthtimeNs}`;
+
+/** A hidden file as it is remembered: where it was first, and where it is now. */
+interface Known {
+  identity: string;
+  first: string;
+  now: string;
+}
 
 /** The search for what to hide in one mount. */
 class Search {
@@ -107,6 +129,8 @@ class Search {
   /** Other mounts that lie in this one, relative to it. */
   readonly #inner: readonly string[];
   readonly #isOnly: boolean;
+  /** The identities of files that need not be hidden. */
+  readonly #shown = new Set<string>();
   /** What to hide, by the path in the mounted directory. */
   readonly #found = new Map<string, Identified>();
 
@@ -145,14 +169,27 @@ class Search {
     return this.#found.size;
   }
 
-  /** Searches for files that match the rules. */
-  async run(): Promise<void> {
+  /**
+   * Searches for files that match the rules, or did so at the path at which they were found first. A file that still is
+   * at that path is hidden only if it matches: then it is the user who has changed the rules.
+   */
+  async run(remembered: Remembered): Promise<void> {
     if (this.#rules.length === 0) return;
+    const hasMoved = (path: string, entry: Identified): boolean => {
+      const identity = identityOf(entry);
+      return Object.hasOwn(remembered, identity) && remembered[identity] !== this.#onMachine(path);
+    };
+    const remembersAny = Object.keys(remembered).length > 0;
     await this.#walk(async ({ path, place, isExact, isDirectory, isLink }) => {
       const kinds = isLink ? [false, true] : [isDirectory];
-      if (!this.#rules.some((hides) => kinds.some((kind) => hides(path, kind)))) return;
+      const matches = this.#rules.some((hides) => kinds.some((kind) => hides(path, kind)));
+      if (!matches && (isLink || !remembersAny)) return;
       const entry = await (isLink ? stat : lstat)(place, { bigint: true }).catch(() => undefined);
       if (entry === undefined) return; // removed since, or a link that leads nowhere
+      if (!matches && !hasMoved(path, entry)) {
+        this.#shown.add(identityOf(entry));
+        return;
+      }
       if (isLink || entry.nlink > 1n || !this.#isOnly) this.aliases.add(identityOf(entry));
       if (!isLink) this.#hide(path, entry, isExact);
     });
@@ -165,6 +202,33 @@ class Search {
       const entry = isLink ? undefined : await lstat(place, { bigint: true }).catch(() => undefined);
       if (entry !== undefined && aliases.has(identityOf(entry))) this.#hide(path, entry, isExact);
     });
+  }
+
+  /** Hides what has escaped the search, because it was moved meanwhile. */
+  async hideMoved(whereabouts: ReadonlyMap<string, string>): Promise<void> {
+    if (this.#rules.length === 0 || this.problem !== undefined) return;
+    const found = new Set([...[...this.#found.values()].map(identityOf), ...this.#shown]);
+    for (const [identity, place] of whereabouts) {
+      if (found.has(identity) || !isWithin(place, this.mount.pin.path)) continue;
+      const entry = await lstat(place, { bigint: true }).catch(() => undefined);
+      const path = relative(this.mount.pin.path, place);
+      if (entry !== undefined && identityOf(entry) === identity) this.#hide(path, entry);
+      else this.problem = `${place} was moved while hidden files were searched for`;
+    }
+  }
+
+  /** What is to be remembered. If the search has failed, that is what was remembered before. */
+  known(remembered: Remembered, whereabouts: ReadonlyMap<string, string>): Known[] {
+    if (this.problem === undefined) {
+      return [...this.#found].map(([path, entry]) => {
+        const identity = identityOf(entry);
+        const now = this.#onMachine(path);
+        return { identity, now, first: remembered[identity] ?? now };
+      });
+    }
+    return Object.entries(remembered)
+      .filter(([, first]) => isWithin(first, this.mount.pin.path))
+      .map(([identity, first]) => ({ identity, first, now: whereabouts.get(identity) ?? first }));
   }
 
   /** Hides the ignore files of mounted directories, so that no server decides what is hidden from it or from others. */
@@ -188,7 +252,7 @@ class Search {
           target: join(this.mount.target, path),
           blank: entry.isDirectory() ? blanks.directory : blanks.file,
           covers: {
-            path: join(this.mount.pin.path, path),
+            path: this.#onMachine(path),
             device: String(entry.dev),
             inode: String(entry.ino),
           },
@@ -201,6 +265,10 @@ class Search {
   #isCovered(path: string): boolean {
     const isHidden = [...this.#found.keys()].some((other) => path.startsWith(`${other}/`));
     return isHidden || this.#inner.some((inner) => path === inner || path.startsWith(`${inner}/`));
+  }
+
+  #onMachine(path: string): string {
+    return join(this.mount.pin.path, path);
   }
 
   #hide(path: string, entry: Identified, isExact = true): void {

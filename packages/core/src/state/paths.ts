@@ -28,6 +28,8 @@ export interface StatePaths {
   ignoreFile: string;
   /** What servers find in place of hidden files. */
   blanks: string;
+  /** What was hidden from each workload. */
+  hidden: string;
   /** Wiped whenever a daemon starts. */
   temp: string;
   /** The Unix socket that the CLI talks to. */
@@ -66,6 +68,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     events: join(state, 'events.db'),
     ignoreFile: join(config, 'thvignore'),
     blanks: join(state, 'blanks'),
+    hidden: join(state, 'hidden'),
     temp: join(state, 'tmp'),
     ...socketPlace(state, platform),
     lock: join(state, 'hive.lock'),

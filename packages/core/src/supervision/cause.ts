@@ -76,7 +76,8 @@ const complaints: readonly Complaint[] = [
     fix: () => 'allow it more open files with --open-files',
   },
   {
-    pattern: /spawn \S{1,200} EAGAIN|pthread_create|can't start new thread|fork\b.*Resource temporarily unavailable/i,
+    pattern:
+      /spawn \S{1,200} EAGAIN|pthread_create|can't start new thread|fork\b.*Resource temporarily unavailable/i,
     fix: () => 'allow it more processes and threads with --pids',
   },
   {

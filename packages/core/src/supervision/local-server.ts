@@ -1,4 +1,5 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { StartInstance } from '@toolhive/proxy/proxy';
 import { makeBlanks } from '@toolhive/runtime/hidden-path';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
@@ -10,6 +11,7 @@ import type { GrantedMounts } from '../permissions/granted-mounts.ts';
 import { mountWarnings } from '../permissions/mount-warnings.ts';
 import { hideFiles } from '../permissions/hidden-files.ts';
 import type { VisibleMounts } from '../permissions/hidden-files.ts';
+import type { HiddenMemory } from '../permissions/hidden-memory.ts';
 import { ignoreFileOf } from '../permissions/ignore-rules.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { homeFilesOf } from '../registry/built-in.ts';
@@ -28,6 +30,7 @@ export interface LocalServerOptions {
   /** Passed to installers. */
   installation: Pick<PrepareOptions, 'trusted' | 'allowedSources'>;
   mounts: GrantedMounts;
+  hiddenMemory: HiddenMemory;
   homeLimit: HomeLimit;
   /** The run configs of all workloads. */
   workloads: () => readonly RunConfig[];
@@ -82,8 +85,9 @@ export async function startLocalServer(
 
   report(`starting ${formatSource(source)}`);
   let hasStarted = false;
+  const searches = new SerialQueue();
   const start = async (given: AbortSignal): Promise<Instance> => {
-    const visible = await visibleMounts(runConfig, mounts, options);
+    const visible = await searches.run(() => visibleMounts(runConfig, mounts, options));
     if (!hasStarted) tellHidden(visible, runConfig, { warn, log });
     hasStarted = true;
     const seen = { mounts: visible.mounts, hidden: visible.hidden };
@@ -134,12 +138,14 @@ const everyServer = (text: string): RuntimeLimit => ({ concerns: 'every server',
 async function visibleMounts(
   runConfig: RunConfig,
   mounts: readonly PinnedMount[],
-  { paths, workloads }: LocalServerOptions,
+  { paths, hiddenMemory, workloads }: LocalServerOptions,
 ): Promise<VisibleMounts> {
   const others = workloads().filter(({ name }) => name !== runConfig.name);
   return hideFiles(mounts, {
     ignoreFile: ignoreFileOf(runConfig, paths),
     blanks: await makeBlanks(paths.blanks),
+    workload: runConfig.name,
+    memory: hiddenMemory,
     others: others.flatMap((other) => mountsOfRunConfig(other).map(({ source }) => source)),
   });
 }
