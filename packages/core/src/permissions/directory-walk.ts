@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
 import { performance } from 'node:perf_hooks';
 
 /** Something in a directory. */
-export interface WalkEntry {
+interface WalkEntry {
   /** The path below the root. */
   path: string;
   /** Whether the path is exact: a name that is not UTF-8 cannot be written as text. */
@@ -43,7 +43,7 @@ export async function walkDirectory(root: string, { visit, skips, onUnreadable }
     await using directory = await openDirectory(entry.place).catch(() => unreadable(entry, depth));
     if (directory === undefined) return; // replaced or removed since it was listed
     const prefix = isLinux ? Buffer.from(`/proc/self/fd/${directory.fd}`) : entry.place;
-    const listed = await opendir(prefix as unknown as string, listing); // a path can be a buffer, too
+    const listed = await opendir(prefix, listing);
     for await (const found of listed) {
       if (++entries > MAX_ENTRIES) throw new Unsearchable(`it contains more than ${MAX_ENTRIES} files`);
       if (performance.now() > deadline)

@@ -184,13 +184,13 @@ const declared: readonly Flag[] = [
     {
       name: 'ignore-globally',
       kind: 'boolean',
-      description: 'Hide what your global thvignore file names, in every shared folder',
+      description: 'Hide the files that your global ignore file names, in every mounted directory',
       default: true,
     },
     {
       name: 'print-resolved-overlays',
       kind: 'boolean',
-      description: 'Tell what is hidden in shared folders',
+      description: 'List the files that ignore files hide from the server',
     },
   ]),
   ...inSection('Resources', resourceNames.map(resourceFlag)),
@@ -352,7 +352,6 @@ const coming: readonly string[] = [
   'oidc-insecure-allow-http',
   'thv-ca-bundle',
   'isolate-network',
-  'print-resolved-overlays',
   'trust-proxy-headers',
   'authz-config',
   'enable-audit',
