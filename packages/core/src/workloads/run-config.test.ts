@@ -103,7 +103,6 @@ test.each<[string, CreateWorkload]>([
   ['target_host', { target_host: 'elsewhere' }],
   ['image_verification', { image_verification: 'enabled' }],
   ['k8s_pod_template_patch', { k8s_pod_template_patch: '{}' }],
-  ['ignore_config.printOverlays', { ignore_config: { printOverlays: true } }],
 ])('%s is refused as long as nothing enforces it', (field, request) => {
   const refuse = (): void => {
     refuseUnenforcedRequest(request);

@@ -58,8 +58,9 @@ test('the help of run says what it takes, by what it is about', () => {
           --permission-profile PROFILE  none, network, or a JSON file; the registry knows, else network
           --network MODE                A network of the container engine, or none; instead of that of
                                         the profile
-          --ignore-globally             Hide what your global thvignore file names, in every shared
-                                        folder (default: true)
+          --ignore-globally             Hide the files that your global ignore file names, in every
+                                        mounted directory (default: true)
+          --print-resolved-overlays     List the files that ignore files hide from the server
 
     Resources:
           --memory SIZE        Limit on memory of all processes of the server; 2 GiB by default
