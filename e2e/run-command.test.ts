@@ -84,7 +84,6 @@ describe('the flags of thv run', () => {
     ['--token-exchange-client-secret', 'not to be seen'],
     ['--image-verification', 'enabled'],
     ['--target-host', '192.0.2.1'],
-    ['--print-resolved-overlays'],
     ['--k8s-pod-patch', '{}'],
   ])('are refused as long as nothing enforces them: %s', async (...words) => {
     const { code, stderr, stdout } = await user.thv('run', testServer, '--name', 'refused', ...words);

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { open, readFile, readdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -82,6 +82,26 @@ const tools = {
       started++;
     }
     return text(started);
+  },
+  /** Tries to keep `count` files open and tells how many it got, and why no more. */
+  async 'open-files'({ count }) {
+    const files = [];
+    try {
+      while (files.length < count) files.push(await open('/dev/null'));
+      return text({ opened: files.length });
+    } catch (error) {
+      return text({ opened: files.length, code: error.code });
+    } finally {
+      await Promise.all(files.map((file) => file.close()));
+    }
+  },
+  /** Computes for `ms` and tells which part of that time it had a processor. */
+  burn({ ms }) {
+    const started = performance.now();
+    const before = process.cpuUsage();
+    while (performance.now() - started < ms);
+    const { user, system } = process.cpuUsage(before);
+    return text((user + system) / 1000 / (performance.now() - started));
   },
   /** A result of about `bytes` bytes. */
   large: ({ bytes = 1_000_000 }) => text('x'.repeat(bytes)),

@@ -102,6 +102,7 @@ describe('a workload', () => {
           runtime: 'memory',
           warnings: ['nothing is isolated'],
           limits: ['nothing is isolated'],
+          resources: { memory: 2 * 1024 ** 3, cpus: 2, pids: 512, disk: 2 * 1024 ** 3, open_files: 4096 },
         },
       ],
     });

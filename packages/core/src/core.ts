@@ -35,6 +35,7 @@ import { NetworkDecisions } from './network/decisions.ts';
 import { WorkloadEgress } from './network/workload-egress.ts';
 import { GrantedMounts } from './permissions/granted-mounts.ts';
 import type { LocalServerOptions } from './supervision/local-server.ts';
+import { HiddenMemory } from './permissions/hidden-memory.ts';
 import { HomeLimit } from './supervision/home-limit.ts';
 import { defaultTiming } from './supervision/supervisor.ts';
 import type { Supervisor, SupervisorTiming } from './supervision/supervisor.ts';
@@ -138,6 +139,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       },
       note,
     );
+  const hiddenMemory = opened.use(new HiddenMemory({ directory: paths.hidden, log }));
   const statuses = opened.use(new Statuses(paths.statuses, log));
   const workloads = opened.use(
     new Workloads({
@@ -145,6 +147,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       statuses,
       logs,
       mounts,
+      hiddenMemory,
       runtimeFor: (runConfig) => (runConfig.remote_url ? undefined : runtimes.of(runConfig)),
       openRemote: remoteOpener(secrets, options.openBrowser, {
         lookup,
@@ -160,7 +163,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       secretsOf,
       egressOf,
       installation: installationSettings(settings),
-      ignoreFile: paths.ignoreFile,
+      paths,
       version,
       log,
       timing: { ...defaultTiming, ...options.timing },
@@ -231,12 +234,23 @@ export async function openCore(options: CoreOptions): Promise<Core> {
  * left undone: the daemon still serves everything that needs no write.
  */
 async function prepareDirectories(paths: StatePaths, registryCache: string, log: Logger): Promise<void> {
-  const { config, state, data, runConfigs, groups, mounts, statuses, logs, temp } = paths;
+  const { config, state, data, runConfigs, groups, mounts, hidden, statuses, logs, temp } = paths;
   const orUndone =
     (path: string) =>
     (error: unknown): void =>
       log.error({ path, why: messageOf(error) }, 'directory could not be prepared');
-  for (const path of [config, state, data, runConfigs, groups, mounts, statuses, logs, registryCache]) {
+  for (const path of [
+    config,
+    state,
+    data,
+    runConfigs,
+    groups,
+    mounts,
+    hidden,
+    statuses,
+    logs,
+    registryCache,
+  ]) {
     const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
     const isUnusable = found instanceof Error ? found.code === 'ELOOP' : !found.isDirectory();
     if (isUnusable) await setAside(path, 'it is not a directory', log);

@@ -7,4 +7,6 @@ export const installationLimits: ResourceLimits = {
   processes: 1024,
   openFiles: 16_384,
   cpus: availableParallelism(),
+  diskBytes: 4 * 1024 ** 3,
+  temporaryBytes: 256 * 1024 ** 2,
 };

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Egress } from './egress.ts';
+import type { HiddenPath } from './hidden-path.ts';
 import type { PinnedMount } from './mount-source.ts';
 import type { PackageSource, ServerSource } from './source.ts';
 
@@ -129,6 +130,8 @@ export interface Launch {
   secrets: Readonly<Record<string, string>>;
   transport: LaunchTransport;
   mounts: readonly PinnedMount[];
+  /** What the server must not see of the mounts. Each lies in one of them, and in no other that is mounted inside. */
+  hidden: readonly HiddenPath[];
   /** Whether the home directory is kept for the next instance of the workload, or deleted with the instance. */
   home: 'persistent' | 'ephemeral';
   network: LaunchNetwork;
@@ -168,6 +171,10 @@ export interface ResourceLimits {
   openFiles: number;
   /** Shares of one core; 2 means two whole cores. */
   cpus: number;
+  /** All files in the persistent home directory. Core measures them; a runtime only lets single files be as large. */
+  diskBytes: number;
+  /** Files in each writable directory that lives in memory: /tmp, and an ephemeral home directory. */
+  temporaryBytes: number;
 }
 
 /** One running copy of a server. Disposing of it stops it at once and removes all of it. */

@@ -3,6 +3,7 @@ import { Argument, Environment, GroupName, Port, PortOrAny, WorkloadName } from 
 import { PermissionProfile } from './permission-profile.ts';
 import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { RegistryHeader, RegistryVariable } from './registry.ts';
+import { StoredResources } from './resources.ts';
 import { ProxyMode, Sessions, Transport } from './workload.ts';
 
 /** The version that we write, and the only one that there is. */
@@ -104,6 +105,9 @@ export const RunConfig = z
       .boolean()
       .optional()
       .meta({ description: 'The home directory of the server is deleted whenever the server stops.' }),
+    resources: StoredResources.nullish().meta({
+      description: 'What the server may use of the machine; the defaults apply to what is absent.',
+    }),
     container_labels: z.record(z.string(), z.string()).nullish(),
     group: GroupName.optional(),
     debug: z.boolean().optional(),

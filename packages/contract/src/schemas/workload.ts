@@ -3,6 +3,7 @@ import { Argument, Environment, GroupName, PortOrAny, WorkloadName, sessionKinds
 import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { PermissionProfile } from './permission-profile.ts';
 import { RegistryHeader } from './registry.ts';
+import { ResourceLimits, ResourceRequest } from './resources.ts';
 
 /** How a server talks: over its standard input and output, or over HTTP in one of two ways. */
 export const Transport = z
@@ -216,6 +217,9 @@ export const CreateWorkload = z
       description:
         'Delete the home directory of the server whenever the server stops, instead of keeping it until the workload is removed.',
     }),
+    resources: ResourceRequest.nullish().meta({
+      description: 'What the server may use of the machine. A registry entry cannot change that.',
+    }),
     sessions: Sessions.optional().meta({ description: 'The registry knows, else own.' }),
     tools: z
       .array(z.string().min(1).max(256))
@@ -305,6 +309,9 @@ export const Workload = z
         'How the server talks, once that is known: with a handshake (MCP 2025-11-25 and earlier), or without (2026-07-28). Clients of both can use it either way.',
     }),
     runtime: z.string().optional().meta({ description: 'Which runtime it runs in.' }),
+    resources: ResourceLimits.optional().meta({
+      description: 'What the server may use of the machine; absent for remote servers.',
+    }),
     warnings: z
       .array(z.string())
       .optional()
@@ -340,6 +347,7 @@ export const WorkloadDetails = z
       group: true,
       registry_group: true,
       proxy_mode: true,
+      resources: true,
     }).shape,
   })
   .meta({

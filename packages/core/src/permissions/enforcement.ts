@@ -28,7 +28,6 @@ const unenforced: readonly Unenforced[] = [
   { what: 'OIDC token validation is', runConfig: 'jwks_auth_token_file' },
   { what: 'files of environment variables are', runConfig: 'env_file_dir' },
   { what: 'patches for Kubernetes are', runConfig: 'k8s_pod_template_patch' },
-  { what: 'printing what is ignored is', runConfig: 'ignore_config.printOverlays' },
 ];
 
 /** Middleware that every run config of the original names, and that does nothing here that is not done anyway. */

@@ -1,8 +1,7 @@
-import { lstat } from 'node:fs/promises';
-import { isAbsolute, join, normalize, relative } from 'node:path';
+import { isAbsolute, normalize, relative } from 'node:path';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import { invalid, notImplemented } from '@toolhive/contract/failure';
+import { invalid } from '@toolhive/contract/failure';
 import type { Mount } from '@toolhive/runtime/mount-source';
 
 /** Reads a volume as a person writes it: `HOST:CONTAINER`, or `HOST:CONTAINER:ro` for one that cannot be written. */
@@ -64,61 +63,6 @@ export function mountsOf(profile: PermissionProfile, volumes: readonly string[])
 /** Everything of this machine that a run config mounts. */
 export function mountsOfRunConfig({ permission_profile: profile, volumes }: RunConfig): Mount[] {
   return mountsOf(profile ?? {}, volumes ?? []);
-}
-
-interface IgnoreConfig {
-  loadGlobal?: boolean | undefined;
-}
-
-/**
- * Refuses to mount directories with a list of files to hide: nothing hides files yet, and the server would read
- * what the user believes to be hidden.
- */
-export async function refuseIgnoreFiles(
-  mounts: readonly Mount[],
-  ignoreFile: string,
-  config: IgnoreConfig,
-): Promise<void> {
-  const [found] = await ignoreFilesIn(mounts);
-  if (found !== undefined) throw cannotHide(found);
-  await refuseGlobalIgnoreFile(mounts, ignoreFile, config);
-}
-
-/** The same for the user's own list alone, which no server can write. */
-export async function refuseGlobalIgnoreFile(
-  mounts: readonly Mount[],
-  ignoreFile: string,
-  { loadGlobal = true }: IgnoreConfig,
-): Promise<void> {
-  if (mounts.length === 0 || !loadGlobal) return;
-  const [found] = await existing([ignoreFile]);
-  if (found !== undefined) throw cannotHide(found);
-}
-
-function cannotHide(file: string): Error {
-  return notImplemented(
-    `hiding files in mounted directories is not available yet, so ${file} cannot be applied`,
-    {
-      hint: 'mount only directories that the server may read, and remove or rename that file',
-    },
-  );
-}
-
-/** The lists of files to hide that the mounted directories contain. */
-export function ignoreFilesIn(mounts: readonly Mount[]): Promise<string[]> {
-  return existing(mounts.map(({ source }) => join(source, '.thvignore')));
-}
-
-async function existing(paths: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(
-    paths.map((path) =>
-      lstat(path).then(
-        () => path,
-        () => undefined,
-      ),
-    ),
-  );
-  return found.filter((path) => path !== undefined);
 }
 
 /** Whether a path is a directory or something inside it. Both are absolute. */

@@ -28,6 +28,10 @@ export interface StatePaths {
   decisions: string;
   /** Patterns of files that no server is to see, whatever is shared with it. */
   ignoreFile: string;
+  /** What servers find in place of hidden files. */
+  blanks: string;
+  /** What was hidden from each workload. */
+  hidden: string;
   /** Wiped whenever a daemon starts. */
   temp: string;
   /** The Unix socket that the CLI talks to. */
@@ -66,6 +70,8 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     events: join(state, 'events.db'),
     decisions: join(state, 'network.db'),
     ignoreFile: join(config, 'thvignore'),
+    blanks: join(state, 'blanks'),
+    hidden: join(state, 'hidden'),
     temp: join(state, 'tmp'),
     ...socketPlace(state, platform),
     lock: join(state, 'hive.lock'),

@@ -72,6 +72,19 @@ const complaints: readonly Complaint[] = [
     fix: () => 'check that its permission profile allows a network (--permission-profile network)',
   },
   {
+    pattern: /EMFILE|too many open files/i,
+    fix: () => 'allow it more open files with --open-files',
+  },
+  {
+    pattern:
+      /spawn \S{1,200} EAGAIN|pthread_create|can't start new thread|fork\b.*Resource temporarily unavailable/i,
+    fix: () => 'allow it more processes and threads with --pids',
+  },
+  {
+    pattern: /ENOSPC|No space left on device/i,
+    fix: () => 'allow it larger files with --disk, or mount a directory for them with --volume',
+  },
+  {
     pattern: /the following arguments are required|missing required argument|required option|^usage:/i,
     fix: () => 'give the server its arguments after --',
   },

@@ -1,4 +1,5 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
+import { resourcesOf } from '@toolhive/contract/resources';
 import type { Egress } from '@toolhive/runtime/egress';
 import type { Launch, LaunchNetwork, ResourceLimits } from '@toolhive/runtime/runtime';
 import { parseSource, withOptions } from '@toolhive/runtime/source';
@@ -7,13 +8,22 @@ import { refuseUnenforced } from '../permissions/enforcement.ts';
 import { networkOf } from '../permissions/network.ts';
 import type { NetworkGrant } from '../permissions/network.ts';
 
-/** What every server may use unless somebody says otherwise. */
-const defaultLimits: ResourceLimits = {
-  memoryBytes: 2 * 1024 ** 3,
-  processes: 512,
-  openFiles: 4096,
-  cpus: 2,
-};
+/** The size of directories in memory, unless the user asked for a limit on files. */
+const TEMPORARY_BYTES = 256 * 1024 ** 2;
+
+/** What a runtime lets the server of a run config use. Throws `invalid`. */
+function limitsOf({ resources }: RunConfig): ResourceLimits {
+  const { memory, cpus, pids, disk, open_files } = resourcesOf(resources);
+  return {
+    memoryBytes: memory,
+    cpus,
+    processes: pids,
+    openFiles: open_files,
+    diskBytes: disk,
+    // Files in memory count as memory, except where the runtime can only watch that.
+    temporaryBytes: resources?.disk === undefined ? TEMPORARY_BYTES : Math.min(disk, memory),
+  };
+}
 
 /** What a run config runs, with the options of its installation. */
 export function packageSourceOf({
@@ -52,9 +62,10 @@ export function launchOf(runConfig: RunConfig, { mounts, secrets, egress, log }:
     secrets,
     transport: isHttp ? { kind: 'http', targetPort } : { kind: 'stdio' },
     mounts,
+    hidden: [],
     home: runConfig.ephemeral === true ? 'ephemeral' : 'persistent',
     network: launchNetwork(networkOf(runConfig), egress),
-    limits: defaultLimits,
+    limits: limitsOf(runConfig),
     labels: {
       ...runConfig.container_labels,
       'toolhive-transport': runConfig.transport,

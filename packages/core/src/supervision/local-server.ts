@@ -1,6 +1,8 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { StartInstance } from '@toolhive/proxy/proxy';
 import type { Egress } from '@toolhive/runtime/egress';
+import { makeBlanks } from '@toolhive/runtime/hidden-path';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import { describeExit } from '@toolhive/runtime/runtime';
 import type { Instance, PrepareOptions, Progress, Runtime, RuntimeLimit } from '@toolhive/runtime/runtime';
@@ -8,9 +10,14 @@ import { formatSource } from '@toolhive/runtime/source';
 import { refuseReplaceable } from '../permissions/granted-mounts.ts';
 import type { GrantedMounts } from '../permissions/granted-mounts.ts';
 import { mountWarnings } from '../permissions/mount-warnings.ts';
-import { ignoreFilesIn, mountsOfRunConfig, refuseGlobalIgnoreFile } from '../permissions/mounts.ts';
+import { hideFiles } from '../permissions/hidden-files.ts';
+import type { VisibleMounts } from '../permissions/hidden-files.ts';
+import type { HiddenMemory } from '../permissions/hidden-memory.ts';
+import { ignoreFileOf } from '../permissions/ignore-rules.ts';
+import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { homeFilesOf } from '../registry/built-in.ts';
 import type { HomeLimit } from './home-limit.ts';
+import type { StatePaths } from '../state/paths.ts';
 import { launchOf, packageSourceOf } from './launch.ts';
 import { RefusedWrites } from './refused-writes.ts';
 import type { StartedServer } from './run-loop.ts';
@@ -26,11 +33,12 @@ export interface LocalServerOptions {
   /** Passed to installers. */
   installation: Pick<PrepareOptions, 'trusted' | 'allowedSources'>;
   mounts: GrantedMounts;
+  hiddenMemory: HiddenMemory;
   homeLimit: HomeLimit;
   /** The run configs of all workloads. */
   workloads: () => readonly RunConfig[];
-  /** The user's list of files that no server may see. */
-  ignoreFile: string;
+  /** Where the ignore file of the user is, and where empty files for servers are made. */
+  paths: Pick<StatePaths, 'ignoreFile' | 'blanks'>;
   timing: LocalServerTiming;
 }
 
@@ -81,12 +89,18 @@ export async function startLocalServer(
     },
   });
   const source = await runtime.prepare(launch.source, { report, signal, ...options.installation });
-  warn(...(await runtime.check(signal)).limits, ...(await mountLimits(mounts)));
-  await homeLimit.requireSpace(runtime.homes, name);
+  warn(...(await runtime.check(signal)).limits, ...mountLimits(mounts));
+  await homeLimit.requireSpace(runtime.homes, name, launch.limits.diskBytes);
 
   report(`starting ${formatSource(source)}`);
+  let hasStarted = false;
+  const searches = new SerialQueue();
   const start = async (given: AbortSignal): Promise<Instance> => {
-    const started = await runtime.start({ ...launch, source }, given);
+    const visible = await searches.run(() => visibleMounts(runConfig, mounts, options));
+    if (!hasStarted) tellHidden(visible, runConfig, { warn, log });
+    hasStarted = true;
+    const seen = { mounts: visible.mounts, hidden: visible.hidden };
+    const started = await runtime.start({ ...launch, ...seen, source }, given);
     if (started.stdio !== undefined) writes.follow(started.stdio.output);
     return started;
   };
@@ -95,7 +109,9 @@ export async function startLocalServer(
   warn(...(instance.limits ?? []));
   const watching = new AbortController();
   const ended = [instance.exited.then(describeExit)];
-  if (launch.home === 'persistent') ended.push(homeLimit.watch(runtime.homes, name, watching.signal));
+  if (launch.home === 'persistent') {
+    ended.push(homeLimit.watch(runtime.homes, name, launch.limits.diskBytes, watching.signal));
+  }
   return {
     id: instance.id,
     server: instance,
@@ -113,20 +129,53 @@ export async function startLocalServer(
 async function currentMounts(
   runConfig: RunConfig,
   runtime: Runtime,
-  { mounts, workloads, ignoreFile }: LocalServerOptions,
+  { mounts, workloads }: LocalServerOptions,
 ): Promise<PinnedMount[]> {
   const granted = await mounts.of(runConfig.name, mountsOfRunConfig(runConfig));
   if (runtime.mountsByPath) await refuseReplaceable(runConfig.name, granted, workloads());
-  await refuseGlobalIgnoreFile(granted, ignoreFile, runConfig.ignore_config ?? {});
   return granted;
 }
 
 /** Warnings about what is really mounted, behind links and in directories that servers can write to. */
-async function mountLimits(mounts: readonly PinnedMount[]): Promise<RuntimeLimit[]> {
-  const ignored = await ignoreFilesIn(mounts);
-  const texts = [
-    ...mountWarnings(mounts.map(({ pin }) => pin.path)),
-    ...ignored.map((path) => `it can read all files that ${path} lists: hiding files is not available yet`),
-  ];
-  return texts.map((text) => ({ concerns: 'every server', text }));
+function mountLimits(mounts: readonly PinnedMount[]): RuntimeLimit[] {
+  return mountWarnings(mounts.map(({ pin }) => pin.path)).map(everyServer);
 }
+
+const everyServer = (text: string): RuntimeLimit => ({ concerns: 'every server', text });
+
+/** The mounts as they are now, without what ignore files hide. Looked for at every start, because files come and go. */
+async function visibleMounts(
+  runConfig: RunConfig,
+  mounts: readonly PinnedMount[],
+  { paths, hiddenMemory, workloads }: LocalServerOptions,
+): Promise<VisibleMounts> {
+  const others = workloads().filter(({ name }) => name !== runConfig.name);
+  return hideFiles(mounts, {
+    ignoreFile: ignoreFileOf(runConfig, paths),
+    blanks: await makeBlanks(paths.blanks),
+    workload: runConfig.name,
+    memory: hiddenMemory,
+    others: others.flatMap((other) => mountsOfRunConfig(other).map(({ source }) => source)),
+  });
+}
+
+const MOST_TOLD = 50;
+
+/** Tells what is hidden to a user who wants to know, and what is not certain to everyone. */
+function tellHidden(
+  { hidden, hasRules, warnings }: VisibleMounts,
+  { ignore_config: config }: RunConfig,
+  { warn, log }: { warn: (...limits: RuntimeLimit[]) => void; log: Start['log'] },
+): void {
+  warn(...warnings.map(everyServer));
+  if (hasRules) warn({ concerns: 'servers with mounts', text: hiddenOnce });
+  if (config?.printOverlays !== true) return;
+  for (const { target, covers } of hidden)
+    log(Buffer.from(`[toolhive] ${covers.path} is hidden (${target})\n`));
+  const told = hidden.slice(0, MOST_TOLD).map(({ covers }) => `${covers.path} is hidden from it`);
+  const more = hidden.length - told.length;
+  warn(...told.map(everyServer), ...(more > 0 ? [everyServer(`${more} more files are hidden from it`)] : []));
+}
+
+const hiddenOnce =
+  'files that match an ignore file are hidden when a server starts: one that is created or replaced later is visible until the next start';

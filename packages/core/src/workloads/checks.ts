@@ -8,7 +8,8 @@ import type { Runtime } from '@toolhive/runtime/runtime';
 import type { Core } from '../core.ts';
 import { refuseUnenforced } from '../permissions/enforcement.ts';
 import { refuseReplaceable } from '../permissions/granted-mounts.ts';
-import { mountsOfRunConfig, refuseIgnoreFiles } from '../permissions/mounts.ts';
+import { ignoreFileOf, readGlobalRules } from '../permissions/ignore-rules.ts';
+import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { networkOf } from '../permissions/network.ts';
 import { launchOf } from '../supervision/launch.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
@@ -43,7 +44,8 @@ export async function checkLaunch(
     const workloads = core.workloads.all().map((other) => other.runConfig);
     await refuseReplaceable(runConfig.name, mounts, workloads);
   }
-  await refuseIgnoreFiles(mounts, core.paths.ignoreFile, runConfig.ignore_config ?? {});
+  const ignoreFile = ignoreFileOf(runConfig, core.paths);
+  if (mounts.length > 0 && ignoreFile !== undefined) await readGlobalRules(ignoreFile);
   refuseUnreachable(runtime.name, runConfig);
   return mounts;
 }

@@ -1,3 +1,4 @@
+import { resourcesOf } from '@toolhive/contract/resources';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Workload, WorkloadDetails } from '@toolhive/contract/workload';
 import { defaultGroup } from '@toolhive/contract/names';
@@ -109,6 +110,7 @@ function describe({ runConfig, condition, limits, protocol }: Supervisor): Workl
     remote: isRemote(runConfig),
     ...(protocol === undefined ? {} : { protocol }),
     ...(runConfig.runtime === undefined ? {} : { runtime: runConfig.runtime }),
+    ...(isRemote(runConfig) ? {} : { resources: resourcesOf(runConfig.resources) }),
     warnings: warningsOf(runConfig, limits),
     limits: limitsOf(runConfig, limits),
   };

@@ -21,14 +21,14 @@ function openCoreWith(home: TestHome, stored: Map<string, StoredHome>): Promise<
   return openTestCore(home, {
     runtimes: () => [{ ...openMemoryRuntime(memoryTestServers), homes }],
     timing: { ...quickTiming, firstBackoffMs: 100, maxBackoffMs: 100 },
-    homeLimit: { intervalMs: 10, limitBytes: 1024 ** 2 },
+    homeLimit: { intervalMs: 10 },
   });
 }
 
 const filesOf = (bytes: number): StoredHome => ({ place: '/state/homes/test', bytes, isEmpty: false });
 
 async function run(core: Core): Promise<void> {
-  await createWorkload(core, { name: 'test', image: testServer }, call);
+  await createWorkload(core, { name: 'test', image: testServer, resources: { disk: '1m' } }, call);
   await core.workloads.require('test').follow(() => {});
 }
 
@@ -41,7 +41,7 @@ test('describes what a server has stored', async () => {
 
   const details = await getWorkload(core, 'test');
 
-  expect(details.home).toEqual({ path: '/state/homes/test', size_bytes: 4096, limit_bytes: 2 * 1024 ** 3 });
+  expect(details.home).toEqual({ path: '/state/homes/test', size_bytes: 4096, limit_bytes: 1024 ** 2 });
 });
 
 test('stops a server that stores too much, and does not start it again before files were deleted', async () => {
@@ -54,7 +54,7 @@ test('stops a server that stores too much, and does not start it again before fi
 
   stored.set('test', filesOf(2 * 1024 ** 2));
 
-  const reason = 'the server stored more than 1 MiB in its home directory';
+  const reason = 'the server stored more than 1 MiB in its home directory; allow more with --disk';
   await expect.poll(context, { interval: 5 }).toContain(`${reason} (/state/homes/test)`);
   await expect.poll(context, { interval: 5 }).toContain(`${reason} (next attempt`);
   stored.set('test', filesOf(1));

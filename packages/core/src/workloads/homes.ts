@@ -1,5 +1,5 @@
 import { ThvError, conflict, messageOf } from '@toolhive/contract/failure';
-import { homeLimitBytes } from '@toolhive/contract/home';
+import { resourcesOf } from '@toolhive/contract/resources';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { WorkloadDetails } from '@toolhive/contract/workload';
 import type { Runtime } from '@toolhive/runtime/runtime';
@@ -18,7 +18,7 @@ export async function describeHome(
     .homes.measure(runConfig.name)
     .catch(() => undefined);
   if (home === undefined || home.isEmpty) return undefined;
-  return { path: home.place, size_bytes: home.bytes, limit_bytes: homeLimitBytes };
+  return { path: home.place, size_bytes: home.bytes, limit_bytes: resourcesOf(runConfig.resources).disk };
 }
 
 /**

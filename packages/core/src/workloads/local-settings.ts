@@ -3,6 +3,7 @@ import { invalid } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import { builtInProfiles } from '@toolhive/contract/permission-profile';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
+import { readResource, resourceNames, resourceRules } from '@toolhive/contract/resources';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { ProxyMode } from '@toolhive/contract/workload';
 import type { CreateWorkload } from '@toolhive/contract/workload';
@@ -37,6 +38,7 @@ export function localSettings(request: CreateWorkload, resolved: Resolved): RunC
     ...(request.python_version ? { python_version: request.python_version } : {}),
     ...scriptsOf(request, resolved),
     ...(request.ephemeral === true ? { ephemeral: true } : {}),
+    ...resourceSettings(request),
     sessions: request.sessions ?? entry?.sessions ?? 'own',
     ...proxySettings(request),
     ...(request.ignore_config ? { ignore_config: request.ignore_config } : {}),
@@ -62,6 +64,18 @@ export function proxySettings({
     ...(telemetry_config ? { telemetry_config } : {}),
     ...(insecure_no_auth === true ? { insecure_no_auth } : {}),
   };
+}
+
+/** The limits that differ from the defaults. A registry entry has no say: anybody can publish one. */
+function resourceSettings({ resources }: CreateWorkload): Partial<RunConfig> {
+  const asked = Object.fromEntries(
+    resourceNames.flatMap((name) => {
+      const value = resources?.[name];
+      const isAsked = value !== undefined && readResource(name, value) !== resourceRules[name].default;
+      return isAsked ? [[name, value]] : [];
+    }),
+  );
+  return isEmpty(asked) ? {} : { resources: asked };
 }
 
 /** The npm packages whose install scripts run: those of the request, or else those of the registry entry. */

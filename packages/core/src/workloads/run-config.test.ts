@@ -57,6 +57,12 @@ describe('a registry entry', () => {
     expect(() => build(needed, entry)).toThrow(`the registry entry weather asks ${asked}`);
   });
 
+  test('cannot change what a server may use', () => {
+    const entry = { ...weather, resources: { memory: '1t' }, memory: '1t' } as typeof weather;
+
+    expect(build(needed, entry)).not.toHaveProperty('resources');
+  });
+
   test('gets what it asks for from the user alone', () => {
     const entry = { ...weather, permissions: { privileged: true, write: ['/'] } };
 
@@ -67,6 +73,12 @@ describe('a registry entry', () => {
 
     expect(profile).toEqual({ read: ['/srv'] });
   });
+});
+
+test('limits stand in the run config as the user wrote them, unless they are the defaults', () => {
+  const { resources } = build({ ...needed, resources: { memory: '512m', disk: '2g', cpus: 2 } });
+
+  expect(resources).toEqual({ memory: '512m' });
 });
 
 test('labels, and what is to be observed, stand in the run config', () => {
@@ -91,7 +103,6 @@ test.each<[string, CreateWorkload]>([
   ['target_host', { target_host: 'elsewhere' }],
   ['image_verification', { image_verification: 'enabled' }],
   ['k8s_pod_template_patch', { k8s_pod_template_patch: '{}' }],
-  ['ignore_config.printOverlays', { ignore_config: { printOverlays: true } }],
 ])('%s is refused as long as nothing enforces it', (field, request) => {
   const refuse = (): void => {
     refuseUnenforcedRequest(request);

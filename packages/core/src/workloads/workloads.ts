@@ -194,12 +194,14 @@ export class Workloads implements AsyncDisposable {
    * a run config that is still there would be run again.
    */
   async #forget(name: string, runConfig?: RunConfig): Promise<void> {
-    const { logs, runConfigs, statuses, mounts, onRemoved, forgetRemote, removeHome } = this.#options;
+    const { logs, runConfigs, statuses, mounts, hiddenMemory, onRemoved, forgetRemote, removeHome } =
+      this.#options;
     if (runConfig?.remote_url) await forgetRemote(name);
     else if (runConfig !== undefined) await removeHome(runConfig); // before the run config, which says where it is
     await logs.remove(name);
     await runConfigs.remove(name);
     await mounts.remove(name);
+    await hiddenMemory.remove(name);
     await statuses.remove(name);
     onRemoved(name);
     logs.endFollowing(name); // also for those who began while the files were being removed
@@ -207,8 +209,8 @@ export class Workloads implements AsyncDisposable {
 
   /** Removes what removals left that were interrupted. */
   async #sweep(known: ReadonlySet<string>): Promise<void> {
-    const { statuses, mounts, log } = this.#options;
-    for (const store of [statuses, mounts]) {
+    const { statuses, mounts, hiddenMemory, log } = this.#options;
+    for (const store of [statuses, mounts, hiddenMemory]) {
       for (const name of await store.names()) {
         if (known.has(name)) continue;
         await store

@@ -8,7 +8,12 @@ const Inspected = z.object({
     Labels: z.record(z.string(), z.string()).nullish(),
     StopSignal: z.union([z.string(), z.number()]).nullish(),
   }),
-  State: z.object({ Running: z.boolean(), ExitCode: z.number(), OOMKilled: z.boolean().nullish() }),
+  State: z.object({
+    Pid: z.number().nullish(),
+    Running: z.boolean(),
+    ExitCode: z.number(),
+    OOMKilled: z.boolean().nullish(),
+  }),
   NetworkSettings: z.object({
     Ports: z.record(z.string(), z.array(z.object({ HostPort: z.string() })).nullish()).nullish(),
   }),

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { pinMounts } from '../mount-source.ts';
 import { describeExit, type Instance, type Launch, type Runtime } from '../runtime.ts';
 import { parseSource, type PackageSource } from '../source.ts';
-import { aLaunch, describeRuntime, waitFor } from '../testing/conformance.ts';
+import { aLaunch, describeRuntime, testLimits, waitFor } from '../testing/conformance.ts';
 import { buildFromScratch, programFiles, TEST_IMAGE } from '../testing/docker-engine.ts';
 import { startRegistry, type TestRegistry } from '../testing/registry.ts';
 import { Conversation } from '../testing/talk.ts';
@@ -167,12 +167,14 @@ function containerCases(socket: string): void {
   // Podman 4 does not tell here: the sentence in its report says so.
   const testIfTold = socket === inject('podmanSocket') ? test.fails : test;
   testIfTold('says that it used too much memory', async () => {
-    const limits = { memoryBytes: 192 * 1024 * 1024, processes: 64, openFiles: 1024, cpus: 1 };
+    const limits = { ...testLimits, memoryBytes: 192 * 1024 * 1024 };
     const server = await talk({ limits });
 
     server.send('allocate', { mebibytes: 600 });
 
-    expect(describeExit(await server.instance.exited)).toBe('used more than 192 MiB of memory');
+    expect(describeExit(await server.instance.exited)).toBe(
+      'used more than 192 MiB of memory; allow more with --memory',
+    );
   });
 
   test('outlives the signal of its start', async () => {
@@ -238,7 +240,8 @@ function containerCases(socket: string): void {
 
     expect(HostConfig).toMatchObject({
       Memory: 512 * 1024 * 1024,
-      NanoCpus: 1e9,
+      CpuPeriod: 100_000,
+      CpuQuota: 100_000,
       PidsLimit: 64,
       ReadonlyRootfs: true,
     });

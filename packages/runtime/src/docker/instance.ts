@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '@toolhive/contract/failure';
+import { excessReason } from '../exceeded.ts';
 import type { Exit, Instance, InstanceAddress, Launch, RuntimeLimit } from '../runtime.ts';
 import type { Attachment } from './attach.ts';
 import {
@@ -126,7 +127,7 @@ function exitOf({ State }: Inspected, { limits }: Launch): Exit {
     code: signal === null ? State.ExitCode : null,
     signal,
     ...(outOfMemory && {
-      reason: `used more than ${Math.round(limits.memoryBytes / 1024 ** 2)} MiB of memory`,
+      reason: excessReason('memory', limits),
     }),
   };
 }

@@ -29,6 +29,8 @@ test('gives a server the launch and nothing else', () => {
         "CapDrop": [
           "ALL",
         ],
+        "CpuPeriod": 100000,
+        "CpuQuota": 100000,
         "Init": true,
         "LogConfig": {
           "Config": {},
@@ -37,7 +39,6 @@ test('gives a server the launch and nothing else', () => {
         "Memory": 536870912,
         "MemorySwap": 536870912,
         "Mounts": [],
-        "NanoCpus": 1000000000,
         "NetworkMode": "none",
         "PidsLimit": 64,
         "ReadonlyRootfs": true,
@@ -50,7 +51,7 @@ test('gives a server the launch and nothing else', () => {
         ],
         "Tmpfs": {
           "/run": "rw,noexec,nosuid,nodev,mode=1777,size=16m",
-          "/tmp": "rw,exec,nosuid,nodev,mode=1777",
+          "/tmp": "rw,exec,nosuid,nodev,mode=1777,size=67108864",
         },
         "Ulimits": [
           {

@@ -30,6 +30,7 @@ export interface Blueprint {
  */
 const PROCESSES_OF_THE_USER = 4096;
 const LOOPBACK = '127.0.0.1';
+const PERIOD_US = 100_000;
 
 /** The body of the engine's "create container" call: the launch and nothing else of the machine. */
 export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
@@ -63,6 +64,12 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
           Source: pin.path,
           Target: target,
           ReadOnly: readOnly,
+        })),
+        ...launch.hidden.map(({ blank, target }) => ({
+          Type: 'bind',
+          Source: blank,
+          Target: target,
+          ReadOnly: true,
         })),
         ...volumes.map(({ name, target }) => ({ Type: 'volume', Source: name, Target: target })),
       ],
@@ -120,7 +127,7 @@ function labelsOf({ launch, name, daemonId }: Blueprint): Record<string, string>
 }
 
 function hardening(
-  { privileged, mounts, home, source }: Launch,
+  { privileged, mounts, home, source, limits }: Launch,
   engine: Engine['kind'],
 ): Record<string, unknown> {
   if (privileged) return { Privileged: true };
@@ -135,12 +142,12 @@ function hardening(
     ],
     ReadonlyRootfs: true,
     Tmpfs: {
-      '/tmp': 'rw,exec,nosuid,nodev,mode=1777',
+      '/tmp': `rw,exec,nosuid,nodev,mode=1777,size=${limits.temporaryBytes}`,
       '/run': 'rw,noexec,nosuid,nodev,mode=1777,size=16m',
       ...(home === 'ephemeral' &&
         source.kind === 'package' &&
         !mounts.some(({ target }) => target === PACKAGE_HOME) && {
-          [PACKAGE_HOME]: 'rw,exec,nosuid,nodev,mode=1777,size=256m',
+          [PACKAGE_HOME]: `rw,exec,nosuid,nodev,mode=1777,size=${limits.temporaryBytes}`,
         }),
     },
   };
@@ -152,7 +159,9 @@ function limitsOf(limits: ResourceLimits, engine: Engine['kind']): Record<string
     // Memory and swap together: the same figure means no swap.
     MemorySwap: limits.memoryBytes,
     PidsLimit: limits.processes,
-    NanoCpus: Math.round(limits.cpus * 1e9),
+    // `NanoCpus` says the same, but Docker refuses more of it than the machine has cores.
+    CpuPeriod: PERIOD_US,
+    CpuQuota: Math.round(limits.cpus * PERIOD_US),
     Ulimits: [
       { Name: 'nofile', Soft: limits.openFiles, Hard: limits.openFiles },
       ...(engine === 'podman'

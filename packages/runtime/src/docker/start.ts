@@ -1,3 +1,4 @@
+import { readFile, readdir } from 'node:fs/promises';
 import {
   cancelled,
   conflict,
@@ -7,8 +8,9 @@ import {
   unsupported,
 } from '@toolhive/contract/failure';
 import * as z from 'zod';
+import { verifyHidden } from '../hidden-path.ts';
 import { verifySource } from '../mount-source.ts';
-import type { Instance, InstanceAddress, Launch, LaunchNetwork } from '../runtime.ts';
+import type { Instance, InstanceAddress, Launch, LaunchNetwork, RuntimeLimit } from '../runtime.ts';
 import { requireSecrets } from '../secrets.ts';
 import { attach, type Attachment } from './attach.ts';
 import { inspectContainer, removeContainer, type Inspected } from './container.ts';
@@ -67,9 +69,32 @@ function engineNetwork(network: LaunchNetwork): LaunchNetwork {
 }
 
 /** The engine looks sources up by path, and Podman would create a directory where there is none. */
-async function verifyMounts({ mounts }: Launch): Promise<void> {
+async function verifyMounts({ mounts, hidden }: Launch): Promise<void> {
   await Promise.all(mounts.map(verifySource));
+  await verifyHidden(hidden);
 }
+
+/** How often hidden files are looked at, so that none is moved back and forth between two looks unnoticed. */
+const LOOKS = 3;
+
+/**
+ * Looks at hidden files in the running container, where the daemon can see its processes. Returns false if it cannot and
+ * another container of the server could have moved them.
+ */
+async function verifyCovered({ hidden, mounts }: Launch, { Id, State }: Inspected): Promise<boolean> {
+  if (hidden.length === 0 || !State.Running) return true;
+  const processes = `/proc/${State.Pid}`;
+  const groups = await readFile(`${processes}/cgroup`, 'utf8').catch(() => '');
+  const isSeen = groups.includes(Id) && (await readdir(`${processes}/root`).catch(() => undefined));
+  if (!isSeen) return mounts.every(({ readOnly }) => readOnly);
+  for (let look = 0; look < LOOKS; look++) await verifyHidden(hidden, `${processes}/root`);
+  return true;
+}
+
+const unverified: RuntimeLimit = {
+  concerns: 'servers with mounts',
+  text: 'the daemon cannot look into containers here: while a container starts, another one of the same server could move hidden files so that they are visible',
+};
 
 /** The workload's name; for a further copy of a workload that runs already, a name derived from it. */
 function reserveName({ names }: Yard, workload: string): string {
@@ -125,10 +150,11 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
     attachment = await attach(engine, id, { speaksStdio, listens, log: launch.log, signal });
     await callEngine(engine, z.unknown(), { method: 'POST', path: `/containers/${id}/start` });
     await verifyMounts(launch);
-    if (handover !== undefined) attachment.handOver(handover.input);
     const inspected = await inspectContainer(engine, id, signal);
     if (inspected === undefined)
       throw conflict(`the container ${starting.name} was removed while it started`);
+    const isVerified = await verifyCovered(launch, inspected);
+    if (handover !== undefined) attachment.handOver(handover.input);
     if (signal.aborted) throw cancelled(`the start of ${launch.workload} was given up`);
     const address = addressOf(launch, inspected);
     const stopSignal = inspected.Config.StopSignal || 'SIGTERM';
@@ -139,7 +165,7 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
       attachment,
       address,
       launch,
-      limits: isExposed ? [exposedSecrets] : [],
+      limits: [...(isExposed ? [exposedSecrets] : []), ...(isVerified ? [] : [unverified])],
       stopSignal,
       release,
       log: yard.log,

@@ -60,15 +60,24 @@ export class Cgroup implements AsyncDisposable {
 
   /** Whether the kernel killed something in it because there was no memory left. */
   async ranOutOfMemory(): Promise<boolean> {
-    const place = this.#places.memory;
-    if (place === undefined) return false;
-    const file = place.version === 1 ? 'memory.oom_control' : 'memory.events';
-    const counters = await readFile(join(place.folder, this.#name, file), 'utf8').catch(() => '');
-    return Number(/^oom_kill (\d+)$/m.exec(counters)?.[1] ?? 0) > 0;
+    const file = this.#places.memory?.version === 1 ? 'memory.oom_control' : 'memory.events';
+    return (await this.#counter('memory', file, 'oom_kill')) > 0;
+  }
+
+  /** Whether the kernel refused to start a process or thread in it because there were too many. */
+  async ranOutOfProcesses(): Promise<boolean> {
+    return (await this.#counter('pids', 'pids.events', 'max')) > 0;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const folder of this.#folders()) await removeGroup(folder);
+  }
+
+  async #counter(controller: Controller, file: string, counter: string): Promise<number> {
+    const place = this.#places[controller];
+    if (place === undefined) return 0;
+    const counters = await readFile(join(place.folder, this.#name, file), 'utf8').catch(() => '');
+    return Number(new RegExp(`^${counter} (\\d+)$`, 'm').exec(counters)?.[1] ?? 0);
   }
 
   async #limit(controller: Controller, limits: ResourceLimits): Promise<void> {

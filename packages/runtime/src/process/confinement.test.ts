@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pinMounts } from '../mount-source.ts';
+import { testLimits } from '../testing/conformance.ts';
 import type { Launch } from '../runtime.ts';
 import { type ProcessRig, openRig, talkTo } from './test-rig.ts';
 
@@ -216,7 +217,7 @@ print(libc.ptrace(0, 0, 0, 0), ctypes.get_errno())
   });
 
   test('has the limits that it was given', async () => {
-    const limits = { memoryBytes: 512 * 1024 * 1024, processes: 40, openFiles: 256, cpus: 1 };
+    const limits = { ...testLimits, processes: 40, openFiles: 256 };
     const { output } = await run('cat', ['/proc/self/limits'], { limits });
 
     expect(output).toMatch(/Max open files\s+256\s+256/);

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Exit, Instance, InstanceAddress } from '../runtime.ts';
+import type { Exit, Instance, InstanceAddress, RuntimeLimit } from '../runtime.ts';
 import type { Sandbox } from './sandbox.ts';
 
 export interface InstanceParts {
@@ -8,6 +8,7 @@ export interface InstanceParts {
   speaks: boolean;
   address: InstanceAddress | undefined;
   exited: Promise<Exit>;
+  limits: readonly RuntimeLimit[];
 }
 
 /** A server in its sandbox. */
@@ -16,14 +17,16 @@ export class ProcessInstance implements Instance {
   readonly stdio?: { input: Writable; output: Readable };
   readonly address?: InstanceAddress;
   readonly exited: Promise<Exit>;
+  readonly limits: readonly RuntimeLimit[];
   readonly #sandbox: Sandbox;
 
-  constructor({ sandbox, speaks, address, exited }: InstanceParts) {
+  constructor({ sandbox, speaks, address, exited, limits }: InstanceParts) {
     const { stdin, stdout } = sandbox.bwrap;
     this.id = String(sandbox.pid);
     if (speaks && stdin !== null && stdout !== null) this.stdio = { input: stdin, output: stdout };
     if (address !== undefined) this.address = address;
     this.exited = exited;
+    this.limits = limits;
     this.#sandbox = sandbox;
   }
 

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
+import type { Exceeded } from '../exceeded.ts';
 import type { ResourceLimits } from '../runtime.ts';
 import type { Machine } from './check.ts';
 import { markOf } from './mark.ts';
@@ -24,7 +25,7 @@ const run = promisify(execFile);
  */
 export async function setLimits(
   { prlimit, cgroups, countsProcesses }: Machine,
-  { openFiles, processes }: ResourceLimits,
+  { openFiles, processes, diskBytes }: ResourceLimits,
   pid: number,
 ): Promise<void> {
   if (prlimit === undefined) return;
@@ -34,7 +35,7 @@ export async function setLimits(
     [
       `--pid=${pid}`,
       `--nofile=${files}:${files}`,
-      `--fsize=${LARGEST_FILE_BYTES}`,
+      `--fsize=${Math.max(LARGEST_FILE_BYTES, diskBytes)}`,
       '--core=0',
       ...(cgroups.pids === undefined && countsProcesses ? [`--nproc=${processes}`] : []),
     ],
@@ -52,11 +53,11 @@ export function watchLimits(
     ...(cgroups.memory === undefined ? { memoryBytes } : {}),
     ...(cgroups.pids === undefined ? { processes } : {}),
   };
-  let reason: string | undefined;
-  const watchdog = new Watchdog(sandbox.init, unlimited, (excess) => {
-    reason = excess;
+  let exceeded: Exceeded | undefined;
+  const watchdog = new Watchdog(sandbox.init, unlimited, (limit) => {
+    exceeded = limit;
     sandbox.kill();
   });
   void sandbox.ended.then(() => watchdog[Symbol.dispose]());
-  return { reason: () => reason };
+  return { exceeded: () => exceeded };
 }

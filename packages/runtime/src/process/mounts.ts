@@ -4,6 +4,7 @@ import { isAbsolute, join, normalize, relative } from 'node:path';
 import { conflict, invalid } from '@toolhive/contract/failure';
 import { waitUntil } from './proc.ts';
 import { inside } from './plan.ts';
+import { type HiddenPath, verifyHidden } from '../hidden-path.ts';
 import { type Mount, type PinnedMount, type SourcePin, openSource } from '../mount-source.ts';
 
 /** Parts of the sandbox that are the runtime's own: nothing may be laid over them, under them or around them. */
@@ -61,19 +62,27 @@ export async function openMounts(mounts: readonly PinnedMount[]): Promise<OpenMo
 
 const SETUP_TIMEOUT_MS = 10_000;
 
+/** How often hidden files are looked at, so that none is moved back and forth between two looks unnoticed. */
+const LOOKS = 3;
+
 /**
- * Looks at nested mounts from outside the sandbox, before anything runs in it: while the sandbox was set up,
- * another process of the server may have replaced the directories in between by links.
+ * Looks at what is mounted inside of other mounts from outside the sandbox, before anything runs in it: while the sandbox
+ * was set up, another process of the server may have moved files, or replaced directories by links.
  */
-export async function verifyNested(mounts: readonly OpenMount[], pid: number): Promise<void> {
+export async function verifyInside(
+  mounts: readonly OpenMount[],
+  hidden: readonly HiddenPath[],
+  pid: number,
+): Promise<void> {
   const nested = mounts.filter(({ isNested }) => isNested);
-  if (nested.length === 0) return;
+  if (nested.length === 0 && hidden.length === 0) return;
   await waitUntil(() => hasFinalRoot(pid), { timeoutMs: SETUP_TIMEOUT_MS });
   for (const { target, pin } of nested) {
     const found = await lstat(`/proc/${pid}/root${target}`, { bigint: true }).catch(() => undefined);
     if (String(found?.dev) === pin.device && String(found?.ino) === pin.inode) continue;
     throw conflict(`mount target ${target} was replaced while the sandbox was set up`);
   }
+  for (let look = 0; look < LOOKS; look++) await verifyHidden(hidden, `/proc/${pid}/root`);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
 import { invalid } from '@toolhive/contract/failure';
+import type { HiddenPath } from '../hidden-path.ts';
 import type { OpenMount } from './mounts.ts';
 import { RESOLVER_ADDRESS } from './egress-helper.ts';
 import { NAME_SERVER } from './network.ts';
@@ -55,6 +56,7 @@ export interface Confinement {
   env: Readonly<Record<string, string>>;
   network: SandboxNetwork;
   mounts: readonly OpenMount[];
+  hidden?: readonly HiddenPath[];
   packageFolder?: string;
   /** Directories and sockets of ToolHive's own that may be written, by their place inside. */
   writable?: Readonly<Record<string, string>>;
@@ -63,6 +65,8 @@ export interface Confinement {
   readOnlyPaths: readonly string[];
   /** Files made up for this sandbox: contents by path. */
   files?: Readonly<Record<string, string>>;
+  /** The size of each writable directory in memory. */
+  temporaryBytes?: number;
   channel?: boolean;
   /** The working directory; the home directory unless named. */
   cwd?: string;
@@ -79,13 +83,14 @@ export async function planSandbox(confinement: Confinement): Promise<SandboxPlan
     await systemFolders(),
     systemFiles(confinement.network, descriptorOf),
     kernelFolders(),
-    scratchFolders(),
+    scratchFolders(confinement.temporaryBytes ?? 256 * MEBIBYTE),
     programs(confinement),
     confinement.mounts.flatMap(({ target, readOnly }, index) => [
       readOnly ? '--ro-bind-fd' : '--bind-fd',
       String(descriptors.firstSource + index),
       target,
     ]),
+    (confinement.hidden ?? []).flatMap(({ blank, target }) => ['--ro-bind', blank, target]),
     madeUp(confinement.files ?? {}, descriptorOf),
     ['--remount-ro', '/'],
     environment(confinement),
@@ -206,8 +211,8 @@ function kernelFolders(): string[] {
   ].flat();
 }
 
-function scratchFolders(): string[] {
-  return [...scratch('/tmp', 256 * MEBIBYTE), ...scratch(inside.home, 256 * MEBIBYTE)];
+function scratchFolders(bytes: number): string[] {
+  return [...scratch('/tmp', bytes), ...scratch(inside.home, bytes)];
 }
 
 const scratch = (folder: string, bytes: number) => ['--size', String(bytes), '--tmpfs', folder];

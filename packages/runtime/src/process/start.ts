@@ -1,6 +1,8 @@
 import { invalid, unavailable } from '@toolhive/contract/failure';
+import { allowMore } from '@toolhive/contract/resources';
+import { excessReason } from '../exceeded.ts';
 import type { PinnedMount } from '../mount-source.ts';
-import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits } from '../runtime.ts';
+import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits, RuntimeLimit } from '../runtime.ts';
 import { EgressGateway } from '../egress/gateway.ts';
 import type { NamespaceToEnter } from './bubblewrap.ts';
 import type { EgressNamespace } from './egress-namespace.ts';
@@ -14,13 +16,13 @@ import { Door, type SocketPlace, forwarderOptions, forwarderShare, forwarderSour
 import type { ProcessHomes } from './homes.ts';
 import { ProcessInstance } from './instance.ts';
 import { groupName, setLimits, watchLimits } from './limits.ts';
-import { type OpenMount, isInside, openMounts, verifyNested } from './mounts.ts';
+import { type OpenMount, isInside, openMounts, verifyInside } from './mounts.ts';
 import { type NetworkTools, OwnNetwork, networkShare } from './network.ts';
 import { type SandboxNetwork, type SandboxPlan, inside, planSandbox, requireVariable } from './plan.ts';
+import { openFilesCeiling } from './proc.ts';
 import { requireNode } from './programs.ts';
 import { Sandbox } from './sandbox.ts';
 import type { InstalledPackage } from './store.ts';
-import { tooMuchMemory } from './watchdog.ts';
 
 export interface Start {
   machine: Machine;
@@ -73,7 +75,7 @@ export async function startInstance(given: Start): Promise<Instance> {
         for (const member of [pid, own?.pid]) if (member !== undefined) await cgroup.add(member);
         await setLimits(machine, serverLimits(launch), pid);
         await own?.ready();
-        await verifyNested(opened.mounts, pid);
+        await verifyInside(opened.mounts, launch.hidden, pid);
       },
       signal,
     }),
@@ -85,14 +87,23 @@ export async function startInstance(given: Start): Promise<Instance> {
   const watched = watchLimits(sandbox, machine, launch.limits);
   const connection = own === undefined ? undefined : watchNetwork(sandbox, own, start);
   const exited = sandbox.ended.then(async (exit): Promise<Exit> => {
+    const exceeded = watched.exceeded() ?? ((await diedOfMemory(exit, cgroup)) ? 'memory' : undefined);
     const reason =
-      watched.reason() ??
-      ((await diedOfMemory(exit, cgroup)) ? tooMuchMemory(launch.limits.memoryBytes) : undefined) ??
-      connection?.reason();
+      exceeded === undefined
+        ? (connection?.reason() ?? (await processReason(exit, cgroup, launch.limits)))
+        : excessReason(exceeded, launch.limits);
     await resources.disposeAsync();
     return reason === undefined ? exit : { ...exit, reason };
   });
-  return new ProcessInstance({ sandbox, speaks, exited, address: addressOf(door, launch) });
+  const { openFiles } = launch.limits;
+  const unmet = openFiles > openFilesCeiling() ? [fewerFiles(openFiles)] : [];
+  return new ProcessInstance({ sandbox, speaks, exited, address: addressOf(door, launch), limits: unmet });
+}
+
+/** What the user asked for and the daemon cannot give. */
+function fewerFiles(openFiles: number): RuntimeLimit {
+  const text = `it can open ${openFilesCeiling()} files instead of ${openFiles}, because the daemon itself can open no more`;
+  return { concerns: 'every server', text };
 }
 
 /** The gateway of a server with network rules, and the namespace that leads to it. */
@@ -169,6 +180,8 @@ async function planLaunch(
     mounts,
     packageFolder: folder,
     readOnlyPaths: [...install.readOnlyPaths, ...readOnlyPaths],
+    hidden: launch.hidden,
+    temporaryBytes: launch.limits.temporaryBytes,
     files: forwarded ? { [inside.forwarder]: forwarderSource } : {},
     channel: forwarded,
     ...(node === undefined ? {} : { node }),
@@ -228,6 +241,18 @@ function watchNetwork(sandbox: Sandbox, network: OwnNetwork, { launch, log }: St
   const first = Promise.race([sandbox.ended.then(() => 'sandbox'), network.ended.then(() => 'network')]);
   void first.then((which) => (which === 'network' ? onLoss() : undefined));
   return { reason: () => reason };
+}
+
+/** A server that could not start a process or thread may end for that reason, and rarely says so. */
+async function processReason(
+  { code, signal }: Exit,
+  cgroup: Cgroup,
+  { processes }: ResourceLimits,
+): Promise<string | undefined> {
+  const hasFailed = signal === null ? code !== 0 : signal !== 'SIGTERM' && signal !== 'SIGKILL';
+  if (!hasFailed || !(await cgroup.ranOutOfProcesses())) return undefined;
+  const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
+  return `${how} after it had reached the limit of ${processes} processes and threads; ${allowMore('pids')}`;
 }
 
 async function diedOfMemory(exit: Exit, cgroup: Cgroup): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { aLaunch } from '../testing/conformance.ts';
+import { aLaunch, testLimits } from '../testing/conformance.ts';
 import { Conversation } from '../testing/talk.ts';
 import { type Instance, type Launch, describeExit } from '../runtime.ts';
 import { inspectMachine } from './check.ts';
@@ -40,21 +40,25 @@ describe('on a machine without writable control groups', () => {
   }
 
   test('a server that uses too much memory is ended', async () => {
-    const limits = { memoryBytes: 192 * 1024 * 1024, processes: 64, openFiles: 1024, cpus: 1 };
+    const limits = { ...testLimits, memoryBytes: 192 * 1024 * 1024 };
     await using instance = await startUnlimited({ limits });
 
     converse(instance).send('allocate', { mebibytes: 300 });
 
-    expect(describeExit(await instance.exited)).toBe('used more than 192 MiB of memory');
+    expect(describeExit(await instance.exited)).toBe(
+      'used more than 192 MiB of memory; allow more with --memory',
+    );
   });
 
   test('a server that starts too many processes is ended', async () => {
-    const limits = { memoryBytes: 512 * 1024 * 1024, processes: 32, openFiles: 1024, cpus: 1 };
+    const limits = { ...testLimits, processes: 32 };
     await using instance = await startUnlimited({ limits });
 
     converse(instance).send('processes', { count: 100 });
 
-    expect(describeExit(await instance.exited)).toBe('started more than 32 processes');
+    expect(describeExit(await instance.exited)).toBe(
+      'started more than 32 processes and threads; allow more with --pids',
+    );
   });
 });
 

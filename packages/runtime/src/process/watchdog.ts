@@ -1,3 +1,4 @@
+import type { Exceeded } from '../exceeded.ts';
 import { familyOf, memoryOf, threadsOf } from './proc.ts';
 
 /** What a sandbox may use where the kernel does not watch it for us. */
@@ -15,12 +16,12 @@ const INTERVAL_MS = 1000;
 export class Watchdog implements Disposable {
   readonly #timer: NodeJS.Timeout;
 
-  constructor(init: number, limits: WatchedLimits, bark: (reason: string) => void) {
+  constructor(init: number, limits: WatchedLimits, bark: (exceeded: Exceeded) => void) {
     this.#timer = setInterval(() => {
-      const reason = excessOf(familyOf(init), limits);
-      if (reason === undefined) return;
+      const exceeded = exceededBy(familyOf(init), limits);
+      if (exceeded === undefined) return;
       this[Symbol.dispose]();
-      bark(reason);
+      bark(exceeded);
     }, INTERVAL_MS);
     this.#timer.unref();
   }
@@ -30,16 +31,10 @@ export class Watchdog implements Disposable {
   }
 }
 
-function excessOf(family: number[], { memoryBytes, processes }: WatchedLimits): string | undefined {
+function exceededBy(family: number[], { memoryBytes, processes }: WatchedLimits): Exceeded | undefined {
   const sum = (measure: (pid: number) => number) => family.reduce((total, pid) => total + measure(pid), 0);
-  if (memoryBytes !== undefined && sum(memoryOf) > memoryBytes) return tooMuchMemory(memoryBytes);
+  if (memoryBytes !== undefined && sum(memoryOf) > memoryBytes) return 'memory';
   // Threads count, as they do in a control group.
-  if (processes !== undefined && sum((pid) => threadsOf(pid).length) > processes) {
-    return `started more than ${processes} processes`;
-  }
+  if (processes !== undefined && sum((pid) => threadsOf(pid).length) > processes) return 'pids';
   return undefined;
-}
-
-export function tooMuchMemory(bytes: number): string {
-  return `used more than ${Math.round(bytes / (1024 * 1024))} MiB of memory`;
 }

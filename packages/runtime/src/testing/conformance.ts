@@ -10,7 +10,7 @@ import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { pinMounts } from '../mount-source.ts';
 import { describeExit } from '../runtime.ts';
-import type { Instance, Launch, Runtime } from '../runtime.ts';
+import type { Instance, Launch, ResourceLimits, Runtime } from '../runtime.ts';
 import type { ServerSource } from '../source.ts';
 import { Conversation } from './talk.ts';
 
@@ -25,6 +25,18 @@ export interface RuntimeRig extends AsyncDisposable {
   hostName?: string;
 }
 
+const MEBIBYTE = 1024 ** 2;
+
+/** Limits that test servers need, and no more. */
+export const testLimits: ResourceLimits = {
+  memoryBytes: 512 * MEBIBYTE,
+  processes: 64,
+  openFiles: 1024,
+  cpus: 1,
+  diskBytes: 512 * MEBIBYTE,
+  temporaryBytes: 64 * MEBIBYTE,
+};
+
 /** A launch of a test server with everything at its default. */
 export function aLaunch(source: ServerSource, changes: Partial<Launch> = {}): Launch {
   return {
@@ -35,9 +47,10 @@ export function aLaunch(source: ServerSource, changes: Partial<Launch> = {}): La
     secrets: {},
     transport: { kind: 'stdio' },
     mounts: [],
+    hidden: [],
     home: 'ephemeral',
     network: { kind: 'none' },
-    limits: { memoryBytes: 512 * 1024 * 1024, processes: 64, openFiles: 1024, cpus: 1 },
+    limits: testLimits,
     labels: {},
     privileged: false,
     log: () => {},
@@ -364,18 +377,16 @@ export function describeRuntime(
       });
 
       test('ends a server that uses too much memory, and says so', async () => {
-        const limits = { memoryBytes: 192 * 1024 * 1024, processes: 64, openFiles: 1024, cpus: 1 };
-        const server = await talk({ limits });
+        const server = await talk({ limits: { ...testLimits, memoryBytes: 192 * MEBIBYTE } });
 
         server.send('allocate', { mebibytes: 600 });
         const exit = await server.instance.exited;
 
-        expect(describeExit(exit)).toBe('used more than 192 MiB of memory');
+        expect(describeExit(exit)).toBe('used more than 192 MiB of memory; allow more with --memory');
       });
 
       test('keeps a server from starting processes without end', async () => {
-        const limits = { memoryBytes: 512 * 1024 * 1024, processes: 32, openFiles: 1024, cpus: 1 };
-        const server = await talk({ limits });
+        const server = await talk({ limits: { ...testLimits, processes: 32 } });
 
         const attempt = server.call('processes', { count: 100 });
         const outcome = await Promise.race([
@@ -384,6 +395,36 @@ export function describeRuntime(
         ]);
 
         expect(typeof outcome === 'number' ? outcome : 0).toBeLessThan(64);
+      });
+
+      test('keeps a server from opening more files than it may', async () => {
+        const server = await talk({ limits: { ...testLimits, openFiles: 128 } });
+
+        const { text } = await server.call('open-files', { count: 200 });
+
+        expect(JSON.parse(text)).toMatchObject({
+          code: 'EMFILE',
+          opened: expect.toSatisfy((opened: number) => opened < 128),
+        });
+      });
+
+      test('keeps a server from writing more temporary files than it may', async () => {
+        const server = await talk({ limits: { ...testLimits, temporaryBytes: 8 * MEBIBYTE } });
+
+        const fits = await server.call('write', { path: '/tmp/small', content: 'x'.repeat(4 * MEBIBYTE) });
+        const exceeds = await server.call('write', { path: '/tmp/large', content: 'x'.repeat(6 * MEBIBYTE) });
+
+        expect([fits.failed, exceeds.failed]).toEqual([false, true]);
+        expect(exceeds.text).toContain('ENOSPC');
+      });
+
+      test('gives a server no more processor time than it may use', async () => {
+        const server = await talk({ limits: { ...testLimits, cpus: 0.2 } });
+
+        const { text } = await server.call('burn', { ms: 1_000 });
+
+        // The kernel never gives it more, however busy the machine is; without a limit it would be almost 1.
+        expect(Number(text)).toBeLessThan(0.5);
       });
     });
   });

@@ -36,6 +36,26 @@ test('nothing is asked for when nothing is given', async () => {
   expect(await request('local')).toEqual({});
 });
 
+test('limits are passed on as they were typed', async () => {
+  const asked = await request(
+    'local',
+    ['--memory', '512m', '--cpus', '0.5', '--pids', '100'],
+    ['--disk', '1.5GiB', '--open-files', '1024'],
+  );
+
+  expect(CreateWorkload.parse(asked)).toEqual({
+    resources: { memory: '512m', cpus: '0.5', pids: '100', disk: '1.5GiB', open_files: '1024' },
+  });
+});
+
+test('a limit that is out of range is refused with its flag', async () => {
+  await expect(request('local', ['--open-files', '10'])).rejects.toMatchObject({
+    kind: 'invalid',
+    message: 'invalid --open-files: "10" is too small',
+    hint: 'use a whole number from 64 to 1048576',
+  });
+});
+
 test('a server that runs here', async () => {
   const asked = await request(
     'local',

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
+import { readResource, resourceNames, resourceRules } from '@toolhive/contract/resources';
+import type { ResourceName } from '@toolhive/contract/resources';
 import { PermissionProfile, builtInProfiles } from '@toolhive/contract/permission-profile';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { FlagValue, FlagValues } from '../../command.ts';
@@ -48,6 +50,12 @@ const mappings: readonly FlagMapping[] = [
   local(plain('permission_profile', 'permission-profile', (name) => readProfile(String(name)))),
   local(plain('ca_certificate', 'ca-cert', (file) => readText(String(file), 'the certificate'))),
   local({ field: 'env_vars', flags: ['env', 'env-file', 'env-file-dir'], read: readEnvironment }),
+  local(
+    section(
+      'resources',
+      Object.fromEntries(resourceNames.map((name) => [name, [resourceRules[name].flag, asResource(name)]])),
+    ),
+  ),
   local(
     section('ignore_config', { loadGlobal: 'ignore-globally', printOverlays: 'print-resolved-overlays' }),
   ),
@@ -197,6 +205,21 @@ function withFlags(names: readonly string[], mapping: FlagMapping): FlagMapping 
 
 function local(mapping: FlagMapping): FlagMapping {
   return { ...mapping, only: 'local' };
+}
+
+/** As the user typed it. What the daemon would refuse is refused here, with the flag. */
+function asResource(name: ResourceName): Convert {
+  return (value) => {
+    const text = String(value);
+    try {
+      readResource(name, text);
+    } catch (thrown) {
+      if (!(thrown instanceof ThvError)) throw thrown;
+      const message = `invalid --${resourceRules[name].flag}: ${thrown.message}`;
+      throw invalid(message, { hint: thrown.hint, cause: thrown });
+    }
+    return text;
+  };
 }
 
 function asList(value: FlagValue): readonly string[] {

@@ -1,4 +1,5 @@
-import { homeLimitBytes } from '@toolhive/contract/home';
+import { describeResource, resourceNames, resourceRules } from '@toolhive/contract/resources';
+import type { ResourceName } from '@toolhive/contract/resources';
 import type { Flag } from '../../command.ts';
 import { inSection, oidcFlags, remoteAuthFlags, resourceUrl, tokenExchangeFlags } from '../flags.ts';
 
@@ -8,6 +9,16 @@ export const storeSecrets: Flag = {
   kind: 'boolean',
   description: 'Store pasted credentials as secrets without asking',
 };
+
+function resourceFlag(name: ResourceName): Flag {
+  const { flag, unit, summary, default: amount } = resourceRules[name];
+  return {
+    name: flag,
+    kind: 'string',
+    value: unit === 'bytes' ? 'SIZE' : 'NUMBER',
+    description: `Limit on ${summary}; ${describeResource(name, amount)} by default`,
+  };
+}
 
 const declared: readonly Flag[] = [
   {
@@ -149,7 +160,8 @@ const declared: readonly Flag[] = [
     {
       name: 'ephemeral',
       kind: 'boolean',
-      description: `Delete the home directory of the server when it stops. Without this flag, it is kept until you remove the workload, up to ${homeLimitBytes / 1024 ** 3} GiB`,
+      description:
+        'Delete the home directory of the server when it stops. Without this flag, it is kept until you remove the workload',
     },
     {
       name: 'permission-profile',
@@ -173,15 +185,16 @@ const declared: readonly Flag[] = [
     {
       name: 'ignore-globally',
       kind: 'boolean',
-      description: 'Hide what your global thvignore file names, in every shared folder',
+      description: 'Hide the files that your global ignore file names, in every mounted directory',
       default: true,
     },
     {
       name: 'print-resolved-overlays',
       kind: 'boolean',
-      description: 'Tell what is hidden in shared folders',
+      description: 'List the files that ignore files hide from the server',
     },
   ]),
+  ...inSection('Resources', resourceNames.map(resourceFlag)),
   ...inSection('Proxy', [
     {
       name: 'host',
@@ -339,7 +352,6 @@ const coming: readonly string[] = [
   'jwks-allow-private-ip',
   'oidc-insecure-allow-http',
   'thv-ca-bundle',
-  'print-resolved-overlays',
   'trust-proxy-headers',
   'authz-config',
   'enable-audit',

@@ -54,15 +54,21 @@ test('the help of run says what it takes, by what it is about', () => {
     Permissions:
       -v, --volume HOST:CONTAINER[:ro]  A file or folder to share with the server (can be repeated)
           --ephemeral                   Delete the home directory of the server when it stops. Without
-                                        this flag, it is kept until you remove the workload, up to 2 GiB
-          --permission-profile PROFILE  none, public, network, or a JSON file; the registry knows, else
-                                        public
+                                        this flag, it is kept until you remove the workload
+          --permission-profile PROFILE  none, network, or a JSON file; the registry knows, else network
           --network MODE                A network of the container engine, or none; instead of that of
                                         the profile
-          --isolate-network             Enforce the hosts and ports of the profile, as is done anyway;
-                                        with =false, the server reaches everything
-          --ignore-globally             Hide what your global thvignore file names, in every shared
-                                        folder (default: true)
+          --ignore-globally             Hide the files that your global ignore file names, in every
+                                        mounted directory (default: true)
+          --print-resolved-overlays     List the files that ignore files hide from the server
+
+    Resources:
+          --memory SIZE        Limit on memory of all processes of the server; 2 GiB by default
+          --cpus NUMBER        Limit on processor time of the server, in cores; 2 by default
+          --pids NUMBER        Limit on processes and threads of the server; 512 by default
+          --disk SIZE          Limit on files in the home directory of the server, and files in /tmp; 2
+                               GiB by default
+          --open-files NUMBER  Limit on open files of each process of the server; 4096 by default
 
     Proxy:
           --host ADDRESS         The address that the proxy binds to (default: 127.0.0.1)

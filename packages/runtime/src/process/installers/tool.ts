@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type ThvError, cancelled, timedOut, unavailable } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
+import { describeExcess } from '../../exceeded.ts';
 import { installationLimits as limits } from '../../installation-limits.ts';
 import type { Progress } from '../../runtime.ts';
 import { Cgroup } from '../cgroup.ts';
@@ -125,8 +126,9 @@ export async function runTool(call: ToolCall, context: InstallContext): Promise<
   signal.removeEventListener('abort', kill);
   if (context.signal.aborted) throw cancelled('the installation was cancelled');
   if (timeout.aborted) throw timedOut(`${call.name} did not finish within ${TIMEOUT_MS / 60_000} minutes`);
-  const excess = watched.reason() ?? ((await cgroup.ranOutOfMemory()) ? 'used too much memory' : undefined);
-  if (excess !== undefined) throw unavailable(`${call.name} ${excess} and was stopped`);
+  const exceeded = watched.exceeded() ?? ((await cgroup.ranOutOfMemory()) ? 'memory' : undefined);
+  if (exceeded !== undefined)
+    throw unavailable(`${call.name} ${describeExcess(exceeded, limits)} and was stopped`);
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
 

@@ -1,0 +1,101 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open, readlink, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { O_PATH } from '@toolhive/runtime/mount-source';
+import type { Logger } from 'pino';
+import * as z from 'zod';
+import { filesIn, readIfThere, writeWhole } from '../state/files.ts';
+import { setAside } from '../state/set-aside.ts';
+
+/** What is known of a hidden file: the path at which it was found first, by its identity. */
+const Remembered = z.record(z.string(), z.string());
+export type Remembered = Readonly<z.infer<typeof Remembered>>;
+
+interface HiddenMemoryOptions {
+  /** Where hidden files are written down, one file for each workload. */
+  directory: string;
+  log: Pick<Logger, 'error'>;
+}
+
+/**
+ * The files that were hidden from each workload. A server that can write to a directory can move it, and would read a
+ * file at its next start whose new path no pattern names; and while a search goes on, it can move files past the search.
+ * So a file that was hidden once is known by its identity, and is held open while the daemon runs.
+ */
+export class HiddenMemory implements AsyncDisposable {
+  readonly #options: HiddenMemoryOptions;
+  /** The open files, by workload and identity. */
+  readonly #held = new Map<string, Map<string, FileHandle>>();
+
+  constructor(options: HiddenMemoryOptions) {
+    this.#options = options;
+  }
+
+  /** What was hidden from a workload. A record that cannot be read is set aside. */
+  async of(workload: string): Promise<Remembered> {
+    try {
+      const text = await readIfThere(this.#path(workload));
+      return text === undefined ? {} : Remembered.parse(JSON.parse(text));
+    } catch (error) {
+      await setAside(this.#path(workload), error, this.#options.log);
+      return {};
+    }
+  }
+
+  /** The paths at which files that were hidden are now, by identity; those that exist no more are not among them. */
+  async whereabouts(workload: string): Promise<Map<string, string>> {
+    const found = new Map<string, string>();
+    for (const [identity, file] of this.#held.get(workload) ?? []) {
+      const { nlink } = await file.stat();
+      if (nlink > 0) found.set(identity, await readlink(`/proc/self/fd/${file.fd}`));
+    }
+    return found;
+  }
+
+  /** Remembers what is hidden from a workload now, by the paths of now, and forgets everything else. */
+  async store(workload: string, remembered: Remembered, paths: ReadonlyMap<string, string>): Promise<void> {
+    const held = this.#held.get(workload) ?? new Map<string, FileHandle>();
+    this.#held.set(workload, held);
+    for (const [identity, file] of held) {
+      if (paths.has(identity)) continue;
+      held.delete(identity);
+      await file.close();
+    }
+    if (process.platform === 'linux') {
+      for (const [identity, path] of paths) {
+        if (held.has(identity)) continue;
+        const file = await open(path, O_PATH | constants.O_NOFOLLOW).catch(() => undefined);
+        if (file !== undefined) held.set(identity, file); // else it was moved, which the runtime finds out
+      }
+    }
+    const before = await this.of(workload);
+    const text = JSON.stringify(remembered, null, 2);
+    if (text !== JSON.stringify(before, null, 2)) await writeWhole(this.#path(workload), `${text}\n`);
+  }
+
+  /** The workloads that something is remembered of. */
+  async names(): Promise<string[]> {
+    const files = await filesIn(this.#options.directory);
+    return files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -'.json'.length));
+  }
+
+  /** Forgets a workload that is removed. */
+  async remove(workload: string): Promise<void> {
+    await this.#release(workload);
+    await rm(this.#path(workload), { force: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const workload of this.#held.keys()) await this.#release(workload);
+  }
+
+  async #release(workload: string): Promise<void> {
+    const held = this.#held.get(workload);
+    this.#held.delete(workload);
+    for (const file of held?.values() ?? []) await file.close();
+  }
+
+  #path(workload: string): string {
+    return join(this.#options.directory, `${workload}.json`);
+  }
+}
