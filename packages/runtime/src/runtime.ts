@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import type { PinnedMount } from './mount-source.ts';
+import type { PinnedMount, SourcePin } from './mount-source.ts';
 import type { PackageSource, ServerSource } from './source.ts';
 
 /**
@@ -108,6 +108,8 @@ export interface PrepareOptions {
    * something is installed.
    */
   allowedSources?: (() => Promise<readonly string[]> | readonly string[]) | undefined;
+  /** What the path of a local package was when the user granted it. If absent, what is there now is granted. */
+  granted?: SourcePin | undefined;
 }
 
 /** Told what a long step is doing, in a few words: `installing example 1.2.0`. */

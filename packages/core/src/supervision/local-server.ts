@@ -6,6 +6,7 @@ import type { Instance, PrepareOptions, Progress, Runtime, RuntimeLimit } from '
 import { formatSource } from '@toolhive/runtime/source';
 import { refuseReplaceable } from '../permissions/granted-mounts.ts';
 import type { GrantedMounts } from '../permissions/granted-mounts.ts';
+import { grantedSourceOf } from '../permissions/local-source.ts';
 import { mountWarnings } from '../permissions/mount-warnings.ts';
 import { ignoreFilesIn, mountsOfRunConfig, refuseGlobalIgnoreFile } from '../permissions/mounts.ts';
 import { homeFilesOf } from '../registry/built-in.ts';
@@ -71,7 +72,12 @@ export async function startLocalServer(
     writes.look(chunk);
     log(chunk);
   });
-  const source = await runtime.prepare(launch.source, { report, signal, ...options.installation });
+  const source = await runtime.prepare(launch.source, {
+    report,
+    signal,
+    ...options.installation,
+    granted: await grantedSourceOf(options.mounts, runConfig),
+  });
   warn(...(await runtime.check(signal)).limits, ...(await mountLimits(mounts)));
   await homeLimit.requireSpace(runtime.homes, name);
 
