@@ -154,6 +154,10 @@ describe('the image of a package', () => {
   );
 });
 
+test.each(['npx:///home/ada/server', 'uvx:///home/ada/server.py'])('refuses %s', (url) => {
+  expect(() => dockerfile(url)).toThrow('only Go modules are built from a directory');
+});
+
 function dockerfile(url: string): string {
   const given = source(url);
   return dockerfileOf(given, baseImagesOf(given, {}));

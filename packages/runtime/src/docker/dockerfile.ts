@@ -1,4 +1,4 @@
-import { invalid } from '@toolhive/contract/failure';
+import { invalid, unsupported } from '@toolhive/contract/failure';
 import { npmSourceOptions } from '../npm-source-options.ts';
 import { formatSource, isLocalPath, parseSource, type PackageScheme, type PackageSource } from '../source.ts';
 
@@ -106,6 +106,14 @@ export function dockerfileOf(
   for (const image of [base.build, base.run]) {
     if (parseSource(image).kind !== 'image')
       throw invalid(`${image} is not an image that packages can be built on`);
+  }
+  if (isLocalPath(source) && source.scheme !== 'go') {
+    throw unsupported(
+      `${source.name} cannot be built as a container image: only Go modules are built from a directory`,
+      {
+        hint: 'run it in the sandbox: set TOOLHIVE_RUNTIME=process in the environment of the daemon',
+      },
+    );
   }
   const recipe = recipes[source.scheme];
   return [

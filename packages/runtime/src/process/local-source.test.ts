@@ -133,6 +133,16 @@ describe('the copy of a local package', () => {
     });
   });
 
+  test('refuses a directory with too many files', async () => {
+    const { folder, copy } = await aPackage();
+    execFileSync('sh', ['-c', `seq ${localLimits.entries} | xargs touch`], { cwd: folder });
+
+    await expect(copy()).rejects.toMatchObject({
+      kind: 'too-large',
+      message: `${folder} contains more than 20000 files`,
+    });
+  });
+
   test('refuses directories that are nested too deep', async () => {
     const { folder, copy } = await aPackage();
     await mkdir(join(folder, ...Array.from({ length: localLimits.depth + 1 }, () => 'd')), {
