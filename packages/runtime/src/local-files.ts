@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, opendir, readlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { isAbsolute, join, normalize } from 'node:path';
 import { cancelled, conflict, tooLarge, unsupported } from '@toolhive/contract/failure';
 import { openInner } from './inner-file.ts';
 
@@ -28,8 +28,8 @@ const leftOut: ReadonlySet<string> = new Set([
 
 /**
  * Lists the files of a directory that other programs may write to meanwhile, in a fixed order. `title` names the
- * directory in errors. Throws `too-large` beyond `localLimits`, `unsupported` for a special file, and `conflict` for a
- * file that was replaced after it was listed; nothing outside the directory is ever opened.
+ * directory in errors. Throws `too-large` beyond `localLimits`, `unsupported` for a special file or a link whose text leads
+ * out, and `conflict` for a file that was replaced after it was listed; nothing outside the directory is ever opened.
  */
 export async function* localEntries(
   folder: string,
@@ -49,7 +49,10 @@ export async function* localEntries(
       if (found === undefined) throw replaced(join(title, path));
       if (found.isDirectory()) folders.push({ path, depth: depth + 1 });
       else if (found.isSymbolicLink()) {
-        yield { kind: 'link', path, target: await readlink(join(folder, path)) };
+        const target = await readlink(join(folder, path));
+        if (isAbsolute(target) || normalize(join(parent, target)).startsWith('..'))
+          throw leadsOut(title, path);
+        yield { kind: 'link', path, target };
       } else if (found.isFile()) {
         await using file = await openInner(folder, path);
         if (file === undefined) throw replaced(join(title, path));
@@ -103,6 +106,12 @@ async function namesIn(folder: string, budget: Budget): Promise<string[]> {
 
 const exceeds = (title: string, how: string) =>
   tooLarge(`${title} ${how}`, { hint: `name the directory of the package alone` });
+
+/** A link that leads out of the directory `title`. */
+export const leadsOut = (title: string, path: string) =>
+  unsupported(`${join(title, path)} is a symbolic link that leads out of ${title}`, {
+    hint: 'replace the link with the file or directory that it leads to',
+  });
 
 const replaced = (path: string) => conflict(`${path} was replaced while it was read`, { hint: 'try again' });
 

@@ -1,12 +1,12 @@
 import { type Hash, createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, realpath, rm, stat, symlink } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
-import { cancelled, conflict, invalid, notFound, unsupported } from '@toolhive/contract/failure';
-import { openInner } from '../inner-file.ts';
-import { localEntries, requireSmall } from '../local-files.ts';
-import { type SourcePin, openSource, pinSource } from '../mount-source.ts';
-import type { PackageScheme, PackageSource } from '../source.ts';
+import { type FileHandle, mkdir, open, realpath, rm, symlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { cancelled, conflict, invalid } from '@toolhive/contract/failure';
+import { leadsOut, localEntries, requireSmall } from '../local-files.ts';
+import { pinLocal, requireLocal } from '../local-package.ts';
+import { type SourcePin, openSource } from '../mount-source.ts';
+import type { PackageSource } from '../source.ts';
 
 interface CopyOptions {
   /** What the user granted; absent for what is there now. */
@@ -20,19 +20,20 @@ interface CopyOptions {
  * out of it, is too large, or is not what the user granted.
  */
 export async function copyLocal(
-  { scheme, name: path }: PackageSource,
+  source: PackageSource,
   into: string,
   { granted, signal }: CopyOptions,
 ): Promise<string> {
+  const { name: path } = source;
   const pin = await pinLocal(path, granted);
-  await using source = await openSource({ source: path, target: '/', readOnly: true, pin });
-  const held = `/proc/self/fd/${source.descriptor}`;
+  await using opened = await openSource({ source: path, target: '/', readOnly: true, pin });
+  const held = `/proc/self/fd/${opened.descriptor}`;
   const hash = createHash('sha256');
-  if (source.isDirectory) {
-    await requireManifest(scheme, path, held);
+  if (opened.isDirectory) {
+    await requireLocal(source, { directory: held });
     await copyDirectory(held, path, { into, hash, signal });
   } else {
-    if (!files[scheme].test(path)) throw notRunnable(scheme, path);
+    await requireLocal(source, { file: true });
     await using file = await open(held, constants.O_RDONLY | constants.O_NONBLOCK);
     const found = await file.stat();
     if (!found.isFile()) throw invalid(`${path} is neither a file nor a directory`);
@@ -45,51 +46,6 @@ export async function copyLocal(
   }
   return `local-${hash.digest('hex').slice(0, 16)}`;
 }
-
-/** The files besides directories that each kind of package may be. */
-const files: Record<PackageScheme, RegExp> = {
-  npx: /(?:\.[cm]?[jt]s|\.tgz|\.tar\.gz)$/,
-  uvx: /(?:\.py|\.whl)$/,
-  go: /(?!)/,
-};
-const manifests: Record<PackageScheme, readonly string[]> = {
-  npx: ['package.json'],
-  uvx: ['pyproject.toml', 'setup.py'],
-  go: ['go.mod'],
-};
-const expected: Record<PackageScheme, string> = {
-  npx: 'a directory with a package.json, a script (.js, .mjs, .cjs, .ts), or an archive that npm pack made (.tgz)',
-  uvx: 'a directory with a pyproject.toml, a script (.py), or a wheel (.whl)',
-  go: 'a directory with a go.mod',
-};
-
-/** Resolves the path now, and compares it with what was granted. An editor may have saved a file under a new inode. */
-async function pinLocal(path: string, granted: SourcePin | undefined): Promise<SourcePin> {
-  if (!isAbsolute(path)) {
-    throw invalid(`the path ${path} is not absolute`, { hint: 'begin it with a slash' });
-  }
-  const found = await stat(path).catch(() => undefined);
-  if (found === undefined)
-    throw notFound(`${path} not found`, { hint: 'check the path, or restore the files' });
-  const now = await pinSource(path);
-  if (granted === undefined) return now;
-  const isSame = now.device === granted.device && now.inode === granted.inode;
-  if (now.path === granted.path && (isSame || !found.isDirectory())) return now;
-  throw conflict(`${path} is no longer the directory or file that was granted (${granted.path})`, {
-    hint: 'if you replaced it yourself, confirm that with `thv restart`, or create the workload again',
-  });
-}
-
-async function requireManifest(scheme: PackageScheme, path: string, held: string): Promise<void> {
-  for (const name of manifests[scheme]) {
-    await using file = await openInner(held, name);
-    if (file !== undefined) return;
-  }
-  throw notRunnable(scheme, path);
-}
-
-const notRunnable = (scheme: PackageScheme, path: string) =>
-  unsupported(`${path} is not a package for ${scheme}://`, { hint: `name ${expected[scheme]}` });
 
 interface Copy {
   into: string;
@@ -105,9 +61,6 @@ async function copyDirectory(held: string, title: string, copy: Copy): Promise<v
       continue;
     }
     const { path, target } = entry;
-    if (isAbsolute(target) || normalize(join(dirname(path), target)).startsWith('..')) {
-      throw leadsOut(title, path);
-    }
     copy.hash.update(`link ${JSON.stringify([path, target])}\n`);
     await mkdir(dirname(join(copy.into, path)), { recursive: true });
     await symlink(target, join(copy.into, path));
@@ -121,11 +74,6 @@ async function copyDirectory(held: string, title: string, copy: Copy): Promise<v
     else if (real !== root && !real.startsWith(`${root}/`)) throw leadsOut(title, path);
   }
 }
-
-const leadsOut = (title: string, path: string) =>
-  unsupported(`${join(title, path)} is a symbolic link that leads out of ${title}`, {
-    hint: 'replace the link by the file or directory that it leads to',
-  });
 
 const CHUNK_BYTES = 256 * 1024;
 
