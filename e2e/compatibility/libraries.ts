@@ -5,9 +5,11 @@ export type Trial = (typeof trials)[number];
 /** A client library with the program that uses it, and how both are installed. */
 export interface Library {
   name: string;
-  ecosystem: 'npm' | 'pypi' | 'go';
+  ecosystem: 'npm' | 'pypi' | 'go' | 'cargo';
   /** What is installed, with exact versions. The first is the library itself. */
   packages: Readonly<Record<string, string>>;
+  /** Features of Rust packages. */
+  features?: Readonly<Record<string, readonly string[]>>;
   /** The file in `clients/`. */
   program: string;
   args?: readonly string[];
@@ -60,6 +62,17 @@ export const libraries: readonly Library[] = [
     ecosystem: 'go',
     packages: { 'github.com/modelcontextprotocol/go-sdk': 'v1.8.0' },
     program: 'main.go',
+    trials: all,
+  },
+  {
+    name: 'Rust SDK',
+    ecosystem: 'cargo',
+    packages: { rmcp: '3.11.0', serde_json: '1.0.154', tokio: '1.54.1' },
+    features: {
+      rmcp: ['client', 'elicitation', 'transport-streamable-http-client-reqwest'],
+      tokio: ['macros', 'rt-multi-thread'],
+    },
+    program: 'main.rs',
     trials: all,
   },
   {

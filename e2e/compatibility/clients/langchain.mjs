@@ -6,7 +6,8 @@ const client = new MultiServerMCPClient({
 const tools = await client.getTools();
 const call = async (name) => {
   const result = await tools.find((tool) => tool.name === name).invoke({});
-  return typeof result === 'string' ? result : result[0].text;
+  // A content block with metadata remains an object.
+  return typeof result === 'string' ? result : result.text;
 };
 process.stdout.write(
   JSON.stringify({
