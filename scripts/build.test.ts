@@ -32,6 +32,7 @@ test('loads what a file requires when it is first used', () => {
   };
 
   const exported = {} as { id: () => string; make: () => unknown };
+  // oxlint-disable-next-line typescript/no-implied-eval -- the text is what the test is about
   new Function('require', 'exports', loadedByNeed(code, new Set(['a.js', 'b.js'])))(load, exported);
 
   expect(required).toEqual([]);
