@@ -119,6 +119,22 @@ export const promises = {
     text: 'A server runs straight from its Python package.',
   },
   'run.package.go': { source: 'contract runtime 9', text: 'A server runs straight from its Go module.' },
+  'run.local.directory': {
+    source: 'issue: paste',
+    text: 'A server runs from a directory with a package that is not published.',
+  },
+  'run.local.script': {
+    source: 'issue: paste',
+    text: 'A server runs from a script, with its current content.',
+  },
+  'run.local.archive': {
+    source: 'issue: paste',
+    text: 'A server runs from a wheel or an archive of npm pack.',
+  },
+  'run.local.refused': {
+    source: 'architecture, trust boundary',
+    text: 'A path with a home directory or files of ToolHive in it is not copied.',
+  },
   'run.package.missing-tool': {
     source: 'issue: main job',
     text: 'A missing tool chain is named, with what to do.',

@@ -5,9 +5,11 @@ export type Trial = (typeof trials)[number];
 /** A client library with the program that uses it, and how both are installed. */
 export interface Library {
   name: string;
-  ecosystem: 'npm' | 'pypi' | 'go';
+  ecosystem: 'npm' | 'pypi' | 'go' | 'cargo';
   /** What is installed, with exact versions. The first is the library itself. */
   packages: Readonly<Record<string, string>>;
+  /** Features of Rust packages. */
+  features?: Readonly<Record<string, readonly string[]>>;
   /** The file in `clients/`. */
   program: string;
   args?: readonly string[];
@@ -63,6 +65,17 @@ export const libraries: readonly Library[] = [
     trials: all,
   },
   {
+    name: 'Rust SDK',
+    ecosystem: 'cargo',
+    packages: { rmcp: '3.11.0', serde_json: '1.0.154', tokio: '1.54.1' },
+    features: {
+      rmcp: ['client', 'elicitation', 'transport-streamable-http-client-reqwest'],
+      tokio: ['macros', 'rt-multi-thread'],
+    },
+    program: 'main.rs',
+    trials: all,
+  },
+  {
     name: 'mcp-remote',
     ecosystem: 'npm',
     packages: { 'mcp-remote': '0.15.1', '@modelcontextprotocol/sdk': '1.32.2' },
@@ -81,6 +94,34 @@ export const libraries: readonly Library[] = [
     ecosystem: 'npm',
     packages: { '@openai/agents': '0.20.0', zod: '4.6.7' },
     program: 'openai-agents.mjs',
+    trials: basics,
+  },
+  {
+    name: 'FastMCP',
+    ecosystem: 'pypi',
+    packages: { fastmcp: '4.1.2' },
+    program: 'fastmcp_client.py',
+    trials: all,
+  },
+  {
+    name: 'mcp-use',
+    ecosystem: 'pypi',
+    packages: { 'mcp-use': '1.7.1' },
+    program: 'mcp_use_client.py',
+    trials: [...basics, 'elicitation', 'sampling'],
+  },
+  {
+    name: 'LangChain MCP adapters for Python',
+    ecosystem: 'pypi',
+    packages: { 'langchain-mcp-adapters': '0.3.2' },
+    program: 'langchain_client.py',
+    trials: [...basics, 'progress', 'elicitation'],
+  },
+  {
+    name: 'LangChain MCP adapters for JavaScript',
+    ecosystem: 'npm',
+    packages: { '@langchain/mcp-adapters': '1.1.4', '@langchain/core': '1.4.0' },
+    program: 'langchain.mjs',
     trials: basics,
   },
   {

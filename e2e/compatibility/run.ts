@@ -1,6 +1,6 @@
 // Runs client libraries as they are published against workloads: `npm run compatibility`, or with names of libraries.
 import { execFile } from 'node:child_process';
-import { copyFile, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -65,10 +65,22 @@ const installers: Record<Library['ecosystem'], (folder: string, library: Library
     await run(folder, ['go', 'build', '-o', 'client', '.']);
     return [join(folder, 'client')];
   },
+  async cargo(folder, { packages, features = {}, program }) {
+    const dependencies = Object.entries(packages).map(
+      ([name, version]) =>
+        `${name} = { version = "=${version}", features = ${JSON.stringify(features[name] ?? [])} }`,
+    );
+    const manifest = ['[package]', 'name = "client"', 'edition = "2024"', '[dependencies]', ...dependencies];
+    await writeFile(join(folder, 'Cargo.toml'), manifest.join('\n'));
+    await mkdir(join(folder, 'src'));
+    await copyProgram(folder, program, 'src/main.rs');
+    await run(folder, ['cargo', 'build', '--quiet']);
+    return [join(folder, 'target/debug/client')];
+  },
 };
 
-async function copyProgram(folder: string, program: string): Promise<void> {
-  await copyFile(join(import.meta.dirname, 'clients', program), join(folder, program));
+async function copyProgram(folder: string, program: string, as = program): Promise<void> {
+  await copyFile(join(import.meta.dirname, 'clients', program), join(folder, as));
 }
 
 async function run(folder: string, [file, ...args]: Start, timeout = installTimeoutMs): Promise<string> {

@@ -170,6 +170,12 @@ describe('what a model does wrong is told to the model', () => {
     ['stop_server', {}, 'stop_server was not called: name:'],
     ['list_servers', { all: true }, 'list_servers was not called: arguments: Unrecognized key: "all"'],
     ['run_server', { server: 'no-such-server-anywhere' }, 'no-such-server-anywhere'],
+    [
+      'run_server',
+      { server: 'npx:///home/ada/server' },
+      'a path of this machine can be run only by the user',
+    ],
+    ['run_server', { server: 'uvx://../server.py' }, 'a path of this machine can be run only by the user'],
     ['set_secret', { name: 'a', file_path: 'relative' }, 'the path of a file with a secret is absolute'],
     ['set_secret', { name: 'a', file_path: '/dev/zero' }, '/dev/zero is no regular file'],
     ['set_secret', { name: 'a', file_path: '/nowhere' }, '/nowhere cannot be read: ENOENT'],

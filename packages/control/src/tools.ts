@@ -65,9 +65,16 @@ export const tools: readonly AnyTool[] = [
     description:
       'Run an MCP server isolated, and return when clients can reach it at the URL of the result. Its network rules are those of its registry entry, and it sees no files of this machine.',
     input: z.strictObject({
-      server: z.string().min(1).max(2048).meta({
-        description: 'A name of the registry, a package (npx://, uvx://, go://), an image, or a URL.',
-      }),
+      server: z
+        .string()
+        .min(1)
+        .max(2048)
+        .refine((server) => !/^[a-z]+:\/\/\.{0,2}(?:\/|$)/i.test(server), {
+          message: 'a path of this machine can be run only by the user, with `thv run`',
+        })
+        .meta({
+          description: 'A name of the registry, a package (npx://, uvx://, go://), an image, or a URL.',
+        }),
       name: CreateWorkload.shape.name,
       env: CreateWorkload.shape.env_vars
         .unwrap()

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Egress } from './egress.ts';
 import type { HiddenPath } from './hidden-path.ts';
-import type { PinnedMount } from './mount-source.ts';
+import type { PinnedMount, SourcePin } from './mount-source.ts';
 import type { PackageSource, ServerSource } from './source.ts';
 
 /**
@@ -111,6 +111,8 @@ export interface PrepareOptions {
    * something is installed.
    */
   allowedSources?: (() => Promise<readonly string[]> | readonly string[]) | undefined;
+  /** What the path of a local package was when the user granted it. If absent, what is there now is granted. */
+  granted?: SourcePin | undefined;
 }
 
 /** Told what a long step is doing, in a few words: `installing example 1.2.0`. */

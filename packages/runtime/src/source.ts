@@ -5,13 +5,19 @@ export const packageSchemes = ['npx', 'uvx', 'go'] as const;
 
 export type PackageScheme = (typeof packageSchemes)[number];
 
-/** A server published as a package: `npx://NAME[@VERSION]`, `uvx://…`, `go://MODULE[@VERSION]`. */
+/**
+ * A server as a package: `npx://NAME[@VERSION]`, `uvx://…`, `go://MODULE[@VERSION]` from a package registry, or a
+ * directory or file of this machine: `npx:///PATH`, `uvx:///PATH`, `go:///PATH`.
+ */
 export interface PackageSource {
   kind: 'package';
   scheme: PackageScheme;
-  /** The package's name as its ecosystem spells it; for a local Go module, its path. */
+  /** The package's name as its ecosystem spells it; for a local package, its path. */
   name: string;
-  /** A version or a tag or range of the ecosystem; absent means the latest. */
+  /**
+   * A version or a tag or range of the ecosystem; absent means the latest. Of a local package, the content that was
+   * installed last: each start looks at the files again.
+   */
   version?: string;
   /** How it is installed, if not in the usual way. Not a part of its URL. */
   options?: PackageOptions;
@@ -55,9 +61,9 @@ export function formatSource(source: ServerSource): string {
   return `${source.scheme}://${source.name}${source.version === undefined ? '' : `@${source.version}`}`;
 }
 
-/** A local Go module: only Go packages may be named by a path. */
-export function isLocalPath(source: PackageSource): boolean {
-  return source.scheme === 'go' && /^(\/|\.\.?(\/|$))/.test(source.name);
+/** Whether a package is a directory or file of this machine. Only users may name one, and never a registry. */
+export function isLocalPath({ name }: PackageSource): boolean {
+  return localPath.test(name);
 }
 
 function isPackageScheme(scheme: string): scheme is PackageScheme {
@@ -76,14 +82,18 @@ function parseImage(text: string): ImageSource {
   return { kind: 'image', image: text };
 }
 
+const localPath = /^(?:\/|\.{1,2}(?:\/|$))/;
+const localSource = /^([^\p{Cc}]+?)(?:@(local-[0-9a-f]{16}))?$/u;
+
 const packageNames: Record<PackageScheme, RegExp> = {
   npx: /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/i,
   uvx: /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i,
-  go: /^(?:\.{0,2}\/)?[\w.~-]+(?:\/[\w.~-]+)*\/?$|^\.{1,2}\/?$/,
+  go: /^[\w.~-]+(?:\/[\w.~-]+)*\/?$/,
 };
 const packageVersion = /^[\w.^~<>=*+-][\w.^~<>=*+ -]*$/;
 
 function parsePackage(scheme: PackageScheme, rest: string): PackageSource {
+  if (localPath.test(rest)) return parseLocal(scheme, rest);
   const at = rest.indexOf('@', 1);
   const name = at === -1 ? rest : rest.slice(0, at);
   const version = at === -1 ? undefined : rest.slice(at + 1);
@@ -95,6 +105,12 @@ function parsePackage(scheme: PackageScheme, rest: string): PackageSource {
       hint: `leave it out for the latest: ${scheme}://${name}`,
     });
   }
+  return { kind: 'package', scheme, name, ...(version === undefined ? {} : { version }) };
+}
+
+function parseLocal(scheme: PackageScheme, rest: string): PackageSource {
+  const [, name, version] = localSource.exec(rest) ?? [];
+  if (name === undefined) throw invalid(`${JSON.stringify(rest)} is not a path`);
   return { kind: 'package', scheme, name, ...(version === undefined ? {} : { version }) };
 }
 

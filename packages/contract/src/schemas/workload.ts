@@ -131,11 +131,11 @@ export const CreateWorkload = z
     name: WorkloadName.optional().meta({ description: 'Unique; derived from the source when absent.' }),
     image: z
       .string()
-      .max(512)
+      .max(4096)
       .optional()
       .meta({
         description:
-          'What to run: the name of a registry entry, a container image, or a package as npx://, uvx:// or go://.',
+          'What to run: the name of a registry entry, a container image, or a package as npx://, uvx:// or go://, followed by its name or by the absolute path of a directory or file of this machine.',
         examples: [
           'filesystem',
           'npx://@modelcontextprotocol/server-everything',

@@ -3,14 +3,15 @@ import { defaultGroup } from '@toolhive/contract/names';
 import type { WorkloadStatus } from '@toolhive/contract/workload';
 import { McpClient } from '@toolhive/proxy/client';
 import type { OutboundRules } from '@toolhive/runtime/outbound-rules';
-import { parseSource } from '@toolhive/runtime/source';
 import { Pool } from 'undici';
 import type { Core } from '../core.ts';
 import { installationSettings } from '../settings/settings.ts';
+import { grantedSourceOf } from '../permissions/local-source.ts';
 import { mountsOf } from '../permissions/mounts.ts';
 import { isRemote, urlOf } from '../workloads/describe.ts';
 import { warningsOf } from '../permissions/warnings.ts';
 import { networkOf } from '../permissions/network.ts';
+import { packageSourceOf } from '../supervision/launch.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 import { failed, ok, skipped, warning } from './check.ts';
 import type { Check, Found } from './check.ts';
@@ -138,9 +139,9 @@ async function installationOf({ core, supervisor }: Subject, signal: AbortSignal
   if (isRemote(runConfig)) return [];
   if (condition.status === 'running') return [ok(`${runConfig.image ?? 'it'} is installed`)];
   if (condition.status === 'starting') return [skipped(condition.context ?? 'it is starting')];
-  const source = parseSource(runConfig.image ?? '');
-  await core.runtimes.of(runConfig).prepare(source, {
+  await core.runtimes.of(runConfig).prepare(packageSourceOf(runConfig), {
     ...installationSettings(core.settings),
+    granted: await grantedSourceOf(core.mounts, runConfig),
     report: () => {},
     signal,
   });

@@ -77,6 +77,10 @@ test.each([
   [{ kind: 'package' as const, scheme: 'npx' as const, name: '@scope/server' }, 'scope-server'],
   [{ kind: 'package' as const, scheme: 'go' as const, name: 'github.com/a/b/cmd/server' }, 'cmd-server'],
   [{ kind: 'package' as const, scheme: 'go' as const, name: './' }, 'workload'],
+  [{ kind: 'package' as const, scheme: 'npx' as const, name: '/home/ada/my server' }, 'my-server'],
+  [{ kind: 'package' as const, scheme: 'uvx' as const, name: '/srv/weather.py' }, 'weather'],
+  [{ kind: 'package' as const, scheme: 'uvx' as const, name: '/srv/a_b-1.0-py3-none-any.whl' }, 'a-b'],
+  [{ kind: 'package' as const, scheme: 'npx' as const, name: '/srv/server-1.2.0.tgz' }, 'server'],
 ])('derives a name from %j', (source, name) => {
   expect(deriveName(source, undefined)).toBe(name);
 });

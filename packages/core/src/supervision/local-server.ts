@@ -9,6 +9,7 @@ import type { Instance, PrepareOptions, Progress, Runtime, RuntimeLimit } from '
 import { formatSource } from '@toolhive/runtime/source';
 import { refuseReplaceable } from '../permissions/granted-mounts.ts';
 import type { GrantedMounts } from '../permissions/granted-mounts.ts';
+import { grantedSourceOf } from '../permissions/local-source.ts';
 import { mountWarnings } from '../permissions/mount-warnings.ts';
 import { hideFiles } from '../permissions/hidden-files.ts';
 import type { VisibleMounts } from '../permissions/hidden-files.ts';
@@ -88,7 +89,12 @@ export async function startLocalServer(
       log(chunk);
     },
   });
-  const source = await runtime.prepare(launch.source, { report, signal, ...options.installation });
+  const source = await runtime.prepare(launch.source, {
+    report,
+    signal,
+    ...options.installation,
+    granted: await grantedSourceOf(options.mounts, runConfig),
+  });
   warn(...(await runtime.check(signal)).limits, ...mountLimits(mounts));
   await homeLimit.requireSpace(runtime.homes, name, launch.limits.diskBytes);
 

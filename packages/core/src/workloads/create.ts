@@ -5,6 +5,7 @@ import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Progress } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
+import { localSourceOf } from '../permissions/local-source.ts';
 import { installationSettings } from '../settings/settings.ts';
 import { packageSourceOf } from '../supervision/launch.ts';
 import { buildRunConfig } from './run-config.ts';
@@ -83,11 +84,13 @@ async function prepare(
 
   const mounts: PinnedMount[] = await checkLaunch(core, runConfig, source.runtime);
   await refuseForeignHome(core, runConfig, source.runtime);
+  const local = await core.mounts.pin(await localSourceOf(runConfig));
   const installed = await source.runtime.prepare(packageSourceOf(runConfig), {
     ...call,
     ...installationSettings(core.settings),
     trusted: source.trusted,
+    granted: local[0]?.pin,
   });
   if (call.signal.aborted) throw cancelled('the request was given up');
-  return { runConfig: { ...runConfig, image: formatSource(installed) }, mounts };
+  return { runConfig: { ...runConfig, image: formatSource(installed) }, mounts: [...mounts, ...local] };
 }

@@ -1,10 +1,12 @@
+import { basename } from 'node:path';
 import { WorkloadName } from '@toolhive/contract/names';
-import type { ServerSource } from '@toolhive/runtime/source';
+import { isLocalPath } from '@toolhive/runtime/source';
+import type { PackageSource, ServerSource } from '@toolhive/runtime/source';
 
 /** A name for a workload that was given none: the registry's, or one made from the source. */
 export function deriveName(source: ServerSource, registryName: string | undefined): string {
   const derived =
-    registryName ?? (source.kind === 'image' ? nameOfImage(source.image) : nameOfPackage(source.name));
+    registryName ?? (source.kind === 'image' ? nameOfImage(source.image) : nameOfPackage(source));
   return WorkloadName.safeParse(derived).success ? derived : 'workload';
 }
 
@@ -27,8 +29,10 @@ function nameOfImage(image: string): string {
   );
 }
 
-/** `@scope/name` → `scope-name`; of a Go module, the last two parts of its path. */
-function nameOfPackage(name: string): string {
+/** `@scope/name` → `scope-name`; of a Go module, the last two parts of its path; of a local package, its own name. */
+function nameOfPackage(source: PackageSource): string {
+  const { name } = source;
+  if (isLocalPath(source)) return asName(basename(name).replace(/-\d[^/]*\.(?:whl|tgz)$|\.\w+$/, ''));
   return asName(name.replace(/^@/, '').split('/').filter(Boolean).slice(-2).join('-'));
 }
 

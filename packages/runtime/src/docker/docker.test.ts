@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, mkdtempDisposable, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { once } from 'node:events';
@@ -528,6 +528,7 @@ function packageCases(socket: string): void {
     const npm = `#!/bin/node
       const { mkdirSync, readFileSync, writeFileSync, symlinkSync } = require('fs');
       const trusted = process.env.SSL_CERT_FILE ? readFileSync(process.env.SSL_CERT_FILE, 'utf8') : undefined;
+      if (process.argv.at(-1).startsWith('-')) process.exit(); // a local package without dependencies
       const [, name, version = '1.4.0'] = /^(.+?)(?:@([^@]*))?$/.exec(process.argv.at(-1));
       if (!['test-package', 'hostile-package'].includes(name)) { console.error('npm error code E404'); process.exit(1); }
       const folder = '/app/node_modules/' + name;
@@ -559,6 +560,27 @@ function packageCases(socket: string): void {
     }
     await buildFromScratch(socket, base, `FROM ${TEST_IMAGE}\nCOPY files/ /\n`, files);
     await rm(folder, { recursive: true });
+  });
+
+  test('runs a directory and a script of this machine, with their current content', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "thv it's local-"));
+    const program = (word: string) => `console.log(JSON.stringify(['${word}', ...process.argv.slice(2)]))`;
+    await writeFile(join(folder.path, 'package.json'), JSON.stringify({ name: 'local', bin: 'main.js' }));
+    await writeFile(join(folder.path, 'main.js'), program('directory'));
+    await writeFile(join(folder.path, "it's.js"), program('script'));
+    const run = async (url: string) => {
+      await runtime.prepare(parseSource(url), options);
+      return outputOf(url, ['two words']);
+    };
+
+    const before = [await run(`npx://${folder.path}`), await run(`npx://${folder.path}/it's.js`)];
+    await writeFile(join(folder.path, 'main.js'), program('changed'));
+
+    expect(before).toEqual([
+      ['directory', 'two words'],
+      ['script', 'two words'],
+    ]);
+    expect(await run(`npx://${folder.path}`)).toEqual(['changed', 'two words']);
   });
 
   async function outputOf(url: string, args: string[], changes: Partial<Launch> = {}): Promise<unknown> {

@@ -154,6 +154,25 @@ describe('the image of a package', () => {
   );
 });
 
+test.each([
+  ['npx:///home/ada/server', '["npm","install",', '"/app/package"]'],
+  ["npx:///home/ada/it's.js", '"/app/package/it\'s.js"]', 'WORKDIR /app/package'],
+  [
+    'npx:///home/ada/server-1.0.0.tgz',
+    '"--allow-file=root","/app/package/server-1.0.0.tgz"]',
+    'COPY --chown',
+  ],
+  ['uvx:///home/ada/server', '["uv","tool","install","/app/package"]', 'uv tool list'],
+  ['uvx:///home/ada/server.py', '"sh","/app/package/server.py"]', '["uv","venv"'],
+  ['uvx:///home/ada/s-1-py3-none-any.whl', '"install","/app/package/s-1-py3-none-any.whl"]', 'COPY --chown'],
+])('builds %s from the files in the context, whatever its directory', (url, one, other) => {
+  const text = dockerfile(url);
+
+  expect(text).toContain(one);
+  expect(text).toContain(other);
+  expect(text).not.toContain('/home/ada');
+});
+
 function dockerfile(url: string): string {
   const given = source(url);
   return dockerfileOf(given, baseImagesOf(given, {}));

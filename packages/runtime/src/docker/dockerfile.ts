@@ -1,5 +1,7 @@
+import { basename } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
 import { npmSourceOptions } from '../npm-source-options.ts';
+import { fileKindOf } from '../local-package.ts';
 import { formatSource, isLocalPath, parseSource, type PackageScheme, type PackageSource } from '../source.ts';
 
 /** The image that a package is installed in, and the one that it runs in afterwards. */
@@ -19,6 +21,11 @@ export const PACKAGE_HOME = '/home/server';
 /** Where every recipe writes down which version it installed. */
 export const VERSION_PATH = '/app/version';
 
+/** Where recipes put the files of a local package. */
+const LOCAL_PATH = '/app/package';
+const SCRIPT_ENVIRONMENT = '/opt/uv-tools/script';
+const copyLocal = [`WORKDIR ${LOCAL_PATH}`, 'COPY --chown=65534:65534 . .'];
+
 /** How a package of one ecosystem becomes an image. */
 interface Recipe {
   base: BaseImages;
@@ -32,34 +39,17 @@ const recipes: Record<PackageScheme, Recipe> = {
   npx: {
     base: { build: 'node:22-alpine', run: 'node:22-alpine' },
     build: (source, allowed) => [
-      run('apk', 'add', '--no-cache', 'ca-certificates', ...gitFor(allowed)),
-      'ENV NODE_ENV=production NPM_CONFIG_LOGLEVEL=error NPM_CONFIG_FUND=false NPM_CONFIG_AUDIT=false',
-      'ENV NPM_CONFIG_UPDATE_NOTIFIER=false NPM_CONFIG_PROGRESS=false',
-      ...unprivileged('/app'),
+      ...withNpm(allowed),
       'WORKDIR /app',
       run('npm', 'install', '--save-exact', ...npmSourceOptions(allowed), npmSpec(source)),
-      run('node', '-e', refuseOtherSources, ...allowed),
+      run('node', '-e', refuseOtherSources('/app'), ...allowed),
       run('node', '-e', linkNpmBin, source.name),
     ],
     run: ['ENV NODE_ENV=production'],
   },
   uvx: {
     base: { build: 'python:3.13-slim', run: 'python:3.13-slim' },
-    build: (source, allowed) => [
-      run('apt-get', 'update'),
-      run(...'apt-get install --yes --no-install-recommends ca-certificates'.split(' '), ...gitFor(allowed)),
-      run('pip', 'install', '--no-cache-dir', '--disable-pip-version-check', 'uv'),
-      'ENV UV_TOOL_DIR=/opt/uv-tools UV_TOOL_BIN_DIR=/app/bin UV_PYTHON_DOWNLOADS=never UV_NO_CACHE=1',
-      ...unprivileged('/app', '/opt/uv-tools'),
-      run(
-        'uv',
-        'tool',
-        'install',
-        ...(source.options?.with ?? []).flatMap((other) => ['--with', other]),
-        pythonSpec(source),
-      ),
-      run('sh', '-ec', linkPythonScript, 'sh', source.name),
-    ],
+    build: (source, allowed) => [...withUv(allowed), ...installTool(source, pythonSpec(source), source.name)],
     run: [
       'COPY --from=build /opt/uv-tools /opt/uv-tools',
       'ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1',
@@ -68,17 +58,94 @@ const recipes: Record<PackageScheme, Recipe> = {
   go: {
     base: { build: 'golang:1.25-alpine', run: 'alpine:3.22' },
     build: (source, allowed) => [
-      run('apk', 'add', '--no-cache', 'ca-certificates', ...gitFor(allowed)),
-      'ENV CGO_ENABLED=0 GO111MODULE=on GOBIN=/app/bin GOPATH=/tmp/go',
-      `ENV GOVCS=${[...allowed.map((source) => `${source}:git`), '*:off'].join(',')}`,
-      ...unprivileged('/app'),
-      ...(isLocalPath(source)
-        ? ['WORKDIR /src', 'COPY . .', run('go', 'build', '-buildvcs=false', '-o', '/app/bin/', '.')]
-        : [run('go', 'install', `${source.name}@${source.version ?? 'latest'}`)]),
+      ...withGo(allowed),
+      run('go', 'install', `${source.name}@${source.version ?? 'latest'}`),
       run('sh', '-ec', linkGoBinary),
     ],
     run: ['COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt'],
   },
+};
+
+const withNpm = (allowed: readonly string[], ...directories: string[]): string[] => [
+  run('apk', 'add', '--no-cache', 'ca-certificates', ...gitFor(allowed)),
+  'ENV NODE_ENV=production NPM_CONFIG_LOGLEVEL=error NPM_CONFIG_FUND=false NPM_CONFIG_AUDIT=false',
+  'ENV NPM_CONFIG_UPDATE_NOTIFIER=false NPM_CONFIG_PROGRESS=false',
+  ...unprivileged('/app', ...directories),
+];
+
+const withUv = (allowed: readonly string[], ...directories: string[]): string[] => [
+  run('apt-get', 'update'),
+  run(...'apt-get install --yes --no-install-recommends ca-certificates'.split(' '), ...gitFor(allowed)),
+  run('pip', 'install', '--no-cache-dir', '--disable-pip-version-check', 'uv'),
+  'ENV UV_TOOL_DIR=/opt/uv-tools UV_TOOL_BIN_DIR=/app/bin UV_PYTHON_DOWNLOADS=never UV_NO_CACHE=1',
+  ...unprivileged('/app', '/opt/uv-tools', ...directories),
+];
+
+const withGo = (allowed: readonly string[]): string[] => [
+  run('apk', 'add', '--no-cache', 'ca-certificates', ...gitFor(allowed)),
+  'ENV CGO_ENABLED=0 GO111MODULE=on GOBIN=/app/bin GOPATH=/tmp/go',
+  `ENV GOVCS=${[...allowed.map((source) => `${source}:git`), '*:off'].join(',')}`,
+  ...unprivileged('/app'),
+];
+
+/** Without a name, the program is the one named like the tool that uv installed. */
+const installTool = ({ options }: PackageSource, spec: string, name?: string): string[] => [
+  run('uv', 'tool', 'install', ...(options?.with ?? []).flatMap((other) => ['--with', other]), spec),
+  run(
+    'sh',
+    '-ec',
+    name === undefined ? linkToolScript : linkPythonScript,
+    'sh',
+    ...(name === undefined ? [] : [name]),
+  ),
+];
+
+/** How the files of a local package, which are in the build context, become an image. */
+const buildLocal: Record<PackageScheme, Recipe['build']> = {
+  npx: (source, allowed) => {
+    const file = basename(source.name);
+    const kind = fileKindOf(source);
+    const refuse = run(
+      'node',
+      '-e',
+      refuseOtherSources(kind === 'archive' ? '/app' : LOCAL_PATH),
+      ...allowed,
+    );
+    const steps = {
+      script: [run('node', '-e', startScript, `${LOCAL_PATH}/${file}`)],
+      archive: [
+        'WORKDIR /app',
+        run('npm', 'install', ...npmSourceOptions(allowed), '--allow-file=root', `${LOCAL_PATH}/${file}`),
+        refuse,
+        run('node', '-e', linkArchiveBin),
+      ],
+      directory: [
+        run('npm', 'install', ...npmSourceOptions(allowed)),
+        refuse,
+        run('node', '-e', startScript, LOCAL_PATH),
+      ],
+    };
+    return [...withNpm(allowed, LOCAL_PATH), ...copyLocal, ...steps[kind ?? 'directory']];
+  },
+  uvx: (source, allowed) => {
+    const path = `${LOCAL_PATH}/${basename(source.name)}`;
+    const steps = {
+      script: [
+        run('uv', 'venv', SCRIPT_ENVIRONMENT),
+        run('sh', '-ec', startPythonScript, 'sh', path, ...(source.options?.with ?? [])),
+      ],
+      archive: installTool(source, path),
+      directory: installTool(source, LOCAL_PATH),
+    };
+    return [...withUv(allowed, LOCAL_PATH), ...copyLocal, ...steps[fileKindOf(source) ?? 'directory']];
+  },
+  go: (_source, allowed) => [
+    ...withGo(allowed),
+    'WORKDIR /src',
+    'COPY . .',
+    run('go', 'build', '-buildvcs=false', '-o', '/app/bin/', '.'),
+    run('sh', '-ec', linkGoBinary),
+  ],
 };
 
 /** The base images of a package's recipe, or those that replace them. */
@@ -111,7 +178,7 @@ export function dockerfileOf(
   return [
     `FROM ${base.build} AS build`,
     ...(isTrusting ? trustSteps : []),
-    ...recipe.build(source, allowed),
+    ...(isLocalPath(source) ? buildLocal[source.scheme](source, allowed) : recipe.build(source, allowed)),
     '',
     `FROM ${base.run}`,
     'COPY --from=build /app /app',
@@ -155,16 +222,29 @@ function unprivileged(...directories: string[]): string[] {
   ];
 }
 
-/** Ends the build if a dependency comes neither from a package registry nor from a source among the arguments. */
-const refuseOtherSources = [
-  `const { packages } = JSON.parse(require('fs').readFileSync('/app/node_modules/.package-lock.json'));`,
-  `const elsewhere = /^(git|https?|file|github|gitlab|bitbucket|gist|ssh)[:+]|^[^@\\s:]+\\/|^[.~\\/]/;`,
-  `const source = (spec) => spec.replace(/^github:|^(?=[^:@\\s]+\\/[^:@\\s]+$)/, 'github.com/').replace(/^(git\\+)?[a-z]+:\\/\\/([^@\\/]*@)?/, '').replace(/(\\.git)?(#.*)?$/, '');`,
-  `for (const { dependencies, optionalDependencies } of Object.values(packages))`,
-  `for (const [name, spec] of Object.entries({ ...dependencies, ...optionalDependencies }))`,
-  `if (elsewhere.test(spec) && !process.argv.slice(1).some((one) => (source(spec) + '/').startsWith(one + '/')))`,
-  `throw new Error(name + ' comes from ' + spec + ' and not from a package registry; if you trust it: thv config set-package-sources ' + source(spec));`,
-].join(' ');
+/**
+ * Ends the build if a dependency comes neither from a package registry nor from a source among the arguments. The manifest of
+ * a local package has dependencies of its own, or none at all.
+ */
+const refuseOtherSources = (place: string) =>
+  [
+    ...(place === LOCAL_PATH
+      ? [
+          `const { existsSync, readFileSync } = require('fs');`,
+          `const read = (path) => JSON.parse(readFileSync('${place}/' + path));`,
+          `const lock = 'node_modules/.package-lock.json';`,
+          `const packages = { own: read('package.json'), ...(existsSync(lock) ? read(lock).packages : {}) };`,
+        ]
+      : [
+          `const { packages } = JSON.parse(require('fs').readFileSync('${place}/node_modules/.package-lock.json'));`,
+        ]),
+    `const elsewhere = /^(git|https?|file|github|gitlab|bitbucket|gist|ssh)[:+]|^[^@\\s:]+\\/|^[.~\\/]/;`,
+    `const source = (spec) => spec.replace(/^github:|^(?=[^:@\\s]+\\/[^:@\\s]+$)/, 'github.com/').replace(/^(git\\+)?[a-z]+:\\/\\/([^@\\/]*@)?/, '').replace(/(\\.git)?(#.*)?$/, '');`,
+    `for (const { dependencies, optionalDependencies } of Object.values(packages))`,
+    `for (const [name, spec] of Object.entries({ ...dependencies, ...optionalDependencies }))`,
+    `if (elsewhere.test(spec) && !process.argv.slice(1).some((one) => (source(spec) + '/').startsWith(one + '/')))`,
+    `throw new Error(name + ' comes from ' + spec + ' and not from a package registry; if you trust it: thv config set-package-sources ' + source(spec));`,
+  ].join(' ');
 
 function npmSpec({ name, version }: PackageSource): string {
   return version === undefined ? name : `${name}@${version}`;
@@ -189,6 +269,39 @@ const linkNpmBin = [
   `writeFileSync('${VERSION_PATH}', version);`,
 ].join(' ');
 
+/** The same for an archive, whose name only npm knows. */
+const linkArchiveBin = [
+  `const { dependencies } = JSON.parse(require('fs').readFileSync('/app/package.json'));`,
+  `process.argv[1] = Object.keys(dependencies)[0];`,
+  `{ ${linkNpmBin} }`,
+].join(' ');
+
+/** Starts a script, or the program that a directory's package.json names. */
+const startScript = [
+  `const { accessSync, readFileSync, statSync, writeFileSync } = require('fs');`,
+  `const [, path] = process.argv;`,
+  `const programOf = () => {`,
+  `const { bin, main = 'index.js', name = '' } = JSON.parse(readFileSync(path + '/package.json'));`,
+  `const own = name.split('/').pop();`,
+  `const commands = typeof bin === 'object' ? bin : { [own]: bin ?? main };`,
+  `const names = Object.keys(commands);`,
+  `return path + '/' + commands[names.length === 1 ? names[0] : own]; };`,
+  `const program = statSync(path).isDirectory() ? programOf() : path;`,
+  `accessSync(program);`,
+  `const quoted = "'" + program.replaceAll("'", "'\\\\''") + "'";`,
+  `writeFileSync('${SERVER_PATH}', '#!/bin/sh\\nexec node ' + quoted + ' "$@"\\n', { mode: 0o755 });`,
+].join(' ');
+
+/** Installs what a script names in its metadata (PEP 723), and the other arguments. */
+const startPythonScript = [
+  `script=$1; shift;`,
+  `if grep -q '^# /// script' "$script"; then set -- -r "$script" "$@"; fi;`,
+  `if [ $# -gt 0 ]; then uv pip install --python ${SCRIPT_ENVIRONMENT} "$@"; fi;`,
+  `ln -s "$script" /app/script;`,
+  `printf '#!/bin/sh\\nexec ${SCRIPT_ENVIRONMENT}/bin/python /app/script "$@"\\n' > ${SERVER_PATH};`,
+  `chmod 755 ${SERVER_PATH}`,
+].join(' ');
+
 /** The script named like the package, or else its only one. */
 const linkPythonScript = [
   `cd /app/bin;`,
@@ -196,6 +309,9 @@ const linkPythonScript = [
   `ln -s "/app/bin/$script" ${SERVER_PATH};`,
   `uv tool list | sed -n '1s/^[^ ]* v//p' > ${VERSION_PATH}`,
 ].join(' ');
+
+/** The same for a local package, whose name only uv knows. */
+const linkToolScript = `set -- "$(uv tool list | sed -n '1s/ v.*//p')"; ${linkPythonScript}`;
 
 const linkGoBinary = [
   `mv /app/bin/* ${SERVER_PATH};`,

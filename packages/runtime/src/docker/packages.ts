@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
-import { resolve } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
 import * as z from 'zod';
+import { pinLocal, requireLocal } from '../local-package.ts';
 import { formatSource, isLocalPath, parseSource, type PackageScheme, type PackageSource } from '../source.ts';
 import { buildImage } from './build.ts';
 import { removeContainer } from './container.ts';
 import { baseImagesOf, DOCKERFILE, dockerfileOf, VERSION_PATH, type BaseImages } from './dockerfile.ts';
+import type { LocalFiles } from './context.ts';
 import { callEngine, isFailure, openStream, type Engine } from './engine.ts';
 import { inspectImage, prepareImage, type PullOptions } from './images.ts';
 
@@ -80,7 +83,7 @@ async function buildPackage(
   for (const needed of new Set([base.build, base.run])) {
     await prepareImage(engine, { kind: 'image', image: needed }, options);
   }
-  const folder = isLocalPath(source) ? resolve(source.name) : undefined;
+  const local = isLocalPath(source) ? await localOf(source, options) : undefined;
   const { report, signal } = options;
   const certificates = await options.trusted?.();
   const allowed = (await options.allowedSources?.()) ?? [];
@@ -89,13 +92,21 @@ async function buildPackage(
   await buildImage(engine, {
     title: formatSource(source),
     image,
-    context: await buildContext(dockerfile, { folder, certificates }),
+    context: await buildContext(dockerfile, { local, certificates }, signal),
     dockerfile: DOCKERFILE,
-    // A folder's content is part of what the builder compares; a package's newest version is not.
-    fresh: folder === undefined && !isExact(source),
+    // The content of a local package is part of what the builder compares; a package's newest version is not.
+    fresh: local === undefined && !isExact(source),
     report,
     signal,
   });
+}
+
+/** The path of a local package without links, if it is what the user granted. */
+async function localOf(source: PackageSource, { granted }: PackageOptions): Promise<LocalFiles> {
+  const { path } = await pinLocal(source.name, granted);
+  const isDirectory = (await stat(path)).isDirectory();
+  await requireLocal(source, isDirectory ? { directory: path } : { file: true });
+  return { path, name: basename(source.name) };
 }
 
 /** Reads the version that the recipe wrote down, out of an image that is never run for it. */

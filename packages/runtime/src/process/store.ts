@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ThvError, notFound } from '@toolhive/contract/failure';
+import type { SourcePin } from '../mount-source.ts';
 import type { PrepareOptions } from '../runtime.ts';
 import { type PackageSource, formatSource, isLocalPath } from '../source.ts';
 import type { Machine } from './check.ts';
@@ -9,6 +10,7 @@ import { type Install, installFile, packageFolder, parseInstall } from './instal
 import type { Installer } from './installers/installers.ts';
 import type { InstallContext } from './installers/tool.ts';
 import { certificateBundle } from './installers/trust.ts';
+import { copyLocal } from './local-source.ts';
 import { SingleFlight } from './single-flight.ts';
 
 export interface StoreOptions {
@@ -42,10 +44,10 @@ export class PackageStore {
 
   /** Installs what the source means now, unless it is there, and returns it with its exact version. */
   prepare(source: PackageSource, options: PrepareOptions): Promise<PackageSource> {
-    const { trusted, allowedSources } = options;
+    const { trusted, allowedSources, granted } = options;
     return this.#flights.do(
-      `${formatSource(source)} ${optionsMark(source)}`,
-      (shared) => this.#prepare(source, { ...shared, trusted, allowedSources }),
+      `${formatSource(source)} ${optionsMark(source)} ${JSON.stringify(granted)}`,
+      (shared) => this.#prepare(source, { ...shared, trusted, allowedSources, granted }),
       options,
     );
   }
@@ -63,19 +65,21 @@ export class PackageStore {
   }
 
   async #prepare(source: PackageSource, options: PrepareOptions): Promise<PackageSource> {
-    const { report, signal, trusted, allowedSources } = options;
+    const { report, signal, trusted, allowedSources, granted } = options;
     // Loaded with the first package: the libraries behind it take megabytes of an idle daemon's memory.
     const { installers } = await import('./installers/installers.ts');
     const installer = installers[source.scheme];
-    if (installer.isPinned(source) && (await this.#find(source)) !== undefined) return source;
+    const isLocal = isLocalPath(source);
+    if (!isLocal && installer.isPinned(source) && (await this.#find(source)) !== undefined) return source;
     const { cacheDir, env } = this.#options;
     const staging = this.#stagingFolder();
     await mkdir(staging, { recursive: true, mode: 0o700 });
     const staged = await mkdtemp(`${staging}/`);
     const folder = join(staged, packageFolder);
-    const downloads = installer.keepsDownloads
-      ? join(cacheDir, '.downloads', source.scheme, fileName(source.name))
-      : join(staged, 'downloads');
+    const downloads =
+      installer.keepsDownloads || isLocal
+        ? join(cacheDir, '.downloads', source.scheme, fileName(source.name))
+        : join(staged, 'downloads');
     await Promise.all([folder, downloads].map((path) => mkdir(path, { recursive: true, mode: 0o700 })));
     try {
       const context: InstallContext = {
@@ -90,7 +94,9 @@ export class PackageStore {
         report,
         signal,
       };
-      return await this.#install(installer, source, staged, context);
+      return isLocal
+        ? await this.#installLocal(source, staged, context, granted)
+        : await this.#install(installer, source, staged, context);
     } catch (error) {
       const fallback = await this.#newest(source);
       if (fallback === undefined || !(error instanceof ThvError && error.kind === 'unavailable')) throw error;
@@ -114,15 +120,62 @@ export class PackageStore {
       if (version !== undefined) wanted = { ...source, version };
       if (version !== undefined && (await this.#find(wanted)) !== undefined) return wanted;
     }
-    const began = performance.now();
     context.report(`installing ${source.name} ${wanted.version ?? ''}`.trimEnd());
-    const install = await installer.install(wanted, context);
+    return this.#finish(source, staged, context, () => installer.install(wanted, context));
+  }
+
+  /** Looks at the files of a local package, and installs them unless these very files are installed. */
+  async #installLocal(
+    source: PackageSource,
+    staged: string,
+    context: InstallContext,
+    granted: SourcePin | undefined,
+  ): Promise<PackageSource> {
+    const { localInstallers } = await import('./installers/local.ts');
+    const copy = join(staged, 'copy');
+    await mkdir(copy);
+    const version = await copyLocal(source, copy, { granted, signal: context.signal });
+    const wanted = { ...source, version };
+    if ((await this.#find(wanted)) !== undefined) return wanted;
+    context.report(`installing ${source.name}`);
+    const installed = await this.#finish(source, staged, context, async () => {
+      const install = await localInstallers[source.scheme](wanted, context, copy);
+      await remove(copy);
+      return install;
+    });
+    await this.#removeOld(source);
+    return installed;
+  }
+
+  async #finish(
+    source: PackageSource,
+    staged: string,
+    { report }: InstallContext,
+    run: () => Promise<Install>,
+  ): Promise<PackageSource> {
+    const began = performance.now();
+    const install = await run();
     const installed = { ...source, version: install.version };
     await writeFile(join(staged, installFile), `${JSON.stringify(install, null, 2)}\n`);
     await this.#moveIn(staged, installed);
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
-    context.report(`installed ${source.name} ${install.version} in ${seconds} s`);
+    const version = isLocalPath(source) ? '' : ` ${install.version}`;
+    report(`installed ${source.name}${version} in ${seconds} s`);
     return installed;
+  }
+
+  /** Each change of a local package is another installation: only the newest are kept, for servers that still run. */
+  async #removeOld(source: PackageSource): Promise<void> {
+    const shelf = this.#shelfOf(source);
+    const entries = await readdir(shelf).catch(() => []);
+    const aged = await Promise.all(
+      entries.map(async (entry) => {
+        const found = await stat(join(shelf, entry, installFile)).catch(() => undefined);
+        return { entry, at: found?.mtimeMs ?? 0 };
+      }),
+    );
+    const old = aged.toSorted((a, b) => b.at - a.at).slice(KEPT_CHANGES);
+    await Promise.all(old.map(({ entry }) => remove(join(shelf, entry))));
   }
 
   async #moveIn(folder: string, source: PackageSource): Promise<void> {
@@ -194,6 +247,8 @@ function optionsMark({ options }: PackageSource): string {
   const text = JSON.stringify([others.toSorted(), python, allowScripts.toSorted()]);
   return `~${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
 }
+
+const KEPT_CHANGES = 5;
 
 const LONGEST_NAME = 200;
 

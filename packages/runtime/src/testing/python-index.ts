@@ -34,7 +34,8 @@ export function openPythonIndex(wheels: readonly Wheel[]): Promise<WebServer> {
 
 const fileName = ({ name, version }: Wheel) => `${name.replaceAll('-', '_')}-${version}-py3-none-any.whl`;
 
-function wheelOf({ name, version, files, requires = [], scripts = [] }: Wheel): Buffer {
+/** The archive of a wheel. */
+export function wheelOf({ name, version, files, requires = [], scripts = [] }: Wheel): Buffer {
   const info = `${name.replaceAll('-', '_')}-${version}.dist-info`;
   const all: Record<string, string> = {
     ...files,

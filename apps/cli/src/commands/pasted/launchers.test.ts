@@ -11,8 +11,16 @@ beforeAll(async () => {
   await mkdir(join(directory, 'module'));
   await writeFile(join(directory, 'module/go.mod'), 'module example.com/server\n');
   await mkdir(join(directory, 'node'));
-  await writeFile(join(directory, 'node/package.json'), '{}');
-  await writeFile(join(directory, 'node/server.js'), '');
+  const manifest = { main: './main.js', dependencies: { other: '1' } };
+  await writeFile(join(directory, 'node/package.json'), JSON.stringify(manifest));
+  await mkdir(join(directory, 'python/tools'), { recursive: true });
+  await writeFile(
+    join(directory, 'python/pyproject.toml'),
+    '[project]\nname = "server"\ndependencies = ["mcp>=1,<2"]\n',
+  );
+  const empty = ['node/server.js', 'node/main.js', 'python/tools/other.py'];
+  const archives = ['archive-1.0.0.tgz', 'wheel-1.0.0-py3-none-any.whl'];
+  for (const path of [...empty, ...archives]) await writeFile(join(directory, path), '');
 });
 afterAll(() => rm(directory, { recursive: true }));
 
@@ -73,24 +81,43 @@ describe('a pasted command', () => {
     expect(request.python_with).toEqual(python_with);
   });
 
-  test('builds a Go module from its directory', async () => {
-    const { request } = await read('go run ./module --flag');
+  test.each([
+    ['go run ./module --flag', 'go://module', ['--flag']],
+    ['node node/server.js --flag', 'npx://node/server.js', ['--flag']],
+    ['node node/main.js', 'npx://node', []],
+    ['npx -y ./node', 'npx://node', []],
+    ['npx ./archive-1.0.0.tgz', 'npx://archive-1.0.0.tgz', []],
+    ['python3 python/tools/other.py --flag', 'uvx://python/tools/other.py', ['--flag']],
+    ['uvx ./wheel-1.0.0-py3-none-any.whl', 'uvx://wheel-1.0.0-py3-none-any.whl', []],
+    ['uv run --directory python server a', 'uvx://python', ['a']],
+    ['uv --directory python run tools/other.py a', 'uvx://python/tools/other.py', ['a']],
+  ])('runs files of this machine: %s', async (text, image, args) => {
+    const { request } = await read(text);
 
-    expect(request).toMatchObject({ image: `go://${directory}/module`, cmd_arguments: ['--flag'] });
+    const absolute = image.replace('://', `://${directory}/`);
+    expect(isCommandLine(text.split(' '))).toBe(true);
+    expect(request).toMatchObject({ image: absolute, cmd_arguments: args });
+  });
+
+  test('runs a Python script with the dependencies of its project', async () => {
+    const { request } = await read('uv run --with rich --python 3.12 --project python python/tools/other.py');
+
+    expect(request).toMatchObject({ python_with: ['mcp>=1,<2', 'rich'], python_version: '3.12' });
+  });
+
+  test('says that a script runs without the dependencies of the package around it', async () => {
+    const { notes } = await read('node node/server.js');
+
+    expect(notes).toEqual([expect.stringContaining(`run thv run ${directory}/node`)]);
   });
 
   test.each([
-    [
-      'node node/server.js --flag',
-      /run thv run --name node --volume \S+\/node:\/app:ro docker.io\/library\/node:24 -- node \/app\/server.js --flag$/,
-    ],
     ['npx -y github:owner/repository', /thv run npx:\/\/NAME/],
     ['uvx git+https://example.com/server', /thv run uvx:\/\/NAME/],
     ['uvx server[extra]', /thv run uvx:\/\/server$/],
     ['python -m mcp_server_time --x', /thv run uvx:\/\/mcp-server-time -- --x$/],
     ['uvx --with-editable . server', /leave out --with-editable/],
     ['uvx --python pypy server', /write it as 3\.12/],
-    ['npx -y ./missing', /check the path/],
     ['bash -c server', /use npx, uvx, go run, or docker run/],
   ])('is answered with what to do instead: %s', async (text, hint) => {
     await expect(read(text)).rejects.toMatchObject({ kind: 'invalid', hint: expect.stringMatching(hint) });

@@ -1,9 +1,9 @@
-import { win32 } from 'node:path';
+import { resolve, win32 } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { readDockerRun } from './docker-run.ts';
 import { readLocalPath } from './local-path.ts';
-import { readOtherFlags } from './other-flags.ts';
+import { type OtherFlags, readOtherFlags } from './other-flags.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
 
 /** A program that starts servers. */
@@ -24,8 +24,9 @@ const launchers: readonly Launcher[] = [
   ),
   ...['python -m', 'python3 -m'].map(launcher(readPythonModule)),
   ...['node', 'bun', 'tsx', 'deno run'].map(launcher(readLocalPath, /\.[cm]?[jt]s$/)),
-  ...['python', 'python3', 'uv run'].map(launcher(readLocalPath, /\.py$/)),
+  ...['python', 'python3'].map(launcher(readLocalPath, /\.py$/)),
   launcher(readUvRun)('uv run'),
+  launcher(readUvDirectory, /^--(?:directory|project)(?:=|$)/)('uv'),
   launcher(readGoRun)('go run'),
 ];
 
@@ -110,16 +111,24 @@ function readUvx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pas
     '-p': 'value',
     '--python': 'value',
   });
-  const valuesOf = (...flags: string[]) =>
-    given.flatMap(([flag, value]) => (flags.includes(flag) ? [value] : []));
-  const others = valuesOf('-w', '--with').flatMap(requirementsIn);
-  const python = valuesOf('-p', '--python').at(-1);
-  const settings = {
+  const named = valuesOf(given, '--from', '--spec').at(-1);
+  return readPackage('uvx', { from, words, named, settings: pythonSettings(given) });
+}
+
+type PythonSettings = Pick<CreateWorkload, 'python_with' | 'python_version'>;
+
+/** What the flags of uv say about packages and Python. */
+function pythonSettings(given: OtherFlags['given']): PythonSettings {
+  const others = valuesOf(given, '-w', '--with').flatMap(requirementsIn);
+  const python = valuesOf(given, '-p', '--python').at(-1);
+  return {
     ...(others.length === 0 ? {} : { python_with: others }),
     ...(python === undefined ? {} : { python_version: pythonVersion(python) }),
   };
-  return readPackage('uvx', { from, words, named: valuesOf('--from', '--spec').at(-1), settings });
 }
+
+const valuesOf = (given: OtherFlags['given'], ...flags: string[]): string[] =>
+  given.flatMap(([flag, value]) => (flags.includes(flag) ? [value] : []));
 
 /** uv separates requirements with commas, which also separate the version limits and the extras of one requirement. */
 function requirementsIn(text: string): string[] {
@@ -142,7 +151,7 @@ interface PackageCommand {
   from: PastedFrom;
   words: readonly string[];
   named: string | undefined;
-  settings?: Pick<CreateWorkload, 'python_with' | 'python_version'>;
+  settings?: PythonSettings;
 }
 
 /** The first word is the package, or the program of the package that a flag names. */
@@ -153,7 +162,7 @@ function readPackage(
   const [first, ...args] = words;
   const spec = named ?? first;
   if (spec === undefined) throw invalid(`${scheme} names no package`);
-  if (isPath(spec)) return readLocalPath([spec, ...args], from);
+  if (isPath(spec)) return readLocalPackage([spec, ...args], from, settings);
   const published = scheme === 'npx' ? spec : spec.replace(/(?<=[\w.-])(\[[^\]]*\])?==(?=\d)/, '$1@');
   const extras = /\[[^\]]*\]/.exec(published)?.[0];
   if (/[:/]{2}|^(github|git|file|https?):|\.git$/.test(published) || /^[^@/]+\/[^@/]+$/.test(published)) {
@@ -190,17 +199,40 @@ function readPythonModule([module = '', ...args]: readonly string[]): Pasted {
   });
 }
 
+/** `uv --directory DIR run …` */
+function readUvDirectory(all: readonly string[], from: PastedFrom): Promise<Pasted> {
+  const run = all.indexOf('run');
+  if (run === -1) throw invalid('uv runs a server with uv run', { hint: 'use uv run, or uvx' });
+  return readUvRun([...all.slice(0, run), ...all.slice(run + 1)], from);
+}
+
 function readUvRun(all: readonly string[], from: PastedFrom): Promise<Pasted> {
   const { given, words } = readOtherFlags('uv run', all, {
     ...switches('-q', '--quiet', '--isolated', '--frozen', '--no-project'),
     '--directory': 'value',
     '--project': 'value',
+    '-w': 'value',
     '--with': 'value',
     '-p': 'value',
     '--python': 'value',
   });
-  const directory = given.find(([flag]) => flag === '--directory' || flag === '--project')?.[1];
-  return readLocalPath([directory ?? words[0] ?? '.', ...words.slice(1)], from);
+  const directory = resolve(from.directory, valuesOf(given, '--directory').at(-1) ?? '.');
+  const project = resolve(directory, valuesOf(given, '--project').at(-1) ?? '.');
+  const [program = '', ...args] = words;
+  const path = program.endsWith('.py') ? program : project;
+  return readLocalPackage([path, ...args], { ...from, directory }, pythonSettings(given));
+}
+
+/** A path, with what flags say about its installation. */
+async function readLocalPackage(
+  words: readonly string[],
+  from: PastedFrom,
+  settings: PythonSettings = {},
+): Promise<Pasted> {
+  const { request, notes } = await readLocalPath(words, from);
+  const python_with = [...(request.python_with ?? []), ...(settings.python_with ?? [])];
+  const added = { ...settings, ...(python_with.length === 0 ? {} : { python_with }) };
+  return { request: { ...request, ...added }, notes };
 }
 
 function readGoRun(all: readonly string[], from: PastedFrom): Pasted | Promise<Pasted> {

@@ -1,89 +1,111 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, dirname, join, relative, resolve } from 'node:path';
-import { invalid } from '@toolhive/contract/failure';
+import { dirname, join, resolve } from 'node:path';
+import { invalid, notFound } from '@toolhive/contract/failure';
+import * as z from 'zod';
 import type { Pasted, PastedFrom } from './pasted.ts';
-import { commandText } from './run-command.ts';
 
-/**
- * Translates the path of a server on this machine. A Go module is built from its directory. Node.js and Python
- * packages are only installed from their package registries, so for those the error has the command that runs
- * the files in a container. Throws `invalid`.
- */
+/** Translates the path of a directory, script, wheel, or archive of this machine. Throws if it is no server. */
 export async function readLocalPath(
   [word = '', ...args]: readonly string[],
   { directory }: PastedFrom,
+  scheme?: LocalScheme,
 ): Promise<Pasted> {
   const path = resolve(directory, word.replace(/^~(?=\/)/, homedir()));
   if (!existsSync(path))
-    throw invalid(`${path} not found`, { hint: 'check the path, or name a published package' });
-  const isDirectory = statSync(path).isDirectory();
-  if (isDirectory && existsSync(join(path, 'go.mod')))
-    return { request: { image: `go://${path}`, cmd_arguments: args }, notes: [] };
-  const { mounted, image, command, variables } = isDirectory ? ofDirectory(path) : ofFile(path);
-  const request = {
-    name:
-      basename(mounted)
-        .replaceAll(/[^A-Za-z0-9-]+/g, '-')
-        .replaceAll(/^-+|-+$/g, '') || 'local',
+    throw notFound(`${path} not found`, { hint: 'check the path, or name a published package' });
+  const {
     image,
-    volumes: [`${mounted}:/app:ro`],
-    env_vars: variables,
-    cmd_arguments: [...command, ...args],
-  };
-  throw invalid(`${path} cannot be installed in the sandbox: only Go modules are built from a directory`, {
-    hint: `with Docker or Podman, run ${commandText(request)}`,
-  });
+    notes = [],
+    ...settings
+  } = statSync(path).isDirectory()
+    ? { image: `${scheme ?? schemeOfDirectory(path)}://${path}` }
+    : await readFile(path, scheme);
+  return { request: { image, cmd_arguments: args, ...settings }, notes };
 }
 
-interface InContainer {
-  /** The directory that the container needs. */
-  mounted: string;
+type LocalScheme = 'npx' | 'uvx' | 'go';
+
+interface Local {
   image: string;
-  command: string[];
-  variables: Record<string, string>;
+  python_with?: string[];
+  notes?: string[];
 }
 
-const nodeImage = 'docker.io/library/node:24';
-const uvImage = 'ghcr.io/astral-sh/uv:python3.13-bookworm';
-/** The container's root is read-only, and so is the mounted directory. */
-const uvVariables = {
-  UV_CACHE_DIR: '/tmp/uv',
-  UV_PROJECT_ENVIRONMENT: '/tmp/venv',
-  UV_TOOL_DIR: '/tmp/tools',
-};
+const manifests: [file: string, scheme: LocalScheme][] = [
+  ['go.mod', 'go'],
+  ['package.json', 'npx'],
+  ['pyproject.toml', 'uvx'],
+  ['setup.py', 'uvx'],
+];
 
-function ofFile(path: string): InContainer {
-  const mounted = ancestorWith(['package.json', 'pyproject.toml'], dirname(path)) ?? dirname(path);
-  const inner = `/app/${relative(mounted, path).replaceAll('\\', '/')}`;
-  const node = { mounted, image: nodeImage, variables: {} };
-  const python = { mounted, image: uvImage, variables: uvVariables };
-  if (/\.[cm]?[jt]s$/.test(path)) return { ...node, command: ['node', inner] };
-  if (/\.(tgz|tar\.gz)$/.test(path))
-    return { ...node, command: ['npx', '-y', inner], variables: { npm_config_cache: '/tmp/npm' } };
-  if (path.endsWith('.py')) return { ...python, command: ['uv', 'run', '--script', inner] };
-  const [name = ''] = basename(path).split('-');
-  if (path.endsWith('.whl'))
-    return { ...python, command: ['uvx', '--from', inner, name.replaceAll('_', '-')] };
+function schemeOfDirectory(path: string): LocalScheme {
+  const found = manifests.find(([file]) => existsSync(join(path, file)));
+  if (found !== undefined) return found[1];
+  throw invalid(`${path} has no package.json, pyproject.toml, or go.mod`, {
+    hint: 'name the directory of the package, or the script to run',
+  });
+}
+
+async function readFile(path: string, scheme?: LocalScheme): Promise<Local> {
+  if (scheme !== undefined) return { image: `${scheme}://${path}` };
+  if (/\.[cm]?[jt]s$/.test(path)) return readNodeScript(path);
+  if (path.endsWith('.py')) return readPythonScript(path);
+  if (/\.(?:tgz|tar\.gz)$/.test(path)) return { image: `npx://${path}` };
+  if (path.endsWith('.whl')) return { image: `uvx://${path}` };
   throw invalid(`${path} is not a server that ToolHive can run`, {
-    hint: 'name a package (npx://, uvx://, go://), a container image, or a URL',
+    hint: 'name a directory with a package.json, pyproject.toml, or go.mod, a script (.js, .py), a wheel, or a .tgz archive',
   });
 }
 
-function ofDirectory(path: string): InContainer {
-  if (existsSync(join(path, 'package.json')))
-    return { mounted: path, image: nodeImage, command: ['node', '/app'], variables: {} };
-  if (existsSync(join(path, 'pyproject.toml'))) {
-    const command = ['uv', 'run', '--directory', '/app', basename(path)];
-    return { mounted: path, image: uvImage, command, variables: uvVariables };
+const Dependencies = z.record(z.string(), z.string()).optional().catch(undefined);
+const Manifest = z.object({
+  bin: z
+    .union([z.string(), z.record(z.string(), z.string())])
+    .optional()
+    .catch(undefined),
+  main: z.string().optional().catch(undefined),
+  dependencies: Dependencies,
+});
+
+/** A script that is the program of the package around it needs that package. */
+function readNodeScript(path: string): Local {
+  const around = ancestorWith('package.json', path);
+  const manifest = around === undefined ? undefined : manifestOf(join(around, 'package.json'));
+  if (around === undefined || manifest === undefined) return { image: `npx://${path}` };
+  const { bin, main = 'index.js', dependencies = {} } = manifest;
+  const [program = main, ...others] = typeof bin === 'string' ? [bin] : Object.values(bin ?? {});
+  if (others.length === 0 && resolve(around, program) === path) return { image: `npx://${around}` };
+  if (Object.keys(dependencies).length === 0) return { image: `npx://${path}` };
+  const note = `the script runs without the dependencies of ${around}. If it needs them, name it as "main" in package.json, and run thv run ${around}`;
+  return { image: `npx://${path}`, notes: [note] };
+}
+
+function manifestOf(path: string): z.infer<typeof Manifest> | undefined {
+  try {
+    return Manifest.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    return undefined; // it says nothing about the script
   }
-  throw invalid(`${path} has no go.mod, package.json, or pyproject.toml`, {
-    hint: 'name the directory of the package',
-  });
 }
 
-function ancestorWith(files: readonly string[], from: string): string | undefined {
-  if (files.some((file) => existsSync(join(from, file)))) return from;
+const Project = z.object({ project: z.object({ dependencies: z.array(z.string()) }) });
+
+/** A script in a project runs with the dependencies of the project, as `uv run` does it. */
+async function readPythonScript(path: string): Promise<Local> {
+  const image = `uvx://${path}`;
+  const around = ancestorWith('pyproject.toml', path);
+  if (around === undefined) return { image };
+  const { parse } = await import('smol-toml');
+  const file = join(around, 'pyproject.toml');
+  const project = Project.safeParse(parse(readFileSync(file, 'utf8')));
+  const python_with = project.data?.project.dependencies ?? [];
+  return python_with.length === 0 ? { image } : { image, python_with };
+}
+
+/** The nearest directory above that has the file. Directories of other projects, and of nobody's, are above the home directory. */
+function ancestorWith(file: string, from: string): string | undefined {
   const above = dirname(from);
-  return above === from ? undefined : ancestorWith(files, above);
+  if (above === from || above === homedir()) return undefined;
+  return existsSync(join(above, file)) ? above : ancestorWith(file, above);
 }

@@ -3,7 +3,7 @@ import { invalid } from '@toolhive/contract/failure';
 /** Whether a flag of another program takes a value, by the flag with its dashes. */
 export type KnownFlags = Readonly<Record<string, 'switch' | 'value'>>;
 
-interface OtherFlags {
+export interface OtherFlags {
   /** The flags in their order; switches have an empty value. */
   given: (readonly [flag: string, value: string])[];
   /** The first word that is not a flag, and everything after it. */

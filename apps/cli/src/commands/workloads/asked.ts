@@ -9,7 +9,7 @@ import type { CommandCall } from '../../command.ts';
 import { withReferences } from '../pasted/credentials.ts';
 import type { Pasted } from '../pasted/pasted.ts';
 import { commandText } from '../pasted/run-command.ts';
-import { sourceOf } from './source.ts';
+import { localPackage, sourceOf } from './source.ts';
 
 /** Finds out what the words after `thv run` ask for: a source, or the command line of another program. */
 export async function askedFor(
@@ -31,11 +31,11 @@ export async function askedFor(
     const image = await findByRepository(repository, word, { daemon, signal });
     return { request: { image, cmd_arguments: [...rest] }, notes: [] };
   }
-  const path = /^(?:npx|uvx):\/\/((?:\.{0,2}|~)(?:\/.*)?)$/.exec(word)?.[1] ?? word;
   const { isPath } = await import('../pasted/launchers.ts');
-  if (path !== word || isPath(word)) {
+  const local = localPackage(word);
+  if (local !== undefined || isPath(word)) {
     const { readLocalPath } = await import('../pasted/local-path.ts');
-    return readLocalPath([path, ...rest], from);
+    return readLocalPath([local?.path ?? word, ...rest], from, local?.scheme);
   }
   // No container image begins with @, but every scoped npm package does.
   const source = word.startsWith('@') ? { image: `npx://${word}` } : sourceOf(word);

@@ -1,9 +1,21 @@
+import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 
 /** What a person wants to run: the URL of a remote server, or anything that the daemon can look up. */
 export function sourceOf(word: string): { url: string } | { image: string } {
   if (/^https?:\/\//i.test(word)) return { url: word };
-  // The daemon has a working directory of its own, so paths are made absolute here.
-  const [, path] = /^go:\/\/(\.{1,2}(?:\/.*)?)$/.exec(word) ?? [];
-  return { image: path === undefined ? word : `go://${resolve(path)}` };
+  const local = localPackage(word);
+  return { image: local === undefined ? word : `${local.scheme}://${local.path}` };
+}
+
+/**
+ * A package of this machine: `npx://./dir`, `uvx:///dir/server.py`, `go://~/dir`. The daemon has a working directory of its
+ * own, so the path is made absolute here. The version that `thv list` shows is left out.
+ */
+export function localPackage(word: string): { scheme: 'npx' | 'uvx' | 'go'; path: string } | undefined {
+  const found = /^(npx|uvx|go):\/\/(\.{1,2}(?:\/.*)?|~?\/.*?)(?:@local-[0-9a-f]{16})?$/.exec(word);
+  if (found === null) return undefined;
+  const [, scheme, path = ''] = found;
+  const absolute = resolve(path.replace(/^~(?=\/)/, homedir()));
+  return { scheme: scheme as 'npx' | 'uvx' | 'go', path: absolute }; // the pattern allows nothing else
 }

@@ -7,8 +7,10 @@ test('the help of run says what it takes, by what it is about', () => {
     "Runs a server isolated, with a proxy in front, and prints where clients reach it.
 
     SOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE,
-    each with @VERSION if you like), a container image, the URL of a remote server, or the GitHub URL of
-    a registered server. ToolHive passes everything after -- to the server.
+    each with @VERSION if you like), a path of this machine (a directory with a package.json,
+    pyproject.toml, or go.mod, a script, a wheel, or a .tgz archive), a container image, the URL of a
+    remote server, or the GitHub URL of a registered server. ToolHive passes everything after -- to the
+    server.
 
     You can also paste the command of another program: npx, uvx, pipx run, go run, docker run, and their
     like. Write flags of thv run in front of the command.
@@ -117,6 +119,7 @@ test('the help of run says what it takes, by what it is about', () => {
     Examples:
       $ thv run filesystem --volume ~/notes:/projects -- /projects
       $ thv run npx://@modelcontextprotocol/server-everything
+      $ thv run ./server.py --with mcp
       $ thv run npx -y @modelcontextprotocol/server-everything
       $ thv run --name github docker run -i --rm \\
           -e GITHUB_PERSONAL_ACCESS_TOKEN ghcr.io/github/github-mcp-server

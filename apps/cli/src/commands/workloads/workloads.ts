@@ -30,7 +30,7 @@ export const workloadCommands: readonly Command[] = [
     path: 'run',
     summary: 'Run an MCP server',
     description:
-      'Runs a server isolated, with a proxy in front, and prints where clients reach it.\n\nSOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE, each with @VERSION if you like), a container image, the URL of a remote server, or the GitHub URL of a registered server. ToolHive passes everything after -- to the server.\n\nYou can also paste the command of another program: npx, uvx, pipx run, go run, docker run, and their like. Write flags of thv run in front of the command.',
+      'Runs a server isolated, with a proxy in front, and prints where clients reach it.\n\nSOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE, each with @VERSION if you like), a path of this machine (a directory with a package.json, pyproject.toml, or go.mod, a script, a wheel, or a .tgz archive), a container image, the URL of a remote server, or the GitHub URL of a registered server. ToolHive passes everything after -- to the server.\n\nYou can also paste the command of another program: npx, uvx, pipx run, go run, docker run, and their like. Write flags of thv run in front of the command.',
     arguments: [{ name: 'source', description: 'What to run', completes: 'registry-server' }],
     takesRest: true,
     async isOther(words) {
@@ -41,6 +41,7 @@ export const workloadCommands: readonly Command[] = [
     examples: [
       'thv run filesystem --volume ~/notes:/projects -- /projects',
       'thv run npx://@modelcontextprotocol/server-everything',
+      'thv run ./server.py --with mcp',
       'thv run npx -y @modelcontextprotocol/server-everything',
       'thv run --name github docker run -i --rm -e GITHUB_PERSONAL_ACCESS_TOKEN ghcr.io/github/github-mcp-server',
       'thv run https://mcp.example.com/mcp --name example',

@@ -1,14 +1,11 @@
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type ThvError, invalid, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
+import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
 import * as z from 'zod';
-import { openSource, pinSource } from '../../mount-source.ts';
-import { type PackageSource, isLocalPath } from '../../source.ts';
-import type { OpenMount } from '../mounts.ts';
+import type { PackageSource } from '../../source.ts';
 import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
@@ -25,23 +22,17 @@ import {
 } from './tool.ts';
 
 const exactVersion = /^v\d+\.\d+\.\d+(-[\w.-]+)?(\+[\w.-]+)?$/;
-const localVersion = /^local-[0-9a-f]{16}$/;
 
-/**
- * Go modules, from the module proxy or a folder of the machine. Compiling runs none of a module's code as long
- * as C is left out of it.
- */
+/** Go modules from the module proxy. Compiling runs none of a module's code as long as C is left out of it. */
 export const goInstaller: Installer = {
   keepsDownloads: true, // compiling the standard library takes longer than everything else
 
-  isPinned: (source) =>
-    source.version !== undefined && (isLocalPath(source) ? localVersion : exactVersion).test(source.version),
+  isPinned: ({ version }) => version !== undefined && exactVersion.test(version),
 
   /** What a path means as a module is known to `go install` alone, and to the binary that it makes. */
   resolve: async () => undefined,
 
   async install(source, context) {
-    if (isLocalPath(source)) return buildLocal(source.name, context);
     const wanted = `${source.name}@${source.version ?? 'latest'}`;
     // The module cache would be read-only even to its owner without -modcacherw.
     const env = { GOFLAGS: '-mod=mod -modcacherw', GOBIN: `${inside.package}/bin` };
@@ -55,39 +46,23 @@ export const goInstaller: Installer = {
   },
 };
 
-/** The user's own code: it is compiled where it lies, without being changed. */
-async function buildLocal(path: string, context: InstallContext): Promise<Install> {
-  if (!isAbsolute(path)) throw invalid(`the path ${path} of the Go module is not absolute`);
-  const isFolder = await stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-  if (!isFolder) throw notFound(`folder ${path} not found`);
-  const pin = await pinSource(path);
-  await using source = await openSource({ source: path, target: SOURCE, readOnly: true, pin });
-  const mount = { ...source, target: SOURCE, readOnly: true, pin, isNested: false };
-  // The folder is the user's: its go.mod is not touched, and what version control says about it does not matter.
-  const args = [
-    'build',
-    '-C',
-    SOURCE,
-    '-v',
-    '-buildvcs=false',
-    '-trimpath',
-    '-o',
-    `${inside.package}/bin/server`,
-    '.',
-  ];
-  const result = await go(args, { env: { GOFLAGS: '-modcacherw' }, mounts: [mount], cwd: SOURCE }, context);
-  if (result.code !== 0) throw goFailure({ kind: 'package', scheme: 'go', name: path }, result);
-  const program = await readPackageFile(context.folder, 'bin/server', BINARY_LIMIT);
-  if (program === undefined) throw noProgram(path);
-  const digest = createHash('sha256').update(program).digest('hex').slice(0, 16);
-  return started(`local-${digest}`, 'bin/server');
+/** Compiles a copy of the user's own code. */
+export async function installLocalGo(
+  { name, version = '' }: PackageSource,
+  context: InstallContext,
+  copy: string,
+): Promise<Install> {
+  // What version control says about the directory does not matter.
+  const options = ['-v', '-buildvcs=false', '-trimpath', '-o', `${inside.package}/bin/server`];
+  const call = { env: { GOFLAGS: '-modcacherw' }, writable: { [SOURCE]: copy }, cwd: SOURCE };
+  const result = await go(['build', '-C', SOURCE, ...options, '.'], call, context);
+  if (result.code !== 0) throw goFailure({ kind: 'package', scheme: 'go', name }, result);
+  const program = await readPackageFile(context.folder, 'bin/server', 1);
+  if (program === undefined) throw noProgram(name);
+  return started(version, 'bin/server');
 }
 
 const SOURCE = '/src';
-const BINARY_LIMIT = 512 * 1024 * 1024;
 
 const started = (version: string, command: string): Install => ({
   version,
@@ -109,14 +84,14 @@ async function versionOf(program: string, context: InstallContext): Promise<stri
 
 interface GoCall {
   env?: Record<string, string>;
-  mounts?: readonly OpenMount[];
+  writable?: Readonly<Record<string, string>>;
   cwd?: string;
   isOffline?: boolean;
 }
 
 async function go(
   args: string[],
-  { env, mounts, cwd, isOffline }: GoCall,
+  { env, writable, cwd, isOffline }: GoCall,
   context: InstallContext,
 ): Promise<ToolResult> {
   const { root, registries, variables, netrc } = await readGoSettings(context);
@@ -141,7 +116,7 @@ async function go(
       },
       files: netrc === '' ? {} : { [`${inside.home}/.netrc`]: netrc },
       readOnlyPaths: [root],
-      mounts: mounts ?? [],
+      ...(writable === undefined ? {} : { writable }),
       ...(cwd === undefined ? {} : { cwd }),
       ...(isOffline === true ? {} : { registries }),
       onLine: (line) => {

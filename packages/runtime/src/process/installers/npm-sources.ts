@@ -6,18 +6,16 @@ import type { InstallContext } from './tool.ts';
 
 const Dependencies = z.record(z.string(), z.string()).optional().catch(undefined);
 
-/** What npm writes about everything that it installed. */
-const Lockfile = z.object({
-  packages: z.record(
-    z.string(),
-    z.looseObject({
-      link: z.boolean().optional().catch(undefined),
-      dependencies: Dependencies,
-      optionalDependencies: Dependencies,
-      peerDependencies: Dependencies,
-    }),
-  ),
+const Entry = z.looseObject({
+  link: z.boolean().optional().catch(undefined),
+  dependencies: Dependencies,
+  optionalDependencies: Dependencies,
+  peerDependencies: Dependencies,
 });
+type Entry = z.infer<typeof Entry>;
+
+/** What npm writes about everything that it installed. */
+const Lockfile = z.object({ packages: z.record(z.string(), Entry) });
 
 /** Types of dependencies that do not come from a registry. */
 const elsewhere: ReadonlySet<string> = new Set(['git', 'remote', 'file', 'directory']);
@@ -32,16 +30,33 @@ export async function refuseOtherSources(
 ): Promise<void> {
   const lockfile = Lockfile.safeParse(await readPackageJson(folder, 'node_modules/.package-lock.json'));
   if (!lockfile.success) throw unsupported(`npm installed ${name} without saying what it consists of`);
-  for (const [path, { link, ...entry }] of Object.entries(lockfile.data.packages)) {
-    if (link === true) throw otherSource(name, `${path} is a link`);
-    const lists = [entry.dependencies, entry.optionalDependencies, entry.peerDependencies];
-    for (const [dependency, wanted] of lists.flatMap((list) => Object.entries(list ?? {}))) {
-      const source = sourceOf(dependency, wanted);
-      if (source !== undefined && !allowed.some((one) => isIn(source, one))) {
-        throw otherSource(name, `${dependency} comes from ${wanted}`);
-      }
+  for (const [path, entry] of Object.entries(lockfile.data.packages)) {
+    if (entry.link === true) throw otherSource(name, `${path} is a link`);
+    refuseIn(name, entry, allowed);
+  }
+}
+
+/** The same for the dependencies that a manifest names, before they are installed. Returns whether there are some. */
+export function refuseOtherSourcesIn(
+  name: string,
+  manifest: unknown,
+  { allowed }: Pick<InstallContext, 'allowed'>,
+): boolean {
+  const entry = Entry.safeParse(manifest);
+  return entry.success && refuseIn(name, entry.data, allowed) > 0;
+}
+
+/** Returns how many dependencies there are. */
+function refuseIn(name: string, entry: Entry, allowed: readonly string[]): number {
+  const lists = [entry.dependencies, entry.optionalDependencies, entry.peerDependencies];
+  const all = lists.flatMap((list) => Object.entries(list ?? {}));
+  for (const [dependency, wanted] of all) {
+    const source = sourceOf(dependency, wanted);
+    if (source !== undefined && !allowed.some((one) => isIn(source, one))) {
+      throw otherSource(name, `${dependency} comes from ${wanted}`);
     }
   }
+  return all.length;
 }
 
 export function otherSource(name: string, reason: string): ThvError {

@@ -32,6 +32,18 @@ describe('an error of npm', () => {
     ['E404', 'No match found for version ^9', 'not-found', 'version ^9 of package @scope/server not found'],
     ['ETARGET', 'No matching version', 'not-found', 'version ^9 of package @scope/server not found'],
     [
+      'ETARGET',
+      'No matching version found for other@^7.',
+      'not-found',
+      'version ^7 of package other, which @scope/server depends on, not found',
+    ],
+    [
+      'E404',
+      "404 Not Found\n'@scope/other@1' is not in this registry",
+      'not-found',
+      'package @scope/other, which @scope/server depends on, not found',
+    ],
+    [
       'ENOTFOUND',
       'request to https://registry failed',
       'unavailable',

@@ -41,22 +41,11 @@ export const npmInstaller: Installer = {
   },
 
   async install(source, context) {
-    const result = await npm(
-      [
-        'install',
-        ...installOptions,
-        ...npmSourceOptions(context.allowed),
-        ...gitOptions(context),
-        '--prefix',
-        inside.package,
-        specOf(source),
-      ],
-      context,
-    );
+    const result = await npm([...installCommand(context), specOf(source)], context);
     if (result.code !== 0) throw npmFailure(source, result);
     await refuseOtherSources(source.name, context);
     await runScripts(source, context);
-    return describeInstall(source, context.folder);
+    return describeInstall(source, context.folder, `node_modules/${source.name}`);
   },
 };
 
@@ -64,7 +53,7 @@ export const npmInstaller: Installer = {
  * Runs the install scripts that the user has allowed, after everything is installed, in a sandbox that has no credentials
  * and reaches only the package registry.
  */
-async function runScripts({ name, options }: PackageSource, context: InstallContext): Promise<void> {
+export async function runScripts({ name, options }: PackageSource, context: InstallContext): Promise<void> {
   const allowed = options?.allowScripts ?? [];
   const scripted = await packagesWithScripts(context.folder);
   const unknown = allowed.find((one) => !scripted.includes(one));
@@ -86,7 +75,8 @@ async function runScripts({ name, options }: PackageSource, context: InstallCont
   const headers = await nodeHeaders(context);
   const args = ['rebuild', '--ignore-scripts=false', '--foreground-scripts', '--loglevel=http'];
   const result = await npm([...args, '--prefix', inside.package, ...allowed], context, {
-    runsPackages: true,
+    registriesOnly: true,
+    isScript: true,
     env: headers === undefined ? {} : { npm_config_nodedir: headers },
     readOnlyPaths: headers === undefined ? [] : [join(headers, 'include', 'node')],
   });
@@ -140,6 +130,16 @@ function scriptFailure({ stdout, stderr }: ToolResult): string {
   return found?.slice(0, 300) ?? 'they gave no reason';
 }
 
+/** How npm installs into the package's folder what is named behind, or else the package that lies there. */
+export const installCommand = (context: InstallContext): string[] => [
+  'install',
+  ...installOptions,
+  ...npmSourceOptions(context.allowed),
+  ...gitOptions(context),
+  '--prefix',
+  inside.package,
+];
+
 const installOptions =
   '--json --ignore-scripts --no-audit --no-fund --omit=dev --no-global --loglevel=http --no-update-notifier'.split(
     ' ',
@@ -150,16 +150,22 @@ const gitOptions = ({ allowed }: InstallContext) => (allowed.length === 0 ? ['--
 
 const specOf = ({ name, version }: PackageSource) => (version === undefined ? name : `${name}@${version}`);
 
-/** How npm is called when scripts of packages run. */
-type ScriptCall = Pick<ToolCall, 'runsPackages' | 'env' | 'readOnlyPaths'>;
+interface NpmCall extends Pick<ToolCall, 'registriesOnly' | 'env' | 'readOnlyPaths'> {
+  /** Whether scripts of packages run. */
+  isScript?: boolean;
+}
 
-async function npm(args: string[], context: InstallContext, scripts?: ScriptCall): Promise<ToolResult> {
+/** Runs npm in a sandbox, with the user's settings. */
+export async function npm(
+  args: string[],
+  context: InstallContext,
+  { isScript = false, ...call }: NpmCall = {},
+): Promise<ToolResult> {
   const root = await findNpm(context);
   const settings: NpmSettings = await readNpmSettings(context.env, root);
   const { registries, certificates } = settings;
   // Scripts could send credentials to a registry on which their author publishes.
-  const npmrc =
-    scripts === undefined ? settings.npmrc : settings.npmrc.replaceAll(/^(?:\/\/|.*\/\/[^/\s"]*@).*\n/gm, '');
+  const npmrc = isScript ? settings.npmrc.replaceAll(/^(?:\/\/|.*\/\/[^/\s"]*@).*\n/gm, '') : settings.npmrc;
   const authorities = `${inside.home}/certificates.pem`;
   let downloads = 0;
   return runTool(
@@ -169,16 +175,16 @@ async function npm(args: string[], context: InstallContext, scripts?: ScriptCall
       env: {
         npm_config_cache: inside.downloads,
         npm_config_prefix: `${inside.home}/global`,
-        ...scripts?.env,
+        ...call.env,
       },
-      runsPackages: scripts?.runsPackages === true,
+      registriesOnly: call.registriesOnly === true,
       files: {
         // Without one of its own, npm would take the nearest folder above that has a package.json.
         [`${inside.home}/.npmrc`]: `${npmrc}${certificates === '' ? '' : `cafile=${authorities}\n`}`,
         // npm trusts nothing else than what its own setting names.
         ...(certificates === '' ? {} : { [authorities]: [certificates, context.certificates].join('\n') }),
       },
-      readOnlyPaths: [root, ...(scripts?.readOnlyPaths ?? [])],
+      readOnlyPaths: [root, ...(call.readOnlyPaths ?? [])],
       registries,
       onLine: (line) => {
         if (!/^npm http fetch GET 200 .*\.tgz/.test(line)) return;
@@ -215,13 +221,21 @@ function newestOf(versions: unknown): string | undefined {
   return typeof newest === 'string' && exactVersion.test(newest) ? newest : undefined;
 }
 
-async function describeInstall({ name, version }: PackageSource, folder: string): Promise<Install> {
-  const root = `node_modules/${name}`;
+/** How the package in a directory of the folder is started. Reads its manifest, and runs nothing. */
+export async function describeInstall(
+  { name, version }: PackageSource,
+  folder: string,
+  root: string,
+): Promise<Install> {
   const manifest = await readPackageJson(folder, `${root}/package.json`);
   const file = `${root}/${innerPath(name, chooseBin(name, field(manifest, 'bin')))}`;
   const beginning = await requireProgramFile(name, folder, file);
-  const started = isScriptOfNode(beginning) ? { command: 'node', args: [file] } : { command: file, args: [] };
-  return { version: version ?? '', ...started, readOnlyPaths: [] };
+  return { version: version ?? '', ...startOf(file, beginning), readOnlyPaths: [] };
+}
+
+/** How a program is started, by the beginning of its file. */
+export function startOf(file: string, beginning: Buffer): Pick<Install, 'command' | 'args'> {
+  return isScriptOfNode(beginning) ? { command: 'node', args: [file] } : { command: file, args: [] };
 }
 
 /** Which of a package's programs is the server: the only one, or the one named like the package. */
@@ -260,15 +274,18 @@ export function npmFailure(
   source: PackageSource,
   { stdout, stderr }: Pick<ToolResult, 'stdout' | 'stderr'>,
 ): ThvError {
-  const { code, summary } = npmError(stdout, stderr);
+  const { code, summary, said } = npmError(stdout, stderr);
   const distrust = distrustIn(summary);
   if (distrust !== undefined) return distrust;
+  const [, missing = source.name, range = source.version ?? 'latest'] =
+    /(?:'|\bfor )(?!undefined@)(@?[^\s@']+)@([^\s']+)/.exec(said) ?? [];
+  const dependent = missing === source.name ? '' : `, which ${source.name} depends on,`;
   // npm says E404 for a version of an existing package that matches nothing, too.
   if (code === 'ETARGET' || (code === 'E404' && summary.startsWith('No match found'))) {
-    return notFound(`version ${source.version ?? 'latest'} of package ${source.name} not found`);
+    return notFound(`version ${range.replace(/\.$/, '')} of package ${missing}${dependent} not found`);
   }
   if (/^EALLOW(?:GIT|REMOTE|FILE|DIRECTORY)$/.test(code)) return otherSource(source.name, summary);
-  if (code === 'E404') return notFound(`package ${source.name} not found`);
+  if (code === 'E404') return notFound(`package ${missing}${dependent} not found`);
   if (network.test(code)) {
     return unavailable(`cannot reach the package registry: ${summary}`, {
       hint: 'check the network, the proxy settings and the registry in your .npmrc',
@@ -278,13 +295,17 @@ export function npmFailure(
   return unavailable(`npm could not install ${source.name}: ${summary}`);
 }
 
-function npmError(stdout: string, stderr: string): { code: string; summary: string } {
+function npmError(stdout: string, stderr: string): Record<'code' | 'summary' | 'said', string> {
   const error = field(parseJson(stdout), 'error');
   const code = field(error, 'code') ?? /^npm (?:error|ERR!) code (\S+)$/m.exec(stderr)?.[1];
   const summary = field(error, 'summary');
   const [line = 'it gave no reason'] =
     typeof summary === 'string' && summary !== '' ? summary.split('\n') : usefulLines(stderr);
-  return { code: typeof code === 'string' ? code : '', summary: line.replace(/^(FetchError|Error): /, '') };
+  return {
+    code: typeof code === 'string' ? code : '',
+    summary: line.replace(/^(FetchError|Error): /, ''),
+    said: [summary, field(error, 'detail')].filter((text) => typeof text === 'string').join('\n'),
+  };
 }
 
 const usefulLines = (stderr: string) =>
@@ -293,7 +314,7 @@ const usefulLines = (stderr: string) =>
     .flatMap((line) => /^npm (?:error|ERR!) (?!code |errno |syscall )(.+)$/.exec(line)?.[1] ?? []);
 
 /** A field of an object that somebody else wrote; undefined if it is none. */
-function field(value: unknown, name: string): unknown {
+export function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 

@@ -31,11 +31,16 @@ export async function readPackageJson(folder: string, path: string): Promise<unk
   }
 }
 
-/** Throws `unsupported` unless the package contains the program that it names. */
-export async function requireProgramFile(name: string, folder: string, path: string): Promise<Buffer> {
+/** Throws `unsupported` unless the package contains the program that it names. Returns the beginning of the file. */
+export async function requireProgramFile(
+  name: string,
+  folder: string,
+  path: string,
+  hint = 'try another version of the package, or report this to its author',
+): Promise<Buffer> {
   const beginning = await readPackageFile(folder, path, 128);
   if (beginning !== undefined) return beginning;
   throw unsupported(`package ${name} names the program ${JSON.stringify(path)}, which it does not contain`, {
-    hint: 'try another version of the package, or report this to its author',
+    hint,
   });
 }

@@ -8,7 +8,6 @@ import { Cgroup } from '../cgroup.ts';
 import type { Machine } from '../check.ts';
 import type { SocketPlace } from '../forwarder.ts';
 import { groupName, setLimits, watchLimits } from '../limits.ts';
-import type { OpenMount } from '../mounts.ts';
 import { inside, planSandbox } from '../plan.ts';
 import { findProgram, requireNode } from '../programs.ts';
 import { Sandbox } from '../sandbox.ts';
@@ -46,12 +45,11 @@ export interface ToolCall {
   readOnlyPaths?: readonly string[];
   /** Directories that may be written besides the package's and the downloads', by their place inside. */
   writable?: Readonly<Record<string, string>>;
-  mounts?: readonly OpenMount[];
   cwd?: string;
   /** The package registries as `HOST:PORT`; without any, there is no network. */
   registries?: ReadonlySet<string>;
-  /** Whether code of packages runs. Then the network is limited to the registries. */
-  runsPackages?: boolean;
+  /** Whether the network is limited to the registries, because code or a file of the package may choose other hosts. */
+  registriesOnly?: boolean;
   onLine?: (line: string) => void;
 }
 
@@ -74,7 +72,7 @@ export async function runTool(call: ToolCall, context: InstallContext): Promise<
   const signal = AbortSignal.any([context.signal, timeout]);
   if (context.signal.aborted) throw cancelled('the installation was cancelled');
   await using undo = new AsyncDisposableStack();
-  const { registries = new Set(), runsPackages: isLimited = false } = call;
+  const { registries = new Set(), registriesOnly: isLimited = false } = call;
   const gateway =
     registries.size === 0
       ? undefined
@@ -85,7 +83,7 @@ export async function runTool(call: ToolCall, context: InstallContext): Promise<
     command: [...(way?.command ?? []), ...call.command],
     env: { ...call.env, ...way?.env, ...(certificates === undefined ? {} : trusting) },
     network: 'none',
-    mounts: call.mounts ?? [],
+    mounts: [],
     writable: {
       ...call.writable,
       [inside.package]: folder,

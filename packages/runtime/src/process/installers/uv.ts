@@ -55,15 +55,15 @@ export const uvInstaller: Installer = {
       ),
     );
     if (result.code !== 0) throw uvFailure(source, result);
-    return describeInstall(source, context.folder, python);
+    return describeTool(source, { tool: normalized(source.name), folder: context.folder, python });
   },
 };
 
 const NO_BUILD = '--no-build';
 
 /** Runs uv without building anything, and once more with builds if a package has no wheel. */
-async function fromWheels(
-  { name }: PackageSource,
+export async function fromWheels(
+  { name }: Pick<PackageSource, 'name'>,
   { report }: InstallContext,
   run: (options: readonly string[]) => Promise<ToolResult>,
 ): Promise<ToolResult> {
@@ -84,7 +84,7 @@ function requirementOf({ name, version }: PackageSource): string {
 }
 
 /** Runs uv with the usual Python, and once more with one that the package requires. */
-async function withPython(
+export async function withPython(
   { name, options }: PackageSource,
   context: InstallContext,
   run: (python: Python) => Promise<ToolResult>,
@@ -105,7 +105,12 @@ interface UvCall {
   files?: Record<string, string>;
 }
 
-async function uv(args: string[], context: InstallContext, { python, files }: UvCall): Promise<ToolResult> {
+/** Runs uv in a sandbox, with the user's settings unless it may build packages. */
+export async function uv(
+  args: string[],
+  context: InstallContext,
+  { python, files }: UvCall,
+): Promise<ToolResult> {
   const program = await findUv(context);
   const builds = !args.includes(NO_BUILD);
   const settings = builds
@@ -126,7 +131,7 @@ async function uv(args: string[], context: InstallContext, { python, files }: Uv
       files: { ...settings.files, ...files },
       readOnlyPaths: [program, ...python.readOnlyPaths],
       registries: settings.registries,
-      runsPackages: builds,
+      registriesOnly: builds,
       onLine: (line) => {
         if (/^(Resolved|Downloading|Building|Built|Prepared|Installed) /.test(line))
           context.report(line.toLowerCase());
@@ -177,13 +182,14 @@ function withoutCredentials({ registries, env }: UvSettings): UvSettings {
   return { registries, env: Object.fromEntries(kept), files: {} };
 }
 
-/** Everything here is worked out from names alone, or known before anything of the package was unpacked. */
-async function describeInstall(
-  { name, version }: PackageSource,
-  folder: string,
-  python: Python,
+/**
+ * How an installed tool is started. Everything here is worked out from names alone, or known before anything of the
+ * package was unpacked.
+ */
+export async function describeTool(
+  { name, version }: Pick<PackageSource, 'name' | 'version'>,
+  { tool, folder, python }: { tool: string; folder: string; python: Python },
 ): Promise<Install> {
-  const tool = normalized(name);
   const script = chooseExecutable(name, await readdir(join(folder, 'bin')).catch(() => []));
   const path = innerPath(name, `tools/${tool}/bin/${script}`);
   await requireProgramFile(name, folder, path);
