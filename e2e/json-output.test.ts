@@ -181,6 +181,27 @@ describe('one document tells', () => {
     expect(withGroup).toEqual({ name: 'pair', removed_workloads: ['pair-b'], moved_workloads: [] });
   });
 
+  test('what a server may access, and what it tried to reach', async () => {
+    await user.mustThv('run', testServer, '--name', 'ruled', '--permission-profile', 'none', '--', 'echo');
+    const rules = (hosts: string[]) => ({
+      permissions: { network: { kind: 'rules', hosts, ports: [80, 443] } },
+    });
+
+    expect(await jsonOf('permission allow ruled a.example b.example')).toMatchObject(
+      rules(['a.example', 'b.example']),
+    );
+    expect(await jsonOf('permission deny ruled b.example')).toMatchObject(rules(['a.example']));
+    expect(await jsonOf('permission show ruled')).toMatchObject(rules(['a.example']).permissions);
+    expect(await jsonOf('network ruled')).toEqual([]);
+    note(['permission', 'tighten']);
+    const tightened = await user.thv('permission', 'tighten', 'ruled', '--format', 'json');
+    expect([tightened.code, JSON.parse(tightened.stderr)]).toEqual([
+      3,
+      expect.objectContaining({ kind: 'conflict', message: 'ruled has reached no host yet' }),
+    ]);
+    await user.mustThv('rm', 'ruled');
+  });
+
   test('who sees what, after somebody chose it with the keyboard', async () => {
     note(['client', 'setup']);
     const terminal = openTerminal(user, ['client', 'setup', '--format', 'json']);

@@ -56,7 +56,7 @@ describe('the flags of thv run', () => {
       container_labels: { team: 'red', tier: 'one' },
       env_vars: { FROM: 'flag', FOLDER: 'yes', FILE: 'a=b' },
       volumes: [`${shared}:/shared:ro`],
-      permission_profile: { name: 'network', network: { mode: 'none' } },
+      permission_profile: { name: 'public', network: { mode: 'none' } },
       proxy_mode: 'streamable-http',
       sessions: 'shared',
       tools_filter: ['say', 'slow'],
@@ -67,7 +67,6 @@ describe('the flags of thv run', () => {
   });
 
   test.each([
-    ['--isolate-network'],
     ['--trust-proxy-headers'],
     ['--authz-config', 'policies.json'],
     ['--enable-audit'],

@@ -64,14 +64,14 @@ describe('going from page to page', () => {
     const scrolled = (): Promise<number> => page.evaluate(() => scrollY);
     await mark(page);
 
-    await page.locator('article a[href$="/network-isolation#single-hosts"]').first().click();
-    await page.waitForURL('**/network-isolation#single-hosts');
+    await page.locator('article a[href$="/network-isolation#list-the-hosts"]').first().click();
+    await page.waitForURL('**/network-isolation#list-the-hosts');
     await page.waitForFunction(() => scrollY > 100);
     const top = await page
-      .locator('#single-hosts')
+      .locator('#list-the-hosts')
       .evaluate((heading) => heading.getBoundingClientRect().top);
     await page.evaluate(() => scrollTo(0, 150));
-    await goTo(page, '?only=the-query#single-hosts');
+    await goTo(page, '?only=the-query#list-the-hosts');
     const afterQuery = await scrolled();
     await goTo(page, '?only=the-query');
 

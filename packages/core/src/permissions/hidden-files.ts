@@ -43,7 +43,6 @@ export async function hideFiles(
   mounts: readonly PinnedMount[],
   { ignoreFile, blanks, workload, memory, others }: HideOptions,
 ): Promise<VisibleMounts> {
-  if (mounts.length === 0) return { mounts, hidden: [], hasRules: false, warnings: [] };
   await Promise.all(mounts.map(verifySource));
   const global = ignoreFile === undefined ? undefined : await readGlobalRules(ignoreFile);
   const searches = await Promise.all(mounts.map((mount) => Search.open(mount, mounts, global)));

@@ -155,6 +155,7 @@ async function visibleMounts(
   mounts: readonly PinnedMount[],
   { paths, hiddenMemory, workloads }: LocalServerOptions,
 ): Promise<VisibleMounts> {
+  if (mounts.length === 0) return { mounts, hidden: [], hasRules: false, warnings: [] };
   const others = workloads().filter(({ name }) => name !== runConfig.name);
   return hideFiles(mounts, {
     ignoreFile: ignoreFileOf(runConfig, paths),

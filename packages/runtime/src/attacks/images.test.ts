@@ -353,7 +353,7 @@ describe.runIf(socket !== '' && hasGo)('a hostile Go module in a container engin
     const local: PackageSource = { kind: 'package', scheme: 'go', name: folder.path };
 
     await expect(build(runtime, local)).rejects.toMatchObject({
-      cause: { message: expect.stringMatching(/cannot embed irregular file|no matching files/) },
+      message: expect.stringContaining('is a symbolic link that leads out of'),
     });
   });
 });
