@@ -68,7 +68,7 @@ describe('a pasted command', () => {
     expect(runConfig).toMatchObject({
       image: expect.stringMatching(new RegExp(`^${testServer}@`)),
       cmd_args: ['echo', '--help', '--name', 'other'],
-      permission_profile: { name: 'network' },
+      permission_profile: { name: 'public' },
     });
   });
 

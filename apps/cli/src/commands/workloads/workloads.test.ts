@@ -57,9 +57,12 @@ test('the help of run says what it takes, by what it is about', () => {
       -v, --volume HOST:CONTAINER[:ro]  A file or folder to share with the server (can be repeated)
           --ephemeral                   Delete the home directory of the server when it stops. Without
                                         this flag, it is kept until you remove the workload
-          --permission-profile PROFILE  none, network, or a JSON file; the registry knows, else network
+          --permission-profile PROFILE  none, public, network, or a JSON file; the registry knows, else
+                                        public
           --network MODE                A network of the container engine, or none; instead of that of
                                         the profile
+          --isolate-network             Enforce the hosts and ports of the profile, as is done anyway;
+                                        with =false, the server reaches everything
           --ignore-globally             Hide the files that your global ignore file names, in every
                                         mounted directory (default: true)
           --print-resolved-overlays     List the files that ignore files hide from the server
