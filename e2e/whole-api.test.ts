@@ -173,6 +173,35 @@ test('the registry is read and pointed to a file', async () => {
   await expect(client.deleteRegistry(named('default'))).rejects.toMatchObject({ kind: 'invalid' });
 });
 
+test('what a server tries to reach is recorded, and its rules are changed while it runs', async () => {
+  const permission_profile = { network: { outbound: { allow_host: ['a.example'] } } };
+  const body = { name: 'ruled', image: testServer, cmd_arguments: ['echo'], permission_profile };
+  const { port } = await client.createWorkload({ body }, follow);
+  await using mcp = await connectTo(`http://127.0.0.1:${port}/mcp`);
+  const stop = new AbortController();
+  const query = { verdict: 'denied' as const };
+  const events = await client.watchNetworkDecisions({ ...named('ruled'), query }, { signal: stop.signal });
+
+  const dialled = await mcp.call('dial', { host: 'evil.example', port: 443, ms: 5000 });
+  let seen: string | undefined;
+  for await (const { event } of events) {
+    seen = event.decision.host;
+    break;
+  }
+  stop.abort();
+  const { decisions } = await client.listNetworkDecisions({ ...named('ruled'), query: {} });
+  const changed = await client.changePermissions({ ...named('ruled'), body: { allow: ['b.example'] } });
+  const { network } = await client.getPermissions(named('ruled'));
+  await client.deleteWorkload(named('ruled'), follow);
+
+  expect([dialled.failed, seen]).toEqual([true, 'evil.example']);
+  expect(decisions).toMatchObject([
+    { host: 'evil.example', verdict: 'denied', fix: 'thv permission allow ruled evil.example' },
+  ]);
+  expect(changed.restarted).toBe(false);
+  expect(network).toMatchObject({ kind: 'rules', hosts: ['a.example', 'b.example'], enforced: true });
+});
+
 test('everything is ended at once, and removed', async () => {
   await client.stopWorkloads({ body: { names: ['echo', 'second'] } }, follow);
   await client.startWorkloads({ body: { group: 'default' } }, follow);
