@@ -390,36 +390,4 @@ describe.each(available)('files that are hidden from a hostile server in $name',
 
     expect(await attack(url, readAll)).toContain(`/data/.env "${SECRET}"`);
   });
-
-  test('stay hidden while another session moves their directory at every moment of a start', async () => {
-    const { url } = await start();
-    await using mover = await connectTo(url);
-    const moving = mover.call('execute', {
-      command: 'node',
-      args: [
-        '-e',
-        `const fs = require('fs');
-        fs.mkdirSync('/data/decoy'); fs.writeFileSync('/data/decoy/key.pem', 'DECOY');
-        const end = Date.now() + 8000;
-        let moves = 0;
-        const move = (from, to) => { try { fs.renameSync('/data/' + from, '/data/' + to); moves++; } catch {} };
-        while (Date.now() < end) {
-          move('app/config', 'spare');
-          move('decoy', 'app/config');
-          move('app/config', 'decoy');
-          move('spare', 'app/config');
-        }
-        console.log(moves);`,
-      ],
-    });
-
-    const moved = moving.then(({ text }) => (JSON.parse(text) as { output: string }).output);
-    const seen: string[] = [];
-    const isOver = () => Promise.race([moved.then(() => true), Promise.resolve(false)]);
-    while (!(await isOver())) seen.push(await attack(url, readAll).catch(String));
-
-    expect(seen.join('\n')).not.toContain(SECRET);
-    expect(seen.length).toBeGreaterThan(1);
-    expect(Number(await moved)).toBeGreaterThan(1_000);
-  });
 });

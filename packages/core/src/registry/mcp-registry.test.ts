@@ -179,7 +179,7 @@ describe('a server of the MCP registry', () => {
       'its runtime argument --network cannot be honoured',
     ],
     [[], 'it has neither packages nor remotes'],
-    [[aPackage({ identifier: '../../evil' })], 'is not a package name'],
+    [[aPackage({ identifier: '../../evil' })], 'is a path of this machine'],
     [[aPackage({ transport: { type: 'pigeon' } })], 'transport: '],
   ])('with the packages %j is left out', (packages, why) => {
     const { registry, skipped } = readRegistry(aServer({ packages }));
