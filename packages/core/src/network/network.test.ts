@@ -174,6 +174,17 @@ describe('the egress of a workload', () => {
   });
 });
 
+test('a server that tries any number of hosts fills neither its log nor the events', async () => {
+  using decisions = await NetworkDecisions.open(path, log);
+  let [lines, denials] = [0, 0];
+  const options = { decisions, current: () => undefined, onDenial: () => void (denials += 1) };
+  const egress = new WorkloadEgress(aRunConfig(), options, () => void (lines += 1));
+
+  for (let index = 0; index < 5_000; index++) egress.record({ ...denied, host: `h${index}.example` });
+
+  expect([lines, denials]).toEqual([100, 100]);
+});
+
 describe('a change of the rules', () => {
   const rulesOf = ({ permission_profile: profile }: RunConfig) => profile?.network?.outbound;
   const listed = aRunConfig({

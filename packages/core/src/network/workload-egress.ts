@@ -15,7 +15,7 @@ export interface WorkloadEgressOptions {
   onDenial: (name: string, host: string) => void;
 }
 
-/** How many denials of one server its log explains. */
+/** How many denials of one server its log and the events tell. */
 const maxExplained = 100;
 
 /** The outbound rules of a workload as its run config has them at the moment, and the record of what they decide. */
@@ -52,19 +52,21 @@ export class WorkloadEgress implements Egress {
     const isDenied = decision.verdict === 'denied';
     const { isNew } = decisions.record(name, decision, isDenied ? fixFor(name, decision) : undefined);
     if (isDenied) {
-      this.#explain(name, decision);
-      if (isNew) onDenial(name, decision.host);
+      // Both are limited: a server can try any number of names.
+      const isExplained = this.#explain(name, decision);
+      if (isExplained && isNew) onDenial(name, decision.host);
     }
     return isDenied ? undefined : (traffic) => decisions.addTraffic(name, decision, traffic);
   };
 
-  /** In the log of the server, where its user looks first. */
-  #explain(name: string, decision: EgressDecision): void {
+  /** In the log of the server, where its user looks first. Returns whether the denial was explained now. */
+  #explain(name: string, decision: EgressDecision): boolean {
     const place = placeOf(decision);
-    if (this.#explained.has(place) || this.#explained.size >= maxExplained) return;
+    if (this.#explained.has(place) || this.#explained.size >= maxExplained) return false;
     this.#explained.add(place);
     const fix = fixFor(name, decision);
     this.#log(`denied ${place}: ${decision.reason}${fix === undefined ? '' : `; to allow it: ${fix}`}`);
+    return true;
   }
 }
 

@@ -16,6 +16,8 @@ export interface Query {
 
 const HEADER_BYTES = 12;
 const LABEL_BYTES = 63;
+/** The longest name in text (RFC 1035, section 2.3.4). Over TCP, a packet could contain one of 64 kB. */
+const NAME_CHARACTERS = 253;
 const INTERNET_CLASS = 1;
 
 /** Reads a standard query with exactly one question of the class IN. Returns undefined for every other packet. */
@@ -32,7 +34,9 @@ export function parseQuery(packet: Buffer): Query | undefined {
   if (labels.length === 0 || at + 5 > packet.length || packet.readUInt16BE(at + 3) !== INTERNET_CLASS) {
     return undefined;
   }
-  return { name: labels.join('.').toLowerCase(), type: packet.readUInt16BE(at + 1), packet, end: at + 5 };
+  const name = labels.join('.').toLowerCase();
+  if (name.length > NAME_CHARACTERS) return undefined;
+  return { name, type: packet.readUInt16BE(at + 1), packet, end: at + 5 };
 }
 
 const AUTHORITATIVE_WITH_RECURSION = 0x8480;

@@ -33,6 +33,7 @@ describe('name queries', () => {
     ['a response', Buffer.concat([whole.subarray(0, 2), Buffer.from([0x80]), whole.subarray(3)])],
     ['two questions', Buffer.concat([whole.subarray(0, 5), Buffer.from([2]), whole.subarray(6)])],
     ['a compressed name', Buffer.concat([whole.subarray(0, 12), Buffer.from([0xc0, 12, 0, 1, 0, 1])])],
+    ['a name that is too long', query(Array(9).fill('a'.repeat(40)).join('.'))],
     ['the root', query('').fill(0, 12)],
     ...Array.from(whole, (_byte, length): [string, Buffer] => [
       `${length} bytes of one`,
