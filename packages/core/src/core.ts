@@ -303,6 +303,7 @@ function machineRuntimes(env: NodeJS.ProcessEnv, log: Logger) {
   return (daemonId: string, paths: StatePaths): Runtime[] => [
     openDockerRuntime({
       daemonId,
+      tempDir: paths.temp,
       env,
       log: (message, fields) => log.debug(fields ?? {}, message),
     }),

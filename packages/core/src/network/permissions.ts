@@ -9,13 +9,17 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import { parseHostPattern } from '@toolhive/runtime/host-patterns';
 import { Rules } from '@toolhive/runtime/outbound-rules';
 import type { OutboundRules } from '@toolhive/runtime/outbound-rules';
+import type { RuntimeLimit } from '@toolhive/runtime/runtime';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
-import { networkOf } from '../permissions/network.ts';
+import { enforcesRules, networkOf, webPorts } from '../permissions/network.ts';
 
 /** What a run config grants, in the form that callers read. */
-export function permissionsOf(runConfig: RunConfig, warnings: readonly string[]): Permissions {
+export function permissionsOf(
+  runConfig: RunConfig,
+  { warnings, limits }: { warnings: readonly string[]; limits: readonly RuntimeLimit[] },
+): Permissions {
   return {
-    network: accessOf(runConfig),
+    network: accessOf(runConfig, limits),
     mounts: mountsOfRunConfig(runConfig).map(({ source, target, readOnly }) => ({
       source,
       target,
@@ -26,7 +30,7 @@ export function permissionsOf(runConfig: RunConfig, warnings: readonly string[])
   };
 }
 
-function accessOf(runConfig: RunConfig): NetworkAccess {
+function accessOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]): NetworkAccess {
   const grant = networkOf(runConfig);
   if (grant.kind === 'mode') return { ...grant, enforced: true };
   if (grant.kind !== 'rules') return { kind: grant.kind, enforced: true };
@@ -35,7 +39,7 @@ function accessOf(runConfig: RunConfig): NetworkAccess {
     kind: 'rules',
     ...(hosts === undefined ? {} : { hosts: [...hosts] }),
     ports: [...ports],
-    enforced: runConfig.runtime !== 'docker',
+    enforced: enforcesRules(limits),
   };
 }
 
@@ -100,8 +104,6 @@ function parsePlace(text: string): Place {
   }
   return { host, port: Number(port) };
 }
-
-const webPorts = [80, 443];
 
 function applied(
   { hosts, ports }: OutboundRules,

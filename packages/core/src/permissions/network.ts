@@ -1,5 +1,6 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { OutboundRules } from '@toolhive/runtime/outbound-rules';
+import type { RuntimeLimit } from '@toolhive/runtime/runtime';
 
 /** What a run config grants of the network. */
 export type NetworkGrant =
@@ -10,7 +11,7 @@ export type NetworkGrant =
   | { kind: 'mode'; mode: string };
 
 /** The ports of a profile that lists hosts and no ports. */
-const webPorts = [80, 443];
+export const webPorts = [80, 443];
 
 /**
  * The network that a run config grants. A profile that allows nothing gets none, whether isolation was asked for or
@@ -32,3 +33,7 @@ export function networkOf({
   const rules = { ...(hosts.length > 0 ? { hosts } : {}), ports: ports.length > 0 ? ports : webPorts };
   return { kind: 'rules', rules, isRequired: isolate === true };
 }
+
+/** Whether network rules are enforced where a workload runs, as far as its last start has shown. */
+export const enforcesRules = (limits: readonly RuntimeLimit[]): boolean =>
+  !limits.some(({ concerns }) => concerns === 'servers with network rules');

@@ -1,12 +1,13 @@
 import { resourcesOf } from '@toolhive/contract/resources';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import type { RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Workload, WorkloadDetails } from '@toolhive/contract/workload';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { Entry } from '../clients/entry.ts';
 import type { Core } from '../core.ts';
 import type { SetAside } from '../state/run-configs.ts';
 import { parseReference } from '../secrets/reference.ts';
-import { networkOf } from '../permissions/network.ts';
+import { enforcesRules, networkOf } from '../permissions/network.ts';
 import { limitsOf, warningsOf } from '../permissions/warnings.ts';
 import { describeHome } from './homes.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
@@ -30,7 +31,7 @@ export function listWorkloads(
 /** A workload with everything that it was asked for. */
 export async function getWorkload(core: Core, name: string): Promise<WorkloadDetails> {
   const supervisor = core.workloads.require(name);
-  const { runConfig } = supervisor;
+  const { runConfig, limits } = supervisor;
   const home = await describeHome(core, runConfig);
   const { url, tools, ...described } = describe(supervisor);
   return {
@@ -61,15 +62,15 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
     ...(runConfig.insecure_no_auth === true ? { insecure_no_auth: true } : {}),
     ...(runConfig.audit_config ? { audit_config: runConfig.audit_config } : {}),
     permission_profile: runConfig.permission_profile ?? {},
-    network_isolation: isIsolated(runConfig),
+    network_isolation: isIsolated(runConfig, limits),
     trust_proxy_headers: runConfig.trust_proxy_headers ?? false,
   };
 }
 
-/** Whether the network rules of the profile are enforced, which containers cannot do yet. */
-function isIsolated(runConfig: RunConfig): boolean {
+/** Whether the server has no network, or rules that are enforced. */
+function isIsolated(runConfig: RunConfig, limits: readonly RuntimeLimit[]): boolean {
   const { kind } = networkOf(runConfig);
-  return kind === 'none' || (kind === 'rules' && runConfig.runtime !== 'docker');
+  return kind === 'none' || (kind === 'rules' && enforcesRules(limits));
 }
 
 /** Where a remote server is, and how it is signed in to. */

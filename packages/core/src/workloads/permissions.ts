@@ -37,7 +37,7 @@ export function watchNetworkDecisions(
 /** What a workload may access. */
 export function getPermissions(core: Core, name: string): Permissions {
   const { runConfig, limits } = core.workloads.require(name);
-  return permissionsOf(runConfig, warningsOf(runConfig, limits));
+  return permissionsOf(runConfig, { warnings: warningsOf(runConfig, limits), limits });
 }
 
 /**

@@ -73,6 +73,7 @@ facts = {
 
 function runtimeFor(scheme: PackageScheme, image: string) {
   return openDockerRuntime({
+    tempDir: tmpdir(),
     daemonId: `images-${process.pid}`,
     env: { GITHUB_TOKEN: 'TOKEN-OF-THE-USER' },
     socket,

@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { describe, expect, inject, test } from 'vitest';
 import { openDockerRuntime } from '../docker/docker.ts';
 import { never, openRig } from '../process/test-rig.ts';
@@ -41,7 +42,7 @@ describe.runIf(inject('dockerSocket') !== '')('in a container', () => {
     const socket = inject('dockerSocket');
     const files = await programFiles({ perl: '/usr/bin/perl' });
     await buildFromScratch(socket, PERL_IMAGE, `FROM ${TEST_IMAGE}\nCOPY files/ /\n`, files);
-    const runtime = openDockerRuntime({ daemonId: 'attack-kernel', env: {}, socket });
+    const runtime = openDockerRuntime({ daemonId: 'attack-kernel', env: {}, tempDir: tmpdir(), socket });
 
     const opened = await openSockets(runtime, { kind: 'image', image: PERL_IMAGE });
 

@@ -1,4 +1,5 @@
 import { chmod, mkdtemp, mkdtempDisposable, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
 import { connect } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { once } from 'node:events';
@@ -7,10 +8,13 @@ import { json, text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { pinMounts } from '../mount-source.ts';
+import { Rules } from '../outbound-rules.ts';
 import { describeExit, type Instance, type Launch, type Runtime } from '../runtime.ts';
 import { parseSource, type PackageSource } from '../source.ts';
 import { aLaunch, describeRuntime, testLimits, waitFor } from '../testing/conformance.ts';
 import { buildFromScratch, programFiles, TEST_IMAGE } from '../testing/docker-engine.ts';
+import { describeNetworkRules } from '../testing/network-rules.ts';
+import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
 import { startRegistry, type TestRegistry } from '../testing/registry.ts';
 import { Conversation } from '../testing/talk.ts';
 import { removeContainer } from './container.ts';
@@ -24,6 +28,9 @@ const ownAddress = Object.values(networkInterfaces())
   .flat()
   .find((address) => address?.family === 'IPv4' && !address.internal)?.address;
 
+const tempDir = await mkdtemp(join(tmpdir(), 'thv-docker-test-'));
+afterAll(() => rm(tempDir, { recursive: true, force: true }));
+
 let daemons = 0;
 const newDaemonId = () => `daemon-${process.pid}-${++daemons}`;
 
@@ -31,6 +38,9 @@ describe.each(['docker', 'podman'] as const)('%s', (name) => {
   const socket = inject(`${name}Socket`);
   describe.runIf(socket !== '')('a container', () => {
     containerCases(socket);
+  });
+  describe.runIf(socket !== '' && canMakeNetworks)('network rules (as root, with iproute2)', () => {
+    ruleCases(socket);
   });
   describe.runIf(socket !== '')('an image', () => {
     imageCases(socket);
@@ -49,7 +59,7 @@ describe.runIf(inject('dockerSocket') !== '')('docker', () => {
 
   test('stops a container whose image names a stop signal that does not exist', async () => {
     const image = await imageWithStopSignal(socket, 'SIGNOTHING');
-    const runtime = openDockerRuntime({ daemonId: newDaemonId(), env: {}, socket });
+    const runtime = openDockerRuntime({ daemonId: newDaemonId(), env: {}, tempDir, socket });
     const launch = { workload: 'without-signal', source: { kind: 'image', image } as const };
     await using instance = await runtime.start(aLaunch(testServers, { ...launch, ...http() }), never);
 
@@ -64,7 +74,7 @@ describe.runIf(inject('dockerSocket') !== '')('docker', () => {
   describeRuntime('docker', { isolates: true }, async () => {
     const registry = await startRegistry();
     return {
-      runtime: openDockerRuntime({ daemonId: newDaemonId(), env: {}, socket }),
+      runtime: openDockerRuntime({ daemonId: newDaemonId(), env: {}, tempDir, socket }),
       source: testServers,
       missing: { kind: 'image', image: `${registry.host}/no/such-server:1` },
       ...(ownAddress && { hostName: ownAddress }),
@@ -74,7 +84,7 @@ describe.runIf(inject('dockerSocket') !== '')('docker', () => {
 });
 
 test('says that there is no engine, and throws only when something is asked of it', async () => {
-  const runtime = openDockerRuntime({ daemonId: 'daemon', env: {}, socket: '/nowhere/docker.sock' });
+  const runtime = openDockerRuntime({ daemonId: 'daemon', env: {}, tempDir, socket: '/nowhere/docker.sock' });
 
   const report = await runtime.check();
   const starting = runtime.start(aLaunch(testServers), never);
@@ -100,9 +110,86 @@ async function imageWithStopSignal(socket: string, signal: string): Promise<stri
   return `${repo}:${tag}`;
 }
 
+function ruleCases(socket: string): void {
+  describeNetworkRules({ node: 'node' }, async (resolve) => {
+    const daemonId = newDaemonId();
+    const runtime = openDockerRuntime({ daemonId, env: process.env, tempDir, socket, resolve });
+    return { runtime, source: testServers, [Symbol.asyncDispose]: () => runtime.sweep() };
+  });
+
+  const daemonId = newDaemonId();
+  const runtime = openDockerRuntime({ daemonId, env: process.env, tempDir, socket });
+  const rules = () => {
+    const egress = { rules: new Rules({ hosts: ['api.example'], ports: [443] }), record: () => undefined };
+    return { kind: 'rules', egress, isRequired: true } as const;
+  };
+  const paused = async () => {
+    const engine = await connectEngine(socket);
+    const filters = JSON.stringify({ label: [`toolhive-hive=${daemonId}`, 'toolhive-pause'] });
+    const Containers = z.array(z.object({ Id: z.string() }));
+    return callEngine(engine, Containers, { method: 'GET', path: '/containers/json', query: { filters } });
+  };
+  afterAll(() => runtime.sweep());
+
+  test('a server that speaks HTTP is reached, on whatever address it listens', async () => {
+    for (const host of ['127.0.0.1', '0.0.0.0']) {
+      const env = { MCP_PORT: '8080', MCP_HOST: host };
+      const launch = { ...http(), workload: 'guarded-http', env, network: rules() };
+      await using instance = await runtime.start(aLaunch(testServers, launch), never);
+      const { address } = instance;
+      if (address?.kind !== 'socket') throw new Error('it has no socket');
+
+      await waitFor(async () => (await statusAt(address.path)) !== undefined);
+
+      expect(await statusAt(address.path)).toBeGreaterThanOrEqual(200);
+      expect(instance.limits).toEqual([]);
+    }
+  });
+
+  test('the network of a server ends with it, and the spare with the sweep', async () => {
+    const instance = await runtime.start(
+      aLaunch(testServers, { workload: 'guarded', network: rules() }),
+      never,
+    );
+    const both = await waitFor(async () => ((found) => found.length > 1 && found)(await paused()));
+
+    await instance.stop(0);
+    const spare = await paused();
+    await runtime.sweep();
+
+    expect(both).toHaveLength(2);
+    expect(spare).toHaveLength(1);
+    expect(await paused()).toEqual([]);
+  });
+
+  test('a spare that somebody removed is not used', async () => {
+    const launch = aLaunch(testServers, { workload: 'guarded', network: rules() });
+    await using first = await runtime.start(launch, never);
+    await waitFor(async () => (await paused()).length === 2);
+
+    await runtime.sweep();
+    await first.exited;
+    await using second = await runtime.start(launch, never);
+
+    expect(second.id).not.toBe(first.id);
+  });
+}
+
+/** The status of an answer behind a Unix socket; undefined if nothing answers. */
+async function statusAt(socketPath: string): Promise<number | undefined> {
+  const { promise, resolve } = Promise.withResolvers<number | undefined>();
+  request({ socketPath, path: '/mcp', agent: false }, (response) => {
+    response.resume();
+    resolve(response.statusCode);
+  })
+    .on('error', () => resolve(undefined))
+    .end();
+  return promise;
+}
+
 function containerCases(socket: string): void {
   const daemonId = newDaemonId();
-  const runtime = openDockerRuntime({ daemonId, env: {}, socket });
+  const runtime = openDockerRuntime({ daemonId, env: {}, tempDir, socket });
   const started: Instance[] = [];
 
   afterEach(async () => {
@@ -365,7 +452,7 @@ function containerCases(socket: string): void {
 
   test('never takes the place of one that is not ours', async () => {
     const workload = 'taken-by-another';
-    await start({ workload }, openDockerRuntime({ daemonId: newDaemonId(), env: {}, socket }));
+    await start({ workload }, openDockerRuntime({ daemonId: newDaemonId(), env: {}, tempDir, socket }));
 
     await expect(start({ workload })).rejects.toMatchObject({
       kind: 'conflict',
@@ -383,7 +470,7 @@ function containerCases(socket: string): void {
 
   test('that a dead daemon left behind is replaced by a new one of the same name', async () => {
     const left = await start(http());
-    const successor = openDockerRuntime({ daemonId, env: {}, socket });
+    const successor = openDockerRuntime({ daemonId, env: {}, tempDir, socket });
 
     const instance = await start(http(), successor);
 
@@ -395,10 +482,10 @@ function containerCases(socket: string): void {
     const left = await start(http());
     const other = await start(
       { workload: 'of-another-daemon' },
-      openDockerRuntime({ daemonId: newDaemonId(), env: {}, socket }),
+      openDockerRuntime({ daemonId: newDaemonId(), env: {}, tempDir, socket }),
     );
 
-    await openDockerRuntime({ daemonId, env: {}, socket }).sweep();
+    await openDockerRuntime({ daemonId, env: {}, tempDir, socket }).sweep();
 
     await expect(left.exited).resolves.toBeDefined();
     expect(await containersOf(socket, daemonId)).toEqual([]);
@@ -419,7 +506,7 @@ function containerCases(socket: string): void {
 function imageCases(socket: string): void {
   let registry: TestRegistry;
   const report: string[] = [];
-  const runtime = openDockerRuntime({ daemonId: newDaemonId(), env: {}, socket });
+  const runtime = openDockerRuntime({ daemonId: newDaemonId(), env: {}, tempDir, socket });
 
   beforeAll(async () => void (registry = await startRegistry()));
   afterAll(() => registry[Symbol.asyncDispose]());
@@ -494,7 +581,7 @@ function imageCases(socket: string): void {
       hint: expect.stringContaining('log in'),
     });
     await expect(
-      prepare(image, openDockerRuntime({ daemonId: newDaemonId(), env, socket })),
+      prepare(image, openDockerRuntime({ daemonId: newDaemonId(), env, tempDir, socket })),
     ).resolves.toContain('@sha256:');
   });
 
@@ -515,6 +602,7 @@ function packageCases(socket: string): void {
   // Stands in for a Node.js image: it has a node and a shell, and package managers that know one package.
   const base = 'toolhive-test-node:1';
   const runtime = openDockerRuntime({
+    tempDir,
     daemonId: newDaemonId(),
     env: {},
     socket,

@@ -1,5 +1,6 @@
 import { invalid, messageOf, ThvError } from '@toolhive/contract/failure';
 import * as z from 'zod';
+import { type Resolve, openResolver } from '../egress/resolver.ts';
 import type { Runtime, RuntimeReport } from '../runtime.ts';
 import { parseSource } from '../source.ts';
 import type { PackageScheme } from '../source.ts';
@@ -7,10 +8,11 @@ import { removeContainer } from './container.ts';
 import { callEngine, connectEngine, type Engine } from './engine.ts';
 import { baseImagesOf, dockerfileOf } from './dockerfile.ts';
 import type { BaseImages } from './dockerfile.ts';
+import { problemOf } from './egress.ts';
 import { dockerHomes } from './homes.ts';
 import { prepareImage } from './images.ts';
 import { sweepNetworks } from './network.ts';
-import { ownedBy } from './ownership.ts';
+import { PAUSE_LABEL, ownedBy } from './ownership.ts';
 import { packageImage, preparePackage, tagImage } from './packages.ts';
 import { reportOn } from './report.ts';
 import { candidateSockets, findEngine } from './sockets.ts';
@@ -25,6 +27,10 @@ export interface DockerRuntimeOptions {
   /** The one socket to use, instead of looking for one. */
   socket?: string;
   /** Other base images for packages than the ones of their ecosystem, for instance from a mirror. */
+  /** The private directory of this daemon for sockets and other temporary files. */
+  tempDir: string;
+  /** Resolves the names of hosts that servers with network rules connect to. */
+  resolve?: Resolve;
   baseImages?: Partial<Record<PackageScheme, BaseImages>>;
   log?: (message: string, fields: Record<string, unknown>) => void;
 }
@@ -39,7 +45,16 @@ const REPORT_AGE_MS = 30_000;
  */
 export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
   const { daemonId, env, log = () => {} } = options;
-  const yard: Yard = { daemonId, names: new Set(), network: undefined, withoutInit: new Set(), log };
+  const place = { daemonId, tempDir: options.tempDir };
+  const yard: Yard = {
+    daemonId,
+    names: new Set(),
+    network: undefined,
+    withoutInit: new Set(),
+    egress: { place, env, spares: new Map(), problems: new Map() },
+    resolve: options.resolve ?? openResolver(),
+    log,
+  };
   let last: string | undefined;
   let report: { socket: string; until: number; value: RuntimeReport } | undefined;
 
@@ -64,7 +79,8 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
       try {
         const using = await engine(signal);
         if (report?.socket === using.socket && performance.now() < report.until) return report.value;
-        const value = await reportOn(using, signal);
+        const rulesProblem = await problemOf(yard.egress, using);
+        const value = await reportOn(using, { rulesProblem, signal });
         report = { socket: using.socket, until: performance.now() + REPORT_AGE_MS, value };
         return value;
       } catch (error) {
@@ -131,11 +147,15 @@ function tagOf(name: string): string {
   return name.lastIndexOf(':') > name.lastIndexOf('/') ? name : `${name}:latest`;
 }
 
-const Containers = z.array(z.object({ Id: z.string() }));
+const Containers = z.array(z.object({ Id: z.string(), Labels: z.record(z.string(), z.string()).nullish() }));
 
 async function sweepEngine(engine: Engine, daemonId: string): Promise<void> {
   const query = { ...ownedBy(daemonId), all: '1' };
   const containers = await callEngine(engine, Containers, { method: 'GET', path: '/containers/json', query });
-  await Promise.all(containers.map(({ Id }) => removeContainer(engine, Id)));
+  // Podman removes no container that another one has joined.
+  const joined = Map.groupBy(containers, ({ Labels }) => Labels?.[PAUSE_LABEL] !== undefined);
+  for (const group of [joined.get(false), joined.get(true)]) {
+    await Promise.all((group ?? []).map(({ Id }) => removeContainer(engine, Id)));
+  }
   await sweepNetworks(engine, daemonId);
 }

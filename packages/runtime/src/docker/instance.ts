@@ -31,7 +31,7 @@ export interface Started {
   /** What asks it to end: a signal's name or number. */
   stopSignal: string | number;
   /** Called when nothing of the container is left. */
-  release: () => void;
+  release: () => Promise<void>;
   log: (message: string, fields: Record<string, unknown>) => void;
 }
 
@@ -65,9 +65,20 @@ export function openInstance(engine: Engine, started: Started): Instance {
       // The next sweep or the next start under this name removes it.
       started.log('container could not be removed', { workload: launch.workload, error: messageOf(error) });
     }
-    started.release();
+    await release();
     if (!(await lost)) return exit;
     return { ...exit, reason: exit.reason ?? 'lost its connection to the container engine' };
+  }
+
+  async function release(): Promise<void> {
+    try {
+      await started.release();
+    } catch (error) {
+      started.log('the network of a container could not be removed', {
+        workload: launch.workload,
+        error: messageOf(error),
+      });
+    }
   }
 
   async function stop(graceMs: number): Promise<void> {

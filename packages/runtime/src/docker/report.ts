@@ -16,7 +16,10 @@ export type EngineInfo = z.infer<typeof EngineInfo>;
 const EngineVersion = z.object({ Version: z.string() });
 
 /** Describes the engine that answered: which one, and what of a launch it cannot enforce on this machine. */
-export async function reportOn(engine: Engine, signal?: AbortSignal): Promise<RuntimeReport> {
+export async function reportOn(
+  engine: Engine,
+  { rulesProblem, signal }: { rulesProblem: string | undefined; signal: AbortSignal | undefined },
+): Promise<RuntimeReport> {
   const aborting = signal && { signal };
   // Podman runs other programs to answer either, which takes about half a second each.
   const [{ Version }, info] = await Promise.all([
@@ -31,9 +34,18 @@ export async function reportOn(engine: Engine, signal?: AbortSignal): Promise<Ru
     available: runsLinux,
     detail: `${name} ${Version} at ${engine.socket}${rootless}`,
     ...(!runsLinux && { hint: 'switch the container engine to Linux containers' }),
-    limits: limitsOf(engine, Version, info),
+    limits: [
+      ...limitsOf(engine, Version, info),
+      ...(rulesProblem === undefined ? [] : [unenforcedRules(rulesProblem)]),
+    ],
   };
 }
+
+/** What it means that the daemon cannot guard the networks of containers. */
+export const unenforcedRules = (problem: string): RuntimeLimit => ({
+  concerns: 'servers with network rules',
+  text: `WARNING: it reaches every host, because the hosts and ports of its profile cannot be enforced in containers here: ${problem}`,
+});
 
 /** What cannot be enforced. */
 export function limitsOf(engine: Engine, version: string, info: EngineInfo): RuntimeLimit[] {
@@ -51,11 +63,6 @@ export function limitsOf(engine: Engine, version: string, info: EngineInfo): Run
       // It looks for its monitor's note in another folder than the one where that is left.
       engine.kind === 'podman' && version.startsWith('4.'),
       'a server that uses too much memory is ended, but Podman 4 does not say that memory was the reason',
-    ],
-    [
-      true,
-      'in containers the hosts and ports of a permission profile are not enforced yet: a server with network rules reaches every host',
-      'servers with network rules',
     ],
     [
       // Since 1.44 an engine makes what is mounted below a read-only mount read-only too.

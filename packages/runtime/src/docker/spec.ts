@@ -20,8 +20,17 @@ export interface Blueprint {
   handover?: Handover | undefined;
   /** The volumes that are kept when the container is removed. */
   volumes: readonly HomeVolume[];
+  /** The network with an egress gateway that it joins. */
+  guarded?: GuardedPlace | undefined;
   /** Whether the engine has a small init to reap what a server leaves behind. */
   init: boolean;
+}
+
+interface GuardedPlace {
+  /** The container that has the network. */
+  containerId: string;
+  /** The file that tells where names are resolved, if the engine does not write one. */
+  resolverFile?: string;
 }
 
 /**
@@ -34,7 +43,7 @@ const PERIOD_US = 100_000;
 
 /** The body of the engine's "create container" call: the launch and nothing else of the machine. */
 export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
-  const { launch, image, daemonId, engine, init, handover, volumes } = blueprint;
+  const { launch, image, engine, init, handover, volumes, guarded } = blueprint;
   const listens = launch.transport.kind === 'stdio' || handover !== undefined;
   const env = { ...environmentOf(launch), ...(handover === undefined && launch.secrets) };
   const port = publishedPort(launch);
@@ -53,10 +62,10 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
     AttachStderr: true,
     ...(port && { ExposedPorts: { [port]: {} } }),
     HostConfig: {
-      ...hardening(launch, engine),
+      ...hardening(blueprint),
       ...limitsOf(launch.limits, engine),
       Init: init,
-      NetworkMode: launch.network.kind === 'open' ? externalNetwork(daemonId) : modeOf(launch.network),
+      NetworkMode: networkModeOf(blueprint),
       ...(port && { PortBindings: { [port]: [{ HostIp: LOOPBACK, HostPort: '' }] } }),
       Mounts: [
         ...launch.mounts.map(({ pin, target, readOnly }) => ({
@@ -71,6 +80,7 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
           Target: target,
           ReadOnly: true,
         })),
+        ...resolverMounts(guarded, launch.mounts),
         ...volumes.map(({ name, target }) => ({ Type: 'volume', Source: name, Target: target })),
       ],
       // We collect the output ourselves; a second copy would only fill the disk.
@@ -83,7 +93,7 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
 
 /** The container port to publish on loopback, as the engine writes it; absent where nothing is published. */
 export function publishedPort({ transport, network }: Launch): string | undefined {
-  if (transport.kind === 'stdio' || isHostNetwork(network)) return undefined;
+  if (transport.kind === 'stdio' || network.kind === 'rules' || isHostNetwork(network)) return undefined;
   return `${transport.targetPort}/tcp`;
 }
 
@@ -101,6 +111,19 @@ function isHostNetwork(network: LaunchNetwork): boolean {
   return network.kind === 'mode' && network.mode === 'host';
 }
 
+function networkModeOf({ launch: { network }, guarded, daemonId }: Blueprint): string {
+  if (guarded !== undefined) return `container:${guarded.containerId}`;
+  return network.kind === 'open' ? externalNetwork(daemonId) : modeOf(network);
+}
+
+const RESOLVER_FILE = '/etc/resolv.conf';
+
+function resolverMounts(guarded: GuardedPlace | undefined, mounts: Launch['mounts']): object[] {
+  const source = guarded?.resolverFile;
+  if (source === undefined || mounts.some(({ target }) => target === RESOLVER_FILE)) return [];
+  return [{ Type: 'bind', Source: source, Target: RESOLVER_FILE, ReadOnly: true }];
+}
+
 function modeOf(network: LaunchNetwork): string {
   return network.kind === 'mode' ? network.mode : network.kind;
 }
@@ -116,7 +139,7 @@ function environmentOf(launch: Launch): Record<string, string> {
 function labelsOf({ launch, name, daemonId }: Blueprint): Record<string, string> {
   return {
     'toolhive-transport': launch.transport.kind === 'stdio' ? 'stdio' : 'streamable-http',
-    'toolhive-network-isolation': String(launch.network.kind === 'none'),
+    'toolhive-network-isolation': String(['none', 'rules'].includes(launch.network.kind)),
     ...launch.labels,
     toolhive: 'true',
     'toolhive-tool-type': 'mcp',
@@ -126,10 +149,11 @@ function labelsOf({ launch, name, daemonId }: Blueprint): Record<string, string>
   };
 }
 
-function hardening(
-  { privileged, mounts, home, source, limits }: Launch,
-  engine: Engine['kind'],
-): Record<string, unknown> {
+function hardening({
+  launch: { privileged, mounts, home, source, limits },
+  engine,
+  guarded,
+}: Blueprint): Record<string, unknown> {
   if (privileged) return { Privileged: true };
   return {
     CapDrop: ['ALL'],
@@ -138,7 +162,7 @@ function hardening(
       // Podman takes the path of a file on its own machine, which may be another one; its own filter has to do.
       ...(engine === 'docker' ? [`seccomp=${seccompProfile()}`] : []),
       // Where SELinux labels files, a granted folder carries its owner's label and could not be read otherwise.
-      ...(mounts.length > 0 ? ['label=disable'] : []),
+      ...(mounts.length > 0 || guarded?.resolverFile !== undefined ? ['label=disable'] : []),
     ],
     ReadonlyRootfs: true,
     Tmpfs: {

@@ -1,25 +1,23 @@
 import { readFile, readdir } from 'node:fs/promises';
-import {
-  cancelled,
-  conflict,
-  messageOf,
-  notFound,
-  notImplemented,
-  unsupported,
-} from '@toolhive/contract/failure';
+import { cancelled, conflict, messageOf, notFound, unsupported } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { verifyHidden } from '../hidden-path.ts';
 import { verifySource } from '../mount-source.ts';
-import type { Instance, InstanceAddress, Launch, LaunchNetwork, RuntimeLimit } from '../runtime.ts';
+import { EgressGateway } from '../egress/gateway.ts';
+import type { Resolve } from '../egress/resolver.ts';
+import type { Instance, InstanceAddress, Launch, RuntimeLimit, RulesNetwork } from '../runtime.ts';
 import { requireSecrets } from '../secrets.ts';
 import { attach, type Attachment } from './attach.ts';
 import { inspectContainer, removeContainer, type Inspected } from './container.ts';
 import { callEngine, isFailure, type Engine } from './engine.ts';
 import { openInstance } from './instance.ts';
+import { type ContainerEgress, resolverFile, takeNetwork } from './egress.ts';
 import { exposedSecrets, hasShell, planHandover } from './handover.ts';
 import { ensureHomeVolumes } from './homes.ts';
+import { Ingress } from './ingress.ts';
 import { ensureExternalNetwork } from './network.ts';
 import { DAEMON_LABEL } from './ownership.ts';
+import { unenforcedRules } from './report.ts';
 import { containerSpec, publishedPort, requireReachable, type Blueprint } from './spec.ts';
 
 /** What all containers of one runtime have in common. */
@@ -31,6 +29,9 @@ export interface Yard {
   network: Promise<void> | undefined;
   /** Sockets of engines that have no init program to put into containers. */
   withoutInit: Set<string>;
+  /** The egress gateways of servers with network rules. */
+  egress: ContainerEgress;
+  resolve: Resolve;
   log: (message: string, fields: Record<string, unknown>) => void;
 }
 
@@ -40,30 +41,83 @@ export async function startContainer(
   yard: Yard,
   { launch: given, image, signal }: { launch: Launch; image: string; signal: AbortSignal },
 ): Promise<Instance> {
-  const launch = { ...given, network: engineNetwork(given.network) };
-  requireReachable(launch);
-  requireSecrets(launch);
-  const name = reserveName(yard, launch.workload);
-  const release = () => void yard.names.delete(name);
+  requireReachable(given);
+  requireSecrets(given);
+  const name = reserveName(yard, given.workload);
+  await using undo = new AsyncDisposableStack();
+  undo.defer(() => void yard.names.delete(name));
+  await verifyMounts(given);
+  await clearName(engine, yard, name, signal);
+  const guard = undo.use(await openGuard(engine, yard, given));
+  // Where rules cannot be enforced, the server reaches everything, and its status says so.
+  const launch: Launch = guard.problem === undefined ? given : { ...given, network: { kind: 'open' } };
+  if (launch.network.kind === 'open') {
+    yard.network ??= ensureExternalNetwork(engine, yard.daemonId).finally(() => (yard.network = undefined));
+    await yard.network;
+  }
+  const resources = undo.move();
+  const release = () => resources.disposeAsync();
   try {
-    await verifyMounts(launch);
-    await clearName(engine, yard, name, signal);
-    if (launch.network.kind === 'open') {
-      yard.network ??= ensureExternalNetwork(engine, yard.daemonId).finally(() => (yard.network = undefined));
-      await yard.network;
-    }
-    return await createAndStart(engine, yard, { launch, image, name, signal, release });
+    return await createAndStart(engine, yard, { launch, image, name, guard, signal, release });
   } catch (error) {
-    release();
+    await release();
     throw error;
   }
 }
 
-/** Rules on hosts and ports are not enforced in containers yet, as the report of the runtime says. */
-function engineNetwork(network: LaunchNetwork): LaunchNetwork {
-  if (network.kind !== 'rules') return network;
-  if (!network.isRequired) return { kind: 'open' };
-  throw notImplemented('network rules for single hosts are not available in containers yet', {
+/** What guards the network of a container with rules. */
+interface Guard extends AsyncDisposable {
+  /** What the container joins. */
+  place?: Blueprint['guarded'];
+  /** How an HTTP server is reached, which has no port that the engine could publish. */
+  ingress?: Ingress;
+  /** Why its rules cannot be enforced. */
+  problem?: string;
+}
+
+async function openGuard(engine: Engine, yard: Yard, { network, transport }: Launch): Promise<Guard> {
+  await using undo = new AsyncDisposableStack();
+  const guarded = network.kind === 'rules' ? await guardNetwork(engine, yard, network, undo) : undefined;
+  if (guarded === undefined || typeof guarded === 'string') {
+    return { ...(guarded !== undefined && { problem: guarded }), async [Symbol.asyncDispose]() {} };
+  }
+  const {
+    tools,
+    network: { containerId, namespace },
+  } = guarded;
+  const ingress =
+    transport.kind === 'stdio'
+      ? undefined
+      : undo.use(
+          await Ingress.open(yard.egress.place, tools, {
+            network: namespace.network,
+            port: transport.targetPort,
+          }),
+        );
+  const file = engine.kind === 'podman' ? await resolverFile(yard.egress.place) : undefined;
+  const resources = undo.move();
+  return {
+    place: { containerId, ...(file !== undefined && { resolverFile: file }) },
+    ...(ingress && { ingress }),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** A network with its gateway, or why there can be none. */
+async function guardNetwork(
+  engine: Engine,
+  { egress: containers, resolve }: Yard,
+  { egress, isRequired }: RulesNetwork,
+  undo: AsyncDisposableStack,
+): Promise<Exclude<Awaited<ReturnType<typeof takeNetwork>>, string> | string> {
+  const taken = await takeNetwork(containers, engine, egress.rules.ports);
+  if (typeof taken !== 'string') {
+    undo.use(taken.network);
+    undo.use(new EgressGateway(taken.network.namespace.sockets, egress, resolve));
+    return taken;
+  }
+  if (!isRequired) return taken;
+  throw unsupported(`network rules cannot be enforced for containers here: ${taken}`, {
     hint: 'leave network isolation out, or run the server without a container engine',
   });
 }
@@ -126,9 +180,10 @@ interface Starting {
   launch: Launch;
   image: string;
   name: string;
+  guard: Guard;
   signal: AbortSignal;
   /** Called when nothing of the container is left. */
-  release: () => void;
+  release: () => Promise<void>;
 }
 
 async function createAndStart(engine: Engine, yard: Yard, starting: Starting): Promise<Instance> {
@@ -136,7 +191,7 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
   let id: string | undefined;
   let attachment: Attachment | undefined;
   try {
-    const { launch, signal } = starting;
+    const { launch, guard, signal } = starting;
     let handover = await planHandover(engine, starting);
     const volumes = await ensureHomeVolumes(engine, yard.daemonId, starting);
     id = await create(engine, yard, { ...starting, init, handover, volumes });
@@ -156,7 +211,7 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
     const isVerified = await verifyCovered(launch, inspected);
     if (handover !== undefined) attachment.handOver(handover.input);
     if (signal.aborted) throw cancelled(`the start of ${launch.workload} was given up`);
-    const address = addressOf(launch, inspected);
+    const address = addressOf(starting, inspected);
     const stopSignal = inspected.Config.StopSignal || 'SIGTERM';
     const { release } = starting;
     const isExposed = handover === undefined && Object.keys(launch.secrets).length > 0;
@@ -165,7 +220,11 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
       attachment,
       address,
       launch,
-      limits: [...(isExposed ? [exposedSecrets] : []), ...(isVerified ? [] : [unverified])],
+      limits: [
+        ...(isExposed ? [exposedSecrets] : []),
+        ...(isVerified ? [] : [unverified]),
+        ...(guard.problem === undefined ? [] : [unenforcedRules(guard.problem)]),
+      ],
       stopSignal,
       release,
       log: yard.log,
@@ -187,6 +246,7 @@ async function create(
     launch,
     image,
     name,
+    guard,
     init,
     handover,
     volumes,
@@ -204,6 +264,7 @@ async function create(
           name,
           daemonId: yard.daemonId,
           engine: engine.kind,
+          guarded: guard.place,
           init,
           handover,
           volumes,
@@ -220,8 +281,14 @@ async function create(
   }
 }
 
-function addressOf(launch: Launch, { State, NetworkSettings }: Inspected): InstanceAddress | undefined {
+function addressOf(
+  { launch, guard }: Starting,
+  { State, NetworkSettings }: Inspected,
+): InstanceAddress | undefined {
   if (launch.transport.kind === 'stdio') return undefined;
+  if (guard.ingress !== undefined) {
+    return { kind: 'socket', path: guard.ingress.path, targetPort: launch.transport.targetPort };
+  }
   const host = '127.0.0.1';
   const published = publishedPort(launch);
   const { targetPort } = launch.transport;

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { Exit } from '../runtime.ts';
 import { type SandboxPlan, descriptors } from './plan.ts';
-import { spawnSealed } from './spawn.ts';
+import { spawnSealed } from '../spawn.ts';
 
 export interface BubblewrapCall {
   bwrap: string;

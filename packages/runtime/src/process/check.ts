@@ -13,11 +13,12 @@ import {
   networkHint,
 } from './network.ts';
 import { planSandbox } from './plan.ts';
-import { EgressNamespace, type EgressTools, nodeProgram } from './egress-namespace.ts';
-import { type Binary, findNode, findProgram, installWith } from './programs.ts';
+import { EgressNamespace } from '../egress/namespace.ts';
+import { type EgressTools, findEgressTools } from '../egress/tools.ts';
+import { type Binary, findNode, findProgram, installWith } from '../programs.ts';
 import { openFilesCeiling } from './proc.ts';
 import { Sandbox } from './sandbox.ts';
-import { openFilesHint } from './spawn.ts';
+import { openFilesHint } from '../spawn.ts';
 import { type Architecture, auditArchitecture } from './syscalls.ts';
 
 /** What the machine offers for sandboxes. */
@@ -146,17 +147,8 @@ async function inspectNetwork(
 
 /** Looks for the programs, and makes a namespace once: what the kernel or a security policy forbids shows there. */
 async function inspectEgress(env: NodeJS.ProcessEnv): Promise<EgressInspection> {
-  const node = nodeProgram((await findNode(env))?.path);
-  if (node === undefined) return { problem: 'Node.js is not installed', hint: 'install Node.js 24 or newer' };
-  const widely = { PATH: `${env.PATH ?? ''}:/usr/bin:/bin:/usr/sbin:/sbin` };
-  const tools = { node } as EgressTools; // completed below
-  for (const [program, packageName] of egressPrograms) {
-    const path = await findProgram(program, widely);
-    if (path === undefined) {
-      return { problem: `${program} is not installed`, hint: installWith(packageName) };
-    }
-    tools[program] = path;
-  }
+  const tools = await findEgressTools(env);
+  if ('problem' in tools) return tools;
   try {
     using tried = await EgressNamespace.open(tools, []);
     tried.closeSockets();
@@ -166,13 +158,6 @@ async function inspectEgress(env: NodeJS.ProcessEnv): Promise<EgressInspection> 
     return { problem, hint: await hintFor(problem, readSetting) };
   }
 }
-
-const egressPrograms = [
-  ['unshare', 'util-linux'],
-  ['nsenter', 'util-linux'],
-  ['ip', 'iproute2'],
-  ['sh', 'dash'],
-] as const;
 
 async function versionOf(bwrap: string): Promise<string> {
   const { stdout } = await promisify(execFile)(bwrap, ['--version'], { env: {} });

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { aLaunch, waitFor } from '../testing/conformance.ts';
 import { type InstanceAddress, type Launch, describeExit } from '../runtime.ts';
 import { isAlive } from './proc.ts';
-import { findProgram } from './programs.ts';
+import { findProgram } from '../programs.ts';
 import { type ProcessRig, networksOf, never, openRig, talkTo } from './test-rig.ts';
 
 const open: Partial<Launch> = { network: { kind: 'open' } };

@@ -6,8 +6,8 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { unavailable } from '@toolhive/contract/failure';
 import { hasIdentity, waitUntil } from './proc.ts';
-import { findProgram, installWith } from './programs.ts';
-import { exitOf, spawnSealed } from './spawn.ts';
+import { findProgram, installWith } from '../programs.ts';
+import { exitOf, spawnSealed } from '../spawn.ts';
 
 /** The programs that give a sandbox a network of its own. */
 export interface NetworkTools {

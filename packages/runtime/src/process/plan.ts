@@ -3,9 +3,9 @@ import { lstat, readlink } from 'node:fs/promises';
 import { invalid } from '@toolhive/contract/failure';
 import type { HiddenPath } from '../hidden-path.ts';
 import type { OpenMount } from './mounts.ts';
-import { RESOLVER_ADDRESS } from './egress-helper.ts';
+import { resolverSettings } from '../egress/helper.ts';
 import { NAME_SERVER } from './network.ts';
-import type { Binary } from './programs.ts';
+import type { Binary } from '../programs.ts';
 import { seccompFilter } from './seccomp.ts';
 import type { Architecture } from './syscalls.ts';
 
@@ -155,8 +155,7 @@ const resolvers: Record<SandboxNetwork, { real: string[]; own: Record<string, st
     own: {
       '/etc/hosts': ownNames, // what the machine's own file names are not hosts that rules can allow
       '/etc/nsswitch.conf': 'hosts: files dns\n',
-      // Without a search list, which would make the queried name another one than the server connects to.
-      '/etc/resolv.conf': `nameserver ${RESOLVER_ADDRESS}\noptions timeout:2 attempts:1\n`,
+      '/etc/resolv.conf': resolverSettings.text,
     },
   },
   open: {

@@ -49,22 +49,6 @@ export function openFilesCeiling(): number {
   return ceiling === undefined ? Number.MAX_SAFE_INTEGER : Number(ceiling);
 }
 
-const CLOSE_ON_EXEC = 0o2000000;
-
-/**
- * File descriptors that whoever started this process left open for every child to inherit. Node closes none of
- * them when it starts a program, and a server must not find one.
- */
-export function inheritableDescriptors(): number[] {
-  return readdirSync('/proc/self/fdinfo')
-    .map(Number)
-    .filter((descriptor) => descriptor > 2)
-    .filter((descriptor) => {
-      const flags = /^flags:\s+(\d+)/m.exec(read(`/proc/self/fdinfo/${descriptor}`) ?? '')?.[1];
-      return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
-    });
-}
-
 const INTERVAL_MS = 2;
 
 /** Looks every other millisecond until the condition holds; tells whether it came to hold in time. */

@@ -5,10 +5,11 @@ import type { Instance, Launch, PrepareOptions, Runtime, RuntimeReport } from '.
 import type { PackageSource, ServerSource } from '../source.ts';
 import { sweepCgroups } from './cgroup.ts';
 import { type Inspection, type Machine, inspectMachine, reportOn } from './check.ts';
-import { sweepSockets } from './forwarder.ts';
+import { sweepSockets } from '../door.ts';
 import { ProcessHomes } from './homes.ts';
 import { groupPrefix } from './limits.ts';
-import { EgressNamespaces } from './egress-namespaces.ts';
+import type { EgressNamespace } from '../egress/namespace.ts';
+import { Spares } from '../egress/spares.ts';
 import { type Resolve, openResolver } from '../egress/resolver.ts';
 import { networkOf, startInstance } from './start.ts';
 import { PackageStore } from './store.ts';
@@ -45,7 +46,7 @@ class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
   readonly #store: PackageStore;
   readonly homes: ProcessHomes;
-  readonly #namespaces = new EgressNamespaces();
+  readonly #namespaces = new Spares<EgressNamespace>();
   readonly #resolve: Resolve;
   #inspection: { expires: number; result: Promise<Inspection> } | undefined;
 

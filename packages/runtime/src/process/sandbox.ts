@@ -6,7 +6,7 @@ import type { Exit } from '../runtime.ts';
 import { type BubblewrapCall, Complaints, StatusReader, exitFrom, spawnBubblewrap } from './bubblewrap.ts';
 import { descriptors, firstContent } from './plan.ts';
 import { childrenOf, isAlive, waitUntil } from './proc.ts';
-import { exitOf } from './spawn.ts';
+import { exitOf } from '../spawn.ts';
 
 export interface SandboxOptions extends BubblewrapCall {
   log: (chunk: Buffer) => void;

@@ -5,14 +5,15 @@ import type { PinnedMount } from '../mount-source.ts';
 import type { Exit, Instance, Launch, LaunchNetwork, ResourceLimits, RuntimeLimit } from '../runtime.ts';
 import { EgressGateway } from '../egress/gateway.ts';
 import type { NamespaceToEnter } from './bubblewrap.ts';
-import type { EgressNamespace } from './egress-namespace.ts';
-import type { EgressNamespaces } from './egress-namespaces.ts';
+import { EgressNamespace } from '../egress/namespace.ts';
+import type { Spares } from '../egress/spares.ts';
 import type { Resolve } from '../egress/resolver.ts';
 import { requireSecrets } from '../secrets.ts';
 import { browserFor } from './browsers.ts';
 import { Cgroup } from './cgroup.ts';
 import type { Machine } from './check.ts';
-import { Door, type SocketPlace, forwarderOptions, forwarderShare, forwarderSource } from './forwarder.ts';
+import { Door, type SocketPlace } from '../door.ts';
+import { forwarderOptions, forwarderShare, forwarderSource } from './forwarder.ts';
 import type { ProcessHomes } from './homes.ts';
 import { ProcessInstance } from './instance.ts';
 import { groupName, setLimits, watchLimits } from './limits.ts';
@@ -20,7 +21,7 @@ import { type OpenMount, isInside, openMounts, verifyInside } from './mounts.ts'
 import { type NetworkTools, OwnNetwork, networkShare } from './network.ts';
 import { type SandboxNetwork, type SandboxPlan, inside, planSandbox, requireVariable } from './plan.ts';
 import { openFilesCeiling } from './proc.ts';
-import { requireNode } from './programs.ts';
+import { requireNode } from '../programs.ts';
 import { Sandbox } from './sandbox.ts';
 import type { InstalledPackage } from './store.ts';
 
@@ -31,7 +32,7 @@ export interface Start {
   place: SocketPlace;
   homes: ProcessHomes;
   /** Where servers with network rules run. */
-  namespaces: EgressNamespaces;
+  namespaces: Spares<EgressNamespace>;
   resolve: Resolve;
   log?: (message: string, fields?: object) => void;
   signal: AbortSignal;
@@ -115,7 +116,7 @@ async function openEgress({ launch, machine, namespaces, resolve }: Start): Prom
   }
   const { tools } = machine.egress;
   const { egress } = launch.network;
-  const namespace = await namespaces.take(tools, egress.rules.ports);
+  const namespace = await namespaces.take(egress.rules.ports, (ports) => EgressNamespace.open(tools, ports));
   const { network, user } = namespace;
   return {
     namespace,

@@ -3,7 +3,8 @@ import { aLaunch, testLimits } from '../testing/conformance.ts';
 import { Conversation } from '../testing/talk.ts';
 import { type Instance, type Launch, describeExit } from '../runtime.ts';
 import { inspectMachine } from './check.ts';
-import { EgressNamespaces } from './egress-namespaces.ts';
+import type { EgressNamespace } from '../egress/namespace.ts';
+import { Spares } from '../egress/spares.ts';
 import { openResolver } from '../egress/resolver.ts';
 import { ProcessHomes } from './homes.ts';
 import { startInstance } from './start.ts';
@@ -25,7 +26,7 @@ describe('on a machine without writable control groups', () => {
     const installed = await rig.store().require(launch.source);
     const machine = { ...inspection.machine, cgroups: {}, countsProcesses: false };
     const homes = new ProcessHomes(rig.options.homesDir);
-    const namespaces = new EgressNamespaces();
+    const namespaces = new Spares<EgressNamespace>();
     const place = rig.options;
     return startInstance({
       machine,

@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { findProgram } from '../process/programs.ts';
+import { findProgram } from '../programs.ts';
 
 const iproute = await findProgram('ip', { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' });
 
@@ -19,28 +19,27 @@ export interface StandInHosts extends AsyncDisposable {
   private: readonly string[];
 }
 
-/** The first three bytes of the addresses on the cable. They count as public, and the real ones are never reached. */
-const PREFIXES = ['11.230.17', '11.230.18', '11.230.19', '11.230.20'];
+/** The third byte of the addresses on the cable. 11.230.x.x counts as public, and the real ones are never reached. */
+const PLACES = Array.from({ length: 40 }, (_, index) => index + 17);
 
 /**
  * Starts `program`, a script for Node.js, in a network of its own with several addresses. The script says `ready` on
  * standard output when it listens. Its arguments are the addresses.
  */
 export async function openStandInHosts(program: string, count: number): Promise<StandInHosts> {
-  const id = crypto.randomUUID().slice(0, 8);
-  const [name, nearDevice, farDevice] = [`thv-${id}`, `thv${id}n`, `thv${id}f`];
-  const prefix = PREFIXES[Math.floor(Math.random() * PREFIXES.length)] ?? '';
-  const near = `${prefix}.1`;
-  const far = Array.from({ length: count }, (_, index) => `${prefix}.${index + 2}`);
   await using undo = new AsyncDisposableStack();
+  const place = await takePlace();
+  const [nearDevice, farDevice] = devicesAt(place);
+  undo.defer(() => ip('link', 'del', nearDevice).catch(() => {})); // it went with its other end, if that got away
+  const name = `thv-${crypto.randomUUID().slice(0, 8)}`;
   await ip('netns', 'add', name);
   undo.defer(() => ip('netns', 'del', name));
-  await ip('link', 'add', nearDevice, 'type', 'veth', 'peer', 'name', farDevice);
-  undo.defer(() => ip('link', 'del', nearDevice).catch(() => {})); // it went with its other end, if that got away
+  const near = `11.230.${place}.1`;
+  const far = Array.from({ length: count }, (_, index) => `11.230.${place}.${index + 2}`);
   await ip('link', 'set', farDevice, 'netns', name);
   await ip('address', 'add', `${near}/24`, 'dev', nearDevice);
   await ip('link', 'set', nearDevice, 'up');
-  const privateHost = `10.230.${prefix.split('.')[2]}.2`;
+  const privateHost = `10.230.${place}.2`;
   await ip('address', 'add', privateHost.replace(/2$/, '1/24'), 'dev', nearDevice);
   for (const address of [...far, privateHost])
     await ip('-n', name, 'address', 'add', `${address}/24`, 'dev', farDevice);
@@ -65,6 +64,22 @@ export async function openStandInHosts(program: string, count: number): Promise<
   if (line !== 'ready') throw new Error(String(line));
   const resources = undo.move();
   return { near, far, private: [privateHost], [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
+
+const devicesAt = (place: number) => [`thv${place}near`, `thv${place}far`] as const;
+
+/** Makes a cable for a place that no other test has now: its name belongs to one test at a time. */
+async function takePlace(): Promise<number> {
+  for (const place of PLACES) {
+    const [near, far] = devicesAt(place);
+    try {
+      await ip('link', 'add', near, 'type', 'veth', 'peer', 'name', far);
+      return place;
+    } catch (error) {
+      if (!String(error).includes('File exists')) throw error;
+    }
+  }
+  throw new Error('all places for stand-in hosts are taken; is a test still running?');
 }
 
 async function ip(...args: string[]): Promise<void> {

@@ -18,6 +18,6 @@ function describeNetwork({ kind, hosts, ports = [], mode, enforced }: NetworkAcc
   if (kind === 'open') return 'everything that this machine reaches';
   if (kind === 'mode') return `the network ${mode ?? ''} of the container engine`;
   const where = hosts === undefined ? 'every public host' : hosts.join(', ');
-  const note = enforced ? '' : ' (not enforced in containers yet)';
+  const note = enforced ? '' : ' (not enforced)';
   return `${where} on port ${ports.join(', ')}${note}`;
 }

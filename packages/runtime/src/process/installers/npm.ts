@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { npmSourceOptions } from '../../npm-source-options.ts';
 import type { PackageSource } from '../../source.ts';
 import { inside } from '../plan.ts';
-import { requireNode } from '../programs.ts';
+import { requireNode } from '../../programs.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
 import { otherSource, refuseOtherSources } from './npm-sources.ts';

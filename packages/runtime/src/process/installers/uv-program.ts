@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { unavailable } from '@toolhive/contract/failure';
-import { findProgram } from '../programs.ts';
+import { findProgram } from '../../programs.ts';
 import type { InstallContext } from './tool.ts';
 
 const run = promisify(execFile);

@@ -1,6 +1,21 @@
 /** The address of the gateway in the namespace of a server, where it resolves names. */
 export const RESOLVER_ADDRESS = '198.18.0.1';
 
+/** The address of a server in its own namespace. */
+export const SERVER_ADDRESS = '198.18.0.2';
+
+const resolverOptions = ['timeout:2', 'attempts:1'];
+
+/**
+ * How the programs of a server resolve names: without a search list, which would make the queried name another one than
+ * they connect to.
+ */
+export const resolverSettings = {
+  options: resolverOptions,
+  /** The text of `/etc/resolv.conf`. */
+  text: `nameserver ${RESOLVER_ADDRESS}\noptions ${resolverOptions.join(' ')}\n`,
+};
+
 /**
  * Runs in the namespace of a gateway, with the namespace of a server as descriptor 4: connects the two, opens the sockets
  * of the gateway, and sends them to the daemon. Plain JavaScript, because it is passed to Node.js as an argument.
@@ -38,7 +53,7 @@ async function main() {
   ip(
     [
       'link set lo up',
-      'addr add 198.18.0.2/30 dev eth0',
+      'addr add ${SERVER_ADDRESS}/30 dev eth0',
       'link set eth0 mtu 65535 up',
       'route add default via ' + resolver,
     ],

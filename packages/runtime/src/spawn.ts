@@ -1,7 +1,6 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readdirSync } from 'node:fs';
 import { unavailable } from '@toolhive/contract/failure';
-import { inheritableDescriptors } from './proc.ts';
 
 /** What to do when the daemon may not open enough files. */
 export const openFilesHint = 'raise the limit on open files for the daemon, for example with: ulimit -n 4096';
@@ -55,4 +54,28 @@ export function exitOf(child: ChildProcess): Promise<RawExit> {
     if (child.pid === undefined) resolve({ code: null, signal: null });
   });
   return promise;
+}
+
+const CLOSE_ON_EXEC = 0o2000000;
+
+/**
+ * File descriptors that whoever started this process left open for every child to inherit. Node closes none of
+ * them when it starts a program, and a server must not find one.
+ */
+function inheritableDescriptors(): number[] {
+  return readdirSync('/proc/self/fdinfo')
+    .map(Number)
+    .filter((descriptor) => descriptor > 2)
+    .filter((descriptor) => {
+      const flags = /^flags:\s+(\d+)/m.exec(readInfo(descriptor))?.[1];
+      return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
+    });
+}
+
+function readInfo(descriptor: number): string {
+  try {
+    return readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8');
+  } catch {
+    return ''; // closed meanwhile
+  }
 }

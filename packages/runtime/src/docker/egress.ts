@@ -1,0 +1,197 @@
+import { closeSync, openSync, statSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf, unsupported } from '@toolhive/contract/failure';
+import * as z from 'zod';
+import type { SocketPlace } from '../door.ts';
+import { RESOLVER_ADDRESS, resolverSettings } from '../egress/helper.ts';
+import { EgressNamespace } from '../egress/namespace.ts';
+import { Spares } from '../egress/spares.ts';
+import { type EgressTools, findEgressTools } from '../egress/tools.ts';
+import { attach } from './attach.ts';
+import { inspectContainer, removeContainer } from './container.ts';
+import { type Engine, callEngine, isFailure } from './engine.ts';
+import { DAEMON_LABEL, PAUSE_LABEL } from './ownership.ts';
+import { PAUSE_PROGRAM, ensurePauseImage } from './pause.ts';
+
+/** What makes networks with an egress gateway for containers. */
+export interface ContainerEgress {
+  place: SocketPlace;
+  env: NodeJS.ProcessEnv;
+  /** One spare network for each engine, by its socket. */
+  spares: Map<string, Spares<GuardedNetwork>>;
+  /** Why the daemon cannot guard the networks of an engine, by its socket. */
+  problems: Map<string, string>;
+}
+
+/**
+ * The network of one container with rules: a pause container, whose only neighbor is the egress gateway. The server joins
+ * it, so that the gateway is there before the server. The pause container ends with this daemon.
+ */
+export class GuardedNetwork implements AsyncDisposable {
+  readonly containerId: string;
+  readonly namespace: EgressNamespace;
+  readonly #engine: Engine;
+  readonly #close: () => void;
+  #isRunning = true;
+
+  private constructor(
+    engine: Engine,
+    { containerId, namespace }: Pick<GuardedNetwork, 'containerId' | 'namespace'>,
+    { closed, close }: { closed: Promise<void>; close: () => void },
+  ) {
+    this.#engine = engine;
+    this.containerId = containerId;
+    this.namespace = namespace;
+    this.#close = close;
+    void closed.then(() => (this.#isRunning = false));
+  }
+
+  /** Whether a server can join. */
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
+  static async open(
+    engine: Engine,
+    { tools, daemonId, ports }: { tools: EgressTools; daemonId: string; ports: readonly number[] },
+  ): Promise<GuardedNetwork> {
+    const signal = AbortSignal.timeout(START_TIMEOUT_MS);
+    const image = await ensurePauseImage(engine, signal);
+    const { Id: containerId } = await callEngine(engine, z.object({ Id: z.string() }), {
+      method: 'POST',
+      path: '/containers/create',
+      body: { json: pauseSpec(image, engine, daemonId) },
+      signal,
+    });
+    const silent = { speaksStdio: false, listens: true, log: () => {}, signal };
+    let close = (): void => {};
+    try {
+      const attachment = await attach(engine, containerId, silent);
+      close = attachment.close;
+      await callEngine(engine, z.unknown(), {
+        method: 'POST',
+        path: `/containers/${containerId}/start`,
+        signal,
+      });
+      const namespace = await EgressNamespace.connect(tools, ports, await enter(engine, containerId, signal));
+      return new GuardedNetwork(engine, { containerId, namespace }, attachment);
+    } catch (error) {
+      await removeContainer(engine, containerId);
+      close();
+      throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.namespace[Symbol.dispose]();
+    await removeContainer(this.#engine, this.containerId);
+    this.#close();
+  }
+}
+
+const START_TIMEOUT_MS = 60_000;
+
+/** The pause container: it can do nothing but wait. */
+function pauseSpec(image: string, { kind }: Engine, daemonId: string): Record<string, unknown> {
+  return {
+    Image: image,
+    Entrypoint: [PAUSE_PROGRAM],
+    OpenStdin: true,
+    StdinOnce: true,
+    AttachStdin: true,
+    Labels: { toolhive: 'true', [DAEMON_LABEL]: daemonId, [PAUSE_LABEL]: 'true' },
+    HostConfig: {
+      NetworkMode: 'none',
+      // A server shares these settings. Podman has none for this network, and gets a file.
+      ...(kind === 'docker' && { Dns: [RESOLVER_ADDRESS], DnsOptions: resolverSettings.options }),
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      ReadonlyRootfs: true,
+      PidsLimit: 4,
+      Memory: 16 * 1024 ** 2,
+      Ulimits: ['nofile', 'nproc'].map((Name) => ({ Name, Soft: 1024, Hard: 1024 })),
+      LogConfig: { Type: 'none', Config: {} },
+      // Podman would remove it while we do, and one of the two would fail. What is left there goes with the next sweep.
+      AutoRemove: kind === 'docker',
+    },
+  };
+}
+
+const elsewhereText = 'the containers of this engine run on another machine';
+
+/** Opens the namespaces of a container. Throws `unsupported` if its processes are not on this machine. */
+async function enter(
+  engine: Engine,
+  id: string,
+  signal: AbortSignal,
+): Promise<{ network: number; user: number }> {
+  const pid = (await inspectContainer(engine, id, signal))?.State.Pid ?? 0;
+  const elsewhere = unsupported(elsewhereText);
+  if (pid <= 0) throw elsewhere;
+  let network: number;
+  try {
+    network = openSync(`/proc/${pid}/ns/net`, 'r');
+  } catch {
+    throw elsewhere;
+  }
+  try {
+    // Opened first, so that what is looked at is what was opened.
+    const groups = await readFile(`/proc/${pid}/cgroup`, 'utf8');
+    const isOurs = statSync(`/proc/self/ns/net`).ino === statSync(`/proc/self/fd/${network}`).ino;
+    if (!groups.includes(id) || isOurs) throw elsewhere;
+    return { network, user: openSync(`/proc/${pid}/ns/user`, 'r') };
+  } catch (error) {
+    closeSync(network);
+    throw error;
+  }
+}
+
+/** Why the daemon cannot guard networks of containers; undefined if nothing is known to be in the way. */
+export async function problemOf(egress: ContainerEgress, engine: Engine): Promise<string | undefined> {
+  const tools = await toolsOf(egress);
+  return typeof tools === 'string' ? tools : egress.problems.get(engine.socket);
+}
+
+/** Takes a network with listeners for the ports. Returns the reason if this daemon can never make one here. */
+export async function takeNetwork(
+  egress: ContainerEgress,
+  engine: Engine,
+  ports: readonly number[],
+): Promise<{ network: GuardedNetwork; tools: EgressTools } | string> {
+  const tools = await toolsOf(egress);
+  if (typeof tools === 'string') return tools;
+  const spares = egress.spares.get(engine.socket) ?? new Spares<GuardedNetwork>();
+  egress.spares.set(engine.socket, spares);
+  const { daemonId } = egress.place;
+  try {
+    const network = await spares.take(
+      ports,
+      (wanted) => GuardedNetwork.open(engine, { tools, daemonId, ports: wanted }),
+      ({ isRunning }) => isRunning,
+    );
+    egress.problems.delete(engine.socket);
+    return { network, tools };
+  } catch (error) {
+    // Everything else may be gone the next time, and must not open the network.
+    if (!isFailure(error, 'unsupported')) throw error;
+    const problem = messageOf(error);
+    egress.problems.set(engine.socket, problem);
+    return problem;
+  }
+}
+
+async function toolsOf({ env }: ContainerEgress): Promise<EgressTools | string> {
+  if (process.platform !== 'linux') return elsewhereText;
+  if (process.getuid?.() !== 0) return 'the daemon does not run as root';
+  const tools = await findEgressTools(env);
+  return 'problem' in tools ? `${tools.problem}; ${tools.hint}` : tools;
+}
+
+/** A file that tells the programs of a container where names are resolved. */
+export async function resolverFile({ tempDir }: SocketPlace): Promise<string> {
+  const path = join(tempDir, 'resolv.conf');
+  await mkdir(tempDir, { recursive: true, mode: 0o700 });
+  await writeFile(path, resolverSettings.text, { mode: 0o644 });
+  return path;
+}

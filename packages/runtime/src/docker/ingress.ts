@@ -1,0 +1,72 @@
+import { unavailable } from '@toolhive/contract/failure';
+import { Door, type SocketPlace, forwardSource } from '../door.ts';
+import { SERVER_ADDRESS } from '../egress/helper.ts';
+import type { EgressTools } from '../egress/tools.ts';
+import { exitOf, spawnSealed } from '../spawn.ts';
+
+/**
+ * Runs in the network namespace of a container: takes a listening socket from the daemon, and passes what arrives on it
+ * to the port of the server. Ends with the daemon. Plain JavaScript, because it is passed to Node.js as an argument.
+ */
+const ingressSource = `'use strict';
+const port = Number(process.argv[1]);
+process.stdin.resume().on('end', () => process.exit());
+process.once('message', (_message, listener) => {
+  listener.allowHalfOpen = true;
+  listener.on('connection', (outer) => {
+    outer.on('error', () => {});
+    forward(outer, ['127.0.0.1', '${SERVER_ADDRESS}', '::1'].map((host) => ({ host, port })));
+  });
+});
+
+${forwardSource}`;
+
+/** The way to a server that listens in a network namespace without a connection to that of the daemon. */
+export class Ingress implements AsyncDisposable {
+  readonly #door: Door;
+  readonly #end: () => Promise<unknown>;
+
+  private constructor(door: Door, end: () => Promise<unknown>) {
+    this.#door = door;
+    this.#end = end;
+  }
+
+  /** The Unix socket that leads to the server. */
+  get path(): string {
+    return this.#door.path;
+  }
+
+  static async open(
+    place: SocketPlace,
+    { node, nsenter }: EgressTools,
+    { network, port }: { network: number; port: number },
+  ): Promise<Ingress> {
+    await using undo = new AsyncDisposableStack();
+    const door = undo.use(await Door.open(place));
+    const forwarder = spawnSealed(
+      nsenter,
+      ['--net=/proc/self/fd/4', '--', node, '--v8-pool-size=0', '--max-old-space-size=32'].concat([
+        '-e',
+        ingressSource,
+        String(port),
+      ]),
+      ['pipe', undefined, undefined, 'ipc', network],
+    );
+    const ended = exitOf(forwarder);
+    const end = (): Promise<unknown> => {
+      forwarder.kill('SIGKILL');
+      return ended;
+    };
+    undo.defer(async () => void (await end()));
+    const { pid } = forwarder;
+    if (pid === undefined) throw unavailable(`${nsenter} cannot be started`);
+    await door.handTo(forwarder, {});
+    undo.move();
+    return new Ingress(door, end);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#end();
+    await this.#door[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,97 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { type Server, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { unavailable } from '@toolhive/contract/failure';
+import { markOf } from './mark.ts';
+
+/**
+ * A Unix socket in a private folder. The daemon listens on it only to hand it to the forwarder: nothing of the
+ * folder exists inside the sandbox, where a server could put something else in the socket's place.
+ */
+export class Door implements AsyncDisposable {
+  readonly path: string;
+  readonly #listener: Server;
+
+  private constructor(path: string, listener: Server) {
+    this.path = path;
+    this.#listener = listener;
+  }
+
+  static async open(place: SocketPlace): Promise<Door> {
+    const path = join(await socketFolder(place), 's');
+    const listener = createServer();
+    listener.listen(`${path}.new`);
+    await once(listener, 'listening');
+    // Closing a listener removes the name that it was opened with: the socket goes on under another one.
+    await rename(`${path}.new`, path);
+    return new Door(path, listener);
+  }
+
+  /** Gives the socket and the environment of the server away, and returns when the forwarder has them or has ended. */
+  async handTo(forwarder: ChildProcess, env: Readonly<Record<string, string>>): Promise<void> {
+    const gone = once(forwarder, 'disconnect');
+    forwarder.send({ env }, this.#listener, () => {});
+    this.#listener.close();
+    if (forwarder.connected) forwarder.disconnect();
+    const timeout = new AbortController();
+    const late = delay(HANDOVER_TIMEOUT_MS, 'late', { signal: timeout.signal }).catch(() => undefined);
+    const outcome = await Promise.race([gone, late]);
+    timeout.abort();
+    if (outcome === 'late') throw unavailable('the sandbox did not take its socket in time');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listener.close();
+    await rm(dirname(this.path), { recursive: true, force: true });
+  }
+}
+
+const HANDOVER_TIMEOUT_MS = 10_000;
+
+export interface SocketPlace {
+  daemonId: string;
+  tempDir: string;
+}
+
+/** The kernel's limit on the path of a Unix socket, and the room that names below a folder take. */
+const LONGEST_SOCKET_PATH = 103;
+const ROOM_BELOW = '/XXXXXX/s.new'.length;
+
+/** A new private directory for one Unix socket whose name has one letter. */
+export async function socketFolder({ daemonId, tempDir }: SocketPlace): Promise<string> {
+  const folder = join(tempDir, 'sockets');
+  if (Buffer.byteLength(folder) + ROOM_BELOW > LONGEST_SOCKET_PATH)
+    return mkdtemp(join(tmpdir(), shortName(daemonId)));
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return mkdtemp(`${folder}/`);
+}
+
+/** Removes socket folders that did not fit into the daemon's own temporary folder. */
+export async function sweepSockets(daemonId: string): Promise<void> {
+  const entries = await readdir(tmpdir());
+  const left = entries.filter((name) => name.startsWith(shortName(daemonId)));
+  await Promise.all(left.map((name) => rm(join(tmpdir(), name), { recursive: true, force: true })));
+}
+
+const shortName = (daemonId: string) => `thv-${markOf(daemonId)}-`;
+
+/**
+ * A function of the programs that take a socket: passes a connection on to the first target that accepts it, or else to
+ * the first of those that `otherwise` returns. Plain JavaScript, because these programs run outside the daemon.
+ */
+export const forwardSource = `function forward(outer, [target, ...others], otherwise) {
+  if (target === undefined) return otherwise === undefined ? outer.destroy() : forward(outer, otherwise());
+  const inner = require('node:net').connect({ ...target, allowHalfOpen: true });
+  const next = () => forward(outer, others, otherwise);
+  inner.once('error', next).once('connect', () => {
+    inner.off('error', next);
+    outer.on('close', () => inner.destroy());
+    inner.on('error', () => {}).on('close', () => outer.destroy());
+    outer.pipe(inner).pipe(outer);
+  });
+}
+`;

@@ -1,0 +1,136 @@
+import type { Socket as Datagrams } from 'node:dgram';
+import { closeSync, openSync } from 'node:fs';
+import { Server } from 'node:net';
+import { unavailable } from '@toolhive/contract/failure';
+import { exitOf, spawnSealed } from '../spawn.ts';
+import { alwaysListening } from '../egress.ts';
+import type { GatewaySockets } from './gateway.ts';
+import { helperSource } from './helper.ts';
+import type { EgressTools } from './tools.ts';
+
+/**
+ * A network namespace for one server whose only neighbor is the gateway, and the gateway's sockets. It exists as long as
+ * a process is in it or a descriptor refers to it.
+ */
+export class EgressNamespace implements Disposable {
+  readonly sockets: GatewaySockets;
+  /** Descriptors of this process, for `nsenter`: the network namespace, and the user namespace that owns it. */
+  readonly network: number;
+  readonly user: number;
+  #isClosed = false;
+
+  private constructor(sockets: GatewaySockets, { network, user }: Descriptors) {
+    this.sockets = sockets;
+    this.network = network;
+    this.user = user;
+  }
+
+  /** Makes one, with a listener for each of the ports and for those where refusals are recorded. */
+  static async open(tools: EgressTools, wanted: readonly number[]): Promise<EgressNamespace> {
+    // The helper holds the namespace of the server as descriptor 4, and is itself in a second one, of the gateway.
+    const beside = `exec 4</proc/self/ns/net; exec ${JSON.stringify(tools.unshare)} --net -- "$@"`;
+    const before = ['--user', '--map-root-user', '--net', '--', tools.sh, '-c', beside, 'sh'];
+    return connect(tools, { wanted, before, inherited: [] }, (sockets, pid) => {
+      const network = openSync(`/proc/${pid}/fd/4`, 'r');
+      return new EgressNamespace(sockets, { network, user: openSync(`/proc/${pid}/ns/user`, 'r') });
+    });
+  }
+
+  /**
+   * Connects a network namespace that exists and has no interface besides its loopback. Takes the descriptors, also when
+   * it throws. Only root can do this.
+   */
+  static async connect(
+    tools: EgressTools,
+    wanted: readonly number[],
+    descriptors: Descriptors,
+  ): Promise<EgressNamespace> {
+    try {
+      const parts = { wanted, before: ['--net', '--'], inherited: [descriptors.network] };
+      return await connect(tools, parts, (sockets) => new EgressNamespace(sockets, descriptors));
+    } catch (error) {
+      for (const descriptor of Object.values(descriptors)) closeSync(descriptor);
+      throw error;
+    }
+  }
+
+  /** Closes the sockets of a namespace that no gateway uses. */
+  closeSockets(): void {
+    const { datagrams, lookups, listeners } = this.sockets;
+    for (const socket of [datagrams, lookups, ...listeners]) socket.close();
+  }
+
+  /** Closes the descriptors, which the processes and sockets in the namespace do not need. */
+  [Symbol.dispose](): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    closeSync(this.network);
+    closeSync(this.user);
+  }
+}
+
+type Descriptors = Pick<EgressNamespace, 'network' | 'user'>;
+
+interface Connecting {
+  wanted: readonly number[];
+  /** What `unshare` is told before the helper. */
+  before: readonly string[];
+  /** Further descriptors of the helper, from 4 on. */
+  inherited: readonly number[];
+}
+
+/** Runs the helper, and calls `take` while its descriptors can be opened. */
+async function connect(
+  { unshare, node, ip, nsenter }: EgressTools,
+  { wanted, before, inherited }: Connecting,
+  take: (sockets: GatewaySockets, pid: number) => EgressNamespace,
+): Promise<EgressNamespace> {
+  const ports = new Set([...alwaysListening, ...wanted]);
+  const helper = spawnSealed(
+    unshare,
+    [...before, node, '--v8-pool-size=0', '--max-old-space-size=32', '-e', helperSource].concat([
+      ip,
+      nsenter,
+      [...ports].join(),
+    ]),
+    [undefined, undefined, 'pipe', 'ipc', ...inherited],
+  );
+  let said = '';
+  helper.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString().slice(0, 2000)));
+  const ended = exitOf(helper);
+  try {
+    const sockets = await Promise.race([
+      takeSockets(helper, ports.size),
+      ended.then(() => {
+        throw unavailable(`a network for a sandbox cannot be made: ${said.trim() || 'the helper ended'}`);
+      }),
+    ]);
+    const made = take(sockets, helper.pid ?? 0);
+    helper.send('taken', () => {});
+    return made;
+  } catch (error) {
+    helper.kill('SIGKILL');
+    throw error;
+  }
+}
+
+async function takeSockets(
+  helper: ReturnType<typeof spawnSealed>,
+  listenerCount: number,
+): Promise<GatewaySockets> {
+  let datagrams: Datagrams | undefined;
+  let lookups: Server | undefined;
+  const listeners: Server[] = [];
+  const { promise, resolve, reject } = Promise.withResolvers<GatewaySockets>();
+  helper.on('message', (what: unknown, handle: unknown) => {
+    if (what === 'datagrams')
+      datagrams = handle as Datagrams; // sent as such by the helper
+    else if (what === 'lookups' && handle instanceof Server) lookups = handle;
+    else if (what === 'listener' && handle instanceof Server) listeners.push(handle);
+    else reject(unavailable(`a network for a sandbox cannot be made: ${String(what)}`));
+    if (datagrams === undefined || lookups === undefined || listeners.length < listenerCount) return;
+    for (const socket of [datagrams, lookups, ...listeners]) socket.unref();
+    resolve({ datagrams, lookups, listeners });
+  });
+  return promise;
+}
