@@ -5,15 +5,15 @@ import { describeNetworkRules } from '../testing/network-rules.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
 import { openRig } from './test-rig.ts';
 
-const ifWorking = (program: string): string | undefined =>
-  spawnSync(program, ['--version']).status === 0 ? program : undefined;
+const ifWorking = (program: string): string =>
+  spawnSync(program, ['--version']).status === 0 ? program : '';
 
 describe.runIf(canMakeNetworks)('network rules in the sandbox (as root, with iproute2)', async () => {
   const programs = {
     node: '/opt/toolhive/bin/node',
     python: ifWorking('/usr/bin/python3'),
     curl: ifWorking('curl'),
-    ip: await findProgram('ip', { PATH: '/usr/sbin:/usr/bin' }),
+    ip: (await findProgram('ip', { PATH: '/usr/sbin:/usr/bin' })) ?? '',
   };
   describeNetworkRules(programs, async (resolve) => {
     const rig = await openRig({ resolve });
