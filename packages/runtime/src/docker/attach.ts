@@ -11,6 +11,8 @@ export interface Attachment {
   /** Writes to the container's standard input before its server does anything. */
   handOver: (input: Buffer) => void;
   close: () => void;
+  /** Lets this process end while the connection is open. */
+  unref: () => void;
 }
 
 export interface AttachOptions {
@@ -68,5 +70,6 @@ export async function attach(
     closed,
     handOver: (input) => void socket.write(input),
     close: () => socket.destroy(),
+    unref: () => void socket.unref(),
   };
 }

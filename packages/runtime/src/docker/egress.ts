@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, statSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -61,6 +62,7 @@ export class GuardedNetwork implements AsyncDisposable {
     const { Id: containerId } = await callEngine(engine, z.object({ Id: z.string() }), {
       method: 'POST',
       path: '/containers/create',
+      query: { name: `toolhive-network-${randomUUID().slice(0, 13)}` },
       body: { json: pauseSpec(image, engine, daemonId) },
       signal,
     });
@@ -69,6 +71,7 @@ export class GuardedNetwork implements AsyncDisposable {
     try {
       const attachment = await attach(engine, containerId, silent);
       close = attachment.close;
+      attachment.unref();
       await callEngine(engine, z.unknown(), {
         method: 'POST',
         path: `/containers/${containerId}/start`,
