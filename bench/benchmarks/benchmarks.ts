@@ -1,6 +1,7 @@
 import type { Figure } from '../measurement.ts';
 import { bridge } from './bridge.ts';
 import { cli } from './cli.ts';
+import { egress } from './egress.ts';
 import { underFloods } from './floods.ts';
 import { list } from './list.ts';
 import { memory } from './memory.ts';
@@ -26,6 +27,7 @@ export const benchmarks: readonly Benchmark[] = [
   { name: 'bridge', run: bridge },
   { name: 'proxy', run: proxy },
   { name: 'floods', run: underFloods },
+  { name: 'egress', run: egress },
   { name: 'memory', run: memory },
   { name: 'sessions', run: idleSessions },
   { name: 'cli', run: cli },

@@ -1,6 +1,4 @@
 // A daemon's part of two workloads: one that is measured, and one whose server floods it: `node flooded.ts KIND`.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +9,7 @@ import type { Instance } from '@toolhive/runtime/runtime';
 import { serveParent } from '../child.ts';
 import { openProxy } from './open-proxy.ts';
 import { freePort } from './port.ts';
+import { startStdio } from './stdio-instance.ts';
 
 export type Flood =
   'none' | 'invalid lines' | 'notifications' | 'large messages' | 'an endless line' | 'standard error';
@@ -22,20 +21,9 @@ const home = await mkdtemp(join(tmpdir(), 'thv-bench-'));
 const log = await new Logs(home).open('flood', 'server');
 
 function start(script: URL, ...args: string[]): Instance {
-  const server = spawn(process.execPath, [script.pathname, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const { instance, server } = startStdio(script, ...args);
   server.stderr.on('data', (chunk: Buffer) => log.write(chunk));
-  const exited = once(server, 'exit').then(() => ({ code: 0, signal: null }));
-  const stop = async (): Promise<void> => {
-    server.kill('SIGKILL');
-    await exited;
-  };
-  return {
-    id: String(server.pid),
-    stdio: { input: server.stdin, output: server.stdout },
-    exited,
-    stop,
-    [Symbol.asyncDispose]: stop,
-  };
+  return instance;
 }
 
 const { proxy, port } = await openProxy('stdio');

@@ -1,0 +1,137 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { canMakeNetworks } from '../../packages/runtime/src/testing/stand-in-hosts.ts';
+import { openWebHosts } from '../../packages/runtime/src/testing/web-hosts.ts';
+import { type Child, startChild } from '../child.ts';
+import { compareLatency } from '../contest.ts';
+import type { Figure } from '../measurement.ts';
+import type { Way } from '../servers/egress.ts';
+import { inTurns, median } from '../statistics.ts';
+import type { BenchmarkContext } from './benchmarks.ts';
+
+const run = promisify(execFile);
+const rounds = 7;
+const streamMebibytes = 1024;
+const many = 1_000;
+const kilobyte = 1_000;
+
+type WayChild = Child<Way>;
+const script = new URL('../servers/egress.ts', import.meta.url);
+const client = new URL('../servers/egress-client.ts', import.meta.url).pathname;
+
+/** What the egress gateway costs, beside a pipe of Node.js streams. */
+export async function egress({ signal, note }: BenchmarkContext): Promise<Figure[]> {
+  if (!canMakeNetworks) {
+    note('!!! egress is SKIPPED: hosts to connect to need root and iproute2');
+    return [];
+  }
+  await using hosts = await openWebHosts(1);
+  const [host = ''] = hosts.far;
+  return [
+    ...(await traffic(host, signal)),
+    ...(await others(host, signal)),
+    ...(await manyGateways(host, signal)),
+  ];
+}
+
+async function traffic(host: string, signal: AbortSignal): Promise<Figure[]> {
+  await using gateway: WayChild = await startChild(script, ['gateway', host]);
+  await using pipe: WayChild = await startChild(script, ['pipe', host]);
+  const compare = async (what: string, kind: string, count: number): Promise<Figure> => {
+    const times = await inTurns(
+      rounds,
+      { gateway: () => ask(gateway.ready, kind, count), pipe: () => ask(pipe.ready, kind, count) },
+      signal,
+    );
+    return {
+      what,
+      unit: 'ms',
+      ours: median(times.gateway),
+      reference: median(times.pipe),
+      comparison: 'share by time',
+      budget: 0.8,
+    };
+  };
+  return [
+    await compare(`one stream of ${streamMebibytes} MiB, beside a pipe`, 'stream', streamMebibytes),
+    await compare('requests to an allowed host, 1 at a time, beside a pipe', 'requests', 1),
+    await compare('requests to an allowed host, 32 at a time, beside a pipe', 'requests', 32),
+  ];
+}
+
+/** Runs the client where the way begins. Returns how many milliseconds it took. */
+async function ask({ namespaces, url }: Way, kind: string, count: number): Promise<number> {
+  const [namespace] = namespaces;
+  const command = [process.execPath, client, url, kind, String(count)];
+  const [program = '', ...args] =
+    namespace === undefined ? command : ['nsenter', `--net=${namespace}`, '--', ...command];
+  return Number((await run(program, args)).stdout);
+}
+
+/** The calls of another workload while a server downloads as fast as it can. */
+async function others(host: string, signal: AbortSignal): Promise<Figure[]> {
+  const p99 = async (address: string): Promise<number> => {
+    const server = await startChild<{ port: number }>(new URL('../servers/downloading.ts', import.meta.url), [
+      address,
+    ]);
+    await using _server = server;
+    return (await compareLatency({ measured: server }, signal)).measured.p99Ms;
+  };
+  return [
+    {
+      what: "p99 of another workload's calls, 1 connection, during a download at full speed",
+      unit: 'ms',
+      ours: await p99(host),
+      reference: await p99(''),
+      comparison: 'added',
+      budget: 5,
+    },
+  ];
+}
+
+/** Many servers with rules at once: each one gets through, and what each one takes. */
+async function manyGateways(host: string, signal: AbortSignal): Promise<Figure[]> {
+  const idle = await residentBytes(['gateway', host, '1']);
+  const before = await kernelBytes();
+  await using gateways: WayChild = await startChild(script, ['gateway', host, String(many)]);
+  const grown = (await gateways.usage()).residentBytes - idle;
+  const kernel = (await kernelBytes()) - before;
+  let reached = 0;
+  for (const namespace of gateways.ready.namespaces) {
+    signal.throwIfAborted();
+    const request = String.raw`exec 3<>/dev/tcp/${host}/80; printf 'GET / HTTP/1.0\r\nHost: x\r\n\r\n' >&3; read -r _ status _ <&3; echo "$status"`;
+    const { stdout } = await run('nsenter', [`--net=${namespace}`, '--', 'bash', '-c', request]);
+    if (stdout.trim() === '200') reached += 1;
+  }
+  if (reached !== many) throw new Error(`only ${reached} of ${many} servers reached their host`);
+  return [
+    {
+      what: `memory of the daemon for each of ${many} servers with rules`,
+      unit: 'kB',
+      ours: grown / many / kilobyte,
+      comparison: 'itself',
+    },
+    {
+      what: 'the same with the memory of the kernel for it',
+      unit: 'kB',
+      ours: (grown + kernel) / many / kilobyte,
+      comparison: 'itself',
+      budget: 500,
+    },
+  ];
+}
+
+async function residentBytes(args: readonly string[]): Promise<number> {
+  await using child: WayChild = await startChild(script, args);
+  return (await child.usage()).residentBytes;
+}
+
+/** What the kernel keeps of its own, for all programs. */
+async function kernelBytes(): Promise<number> {
+  const { stdout } = await run('cat', ['/proc/meminfo']);
+  const fields = ['Slab', 'Percpu', 'PageTables', 'KernelStack'];
+  const kibibytes = fields.map((field) =>
+    Number(new RegExp(`^${field}: +(\\d+)`, 'm').exec(stdout)?.[1] ?? 0),
+  );
+  return kibibytes.reduce((sum, each) => sum + each, 0) * 1024;
+}
