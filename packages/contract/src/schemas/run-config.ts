@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { Argument, Environment, GroupName, Port, PortOrAny, WorkloadName } from './names.ts';
+import { LearningMode } from './network.ts';
 import { PermissionProfile } from './permission-profile.ts';
 import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { RegistryHeader, RegistryVariable } from './registry.ts';
@@ -94,6 +95,9 @@ export const RunConfig = z
     permission_profile_name_or_path: z.string().optional(),
     permission_profile: PermissionProfile.nullish(),
     isolate_network: z.boolean().optional(),
+    learning: LearningMode.optional().meta({
+      description: 'Present in learning mode. A run config that is imported does not begin it.',
+    }),
     env_vars: Environment.nullish(),
     env_file_dir: z.string().optional(),
     secrets: z.array(z.string()).nullish().meta({ description: 'References, as NAME,target=VARIABLE.' }),

@@ -240,6 +240,10 @@ export const CreateWorkload = z
       .max(128)
       .optional()
       .meta({ description: 'The network mode of the profile, whichever that is.' }),
+    learn: z.boolean().optional().meta({
+      description:
+        'Begin in learning mode: every public host is allowed and recorded, until a profile is generated from the record.',
+    }),
     ignore_config: IgnoreConfig.nullish(),
     image_verification: z
       .enum(['warn', 'enabled', 'disabled'])

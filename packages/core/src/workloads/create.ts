@@ -65,8 +65,10 @@ export async function editWorkload(
   using reservation = core.workloads.reserve(name, supervisor); // throws conflict during another change
   const port = await keepOrChoosePort(draft, reservation, supervisor.runConfig);
 
-  const { registry_hosts } = supervisor.runConfig;
-  const runConfig = withRegistryHosts(buildRunConfig(draft, source, { name, port }), registry_hosts);
+  const { registry_hosts, learning } = supervisor.runConfig;
+  const built = withRegistryHosts(buildRunConfig(draft, source, { name, port }), registry_hosts);
+  // Learning continues where it is, as the description of a workload can be sent back.
+  const runConfig = built.learning && learning ? { ...built, learning } : built;
   const prepared = await prepare(core, runConfig, source, call);
   await core.workloads.change(supervisor, prepared);
   return { name, port };

@@ -39,6 +39,7 @@ const mappings: readonly FlagMapping[] = [
   local(plain('target_host', 'target-host', (host) => (isLoopback(String(host)) ? undefined : host))),
   local(plain('network_mode', 'network')),
   local(plain('network_isolation', 'isolate-network')),
+  local(plain('learn', 'learn')),
   local(plain('image_verification', 'image-verification')),
   local(plain('k8s_pod_template_patch', 'k8s-pod-patch')),
   local(plain('secrets', 'secret', (texts) => asList(texts).map(parseSecret))),
