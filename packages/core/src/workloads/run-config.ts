@@ -30,8 +30,7 @@ export function buildRunConfig(
 function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunConfigSettings {
   const isLearning = given.kind === 'request' && given.request.learn === true;
   if (source.kind === 'local') {
-    const settings =
-      given.kind === 'complete' ? given.settings : localSettings(given.request, source.resolved);
+    const settings = given.kind === 'complete' ? given.settings : localSettings(given, source.resolved);
     // A file does not begin learning mode, in which a server reaches more than its profile says.
     const { instead_of_image: _ofAnotherMachine, learning: _, isolate_network: isolate, ...own } = settings;
     const { insteadOf } = source.resolved;

@@ -267,7 +267,8 @@ function parseSecret(reference: string): { name: string; target: string } {
   throw invalid('--secret takes NAME,target=VARIABLE', { hint: 'name a stored secret, not its value' });
 }
 
-async function readProfile(nameOrPath: string): Promise<unknown> {
+/** Reads a built-in profile or a file. What is wrong in a file, the daemon says. */
+export async function readProfile(nameOrPath: string): Promise<unknown> {
   if (nameOrPath === 'stdio') return builtInProfiles.none;
   if (Object.hasOwn(builtInProfiles, nameOrPath))
     return builtInProfiles[nameOrPath as keyof typeof builtInProfiles];

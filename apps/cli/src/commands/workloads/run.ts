@@ -8,6 +8,7 @@ import { readJsonObject } from './assignments.ts';
 import { askedFor, namingPackages, unreachablePaths, withFlags } from './asked.ts';
 import { findCatalogued } from './catalogued.ts';
 import { withClientSecrets } from './client-secrets.ts';
+import { withChosenProfile } from './default-network.ts';
 import { namingFlags, requestFrom } from './request.ts';
 import { withNeeds } from './requirements.ts';
 import { cleanUp, stayWith } from './stay.ts';
@@ -77,15 +78,17 @@ async function runAsked(call: CommandCall, daemon: Client): Promise<string> {
     { secrets, isWanted, out, signal },
   );
   const asked = withFlags(safe, own);
-  const complete = entry === undefined ? asked : await withNeeds(asked, entry, { daemon, out, signal });
-  const request = await withClientSecrets(complete, flags, secrets);
+  const needed = entry === undefined ? asked : await withNeeds(asked, entry, { daemon, out, signal });
+  const request = await withClientSecrets(needed, flags, secrets);
   if (flags.isGiven('image-verification') && flags.text('image-verification') === 'warn') {
     out.note('note: signatures of images are not looked at yet');
   }
   for (const note of unreachablePaths(request)) out.note(`note: ${note}`);
   try {
     // Awaited here, as what was stored may go when this ends.
-    const name = await create(call, daemon, request, (is) => secrets.keep(is));
+    const name = await withChosenProfile(request, signal, (complete) =>
+      create(call, daemon, complete, (is) => secrets.keep(is)),
+    );
     const warning = credentialWarning({ ...safe, name });
     if (warning !== undefined) out.note(`note: ${warning}`);
     return name;
