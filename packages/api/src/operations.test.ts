@@ -758,6 +758,45 @@ test('the rules of a workload are shown, and changed without a restart', async (
   expect(await api.client.listNetworkDecisions({ ...named('echo'), query: {} })).toEqual({ decisions: [] });
 });
 
+describe('the network of a server without a profile', () => {
+  const profileWith = async (api: TestApi, network: string, body: Partial<CreateWorkload> = {}) => {
+    await api.client.changeSetting({ params: { name: 'default-network' }, body: { value: network } });
+    await run(api, body);
+    return (await api.client.getPermissions(named('echo'))).network;
+  };
+
+  test.each([
+    ['public', { kind: 'rules', ports: [80, 443], enforced: true }],
+    ['none', { kind: 'none', enforced: true }],
+  ])('is the setting, if that is %s', async (network, expected) => {
+    await using api = await openTestApi();
+
+    expect(await profileWith(api, network)).toEqual(expected);
+  });
+
+  test('has to be chosen if the setting is ask', async () => {
+    await using api = await openTestApi();
+
+    await expect(profileWith(api, 'ask')).rejects.toMatchObject({
+      kind: 'invalid',
+      message: 'permission_profile is required, because the setting default-network is ask',
+    });
+    expect(await profileWith(api, 'ask', { permission_profile: {} })).toMatchObject({ kind: 'none' });
+  });
+
+  test('needs no choice if there is none', async () => {
+    await using api = await openTestApi();
+
+    expect(await profileWith(api, 'ask', { network_mode: 'none' })).toMatchObject({ kind: 'none' });
+  });
+
+  test('is nothing else', async () => {
+    await using api = await openTestApi();
+
+    await expect(profileWith(api, 'everything')).rejects.toThrow('"everything" is not public, none, or ask');
+  });
+});
+
 describe('learning mode', () => {
   test('begins with the workload, continues after an edit, and ends without a trace', async () => {
     await using api = await openTestApi();

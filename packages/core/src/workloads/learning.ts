@@ -48,7 +48,9 @@ export async function stopLearning(
 
 function proposalFor(core: Core, name: string, { learning, ...runConfig }: RunConfig): LearningProposal {
   if (learning === undefined) {
-    throw conflict(`${name} is not in learning mode`, { hint: `put it into learning mode: thv learn ${name}` });
+    throw conflict(`${name} is not in learning mode`, {
+      hint: `put it into learning mode: thv learn ${name}`,
+    });
   }
   return proposalOf(runConfig, {
     since: learning.since,
