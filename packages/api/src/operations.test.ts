@@ -797,6 +797,53 @@ describe('the network of a server without a profile', () => {
   });
 });
 
+describe('dangerous access', () => {
+  const open = { permission_profile: { network: { outbound: { insecure_allow_all: true } } } };
+  const accepted = { ...open, accepted_risks: ['open-network' as const] };
+
+  test('is refused without consent, and leaves nothing behind', async () => {
+    await using api = await openTestApi();
+
+    await expect(run(api, open)).rejects.toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('accepted_risks must contain open-network'),
+      hint: expect.stringContaining('{"accepted_risks":["open-network"]}'),
+    });
+    expect(await api.client.listWorkloads({ query: { all: 'true' } })).toEqual({ workloads: [] });
+  });
+
+  test('stays after a restart and an edit of the workload, and is not part of an export', async () => {
+    await using api = await openTestApi();
+    await run(api, accepted);
+    const details = await api.client.getWorkload(named('echo'));
+    const exported = await api.client.exportWorkload(named('echo'));
+
+    await api.client.restartWorkload(named('echo'), { onProgress: () => {} });
+    await api.client.editWorkload({ ...named('echo'), body: details });
+    await settled(api, 'echo');
+    await api.client.deleteWorkload(named('echo'), { onProgress: () => {} });
+
+    expect(exported).not.toHaveProperty('accepted_risks');
+    expect(details).not.toHaveProperty('accepted_risks');
+    await expect(api.client.createWorkload({ body: exported })).rejects.toThrow('must contain open-network');
+    const body = { ...exported, accepted_risks: accepted.accepted_risks };
+    expect(await api.client.createWorkload({ body })).toMatchObject({ name: 'echo' });
+  });
+
+  test('is refused in an edit that adds it', async () => {
+    await using api = await openTestApi();
+    await run(api);
+    const edit = (body: object) =>
+      api.client.editWorkload({ ...named('echo'), body: { image: testServer, ...body } });
+
+    await expect(edit(open)).rejects.toThrow('accepted_risks must contain open-network');
+    expect((await api.client.getPermissions(named('echo'))).network.kind).toBe('rules');
+    await edit(accepted);
+    await settled(api, 'echo');
+    expect((await api.client.getPermissions(named('echo'))).network.kind).toBe('open');
+  });
+});
+
 describe('learning mode', () => {
   test('begins with the workload, continues after an edit, and ends without a trace', async () => {
     await using api = await openTestApi();

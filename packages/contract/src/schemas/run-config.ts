@@ -4,6 +4,7 @@ import { LearningMode } from './network.ts';
 import { PermissionProfile } from './permission-profile.ts';
 import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { RegistryHeader, RegistryVariable } from './registry.ts';
+import { Risk } from './risk.ts';
 import { StoredResources } from './resources.ts';
 import { ProxyMode, Sessions, Transport } from './workload.ts';
 
@@ -95,6 +96,9 @@ export const RunConfig = z
     permission_profile_name_or_path: z.string().optional(),
     permission_profile: PermissionProfile.nullish(),
     isolate_network: z.boolean().optional(),
+    accepted_risks: z.array(Risk).nullish().meta({
+      description: 'As in a request to create a workload. It is never stored or exported.',
+    }),
     learning: LearningMode.optional().meta({
       description: 'Present in learning mode. A run config that is imported does not begin it.',
     }),

@@ -1,6 +1,7 @@
 import { defaultGroup } from '@toolhive/contract/names';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import type { Risk } from '@toolhive/contract/risk';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { refuseUnenforcedRequest } from '../permissions/enforcement.ts';
 import type { Settings } from '../state/settings.ts';
@@ -25,6 +26,8 @@ export interface Draft {
   registryGroup: string | undefined;
   /** A certificate authority to trust during the installation. */
   caCertificate: string | undefined;
+  /** The dangerous access that the user has accepted. */
+  acceptedRisks: readonly Risk[];
   /** All other settings. A registry entry supplies what a request leaves out. A run config is complete. */
   settings: RequestSettings | { kind: 'complete'; settings: RunConfigSettings };
 }
@@ -55,6 +58,7 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
     group: request.group ?? defaultGroup,
     host: request.host || '127.0.0.1',
     image: request.image || undefined,
+    acceptedRisks: request.accepted_risks ?? [],
   };
   if (request.schema_version !== undefined) {
     return {

@@ -31,8 +31,11 @@ function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunCon
   const isLearning = given.kind === 'request' && given.request.learn === true;
   if (source.kind === 'local') {
     const settings = given.kind === 'complete' ? given.settings : localSettings(given, source.resolved);
-    // A file does not begin learning mode, in which a server reaches more than its profile says.
-    const { instead_of_image: _ofAnotherMachine, learning: _, isolate_network: isolate, ...own } = settings;
+    const {
+      instead_of_image: _ofAnotherMachine,
+      isolate_network: isolate,
+      ...own
+    } = withoutConsent(settings);
     const { insteadOf } = source.resolved;
     return {
       ...own,
@@ -47,11 +50,17 @@ function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunCon
       hint: 'leave out learn (--learn)',
     });
   }
-  const { learning: _, ...settings } =
-    given.kind === 'complete' ? given.settings : remoteSettings(given.request, source);
+  const settings = withoutConsent(
+    given.kind === 'complete' ? given.settings : remoteSettings(given.request, source),
+  );
   return requireRemoteSettings(
     withRegistryHosts({ ...settings, remote_url: source.url.href }, source.registryHosts),
   );
+}
+
+/** A run config does not begin learning mode, in which a server reaches more than its profile says, and stores no consent. */
+function withoutConsent({ learning: _, accepted_risks: _accepted, ...settings }: RunConfigSettings) {
+  return settings;
 }
 
 /**

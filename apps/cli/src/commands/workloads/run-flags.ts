@@ -183,6 +183,12 @@ const declared: readonly Flag[] = [
         'Enforce the hosts and ports of the profile, as is done anyway; with =false, the server reaches everything',
     },
     {
+      name: 'accept-risks',
+      kind: 'boolean',
+      description:
+        'Give the server dangerous access without asking, for example a mount of a home directory or the network of this machine',
+    },
+    {
       name: 'learn',
       kind: 'boolean',
       description:
