@@ -21,7 +21,11 @@ describe('dangerous access', () => {
   const wordsFor = (name: string, ...flags: string[]): string[] => [
     'run',
     testServer,
-    ...['--name', name, ...flags, '--', 'echo'],
+    '--name',
+    name,
+    ...flags,
+    '--',
+    'echo',
   ];
   const names = async (): Promise<string[]> => {
     const list = JSON.parse(await user.mustThv('list', '--all', '--format', 'json')) as { name: string }[];

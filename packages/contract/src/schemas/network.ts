@@ -142,8 +142,8 @@ export const StartedLearning = z
 /** Hosts and ports of a profile, without mounts. */
 export const LearnedRules = z
   .object({
-    hosts: z.array(HostPattern).max(1_000),
-    ports: z.array(Port).max(1_000),
+    hosts: z.array(HostPattern),
+    ports: z.array(Port),
   })
   .meta({
     id: 'LearnedRules',

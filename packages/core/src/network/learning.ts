@@ -8,7 +8,7 @@ import { maxRemembered } from './decisions.ts';
 import { accessOf, withRules } from './permissions.ts';
 
 /** A registry entry that the server of a workload is in. */
-export interface Entry {
+interface Entry {
   name: string;
   permissions?: PermissionProfile | undefined;
 }

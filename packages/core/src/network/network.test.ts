@@ -220,6 +220,15 @@ describe('a change of the rules', () => {
     expect(rulesOf(withChange(changed, { deny: ['a.example'] }, []))).toEqual({});
   });
 
+  test('gives a server a network that has none by its mode', () => {
+    const byMode = aRunConfig({ permission_profile: { network: { mode: 'none' } } });
+
+    const changed = withChange(byMode, { allow: ['a.example:443'] }, []);
+
+    expect(networkOf(changed)).toMatchObject({ rules: { hosts: ['a.example'] } });
+    expect(networkOf(withChange(changed, { deny: ['a.example'] }, []))).toEqual({ kind: 'none' });
+  });
+
   test('limits a server to the hosts that it has reached', () => {
     const times = { count: 1, first_at: '', last_at: '', sent_bytes: 0, received_bytes: 0 };
     const reached = ['b.example', 'a.example', 'a.example'].map((host) => ({

@@ -155,13 +155,15 @@ export function withRules(runConfig: RunConfig, rules: OutboundRules): RunConfig
         allow_port: [...rules.ports],
       };
   const { name, ...rest } = profile;
+  const { mode, ...network } = profile.network ?? {};
+  const isInTheWay = mode === 'none' && !isEmpty; // of the rules
   const isBuiltIn = name === 'none' || name === 'public' || name === 'network';
   return {
     ...runConfig,
     permission_profile: {
       ...(name === undefined || isBuiltIn ? {} : { name }),
       ...rest,
-      network: { ...profile.network, outbound },
+      network: { ...network, ...(mode === undefined || isInTheWay ? {} : { mode }), outbound },
     },
   };
 }

@@ -59,7 +59,8 @@ function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunCon
 }
 
 /** A run config does not begin learning mode, in which a server reaches more than its profile says, and stores no consent. */
-function withoutConsent({ learning: _, accepted_risks: _accepted, ...settings }: RunConfigSettings) {
+function withoutConsent(given: RunConfigSettings): RunConfigSettings {
+  const { learning: _learning, accepted_risks: _accepted, ...settings } = given;
   return settings;
 }
 
