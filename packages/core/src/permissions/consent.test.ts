@@ -47,6 +47,7 @@ describe('consent', () => {
   test.each<[Risk, Partial<RunConfig>]>([
     ['privileged', { permission_profile: { privileged: true } }],
     ['host-network', { permission_profile: { network: { mode: 'host' } } }],
+    ['host-network', { permission_profile: { network: { mode: 'ns:/proc/1/ns/net' } } }],
     ['open-network', { permission_profile: { network: { outbound: { insecure_allow_all: true } } } }],
     [
       'open-network',

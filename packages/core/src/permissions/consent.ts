@@ -37,10 +37,13 @@ export function dangersOf(runConfig: RunConfig, mounts: readonly (Mount | Pinned
   return [
     ...mounts.flatMap(dangersOfMount),
     ...(privileged === true ? [dangerOf('privileged')] : []),
-    ...(network?.mode === 'host' ? [dangerOf('host-network')] : []),
+    ...(hostNetwork.test(network?.mode ?? '') ? [dangerOf('host-network')] : []),
     ...(grantedNetworkOf(runConfig).kind === 'open' ? [dangerOf('open-network')] : []),
   ];
 }
+
+/** Podman also takes the path of a network namespace of this machine. */
+const hostNetwork = /^(?:host$|ns:)/i;
 
 const dangerOf = (risk: Risk): Danger => ({ risk, text: `it gets ${risks[risk]}` });
 

@@ -43,6 +43,12 @@ const keyDirectories = [
   '.npmrc',
 ];
 
+/** Of Colima, Docker Desktop, and Rancher Desktop, with the directories that contain them. */
+const socketsInHome = [
+  ...['.colima', '.colima/default', '.colima/default/docker.sock', '.docker/run', '.docker/run/docker.sock'],
+  ...['.rd', '.rd/docker.sock'],
+];
+
 /** Mount sources that give a server more than their path suggests. The first that applies is told. */
 function sensitiveSources(home: string): Sensitive[] {
   return [
@@ -70,6 +76,12 @@ function sensitiveSources(home: string): Sensitive[] {
       paths: [home],
       alsoAbove: true,
       why: 'which contains your home directory with its keys and passwords',
+    },
+    {
+      risk: 'mount-engine-socket',
+      paths: socketsInHome.map((path) => join(home, path)),
+      alsoAbove: false,
+      why: 'with the socket of a container engine, which gives full control of the engine',
     },
     {
       risk: 'mount-credentials',
