@@ -45,8 +45,13 @@ const keyDirectories = [
 
 /** Of Colima, Docker Desktop, and Rancher Desktop, with the directories that contain them. */
 const socketsInHome = [
-  ...['.colima', '.colima/default', '.colima/default/docker.sock', '.docker/run', '.docker/run/docker.sock'],
-  ...['.rd', '.rd/docker.sock'],
+  '.colima',
+  '.colima/default',
+  '.colima/default/docker.sock',
+  '.docker/run',
+  '.docker/run/docker.sock',
+  '.rd',
+  '.rd/docker.sock',
 ];
 
 /** Mount sources that give a server more than their path suggests. The first that applies is told. */
