@@ -7,6 +7,7 @@ import { settings } from '@toolhive/contract/settings';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { selfSigned } from '@toolhive/runtime/testing/self-signed';
 import { proves } from './promises.ts';
+import { openTerminal } from './testing/terminal.ts';
 import { makeUser, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
@@ -153,4 +154,23 @@ test('what a person broke in config.yaml is told, and harms no other setting', a
     'note: "many" is not a number from 0.0 to 1.0\n',
   ]);
   expect(await other.mustThv('config', 'otel', 'get-insecure')).toBe('true\n');
+});
+
+test('the user is asked for the network of a server without a profile, if that is set', async () => {
+  await using other = await makeUser();
+  await other.mustThv('config', 'set-default-network', 'ask');
+  const words = ['run', testServer, '--name', 'asked', '--', 'echo'];
+
+  const refused = await other.thv(...words);
+  const terminal = openTerminal(other, words);
+  await terminal.shows('Which network access? public');
+  terminal.type('none\r');
+  const answered = await terminal.ended;
+  const permissions = await other.mustThv('permission', 'show', 'asked');
+
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining('Hint: add --permission-profile with public, none, or a file'),
+  ]);
+  expect([answered, permissions]).toEqual([0, expect.stringContaining('Network: none')]);
 });

@@ -199,6 +199,9 @@ describe('one document tells', () => {
       3,
       expect.objectContaining({ kind: 'conflict', message: 'ruled has reached no host yet' }),
     ]);
+    expect(await jsonOf('learn ruled')).toMatchObject({ restarted: false });
+    expect(await jsonOf('learn ruled --stop')).toMatchObject({ applied: false, network: { hosts: [] } });
+    expect(await jsonOf('learn ruled --stop --yes')).toMatchObject({ applied: true, restarted: true });
     await user.mustThv('rm', 'ruled');
   });
 

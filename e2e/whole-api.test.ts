@@ -192,6 +192,9 @@ test('what a server tries to reach is recorded, and its rules are changed while 
   const { decisions } = await client.listNetworkDecisions({ ...named('ruled'), query: {} });
   const changed = await client.changePermissions({ ...named('ruled'), body: { allow: ['b.example'] } });
   const { network } = await client.getPermissions(named('ruled'));
+  const started = await client.startLearning(named('ruled'));
+  const proposal = await client.getLearning(named('ruled'));
+  const learned = await client.stopLearning({ ...named('ruled'), body: {} });
   await client.deleteWorkload(named('ruled'), follow);
 
   expect([dialled.failed, seen]).toEqual([true, 'evil.example']);
@@ -200,6 +203,9 @@ test('what a server tries to reach is recorded, and its rules are changed while 
   ]);
   expect(changed.restarted).toBe(false);
   expect(network).toMatchObject({ kind: 'rules', hosts: ['a.example', 'b.example'], enforced: true });
+  expect(started.restarted).toBe(false);
+  expect(proposal).toMatchObject({ hosts: { removed: ['a.example', 'b.example'] }, complete: true });
+  expect(learned.permissions.network).toEqual(network);
 });
 
 test('everything is ended at once, and removed', async () => {

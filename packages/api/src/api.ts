@@ -25,6 +25,7 @@ import {
   listNetworkDecisions,
   watchNetworkDecisions,
 } from '@toolhive/core/permissions';
+import { getLearning, startLearning, stopLearning } from '@toolhive/core/learning';
 import { invalid, notFound, notImplemented, unsupported } from '@toolhive/contract/failure';
 import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { Operation } from '@toolhive/contract/operation';
@@ -177,6 +178,9 @@ function mountPermissions(mount: Mount, core: Core): void {
   );
   mount(operations.getPermissions, async ({ params }) => getPermissions(core, params.name));
   mount(operations.changePermissions, ({ params, body }) => changePermissions(core, params.name, body));
+  mount(operations.startLearning, ({ params }) => startLearning(core, params.name));
+  mount(operations.getLearning, async ({ params }) => getLearning(core, params.name));
+  mount(operations.stopLearning, ({ params, body }) => stopLearning(core, params.name, body.network));
 }
 
 function mountGroupsAndClients(mount: Mount, core: Core): void {

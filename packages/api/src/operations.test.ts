@@ -758,6 +758,161 @@ test('the rules of a workload are shown, and changed without a restart', async (
   expect(await api.client.listNetworkDecisions({ ...named('echo'), query: {} })).toEqual({ decisions: [] });
 });
 
+describe('the network of a server without a profile', () => {
+  const profileWith = async (api: TestApi, network: string, body: Partial<CreateWorkload> = {}) => {
+    await api.client.changeSetting({ params: { name: 'default-network' }, body: { value: network } });
+    await run(api, body);
+    return (await api.client.getPermissions(named('echo'))).network;
+  };
+
+  test.each([
+    ['public', { kind: 'rules', ports: [80, 443], enforced: true }],
+    ['none', { kind: 'none', enforced: true }],
+  ])('is the setting, if that is %s', async (network, expected) => {
+    await using api = await openTestApi();
+
+    expect(await profileWith(api, network)).toEqual(expected);
+  });
+
+  test('has to be chosen if the setting is ask', async () => {
+    await using api = await openTestApi();
+
+    await expect(profileWith(api, 'ask')).rejects.toMatchObject({
+      kind: 'invalid',
+      message: 'permission_profile is required, because the setting default-network is ask',
+    });
+    expect(await profileWith(api, 'ask', { permission_profile: {} })).toMatchObject({ kind: 'none' });
+  });
+
+  test('needs no choice if there is none', async () => {
+    await using api = await openTestApi();
+
+    expect(await profileWith(api, 'ask', { network_mode: 'none' })).toMatchObject({ kind: 'none' });
+  });
+
+  test('is nothing else', async () => {
+    await using api = await openTestApi();
+
+    await expect(profileWith(api, 'everything')).rejects.toThrow('"everything" is not public, none, or ask');
+  });
+});
+
+describe('dangerous access', () => {
+  const open = { permission_profile: { network: { outbound: { insecure_allow_all: true } } } };
+  const accepted = { ...open, accepted_risks: ['open-network' as const] };
+
+  test('is refused without consent, and leaves nothing behind', async () => {
+    await using api = await openTestApi();
+
+    await expect(run(api, open)).rejects.toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('accepted_risks must contain open-network'),
+      hint: expect.stringContaining('{"accepted_risks":["open-network"]}'),
+    });
+    expect(await api.client.listWorkloads({ query: { all: 'true' } })).toEqual({ workloads: [] });
+  });
+
+  test('stays after a restart and an edit of the workload, and is not part of an export', async () => {
+    await using api = await openTestApi();
+    await run(api, accepted);
+    const details = await api.client.getWorkload(named('echo'));
+    const exported = await api.client.exportWorkload(named('echo'));
+
+    await api.client.restartWorkload(named('echo'), { onProgress: () => {} });
+    await api.client.editWorkload({ ...named('echo'), body: details });
+    await settled(api, 'echo');
+    await api.client.deleteWorkload(named('echo'), { onProgress: () => {} });
+
+    expect(exported).not.toHaveProperty('accepted_risks');
+    expect(details).not.toHaveProperty('accepted_risks');
+    await expect(api.client.createWorkload({ body: exported })).rejects.toThrow('must contain open-network');
+    const body = { ...exported, accepted_risks: accepted.accepted_risks };
+    expect(await api.client.createWorkload({ body })).toMatchObject({ name: 'echo' });
+  });
+
+  test('is refused in an edit that adds it', async () => {
+    await using api = await openTestApi();
+    await run(api);
+    const edit = (body: object) =>
+      api.client.editWorkload({ ...named('echo'), body: { image: testServer, ...body } });
+
+    await expect(edit(open)).rejects.toThrow('accepted_risks must contain open-network');
+    expect((await api.client.getPermissions(named('echo'))).network.kind).toBe('rules');
+    await edit(accepted);
+    await settled(api, 'echo');
+    expect((await api.client.getPermissions(named('echo'))).network.kind).toBe('open');
+  });
+});
+
+describe('learning mode', () => {
+  test('begins with the workload, continues after an edit, and ends without a trace', async () => {
+    await using api = await openTestApi();
+    await run(api, { learn: true, permission_profile: { network: { outbound: {} } } });
+    const { learning, ...described } = await api.client.getPermissions(named('echo'));
+    const details = await api.client.getWorkload(named('echo'));
+
+    await api.client.editWorkload({ ...named('echo'), body: details });
+    await settled(api, 'echo');
+    const again = await api.client.startLearning(named('echo'));
+    const proposal = await api.client.getLearning(named('echo'));
+    const ended = await api.client.stopLearning({ ...named('echo'), body: {} });
+
+    expect(described).toMatchObject({ network: { kind: 'rules', enforced: true } });
+    expect(described.network).not.toHaveProperty('hosts');
+    expect(described.warnings).toContainEqual(expect.stringContaining('to end it: thv learn echo --stop'));
+    expect(again).toEqual({ since: learning?.since, restarted: false });
+    expect(proposal).toMatchObject({ since: learning?.since, network: { hosts: [] }, complete: true });
+    expect(ended).toMatchObject({ permissions: { network: { kind: 'none' } }, restarted: true });
+    expect(ended.permissions.warnings.join()).not.toContain('learning mode');
+    expect(ended.permissions).not.toHaveProperty('learning');
+    expect(await api.client.exportWorkload(named('echo'))).not.toHaveProperty('learning');
+    await expect(api.client.getLearning(named('echo'))).rejects.toMatchObject({ kind: 'conflict' });
+  });
+
+  test('begins on a running workload, and restarts it only if its network has no gateway', async () => {
+    await using api = await openTestApi();
+    await run(api);
+
+    const ruled = await api.client.startLearning(named('echo'));
+    await api.client.stopLearning({ ...named('echo'), body: { network: { hosts: [], ports: [] } } });
+    await settled(api, 'echo');
+    const none = await api.client.startLearning(named('echo'));
+
+    expect([ruled.restarted, none.restarted]).toEqual([false, true]);
+  });
+
+  test('takes over no host that was not reached', async () => {
+    await using api = await openTestApi();
+    await run(api, { learn: true });
+
+    const stop = api.client.stopLearning({
+      ...named('echo'),
+      body: { network: { hosts: ['evil.example'], ports: [443] } },
+    });
+
+    await expect(stop).rejects.toMatchObject({ kind: 'invalid' });
+    await expect(stop).rejects.toThrow('evil.example, 443 was not reached in learning mode');
+    expect((await api.client.getPermissions(named('echo'))).learning).toBeDefined();
+  });
+
+  test('does not begin with a run config, and not for a remote server', async () => {
+    await using remote = await openRemoteServer('modern');
+    await using api = await openTestApi();
+    await run(api, { learn: true });
+    const exported = await api.client.exportWorkload(named('echo'));
+
+    await api.client.deleteWorkload(named('echo'), { onProgress: () => {} });
+    await api.client.createWorkload({ body: exported }, { onProgress: () => {} });
+    const far = { url: remote.url, learn: true };
+
+    expect(exported.learning).toBeDefined();
+    expect(await api.client.exportWorkload(named('echo'))).not.toHaveProperty('learning');
+    await expect(api.client.createWorkload({ body: far })).rejects.toThrow(
+      'a remote server has no learning mode',
+    );
+  });
+});
+
 test('tools that would have one name are refused', async () => {
   await using api = await openTestApi();
 

@@ -1,6 +1,6 @@
 /** How the value of a setting is read, and what it may be. */
 export type SettingKind =
-  'boolean' | 'rate' | 'endpoint' | 'variables' | 'certificate' | 'registry' | 'sources';
+  'boolean' | 'rate' | 'endpoint' | 'variables' | 'certificate' | 'registry' | 'sources' | 'network';
 
 /** Something that a person can set for the whole daemon. */
 export interface SettingDefinition {
@@ -35,6 +35,13 @@ export const settings = [
     summary: 'the sources besides package registries that dependencies of packages may come from',
     at: ['package_sources'],
     example: 'github.com/example/library',
+  },
+  {
+    name: 'default-network',
+    kind: 'network',
+    summary: 'the network of servers without a registry entry and without a profile: public, none, or ask',
+    at: ['default_network'],
+    example: 'ask',
   },
   {
     name: 'registry',

@@ -4,6 +4,8 @@ import { type HostPattern, parseHostPattern } from './host-patterns.ts';
 export interface OutboundRules {
   /** Patterns of hosts. Absent means every public host. */
   hosts?: readonly string[];
+  /** Allows every public host beside `hosts`. */
+  everyPublicHost?: boolean;
   ports: readonly number[];
 }
 
@@ -17,11 +19,13 @@ export type Verdict =
 export class Rules {
   readonly ports: readonly number[];
   readonly #patterns: readonly HostPattern[] | undefined;
+  readonly #everyPublicHost: boolean;
 
   /** Throws `invalid` for a host that is none. */
-  constructor({ hosts, ports }: OutboundRules) {
+  constructor({ hosts, everyPublicHost = hosts === undefined, ports }: OutboundRules) {
     this.ports = ports;
     this.#patterns = hosts?.map(parseHostPattern);
+    this.#everyPublicHost = everyPublicHost;
   }
 
   /** Whether the name can be looked up: whether some connection to it is allowed. */
@@ -42,14 +46,16 @@ export class Rules {
   }
 
   #forHost(destination: Destination): Verdict {
-    if (this.#patterns === undefined) return { isAllowed: true, rule: 'public hosts', mayBePrivate: false };
-    const found = this.#patterns.find((pattern) =>
+    const found = this.#patterns?.find((pattern) =>
       'name' in destination
         ? pattern.matchesName(destination.name)
         : pattern.matchesAddress(destination.address),
     );
-    if (found === undefined) return { isAllowed: false, reason: 'no rule allows this host' };
-    return { isAllowed: true, rule: `allow_host: ${found.text}`, mayBePrivate: 'address' in destination };
+    if (found !== undefined) {
+      return { isAllowed: true, rule: `allow_host: ${found.text}`, mayBePrivate: 'address' in destination };
+    }
+    if (this.#everyPublicHost) return { isAllowed: true, rule: 'public hosts', mayBePrivate: false };
+    return { isAllowed: false, reason: 'no rule allows this host' };
   }
 }
 

@@ -3,10 +3,13 @@ import { operation } from '../operation.ts';
 import { WorkloadName } from '../schemas/names.ts';
 import {
   ChangedPermissions,
+  LearningProposal,
   NetworkDecisionMade,
   NetworkDecisions,
   PermissionChange,
   Permissions,
+  StartedLearning,
+  StopLearning,
 } from '../schemas/network.ts';
 
 const byName = z.object({ name: WorkloadName.meta({ description: 'The name of the workload.' }) });
@@ -64,6 +67,38 @@ export const networkOperations = {
     params: byName,
     body: PermissionChange,
     success: { status: 200, description: 'What it may access now.', body: ChangedPermissions },
+    failures: ['not-found', 'conflict'],
+  }),
+  startLearning: operation({
+    method: 'PUT',
+    path: '/workloads/{name}/learning',
+    tag: 'workloads',
+    summary: 'Put a workload into learning mode',
+    description:
+      'The server reaches every public host until learning is stopped, and each host is recorded. A workload that is in learning mode stays in it.',
+    params: byName,
+    success: { status: 200, description: 'The workload is in learning mode.', body: StartedLearning },
+    failures: ['not-found', 'conflict'],
+  }),
+  getLearning: operation({
+    method: 'GET',
+    path: '/workloads/{name}/learning',
+    tag: 'workloads',
+    summary: 'Read the profile that a server needs',
+    description: 'The hosts and ports that the server has reached in learning mode so far.',
+    params: byName,
+    success: { status: 200, description: 'The proposal.', body: LearningProposal },
+    failures: ['not-found', 'conflict'],
+  }),
+  stopLearning: operation({
+    method: 'POST',
+    path: '/workloads/{name}/learning/stop',
+    tag: 'workloads',
+    summary: 'End learning mode',
+    description: 'With hosts and ports from the proposal, these become the rules of the workload.',
+    params: byName,
+    body: StopLearning,
+    success: { status: 200, description: 'What the workload may access now.', body: ChangedPermissions },
     failures: ['not-found', 'conflict'],
   }),
 };

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { HostPattern } from './permission-profile.ts';
+import { HostPattern, PermissionProfile } from './permission-profile.ts';
 import { Port } from './names.ts';
 
 const when = (description: string) => z.string().meta({ description, format: 'date-time' });
@@ -77,6 +77,11 @@ export const NetworkAccess = z
   .meta({ id: 'NetworkAccess', description: 'What a server can reach.' });
 export type NetworkAccess = z.infer<typeof NetworkAccess>;
 
+/** In a run config and in answers. */
+export const LearningMode = z
+  .object({ since: when('When learning began. Connections before do not count.') })
+  .meta({ id: 'LearningMode', description: 'Every public host is allowed, and each one is recorded.' });
+
 export const Permissions = z
   .object({
     network: NetworkAccess,
@@ -88,6 +93,9 @@ export const Permissions = z
       }),
     ),
     privileged: z.boolean(),
+    learning: LearningMode.optional().meta({
+      description: 'Present in learning mode, in which the server reaches every public host.',
+    }),
     warnings: z.array(z.string()).meta({ description: 'What makes it less safe than it could be.' }),
   })
   .meta({ id: 'Permissions', description: 'What a workload may access.' });
@@ -121,3 +129,66 @@ export const ChangedPermissions = z
   })
   .meta({ id: 'ChangedPermissions', description: 'What a workload may access from now on.' });
 export type ChangedPermissions = z.infer<typeof ChangedPermissions>;
+
+export const StartedLearning = z
+  .object({
+    ...LearningMode.shape,
+    restarted: z.boolean().meta({
+      description: 'Whether the workload was restarted, because its network had no gateway.',
+    }),
+  })
+  .meta({ id: 'StartedLearning', description: 'A workload that is in learning mode.' });
+
+/** Hosts and ports of a profile, without mounts. */
+export const LearnedRules = z
+  .object({
+    hosts: z.array(HostPattern),
+    ports: z.array(Port),
+  })
+  .meta({
+    id: 'LearnedRules',
+    description: 'The hosts and ports that a server reaches. Without hosts, it has no network.',
+    examples: [{ hosts: ['api.example.com'], ports: [443] }],
+  });
+export type LearnedRules = z.infer<typeof LearnedRules>;
+
+const differenceOf = <Item extends z.ZodType>(item: Item) =>
+  z.object({ added: z.array(item), removed: z.array(item), kept: z.array(item) });
+
+export const LearningProposal = z
+  .object({
+    ...LearningMode.shape,
+    network: LearnedRules,
+    profile: PermissionProfile.meta({ description: 'The whole profile with these hosts and ports.' }),
+    compared_with: z
+      .object({
+        registry_entry: z.string().optional().meta({
+          description: 'The entry whose profile it is; absent for the current profile of the workload.',
+        }),
+        network: NetworkAccess,
+      })
+      .meta({ description: 'The profile that the differences are about.' }),
+    hosts: differenceOf(z.string()),
+    ports: differenceOf(Port),
+    complete: z.boolean().meta({
+      description: 'False if the record was full, so that hosts may be missing.',
+    }),
+  })
+  .meta({
+    id: 'LearningProposal',
+    description: 'The smallest profile that covers what a server has reached in learning mode.',
+  });
+export type LearningProposal = z.infer<typeof LearningProposal>;
+
+export const StopLearning = z
+  .object({
+    network: LearnedRules.optional().meta({
+      description:
+        'The hosts and ports to allow from now on: those of the proposal, or some of them. Absent, the profile stays as it was.',
+    }),
+  })
+  .meta({
+    id: 'StopLearning',
+    description: 'What the workload may reach after learning.',
+    examples: [{ network: { hosts: ['api.example.com'], ports: [443] } }],
+  });

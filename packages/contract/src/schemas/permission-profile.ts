@@ -67,3 +67,6 @@ export const builtInProfiles = {
   /** Everything outside is reachable. */
   network: { name: 'network', network: { outbound: { insecure_allow_all: true } } },
 } satisfies Record<string, PermissionProfile>;
+
+/** How the refusal of a request begins that has to name a profile. */
+export const profileRequired = 'permission_profile is required';

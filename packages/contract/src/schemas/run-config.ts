@@ -1,8 +1,10 @@
 import * as z from 'zod';
 import { Argument, Environment, GroupName, Port, PortOrAny, WorkloadName } from './names.ts';
+import { LearningMode } from './network.ts';
 import { PermissionProfile } from './permission-profile.ts';
 import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { RegistryHeader, RegistryVariable } from './registry.ts';
+import { Risk } from './risk.ts';
 import { StoredResources } from './resources.ts';
 import { ProxyMode, Sessions, Transport } from './workload.ts';
 
@@ -94,6 +96,12 @@ export const RunConfig = z
     permission_profile_name_or_path: z.string().optional(),
     permission_profile: PermissionProfile.nullish(),
     isolate_network: z.boolean().optional(),
+    accepted_risks: z.array(Risk).nullish().meta({
+      description: 'As in a request to create a workload. It is never stored or exported.',
+    }),
+    learning: LearningMode.optional().meta({
+      description: 'Present in learning mode. A run config that is imported does not begin it.',
+    }),
     env_vars: Environment.nullish(),
     env_file_dir: z.string().optional(),
     secrets: z.array(z.string()).nullish().meta({ description: 'References, as NAME,target=VARIABLE.' }),

@@ -3,6 +3,7 @@ import { Argument, Environment, GroupName, PortOrAny, WorkloadName, sessionKinds
 import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { PermissionProfile } from './permission-profile.ts';
 import { RegistryHeader } from './registry.ts';
+import { Risk } from './risk.ts';
 import { ResourceLimits, ResourceRequest } from './resources.ts';
 
 /** How a server talks: over its standard input and output, or over HTTP in one of two ways. */
@@ -240,6 +241,18 @@ export const CreateWorkload = z
       .max(128)
       .optional()
       .meta({ description: 'The network mode of the profile, whichever that is.' }),
+    accepted_risks: z
+      .array(Risk)
+      .nullish()
+      .meta({
+        description:
+          'The dangerous access that the user has accepted. A request for dangerous access is refused without it. What the workload has already needs no consent.',
+        examples: [['mount-home']],
+      }),
+    learn: z.boolean().optional().meta({
+      description:
+        'Begin in learning mode: every public host is allowed and recorded, until a profile is generated from the record.',
+    }),
     ignore_config: IgnoreConfig.nullish(),
     image_verification: z
       .enum(['warn', 'enabled', 'disabled'])
@@ -348,6 +361,7 @@ export const WorkloadDetails = z
       registry_group: true,
       proxy_mode: true,
       resources: true,
+      accepted_risks: true,
     }).shape,
   })
   .meta({

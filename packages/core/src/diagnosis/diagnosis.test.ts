@@ -143,6 +143,7 @@ test.each([
   const name = await run(rig.core, {
     cmd_arguments: ['calls-out', '127.0.0.1', '1'],
     permission_profile: profile,
+    accepted_risks: ['open-network'],
   });
 
   const diagnosis = await diagnoseWorkload(rig.core, name, signal);

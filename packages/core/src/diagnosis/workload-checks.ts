@@ -93,8 +93,13 @@ async function networkRulesOf({ core, supervisor: { runConfig } }: Subject): Pro
 }
 
 /** What its rules allow, and the latest hosts that they denied. */
-function rulesOf(core: Core, name: string, { hosts, ports }: OutboundRules): Found[] {
-  const rule = `it reaches ${hosts?.join(', ') ?? 'every public host'} on port ${ports.join(', ')}`;
+function rulesOf(
+  core: Core,
+  name: string,
+  { hosts, everyPublicHost = hosts === undefined, ports }: OutboundRules,
+): Found[] {
+  const where = [...(hosts ?? []), ...(everyPublicHost ? ['every public host'] : [])].join(', ');
+  const rule = `it reaches ${where} on port ${ports.join(', ')}`;
   const denied = core.decisions.list(name, 'denied').slice(0, shownDenials);
   if (denied.length === 0) return [ok(rule)];
   const places = denied.map(({ host, port }) => (port === undefined ? host : `${host}:${port}`));

@@ -13,7 +13,7 @@ import { isDamage } from '../state/sqlite.ts';
 type Verdict = NetworkDecision['verdict'];
 
 /** How many hosts and ports are remembered of one workload. A server can try any number of names. */
-const maxRemembered = 1_000;
+export const maxRemembered = 1_000;
 const maxWatchers = 64;
 /** How many decisions may wait for one watcher. The rest is dropped; the list has them all. */
 const maxWaiting = 1_000;

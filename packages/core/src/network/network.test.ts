@@ -2,11 +2,16 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import type { NetworkDecision } from '@toolhive/contract/network';
+import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { EgressDecision } from '@toolhive/runtime/egress';
+import { Rules } from '@toolhive/runtime/outbound-rules';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { grantedNetworkOf, networkOf } from '../permissions/network.ts';
 import { aRunConfig } from '../testing/run-config.ts';
 import { NetworkDecisions } from './decisions.ts';
+import { proposalOf as proposalFrom, requireProposed, withLearned } from './learning.ts';
 import { withChange } from './permissions.ts';
 import { WorkloadEgress } from './workload-egress.ts';
 
@@ -215,6 +220,15 @@ describe('a change of the rules', () => {
     expect(rulesOf(withChange(changed, { deny: ['a.example'] }, []))).toEqual({});
   });
 
+  test('gives a server a network that has none by its mode', () => {
+    const byMode = aRunConfig({ permission_profile: { network: { mode: 'none' } } });
+
+    const changed = withChange(byMode, { allow: ['a.example:443'] }, []);
+
+    expect(networkOf(changed)).toMatchObject({ rules: { hosts: ['a.example'] } });
+    expect(networkOf(withChange(changed, { deny: ['a.example'] }, []))).toEqual({ kind: 'none' });
+  });
+
   test('limits a server to the hosts that it has reached', () => {
     const times = { count: 1, first_at: '', last_at: '', sent_bytes: 0, received_bytes: 0 };
     const reached = ['b.example', 'a.example', 'a.example'].map((host) => ({
@@ -244,5 +258,183 @@ describe('a change of the rules', () => {
     ],
   ])('that makes no sense is refused', (runConfig, change, message) => {
     expect(() => withChange(runConfig, change, [])).toThrow(message);
+  });
+});
+
+describe('learning mode', () => {
+  const since = '2026-01-31T09:30:00.000Z';
+  const learning = (permission_profile: PermissionProfile, more: Partial<RunConfig> = {}): RunConfig =>
+    aRunConfig({ permission_profile, learning: { since }, ...more });
+  const reached = (host: string, port = 443, changes: Partial<NetworkDecision> = {}): NetworkDecision => ({
+    host,
+    port,
+    verdict: 'allowed',
+    count: 1,
+    first_at: since,
+    last_at: since,
+    sent_bytes: 0,
+    received_bytes: 0,
+    ...changes,
+  });
+  const proposalOf = (
+    runConfig: RunConfig,
+    from: string,
+    decisions: readonly NetworkDecision[],
+    entry?: { name: string; permissions: PermissionProfile },
+  ) => proposalFrom(runConfig, { since: from, decisions, entry, limits: [] });
+  const outboundOf = ({ permission_profile: profile }: RunConfig) => profile?.network?.outbound;
+
+  test.each<[string, PermissionProfile, Partial<RunConfig>]>([
+    ['without a network', {}, {}],
+    ['with an open network', { network: { outbound: { insecure_allow_all: true } } }, {}],
+    ['with the network of the machine', { network: { mode: 'host' } }, {}],
+    ['with rules', { network: { outbound: { allow_host: ['a.example'], allow_port: [9999] } } }, {}],
+    ['without isolation', { network: { outbound: { allow_port: [443] } } }, { isolate_network: false }],
+  ])('lets a server %s reach every public host, and nothing else', async (_what, profile, more) => {
+    using decisions = await NetworkDecisions.open(path, log);
+    const runConfig = learning(profile, more);
+    const options = { decisions, current: () => runConfig, onDenial: () => {} };
+
+    const { rules } = new WorkloadEgress(runConfig, options, () => {});
+
+    expect(rules.forConnection({ name: 'any.example' }, 5432)).toMatchObject({
+      isAllowed: true,
+      mayBePrivate: false,
+    });
+    expect(rules.forConnection({ address: '10.0.0.5' }, 5432)).toMatchObject({ mayBePrivate: false });
+    expect(rules.listsAddress('10.0.0.5')).toBe(false);
+    expect(rules.forConnection({ name: 'any.example' }, 4444)).toMatchObject({ isAllowed: false });
+    expect(networkOf(runConfig)).toMatchObject({ kind: 'rules', isRequired: true });
+  });
+
+  test('leaves the private addresses and the ports of the profile as they are', () => {
+    const profile = { network: { outbound: { allow_host: ['10.0.0.0/8'], allow_port: [9999] } } };
+    const grant = networkOf(learning(profile));
+    if (grant.kind !== 'rules') throw new Error('has no rules');
+    const rules = new Rules(grant.rules);
+
+    expect(rules.forConnection({ address: '10.0.0.5' }, 9999)).toMatchObject({
+      isAllowed: true,
+      mayBePrivate: true,
+    });
+    expect(rules.listsAddress('10.0.0.5')).toBe(true);
+    expect(rules.forConnection({ address: '192.168.0.1' }, 9999)).toMatchObject({ mayBePrivate: false });
+  });
+
+  test('proposes exactly what was reached since it began', () => {
+    const profile = {
+      read: ['/data'],
+      network: { outbound: { allow_host: ['a.example', '*.old.example'], allow_port: [443] } },
+    };
+    const decisions = [
+      reached('b.example', 5432),
+      reached('a.example'),
+      reached('denied.example', 443, { verdict: 'denied' }),
+      reached('before.example', 80, { last_at: '2026-01-31T09:29:59.999Z' }),
+    ];
+
+    const proposal = proposalOf(learning(profile), since, decisions, undefined);
+
+    expect(proposal).toMatchObject({
+      network: { hosts: ['a.example', 'b.example'], ports: [443, 5432] },
+      profile: {
+        read: ['/data'],
+        network: { outbound: { allow_host: ['a.example', 'b.example'], allow_port: [443, 5432] } },
+      },
+      compared_with: { network: { kind: 'rules', hosts: ['a.example', '*.old.example'], ports: [443] } },
+      hosts: { added: ['b.example'], removed: ['*.old.example'], kept: ['a.example'] },
+      ports: { added: [5432], removed: [], kept: [443] },
+      complete: true,
+    });
+    expect(proposal.compared_with).not.toHaveProperty('registry_entry');
+  });
+
+  test('compares with the registry entry of the server', () => {
+    const permissions = { network: { outbound: { allow_host: ['a.example'], allow_port: [443] } } };
+    const entry = { name: 'weather', permissions };
+
+    const proposal = proposalOf(learning({}), since, [reached('b.example')], entry);
+
+    expect(proposal.compared_with).toMatchObject({ registry_entry: 'weather', network: { kind: 'rules' } });
+    expect(proposal.hosts).toEqual({ added: ['b.example'], removed: ['a.example'], kept: [] });
+  });
+
+  test.each([
+    ['a pattern', '*.herokuapp.example'],
+    ['another pattern', '.example'],
+    ['characters that no host has', 'a b.example'],
+    ['a private address that the profile does not list', '10.0.0.5'],
+    ['a metadata address', '169.254.169.254'],
+  ])('takes over no host that is %s', (_what, host) => {
+    const decisions = [reached(host, 5432), reached('a.example')];
+
+    const { network } = proposalOf(learning({}), since, decisions, undefined);
+    const tightened = withChange(aRunConfig({ permission_profile: {} }), { tighten: true }, decisions);
+
+    expect(network).toEqual({ hosts: ['a.example'], ports: [443] });
+    expect(outboundOf(tightened)).toEqual({ allow_host: ['a.example'], allow_port: [443] });
+  });
+
+  test('keeps listed addresses that a name may have led to, and narrows those that were used directly', () => {
+    const profile = { network: { outbound: { allow_host: ['10.0.0.0/8'], allow_port: [443] } } };
+    const hostsOf = (...decisions: NetworkDecision[]) =>
+      proposalOf(learning(profile), since, decisions, undefined).network.hosts;
+
+    expect(hostsOf(reached('10.0.0.5'))).toEqual(['10.0.0.5']);
+    expect(hostsOf(reached('10.0.0.5'), reached('db.example'))).toEqual(['10.0.0.0/8', 'db.example']);
+  });
+
+  test('proposes no network if nothing was reached', () => {
+    const runConfig = learning({ name: 'public', network: { outbound: { allow_port: [443] } } });
+
+    const { network, profile } = proposalOf(runConfig, since, [], undefined);
+
+    expect(network).toEqual({ hosts: [], ports: [] });
+    expect(grantedNetworkOf({ permission_profile: profile })).toEqual({ kind: 'none' });
+  });
+
+  test('says that hosts may be missing as soon as the record is full', async () => {
+    using decisions = await NetworkDecisions.open(path, log);
+    const from = new Date().toISOString();
+    const completeAfter = (count: number): boolean => {
+      for (let index = 0; index < count; index++) {
+        decisions.record('echo', { ...allowed, host: `h${index}.example` }, undefined);
+      }
+      return proposalOf(learning({}), from, decisions.list('echo'), undefined).complete;
+    };
+
+    expect([completeAfter(999), completeAfter(1_200)]).toEqual([true, false]);
+  });
+
+  test.each<[string, PermissionProfile, Partial<RunConfig>]>([
+    ['the network of the machine', { network: { mode: 'host' } }, {}],
+    ['no isolation', { network: { outbound: { allow_port: [443] } } }, { isolate_network: false }],
+    ['everything', { name: 'network', network: { outbound: { insecure_allow_all: true } } }, {}],
+  ])('leaves nothing of a profile with %s when its result is applied', (_what, profile, more) => {
+    const applied = withLearned(learning(profile, more), { hosts: ['a.example'], ports: [443] });
+
+    expect(applied.learning).toBeUndefined();
+    expect(networkOf(applied)).toEqual({
+      kind: 'rules',
+      rules: { hosts: ['a.example'], ports: [443] },
+      isRequired: false,
+    });
+  });
+
+  test('applies nothing but what it proposes', () => {
+    const proposal = proposalOf(learning({}), since, [reached('a.example')], undefined);
+
+    expect(() => requireProposed({ hosts: ['a.example'], ports: [443] }, proposal)).not.toThrow();
+    expect(() => requireProposed({ hosts: ['*.example'], ports: [443] }, proposal)).toThrow('*.example');
+    expect(() => requireProposed({ hosts: ['a.example'], ports: [22] }, proposal)).toThrow(
+      '22 was not reached',
+    );
+    expect(() => withLearned(learning({}), { hosts: ['a.example'], ports: [] })).toThrow('ports is empty');
+  });
+
+  test('excludes tightening', () => {
+    expect(() => withChange(learning({}), { tighten: true }, [reached('a.example')])).toThrow(
+      'is in learning mode',
+    );
   });
 });

@@ -11,7 +11,8 @@ import { Rules } from '@toolhive/runtime/outbound-rules';
 import type { OutboundRules } from '@toolhive/runtime/outbound-rules';
 import type { RuntimeLimit } from '@toolhive/runtime/runtime';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
-import { enforcesRules, networkOf, webPorts } from '../permissions/network.ts';
+import { enforcesRules, grantedNetworkOf, networkOf, webPorts } from '../permissions/network.ts';
+import { coveringRules, listedHosts } from './covering-rules.ts';
 
 /** What a run config grants, in the form that callers read. */
 export function permissionsOf(
@@ -26,18 +27,23 @@ export function permissionsOf(
       read_only: readOnly,
     })),
     privileged: runConfig.permission_profile?.privileged === true,
+    ...(runConfig.learning === undefined ? {} : { learning: runConfig.learning }),
     warnings: [...warnings],
   };
 }
 
-function accessOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]): NetworkAccess {
+/** What a run config lets a server reach. */
+export function accessOf(
+  runConfig: Pick<RunConfig, 'permission_profile' | 'isolate_network' | 'learning'>,
+  limits: readonly RuntimeLimit[],
+): NetworkAccess {
   const grant = networkOf(runConfig);
   if (grant.kind === 'mode') return { ...grant, enforced: true };
   if (grant.kind !== 'rules') return { kind: grant.kind, enforced: true };
-  const { hosts, ports } = grant.rules;
+  const { hosts, everyPublicHost = false, ports } = grant.rules;
   return {
     kind: 'rules',
-    ...(hosts === undefined ? {} : { hosts: [...hosts] }),
+    ...(hosts === undefined || everyPublicHost ? {} : { hosts: [...hosts] }),
     ports: [...ports],
     enforced: enforcesRules(limits),
   };
@@ -49,14 +55,14 @@ export function withChange(
   change: PermissionChange,
   decisions: readonly NetworkDecision[],
 ): RunConfig {
-  const grant = networkOf(runConfig);
+  const grant = grantedNetworkOf(runConfig);
   if (grant.kind !== 'rules' && grant.kind !== 'none') {
     throw conflict(`${runConfig.name} reaches the network without rules`, {
       hint: `run it again with --permission-profile public or a profile that lists hosts`,
     });
   }
   const before: OutboundRules = grant.kind === 'rules' ? grant.rules : { hosts: [], ports: [] };
-  const tightened = change.tighten === true ? tighten(runConfig.name, decisions) : before;
+  const tightened = change.tighten === true ? tighten(runConfig, decisions) : before;
   const allowed = (change.allow ?? []).map(parsePlace);
   const denied = (change.deny ?? []).map(parsePlace);
   if (denied.length > 0 && tightened.hosts === undefined) {
@@ -75,16 +81,18 @@ export function withChange(
 }
 
 /** The fewest hosts and ports that cover what the server was allowed to reach. */
-function tighten(name: string, decisions: readonly NetworkDecision[]): OutboundRules {
-  const used = decisions.filter(({ verdict, port }) => verdict === 'allowed' && port !== undefined);
-  if (used.length === 0) {
-    throw conflict(`${name} has reached no host yet`, {
-      hint: 'use the server first, so that its hosts are recorded',
+function tighten(runConfig: RunConfig, decisions: readonly NetworkDecision[]): OutboundRules {
+  const { name, learning } = runConfig;
+  if (learning !== undefined) {
+    throw conflict(`${name} is in learning mode`, {
+      hint: `end learning mode with the hosts that it has reached: thv learn ${name} --stop`,
     });
   }
-  const hosts = [...new Set(used.map(({ host }) => host))].toSorted();
-  const ports = [...new Set(used.flatMap(({ port }) => port ?? []))].toSorted((one, other) => one - other);
-  return { hosts, ports };
+  const rules = coveringRules(decisions, listedHosts(runConfig));
+  if (rules.hosts.length > 0) return rules;
+  throw conflict(`${name} has reached no host yet`, {
+    hint: 'use the server first, so that its hosts are recorded',
+  });
 }
 
 interface Place {
@@ -135,7 +143,8 @@ const union = <Value>(one: readonly Value[], other: readonly Value[]): Value[] =
   ...new Set([...one, ...other]),
 ];
 
-function withRules(runConfig: RunConfig, rules: OutboundRules): RunConfig {
+/** A run config with other outbound rules. Without hosts, it has no network. Throws `invalid` for a host that is none. */
+export function withRules(runConfig: RunConfig, rules: OutboundRules): RunConfig {
   void new Rules(rules); // throws for a host that is none
   const profile = runConfig.permission_profile ?? {};
   const isEmpty = rules.hosts?.length === 0;
@@ -146,13 +155,15 @@ function withRules(runConfig: RunConfig, rules: OutboundRules): RunConfig {
         allow_port: [...rules.ports],
       };
   const { name, ...rest } = profile;
+  const { mode, ...network } = profile.network ?? {};
+  const isInTheWay = mode === 'none' && !isEmpty; // of the rules
   const isBuiltIn = name === 'none' || name === 'public' || name === 'network';
   return {
     ...runConfig,
     permission_profile: {
       ...(name === undefined || isBuiltIn ? {} : { name }),
       ...rest,
-      network: { ...profile.network, outbound },
+      network: { ...network, ...(mode === undefined || isInTheWay ? {} : { mode }), outbound },
     },
   };
 }

@@ -24,7 +24,7 @@ export class WorkloadEgress implements Egress {
   readonly #options: WorkloadEgressOptions;
   readonly #log: (text: string) => void;
   readonly #explained = new Set<string>();
-  #known: { profile: RunConfig['permission_profile']; rules: Rules };
+  #known: { runConfig: RunConfig; rules: Rules };
 
   constructor(runConfig: RunConfig, options: WorkloadEgressOptions, log: (text: string) => void) {
     this.#runConfig = runConfig;
@@ -32,16 +32,16 @@ export class WorkloadEgress implements Egress {
     this.#log = log;
     const grant = networkOf(runConfig);
     const rules = new Rules(grant.kind === 'rules' ? grant.rules : { hosts: [], ports: [] });
-    this.#known = { profile: runConfig.permission_profile, rules };
+    this.#known = { runConfig, rules };
   }
 
   get rules(): Rules {
-    const runConfig = this.#options.current(this.#runConfig.name) ?? this.#runConfig;
-    if (runConfig.permission_profile !== this.#known.profile) {
+    const runConfig = this.#options.current(this.#runConfig.name);
+    if (runConfig !== undefined && runConfig !== this.#known.runConfig) {
       const grant = networkOf(runConfig);
       // Another kind of network needs a restart, and until then what applied goes on to apply.
       const rules = grant.kind === 'rules' ? new Rules(grant.rules) : this.#known.rules;
-      this.#known = { profile: runConfig.permission_profile, rules };
+      this.#known = { runConfig, rules };
     }
     return this.#known.rules;
   }

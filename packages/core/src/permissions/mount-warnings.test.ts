@@ -11,6 +11,8 @@ test.each([
   ['/home/user', 'home directory'],
   ['/home', 'home directory'],
   ['/home/user/.ssh', 'credentials'],
+  ['/home/user/.colima/default/docker.sock', 'socket of a container engine'],
+  ['/home/other', 'home directory of a user'],
 ])('a mount of %s gets a warning', (source, text) => {
   expect(mountWarnings([source], '/home/user')).toEqual([expect.stringContaining(text)]);
 });

@@ -1,8 +1,16 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import type { Risk } from '@toolhive/contract/risk';
 import { isWithin } from './mounts.ts';
 
+/** Access that the user has to accept. */
+export interface Danger {
+  risk: Risk;
+  text: string;
+}
+
 interface Sensitive {
+  risk: Risk;
   paths: readonly string[];
   /** Whether a directory that contains one of the paths is as dangerous as the path itself. */
   alsoAbove: boolean;
@@ -35,23 +43,53 @@ const keyDirectories = [
   '.npmrc',
 ];
 
+/** Of Colima, Docker Desktop, and Rancher Desktop, with the directories that contain them. */
+const socketsInHome = [
+  '.colima',
+  '.colima/default',
+  '.colima/default/docker.sock',
+  '.docker/run',
+  '.docker/run/docker.sock',
+  '.rd',
+  '.rd/docker.sock',
+];
+
 /** Mount sources that give a server more than their path suggests. The first that applies is told. */
 function sensitiveSources(home: string): Sensitive[] {
   return [
-    { paths: ['/'], alsoAbove: false, why: 'which is every file on this machine' },
+    { risk: 'mount-root', paths: ['/'], alsoAbove: false, why: 'which is every file on this machine' },
     {
+      risk: 'mount-engine-socket',
       paths: engineSockets,
       alsoAbove: true,
       why: 'with the socket of a container engine, which gives full control of this machine',
     },
-    { paths: ['/proc', '/sys', '/dev'], alsoAbove: false, why: 'which exposes the kernel and its devices' },
     {
+      risk: 'mount-system',
+      paths: ['/proc', '/sys', '/dev'],
+      alsoAbove: false,
+      why: 'which exposes the kernel and its devices',
+    },
+    {
+      risk: 'mount-system',
       paths: ['/etc', '/root', '/boot', '/var', '/run'],
       alsoAbove: false,
       why: 'which contains system files',
     },
-    { paths: [home], alsoAbove: true, why: 'which contains your home directory with its keys and passwords' },
     {
+      risk: 'mount-home',
+      paths: [home],
+      alsoAbove: true,
+      why: 'which contains your home directory with its keys and passwords',
+    },
+    {
+      risk: 'mount-engine-socket',
+      paths: socketsInHome.map((path) => join(home, path)),
+      alsoAbove: false,
+      why: 'with the socket of a container engine, which gives full control of the engine',
+    },
+    {
+      risk: 'mount-credentials',
       paths: keyDirectories.map((path) => join(home, path)),
       alsoAbove: false,
       why: 'which contains credentials',
@@ -64,15 +102,19 @@ let ofThisUser: Sensitive[] | undefined;
 
 /** What a person should know about mount sources, given as absolute paths. */
 export function mountWarnings(sources: readonly string[], home?: string): string[] {
-  if (sources.length === 0) return [];
+  return sources.flatMap((source) => dangerOfMount(source, home)?.text ?? []);
+}
+
+/** Why the mount of an absolute path is dangerous; undefined if it is not. */
+export function dangerOfMount(source: string, home?: string): Danger | undefined {
   const sensitive =
     home === undefined ? (ofThisUser ??= sensitiveSources(homedir())) : sensitiveSources(home);
-  return sources.flatMap((source) => {
-    const found = sensitive.find(({ paths, alsoAbove }) =>
-      paths.some((path) => isSame(source, path) || (alsoAbove && isWithin(path, source))),
-    );
-    return found === undefined ? [] : [`it can access ${source}, ${found.why}`];
-  });
+  const found = sensitive.find(({ paths, alsoAbove }) =>
+    paths.some((path) => isSame(source, path) || (alsoAbove && isWithin(path, source))),
+  );
+  if (found !== undefined) return { risk: found.risk, text: `it can access ${source}, ${found.why}` };
+  if (!/^\/(?:home|Users)\/[^/]+$/.test(source)) return undefined;
+  return { risk: 'mount-home', text: `it can access ${source}, which contains the home directory of a user` };
 }
 
 /** The source itself, or for a system directory also everything inside it. */

@@ -1,4 +1,5 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
+import { alwaysListening } from '@toolhive/runtime/egress';
 import type { OutboundRules } from '@toolhive/runtime/outbound-rules';
 import type { RuntimeLimit } from '@toolhive/runtime/runtime';
 
@@ -13,11 +14,22 @@ export type NetworkGrant =
 /** The ports of a profile that lists hosts and no ports. */
 export const webPorts = [80, 443];
 
+/** The network that a server has: the one that its run config grants, or in learning mode every public host. */
+export function networkOf(
+  runConfig: Pick<RunConfig, 'permission_profile' | 'isolate_network' | 'learning'>,
+): NetworkGrant {
+  const granted = grantedNetworkOf(runConfig);
+  if (runConfig.learning === undefined) return granted;
+  const { hosts = [], ports } = granted.kind === 'rules' ? granted.rules : { ports: [] };
+  const rules = { hosts, everyPublicHost: true, ports: [...new Set([...alwaysListening, ...ports])] };
+  return { kind: 'rules', rules, isRequired: true }; // nothing is recorded without a gateway
+}
+
 /**
  * The network that a run config grants. A profile that allows nothing gets none, whether isolation was asked for or
  * not. One that lists hosts or ports is enforced unless isolation was turned off explicitly.
  */
-export function networkOf({
+export function grantedNetworkOf({
   permission_profile: profile,
   isolate_network: isolate,
 }: Pick<RunConfig, 'permission_profile' | 'isolate_network'>): NetworkGrant {

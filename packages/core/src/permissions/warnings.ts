@@ -18,6 +18,11 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
       `WARNING: everybody who reaches ${runConfig.host} port ${runConfig.port} can use it without authentication`,
     );
   }
+  if (runConfig.learning !== undefined) {
+    warnings.push(
+      `WARNING: it is in learning mode since ${runConfig.learning.since} and reaches every public host; to end it: thv learn ${runConfig.name} --stop`,
+    );
+  }
   if (profile.privileged === true) warnings.push('it runs privileged: nothing of its container is hardened');
   if (profile.network?.mode === 'host') {
     warnings.push(

@@ -50,6 +50,10 @@ export const readers: Record<SettingKind, Reader> = {
     if (sources.length > 0 && isEach) return sources;
     throw wrong(value, 'a list of sources such as github.com/example/library, separated by commas');
   },
+  network(value) {
+    if (value === 'public' || value === 'none' || value === 'ask') return value;
+    throw wrong(value, 'public, none, or ask');
+  },
   registry: textOf,
 };
 

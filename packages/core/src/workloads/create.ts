@@ -5,6 +5,10 @@ import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Progress } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
+import { dangersOf, requireConsent } from '../permissions/consent.ts';
+import type { Consent } from '../permissions/consent.ts';
+import type { Danger } from '../permissions/mount-warnings.ts';
+import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { localSourceOf } from '../permissions/local-source.ts';
 import { installationSettings } from '../settings/settings.ts';
 import { packageSourceOf } from '../supervision/launch.ts';
@@ -18,6 +22,12 @@ import { choosePort, keepOrChoosePort } from './port.ts';
 import { findSource } from './source.ts';
 import type { WorkloadSource } from './source.ts';
 import type { Prepared } from './workloads.ts';
+
+interface Unprepared {
+  runConfig: RunConfig;
+  source: WorkloadSource;
+  consent: Consent;
+}
 
 interface Call {
   report: Progress;
@@ -42,7 +52,8 @@ export async function createWorkload(
   const port = await choosePort(draft, reservation);
 
   const runConfig = buildRunConfig(draft, source, { name, port });
-  const prepared = await prepare(core, runConfig, source, call);
+  const consent = { accepted: draft.acceptedRisks, present: [] };
+  const prepared = await prepare(core, { runConfig, source, consent }, call);
   await core.workloads.add(prepared);
   return { name, port };
 }
@@ -65,24 +76,36 @@ export async function editWorkload(
   using reservation = core.workloads.reserve(name, supervisor); // throws conflict during another change
   const port = await keepOrChoosePort(draft, reservation, supervisor.runConfig);
 
-  const { registry_hosts } = supervisor.runConfig;
-  const runConfig = withRegistryHosts(buildRunConfig(draft, source, { name, port }), registry_hosts);
-  const prepared = await prepare(core, runConfig, source, call);
+  const { registry_hosts, learning } = supervisor.runConfig;
+  const built = withRegistryHosts(buildRunConfig(draft, source, { name, port }), registry_hosts);
+  // Learning continues where it is, as the description of a workload can be sent back.
+  const runConfig = built.learning && learning ? { ...built, learning } : built;
+  const consent = {
+    accepted: draft.acceptedRisks,
+    present: await presentDangers(core, supervisor.runConfig),
+  };
+  const prepared = await prepare(core, { runConfig, source, consent }, call);
   await core.workloads.change(supervisor, prepared);
   return { name, port };
+}
+
+/** The dangerous access of a workload as it is. A mount whose source has changed since counts as it is written. */
+async function presentDangers(core: Core, runConfig: RunConfig): Promise<Danger[]> {
+  const mounts = mountsOfRunConfig(runConfig);
+  return dangersOf(runConfig, await core.mounts.of(runConfig.name, mounts).catch(() => mounts));
 }
 
 /** Checks a run config, pins its mounts, and installs its server. A remote server has neither. */
 async function prepare(
   core: Core,
-  runConfig: RunConfig,
-  source: WorkloadSource,
+  { runConfig, source, consent }: Unprepared,
   call: Call,
 ): Promise<Prepared> {
   checkRunConfig(runConfig);
   if (source.kind === 'remote') return { runConfig, mounts: [] };
 
   const mounts: PinnedMount[] = await checkLaunch(core, runConfig, source.runtime);
+  requireConsent(runConfig, mounts, consent);
   await refuseForeignHome(core, runConfig, source.runtime);
   const local = await core.mounts.pin(await localSourceOf(runConfig));
   const installed = await source.runtime.prepare(packageSourceOf(runConfig), {

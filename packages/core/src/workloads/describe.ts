@@ -7,7 +7,7 @@ import type { Entry } from '../clients/entry.ts';
 import type { Core } from '../core.ts';
 import type { SetAside } from '../state/run-configs.ts';
 import { parseReference } from '../secrets/reference.ts';
-import { enforcesRules, networkOf } from '../permissions/network.ts';
+import { enforcesRules, grantedNetworkOf } from '../permissions/network.ts';
 import { limitsOf, warningsOf } from '../permissions/warnings.ts';
 import { describeHome } from './homes.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
@@ -63,13 +63,14 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
     ...(runConfig.audit_config ? { audit_config: runConfig.audit_config } : {}),
     permission_profile: runConfig.permission_profile ?? {},
     network_isolation: isIsolated(runConfig, limits),
+    ...(runConfig.learning === undefined ? {} : { learn: true }),
     trust_proxy_headers: runConfig.trust_proxy_headers ?? false,
   };
 }
 
 /** Whether the server has no network, or rules that are enforced. */
 function isIsolated(runConfig: RunConfig, limits: readonly RuntimeLimit[]): boolean {
-  const { kind } = networkOf(runConfig);
+  const { kind } = grantedNetworkOf(runConfig);
   return kind === 'none' || (kind === 'rules' && enforcesRules(limits));
 }
 

@@ -1,8 +1,11 @@
 import { defaultGroup } from '@toolhive/contract/names';
+import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import type { Risk } from '@toolhive/contract/risk';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { refuseUnenforcedRequest } from '../permissions/enforcement.ts';
 import type { Settings } from '../state/settings.ts';
+import { defaultProfile } from './default-profile.ts';
 import { withTelemetrySettings } from './telemetry.ts';
 
 /** The two ways to ask for a workload: a request, or the run config that an export returned. */
@@ -23,8 +26,18 @@ export interface Draft {
   registryGroup: string | undefined;
   /** A certificate authority to trust during the installation. */
   caCertificate: string | undefined;
+  /** The dangerous access that the user has accepted. */
+  acceptedRisks: readonly Risk[];
   /** All other settings. A registry entry supplies what a request leaves out. A run config is complete. */
-  settings: { kind: 'request'; request: CreateWorkload } | { kind: 'complete'; settings: RunConfigSettings };
+  settings: RequestSettings | { kind: 'complete'; settings: RunConfigSettings };
+}
+
+/** The settings of a request, as far as it contains them. */
+export interface RequestSettings {
+  kind: 'request';
+  request: CreateWorkload;
+  /** The profile of a local server without a registry entry. Throws `invalid` if the request has to name one. */
+  defaultProfile: () => PermissionProfile;
 }
 
 /** A run config without the parts that belong to one workload only. An exported one still contains them. */
@@ -45,6 +58,7 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
     group: request.group ?? defaultGroup,
     host: request.host || '127.0.0.1',
     image: request.image || undefined,
+    acceptedRisks: request.accepted_risks ?? [],
   };
   if (request.schema_version !== undefined) {
     return {
@@ -63,6 +77,10 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
     remoteUrl: request.url || undefined,
     registryGroup: request.registry_group,
     caCertificate: request.ca_certificate || undefined,
-    settings: { kind: 'request', request: withTelemetrySettings(request, settings) },
+    settings: {
+      kind: 'request',
+      request: withTelemetrySettings(request, settings),
+      defaultProfile: () => defaultProfile(request, settings),
+    },
   };
 }

@@ -3,9 +3,9 @@ import { resourcesOf } from '@toolhive/contract/resources';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { WorkloadDetails } from '@toolhive/contract/workload';
 import type { Runtime } from '@toolhive/runtime/runtime';
-import { parseSource } from '@toolhive/runtime/source';
 import type { Logger } from 'pino';
 import type { Core } from '../core.ts';
+import { serverOf } from '../registry/server-of.ts';
 
 /** Describes the files that a local server has stored. Undefined if there are none, or if they cannot be measured now. */
 export async function describeHome(
@@ -29,7 +29,11 @@ export async function refuseForeignHome(core: Core, runConfig: RunConfig, runtim
   const { name } = runConfig;
   if (runConfig.ephemeral === true) return;
   const present = core.workloads.find(name)?.runConfig;
-  if (present !== undefined && present.runtime === runtime.name && serverOf(present) === serverOf(runConfig))
+  if (
+    present !== undefined &&
+    present.runtime === runtime.name &&
+    serverOf(present.image) === serverOf(runConfig.image)
+  )
     return;
   if (!(await runtime.homes.exists(name))) return;
   const home = await runtime.homes.measure(name);
@@ -62,11 +66,4 @@ export async function removeHome(
       'the volumes of the workload remain in the container engine',
     );
   }
-}
-
-/** What a run config runs, without its version. */
-function serverOf({ image = '' }: RunConfig): string {
-  const source = parseSource(image);
-  if (source.kind === 'package') return `${source.scheme}://${source.name}`;
-  return source.image.replace(/@.*$/, '').replace(/:[^/:]*$/, '');
 }

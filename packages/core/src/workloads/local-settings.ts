@@ -10,13 +10,16 @@ import type { CreateWorkload } from '@toolhive/contract/workload';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Resolved } from '../registry/registry.ts';
 import { formatReference } from '../secrets/reference.ts';
-import type { RunConfigSettings } from './draft.ts';
+import type { RequestSettings, RunConfigSettings } from './draft.ts';
 
 /** The port that an HTTP server is told to listen on when neither the request nor the registry names one. */
 const defaultTargetPort = 8080;
 
 /** The settings of a local server: those of the request, and for the rest those of the registry entry. Throws `invalid`. */
-export function localSettings(request: CreateWorkload, resolved: Resolved): RunConfigSettings {
+export function localSettings(
+  { request, defaultProfile }: RequestSettings,
+  resolved: Resolved,
+): RunConfigSettings {
   const { entry } = resolved;
   const transport = transportOf(request.transport ?? entry?.transport ?? 'stdio');
   requireTools(request, entry);
@@ -29,7 +32,7 @@ export function localSettings(request: CreateWorkload, resolved: Resolved): RunC
     ...(transport === 'stdio'
       ? {}
       : { target_port: request.target_port || (entry?.target_port ?? defaultTargetPort) }),
-    permission_profile: profileOf(request, entry),
+    permission_profile: profileOf(request, entry, defaultProfile),
     ...(request.network_isolation === undefined ? {} : { isolate_network: request.network_isolation }),
     env_vars: environmentOf(request, entry),
     secrets: (request.secrets ?? []).map(formatReference),
@@ -95,8 +98,9 @@ function isEmpty(map: object | null | undefined): boolean {
 function profileOf(
   { permission_profile: asked, network_mode: mode }: CreateWorkload,
   entry: Resolved['entry'],
+  defaultProfile: RequestSettings['defaultProfile'],
 ) {
-  const profile = asked ?? (entry && entryPermissions(entry)) ?? builtInProfiles.public;
+  const profile = asked ?? (entry && entryPermissions(entry)) ?? defaultProfile();
   return mode ? { ...profile, network: { ...profile.network, mode } } : profile;
 }
 

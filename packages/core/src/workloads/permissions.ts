@@ -49,19 +49,32 @@ export async function changePermissions(
   name: string,
   change: PermissionChange,
 ): Promise<ChangedPermissions> {
+  const restarted = await changeNetwork(core, name, (runConfig) =>
+    withChange(runConfig, change, core.decisions.list(name, 'allowed')),
+  );
+  return { permissions: getPermissions(core, name), restarted };
+}
+
+/**
+ * Changes the network of a workload. Returns whether it was restarted, which only another kind of network and a port
+ * need that was not in use before. Throws `conflict` for a remote server.
+ */
+export async function changeNetwork(
+  core: Core,
+  name: string,
+  change: (runConfig: RunConfig) => RunConfig,
+): Promise<boolean> {
   const supervisor = core.workloads.require(name);
   if (isRemote(supervisor.runConfig)) {
     throw conflict(`${name} is a remote server, whose network is not ours`, {
       hint: 'only servers that run on this machine have network rules',
     });
   }
-  const before = supervisor.runConfig;
-  await core.workloads.amend(name, (runConfig) =>
-    withChange(runConfig, change, core.decisions.list(name, 'allowed')),
-  );
+  let before = supervisor.runConfig;
+  await core.workloads.amend(name, (runConfig) => change((before = runConfig)));
   const needsRestart = isRunning(supervisor.condition.status) && !appliesAtOnce(before, supervisor.runConfig);
   if (needsRestart) await supervisor.restart();
-  return { permissions: getPermissions(core, name), restarted: needsRestart };
+  return needsRestart;
 }
 
 const isRunning = (status: string): boolean => status !== 'stopped' && status !== 'removing';

@@ -1,7 +1,8 @@
+import { invalid } from '@toolhive/contract/failure';
 import { runConfigVersion } from '@toolhive/contract/run-config';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RuntimeName } from '@toolhive/runtime/runtime';
-import { networkOf } from '../permissions/network.ts';
+import { grantedNetworkOf } from '../permissions/network.ts';
 import type { Draft, RunConfigIdentity, RunConfigSettings } from './draft.ts';
 import { withRegistryHosts } from './entry-address.ts';
 import { localSettings } from './local-settings.ts';
@@ -27,22 +28,40 @@ export function buildRunConfig(
 }
 
 function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunConfigSettings {
+  const isLearning = given.kind === 'request' && given.request.learn === true;
   if (source.kind === 'local') {
-    const settings =
-      given.kind === 'complete' ? given.settings : localSettings(given.request, source.resolved);
-    const { instead_of_image: _ofAnotherMachine, isolate_network: isolate, ...own } = settings;
+    const settings = given.kind === 'complete' ? given.settings : localSettings(given, source.resolved);
+    const {
+      instead_of_image: _ofAnotherMachine,
+      isolate_network: isolate,
+      ...own
+    } = withoutConsent(settings);
     const { insteadOf } = source.resolved;
     return {
       ...own,
       ...(changesIsolation(own, isolate, source.runtime.name) ? { isolate_network: isolate } : {}),
       ...(insteadOf === undefined ? {} : { instead_of_image: insteadOf }),
+      ...(isLearning ? { learning: { since: new Date().toISOString() } } : {}),
       runtime: source.runtime.name,
     };
   }
-  const settings = given.kind === 'complete' ? given.settings : remoteSettings(given.request, source);
+  if (isLearning) {
+    throw invalid('a remote server has no learning mode, because its network is not on this machine', {
+      hint: 'leave out learn (--learn)',
+    });
+  }
+  const settings = withoutConsent(
+    given.kind === 'complete' ? given.settings : remoteSettings(given.request, source),
+  );
   return requireRemoteSettings(
     withRegistryHosts({ ...settings, remote_url: source.url.href }, source.registryHosts),
   );
+}
+
+/** A run config does not begin learning mode, in which a server reaches more than its profile says, and stores no consent. */
+function withoutConsent(given: RunConfigSettings): RunConfigSettings {
+  const { learning: _learning, accepted_risks: _accepted, ...settings } = given;
+  return settings;
 }
 
 /**
@@ -54,6 +73,6 @@ function changesIsolation(
   isolate: boolean | undefined,
   runtime: RuntimeName,
 ): boolean {
-  if (isolate === undefined || networkOf({ permission_profile }).kind !== 'rules') return false;
+  if (isolate === undefined || grantedNetworkOf({ permission_profile }).kind !== 'rules') return false;
   return isolate === (runtime === 'docker');
 }

@@ -79,4 +79,18 @@ export const networkCommands: readonly Command[] = [
       return { run: changeWith(() => ({ tighten: true })) };
     },
   },
+  {
+    path: 'learn',
+    summary: 'Generate a permission profile from the hosts that a server uses',
+    description:
+      'Puts a workload into learning mode: the server reaches every public host, but no private address, and ToolHive records each host and port. Use the server, and then run `thv learn NAME --stop`. This command generates the smallest profile that covers the recorded hosts, shows how it differs from the profile of the registry entry or the workload, and applies it after confirmation.',
+    arguments: [workload],
+    flags: [
+      { name: 'stop', kind: 'boolean', description: 'Show the generated profile and apply it' },
+      { name: 'discard', kind: 'boolean', description: 'End learning mode and keep the profile from before' },
+      { name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Do not ask for confirmation' },
+    ],
+    examples: ['thv learn github', 'thv learn github --stop', 'thv learn github --discard'],
+    load: () => import('./learn.ts'),
+  },
 ];

@@ -13,7 +13,8 @@ export function showPermissions(page: Page, { network, mounts, privileged, warni
   for (const warning of warnings) page.line(`Note: ${printable(warning)}`);
 }
 
-function describeNetwork({ kind, hosts, ports = [], mode, enforced }: NetworkAccess): string {
+/** Describes what a server reaches, in one line. */
+export function describeNetwork({ kind, hosts, ports = [], mode, enforced }: NetworkAccess): string {
   if (kind === 'none') return 'none';
   if (kind === 'open') return 'everything that this machine reaches';
   if (kind === 'mode') return `the network ${mode ?? ''} of the container engine`;

@@ -4,6 +4,8 @@ import { isLoopback } from '@toolhive/contract/loopback';
 import { readResource, resourceNames, resourceRules } from '@toolhive/contract/resources';
 import type { ResourceName } from '@toolhive/contract/resources';
 import { PermissionProfile, builtInProfiles } from '@toolhive/contract/permission-profile';
+import { riskNames } from '@toolhive/contract/risk';
+import type { Risk } from '@toolhive/contract/risk';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { FlagValue, FlagValues } from '../../command.ts';
 import { readText } from '../../read-text.ts';
@@ -39,6 +41,8 @@ const mappings: readonly FlagMapping[] = [
   local(plain('target_host', 'target-host', (host) => (isLoopback(String(host)) ? undefined : host))),
   local(plain('network_mode', 'network')),
   local(plain('network_isolation', 'isolate-network')),
+  local(plain('learn', 'learn')),
+  local(plain('accepted_risks', 'accept-risks', (isOn) => (isOn === true ? riskNames : []))),
   local(plain('image_verification', 'image-verification')),
   local(plain('k8s_pod_template_patch', 'k8s-pod-patch')),
   local(plain('secrets', 'secret', (texts) => asList(texts).map(parseSecret))),
@@ -139,7 +143,18 @@ export async function requestFrom(flags: FlagValues, kind: ServerKind): Promise<
     }
     request[field] = await read(flags);
   }
+  if (kind === 'local' && asksForOpenNetwork(flags)) {
+    request.accepted_risks = [
+      ...new Set([...((request.accepted_risks as Risk[] | undefined) ?? []), 'open-network']),
+    ];
+  }
   return request as CreateWorkload; // the daemon validates it, as it does for everybody
+}
+
+/** Whether the user has typed words that mean just that. A file is something else: others may have written it. */
+function asksForOpenNetwork(flags: FlagValues): boolean {
+  const isIsolationOff = flags.isGiven('isolate-network') && !flags.has('isolate-network');
+  return isIsolationOff || flags.text('permission-profile') === 'network';
 }
 
 const described: Record<ServerKind, string> = {
@@ -266,7 +281,8 @@ function parseSecret(reference: string): { name: string; target: string } {
   throw invalid('--secret takes NAME,target=VARIABLE', { hint: 'name a stored secret, not its value' });
 }
 
-async function readProfile(nameOrPath: string): Promise<unknown> {
+/** Reads a built-in profile or a file. What is wrong in a file, the daemon says. */
+export async function readProfile(nameOrPath: string): Promise<unknown> {
   if (nameOrPath === 'stdio') return builtInProfiles.none;
   if (Object.hasOwn(builtInProfiles, nameOrPath))
     return builtInProfiles[nameOrPath as keyof typeof builtInProfiles];

@@ -183,6 +183,18 @@ const declared: readonly Flag[] = [
         'Enforce the hosts and ports of the profile, as is done anyway; with =false, the server reaches everything',
     },
     {
+      name: 'accept-risks',
+      kind: 'boolean',
+      description:
+        'Give the server dangerous access without asking, for example a mount of a home directory or the network of this machine',
+    },
+    {
+      name: 'learn',
+      kind: 'boolean',
+      description:
+        'Allow every public host and record which ones the server uses; `thv learn NAME --stop` makes a profile of them',
+    },
+    {
       name: 'ignore-globally',
       kind: 'boolean',
       description: 'Hide the files that your global ignore file names, in every mounted directory',

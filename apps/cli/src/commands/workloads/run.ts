@@ -1,5 +1,6 @@
 import type { Client } from '@toolhive/contract/client';
 import { invalid } from '@toolhive/contract/failure';
+import { riskNames } from '@toolhive/contract/risk';
 import type { CreateWorkload, Workload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
 import { shownWorkload } from '../endpoint.ts';
@@ -8,6 +9,8 @@ import { readJsonObject } from './assignments.ts';
 import { askedFor, namingPackages, unreachablePaths, withFlags } from './asked.ts';
 import { findCatalogued } from './catalogued.ts';
 import { withClientSecrets } from './client-secrets.ts';
+import { withConsent } from './consent.ts';
+import { withChosenProfile } from './default-network.ts';
 import { namingFlags, requestFrom } from './request.ts';
 import { withNeeds } from './requirements.ts';
 import { cleanUp, stayWith } from './stay.ts';
@@ -24,7 +27,7 @@ export async function run(call: CommandCall): Promise<void> {
   const daemon = await call.client();
   const name = await (file === undefined
     ? runAsked(call, daemon)
-    : create(call, daemon, await readRunConfig(file)));
+    : create(call, daemon, await readRunConfig(file, flags)));
   const workload = shownWorkload(await daemon.getWorkload({ params: { name } }, { signal }));
   for (const note of await notesAbout(workload, daemon, signal)) out.note(`note: ${note}`);
   const isForeground = flags.has('foreground');
@@ -77,15 +80,17 @@ async function runAsked(call: CommandCall, daemon: Client): Promise<string> {
     { secrets, isWanted, out, signal },
   );
   const asked = withFlags(safe, own);
-  const complete = entry === undefined ? asked : await withNeeds(asked, entry, { daemon, out, signal });
-  const request = await withClientSecrets(complete, flags, secrets);
+  const needed = entry === undefined ? asked : await withNeeds(asked, entry, { daemon, out, signal });
+  const request = await withClientSecrets(needed, flags, secrets);
   if (flags.isGiven('image-verification') && flags.text('image-verification') === 'warn') {
     out.note('note: signatures of images are not looked at yet');
   }
   for (const note of unreachablePaths(request)) out.note(`note: ${note}`);
   try {
     // Awaited here, as what was stored may go when this ends.
-    const name = await create(call, daemon, request, (is) => secrets.keep(is));
+    const name = await withChosenProfile(request, signal, (complete) =>
+      create(call, daemon, complete, (is) => secrets.keep(is)),
+    );
     const warning = credentialWarning({ ...safe, name });
     if (warning !== undefined) out.note(`note: ${warning}`);
     return name;
@@ -94,8 +99,18 @@ async function runAsked(call: CommandCall, daemon: Client): Promise<string> {
   }
 }
 
+/** Creates the workload and waits until it runs, after the user has accepted what is dangerous. */
+function create(
+  call: CommandCall,
+  daemon: Client,
+  body: CreateWorkload | Record<string, unknown>,
+  isThere?: (is: boolean) => void,
+): Promise<string> {
+  return withConsent(body, call, (accepted) => attempt(call, daemon, accepted, isThere));
+}
+
 /** Creates the workload and waits until it runs. Nothing of it stays when that is interrupted. */
-async function create(
+async function attempt(
   { flags, out, signal }: CommandCall,
   daemon: Client,
   body: CreateWorkload | Record<string, unknown>,
@@ -130,8 +145,8 @@ async function remove(daemon: Client, name: string, signal: AbortSignal): Promis
   await daemon.deleteWorkload({ params: { name } }, { signal, onProgress: () => {} });
 }
 
-/** A run config says everything; these only say how to show what happens. */
-const besideRunConfig = ['from-config', 'format', 'debug'];
+/** A run config contains everything except for consent; the others say how to show what happens. */
+const besideRunConfig = ['from-config', 'accept-risks', 'format', 'debug'];
 
 function refuseOthers({ arguments: words, flags, rest }: CommandCall): void {
   const others = flags.given().filter((name) => !besideRunConfig.includes(name));
@@ -146,8 +161,10 @@ function refuseOthers({ arguments: words, flags, rest }: CommandCall): void {
   });
 }
 
-async function readRunConfig(file: string): Promise<Record<string, unknown>> {
+async function readRunConfig(file: string, flags: CommandCall['flags']): Promise<Record<string, unknown>> {
   const { runConfigVersion } = await import('@toolhive/contract/run-config');
-  // Files of earlier versions of the original have no version in them.
-  return { schema_version: runConfigVersion, ...(await readJsonObject(file, 'the run config')) };
+  // Files of earlier versions of the original have no version in them. A file cannot give consent: others may have written it.
+  const { accepted_risks: _, ...runConfig } = await readJsonObject(file, 'the run config');
+  const accepted_risks = flags.has('accept-risks') ? riskNames : [];
+  return { schema_version: runConfigVersion, ...runConfig, accepted_risks };
 }

@@ -63,6 +63,10 @@ test('the help of run says what it takes, by what it is about', () => {
                                         the profile
           --isolate-network             Enforce the hosts and ports of the profile, as is done anyway;
                                         with =false, the server reaches everything
+          --accept-risks                Give the server dangerous access without asking, for example a
+                                        mount of a home directory or the network of this machine
+          --learn                       Allow every public host and record which ones the server uses;
+                                        \`thv learn NAME --stop\` makes a profile of them
           --ignore-globally             Hide the files that your global ignore file names, in every
                                         mounted directory (default: true)
           --print-resolved-overlays     List the files that ignore files hide from the server

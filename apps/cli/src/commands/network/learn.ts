@@ -1,0 +1,91 @@
+import { invalid } from '@toolhive/contract/failure';
+import type { LearningProposal } from '@toolhive/contract/network';
+import { printable } from '@toolhive/contract/printable';
+import type { CommandCall } from '../../command.ts';
+import type { Page } from '../../out.ts';
+import { canAsk, confirm } from '../../prompt.ts';
+import { describeNetwork, showPermissions } from './permissions.ts';
+
+/** Starts learning mode, shows what was learned and applies it, or ends learning mode without a change. */
+export async function run(call: CommandCall): Promise<void> {
+  const {
+    arguments: [name = ''],
+    flags,
+    out,
+    client,
+    signal,
+  } = call;
+  const [stops, discards] = [flags.has('stop'), flags.has('discard')];
+  if (stops && discards) {
+    throw invalid('--stop and --discard cannot be given together', {
+      hint: 'use --discard alone to keep the profile from before',
+    });
+  }
+  if (stops) return stop(call, name);
+  const daemon = await client();
+  if (discards) {
+    const ended = await daemon.stopLearning({ params: { name }, body: {} }, { signal });
+    return out.result(ended, (page) => {
+      page.line(`${name} has left learning mode.`);
+      showPermissions(page, ended.permissions);
+    });
+  }
+  const started = await daemon.startLearning({ params: { name } }, { signal });
+  out.result(started, (page) => {
+    page.line(`${name} is in learning mode since ${started.since} and reaches every public host.`);
+    page.line(`Use the server, and then run: thv learn ${name} --stop`);
+  });
+}
+
+/** Shows the generated profile, and applies exactly what was shown. */
+async function stop({ flags, out, client, signal }: CommandCall, name: string): Promise<void> {
+  const daemon = await client();
+  const proposal = await daemon.getLearning({ params: { name } }, { signal });
+  const isJson = flags.text('format') === 'json';
+  const isConfirmed = flags.has('yes');
+  if (isJson && !isConfirmed) return out.result({ ...proposal, applied: false }, '');
+  if (!isJson) out.result(proposal, (page) => showProposal(page, proposal, name));
+  if (!isConfirmed && !canAsk()) {
+    throw invalid(`the profile was not applied, and ${name} is still in learning mode`, {
+      hint: `to apply it: thv learn ${name} --stop --yes; to end learning mode without it: thv learn ${name} --discard`,
+    });
+  }
+  if (!isConfirmed) await confirm(`Apply this profile to ${name}?`, { signal });
+  const body = { network: proposal.network };
+  const { permissions, restarted } = await daemon.stopLearning({ params: { name }, body }, { signal });
+  if (isJson) return out.result({ ...proposal, applied: true, permissions, restarted }, '');
+  out.note(`${name} has left learning mode with this profile.`);
+  if (restarted) out.note(`${name} was restarted, because its network has changed.`);
+}
+
+function showProposal(page: Page, proposal: LearningProposal, name: string): void {
+  const { since, network, compared_with: compared, hosts, ports, complete } = proposal;
+  const { registry_entry: entry } = compared;
+  if (network.hosts.length === 0) {
+    page.line(`${name} has reached no host since ${since}. It needs no network: the profile none.`);
+  } else {
+    page.line(`Hosts and ports that ${name} has reached since ${since}:`);
+    page.line(`  hosts: ${printable(network.hosts.join(', '))}`);
+    page.line(`  ports: ${network.ports.join(', ')}`);
+  }
+  const origin = entry === undefined ? 'the current profile' : `the registry entry ${printable(entry)}`;
+  page.line(`Compared with ${origin} (${printable(describeNetwork(compared.network))}):`);
+  const lines = [...linesOf('host', hosts), ...linesOf('port', ports)];
+  for (const line of lines) page.line(`  ${line}`);
+  if (lines.length === 0) page.line('  no difference in hosts and ports');
+  if (!complete) {
+    page.line(
+      'The record is full, so hosts may be missing. Use `thv network NAME --denied` afterwards to find them.',
+    );
+  }
+}
+
+function linesOf(
+  what: string,
+  { added, removed, kept }: Record<'added' | 'removed' | 'kept', readonly (string | number)[]>,
+): string[] {
+  const signed = { '+': added, '-': removed, '=': kept };
+  return Object.entries(signed).flatMap(([sign, items]) =>
+    items.map((item) => `${sign} ${what} ${printable(String(item))}`),
+  );
+}

@@ -1,0 +1,25 @@
+import { ThvError } from '@toolhive/contract/failure';
+import { risksIn } from '@toolhive/contract/risk';
+import type { Risk } from '@toolhive/contract/risk';
+import type { Out } from '../../out.ts';
+import { canAsk, confirm } from '../../prompt.ts';
+
+/** Tries a request. If it asks for dangerous access, lists that in a terminal, and tries again when the user accepts it. */
+export async function withConsent<Body extends object>(
+  body: Body,
+  { out, signal }: { out: Out; signal: AbortSignal },
+  attempt: (body: Body) => Promise<string>,
+): Promise<string> {
+  try {
+    return await attempt(body);
+  } catch (thrown) {
+    const required = thrown instanceof ThvError ? risksIn(thrown.message) : [];
+    if (!(thrown instanceof ThvError) || required.length === 0 || !canAsk()) throw thrown;
+    out.note('The server asks for dangerous access:');
+    const [, dangers = ''] = /: (.*)$/s.exec(thrown.message) ?? [];
+    for (const danger of dangers.split('; ')) out.note(`- ${danger}`);
+    await confirm('Give the server this access?', { signal });
+    const accepted: Risk[] = 'accepted_risks' in body ? (body.accepted_risks as Risk[]) : []; // set by `requestFrom`
+    return attempt({ ...body, accepted_risks: [...accepted, ...required] });
+  }
+}

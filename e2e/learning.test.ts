@@ -1,0 +1,143 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canMakeNetworks } from '@toolhive/runtime/testing/stand-in-hosts';
+import { openWebHosts } from '@toolhive/runtime/testing/web-hosts';
+import type { WebHosts } from '@toolhive/runtime/testing/web-hosts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectTo } from './testing/mcp.ts';
+import { openTerminal } from './testing/terminal.ts';
+import { makeUser, testServer, until } from './testing/thv.ts';
+import type { User } from './testing/thv.ts';
+
+// A real server in the sandbox that connects to hosts in learning mode, and the profile that its user gets.
+
+/** Runs as a program of the server: connects to each place, says something, and tells whether anything is answered. */
+const ask = `
+  const { connect } = require('net');
+  const answers = (host, port) => new Promise((resolve) => {
+    const socket = connect({ host, port });
+    socket.on('data', () => { resolve(true); socket.destroy(); });
+    socket.on('error', () => resolve(false)).on('end', () => resolve(false));
+    socket.write('GET / HTTP/1.1\\r\\nHost: ' + host + '\\r\\nConnection: close\\r\\n\\r\\n');
+  });
+  Promise.all(JSON.parse(process.argv[1]).map((place) => answers(...place)))
+    .then((all) => console.log(JSON.stringify(all)));
+`;
+
+describe.runIf(canMakeNetworks)('learning mode in the sandbox (as root, with iproute2)', () => {
+  let user: User;
+  let hosts: WebHosts;
+  let first: string;
+  let second: string;
+  let third: string;
+  let local: string;
+
+  beforeAll(async () => {
+    hosts = await openWebHosts(3);
+    [first = '', second = '', third = ''] = hosts.far;
+    [local = ''] = hosts.private;
+    user = await makeUser();
+  });
+  afterAll(async () => {
+    await user?.[Symbol.asyncDispose]();
+    await hosts?.[Symbol.asyncDispose]();
+  });
+
+  const run = (...flags: string[]) => user.mustThv('run', testServer, ...flags, '--', 'echo');
+
+  /** Whether the server of a workload gets an answer from each of the places. */
+  async function reaches(workload: string, ...places: [host: string, port: number][]): Promise<boolean[]> {
+    const { url } = await until(async () => {
+      const list = JSON.parse(await user.mustThv('list', '--format', 'json')) as {
+        name: string;
+        url: string;
+      }[];
+      return list.find(({ name }) => name === workload); // only those that run
+    });
+    await using client = await connectTo(url);
+    const { text } = await client.call('execute', {
+      command: '/opt/toolhive/bin/node',
+      args: ['-e', ask, JSON.stringify(places)],
+    });
+    const { output } = JSON.parse(text) as { output: string };
+    return JSON.parse(output) as boolean[];
+  }
+
+  test('a profile of two hosts is learned, shown, and applied to the running server', async () => {
+    const profile = join(user.home, 'profile.json');
+    const network = { outbound: { allow_host: [third, 'api.example'], allow_port: [80] } };
+    await writeFile(profile, JSON.stringify({ network }));
+    await run('--name', 'curious', '--permission-profile', profile);
+    const before = await reaches('curious', [third, 80], [first, 5432]);
+    const started = await user.mustThv('learn', 'curious');
+    const during = await reaches('curious', [first, 5432], [second, 80], [local, 5432], [hosts.near, 80]);
+    const status = await user.mustThv('list', '--format', 'json');
+
+    const shown = await user.thv('learn', 'curious', '--stop');
+    const terminal = openTerminal(user, ['learn', 'curious', '--stop']);
+    await terminal.shows('Apply this profile to curious? [y/N]');
+    terminal.type('y\r');
+    const answered = await terminal.ended;
+    const after = await reaches('curious', [first, 5432], [second, 80], [third, 80], [local, 5432]);
+    const permissions = await user.mustThv('permission', 'show', 'curious');
+
+    expect(before).toEqual([true, false]);
+    expect(started).toContain('curious is in learning mode since');
+    expect(during).toEqual([true, true, false, false]);
+    expect(JSON.parse(status)).toMatchObject([
+      { name: 'curious', warnings: [expect.stringContaining('thv learn curious --stop')] },
+    ]);
+    expect(shown.stdout.replace(/since \S+Z/, 'since then')).toBe(
+      [
+        'Hosts and ports that curious has reached since then:',
+        `  hosts: ${first}, ${second}`,
+        '  ports: 80, 5432',
+        `Compared with the current profile (${third}, api.example on port 80):`,
+        `  + host ${first}`,
+        `  + host ${second}`,
+        `  - host ${third}`,
+        '  - host api.example',
+        '  + port 5432',
+        '  = port 80',
+        '',
+      ].join('\n'),
+    );
+    expect(shown.code).toBe(2);
+    expect(shown.stderr).toContain('to apply it: thv learn curious --stop --yes');
+    expect(answered).toBe(0);
+    expect(after).toEqual([true, true, false, false]);
+    expect(permissions).toContain(`Network: ${first}, ${second} on port 80, 5432`);
+    expect(permissions).not.toContain('learning mode');
+  });
+
+  test('a server with an open network is put behind the gateway, and keeps only what it used', async () => {
+    await run('--name', 'open', '--permission-profile', 'network', '--learn');
+    const during = await reaches('open', [first, 80], [local, 5432]);
+
+    const { stderr } = await user.thv('learn', 'open', '--stop', '--yes');
+    const after = await reaches('open', [first, 80], [second, 80], [local, 5432]);
+
+    expect(during).toEqual([true, false]);
+    expect(stderr).toContain('open has left learning mode with this profile.');
+    expect(after).toEqual([true, false, false]);
+  });
+
+  test('continues after the daemon was restarted, and can be given up', async () => {
+    await run('--name', 'patient', '--permission-profile', 'none', '--learn');
+    await reaches('patient', [first, 80]);
+    process.kill(await user.daemonPid());
+    await user.mustThv('list');
+    await reaches('patient', [second, 80]);
+
+    const proposal = await user.mustThv('learn', 'patient', '--stop', '--format', 'json');
+    const discarded = await user.mustThv('learn', 'patient', '--discard');
+    const after = await reaches('patient', [first, 80]);
+
+    expect(JSON.parse(proposal)).toMatchObject({
+      network: { hosts: [first, second], ports: [80] },
+      applied: false,
+    });
+    expect(discarded).toContain('Network: none');
+    expect(after).toEqual([false]);
+  });
+});

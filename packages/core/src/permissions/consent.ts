@@ -1,0 +1,57 @@
+import { invalid } from '@toolhive/contract/failure';
+import { refusalOf, risks } from '@toolhive/contract/risk';
+import type { Risk } from '@toolhive/contract/risk';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { Mount, PinnedMount } from '@toolhive/runtime/mount-source';
+import { dangerOfMount } from './mount-warnings.ts';
+import type { Danger } from './mount-warnings.ts';
+import { grantedNetworkOf } from './network.ts';
+
+/** What the user has agreed to. */
+export interface Consent {
+  accepted: readonly Risk[];
+  /** The dangerous access that the workload has already, and keeps. */
+  present: readonly Danger[];
+}
+
+/** Throws `invalid` if a run config grants dangerous access that the user has not accepted. */
+export function requireConsent(
+  runConfig: RunConfig,
+  mounts: readonly PinnedMount[],
+  { accepted, present }: Consent,
+): void {
+  const dangers = dangersOf(runConfig, mounts).filter(
+    ({ risk, text }) => !accepted.includes(risk) && !present.some((danger) => danger.text === text),
+  );
+  if (dangers.length === 0) return;
+  const required = [...new Set(dangers.map(({ risk }) => risk))];
+  const texts = [...new Set(dangers.map(({ text }) => text))];
+  throw invalid(`${refusalOf(required)}: ${texts.join('; ')}`, {
+    hint: `to accept that, add --accept-risks to thv run, or ${JSON.stringify({ accepted_risks: required })} to the request`,
+  });
+}
+
+/** The dangerous access that a run config grants. A link is as dangerous as what it leads to. */
+export function dangersOf(runConfig: RunConfig, mounts: readonly (Mount | PinnedMount)[]): Danger[] {
+  const { privileged, network } = runConfig.permission_profile ?? {};
+  return [
+    ...mounts.flatMap(dangersOfMount),
+    ...(privileged === true ? [dangerOf('privileged')] : []),
+    ...(hostNetwork.test(network?.mode ?? '') ? [dangerOf('host-network')] : []),
+    ...(grantedNetworkOf(runConfig).kind === 'open' ? [dangerOf('open-network')] : []),
+  ];
+}
+
+/** Podman also takes the path of a network namespace of this machine. */
+const hostNetwork = /^(?:host$|ns:)/i;
+
+const dangerOf = (risk: Risk): Danger => ({ risk, text: `it gets ${risks[risk]}` });
+
+function dangersOfMount(mount: Mount | PinnedMount): Danger[] {
+  const paths = new Set([mount.source, ...('pin' in mount ? [mount.pin.path] : [])]);
+  const how = mount.readOnly ? '' : ', and change it';
+  return [...paths].flatMap((path) => {
+    const danger = dangerOfMount(path);
+    return danger === undefined ? [] : [{ ...danger, text: `${danger.text}${how}` }];
+  });
+}
