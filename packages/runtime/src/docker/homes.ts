@@ -55,11 +55,7 @@ export function dockerHomes(daemonId: string, connect: () => Promise<Engine>): H
       const engine = await connect();
       const names = (await list(engine, workload)).map(({ Name }) => Name);
       if (names.length === 0) return undefined;
-      const { Volumes } = await callEngine(engine, DiskUsage, {
-        method: 'GET',
-        path: '/system/df',
-        query: { type: 'volume' }, // engines before API 1.42 measure everything
-      });
+      const { Volumes } = await diskUsage(engine);
       const own = (Volumes ?? []).filter(({ Name }) => names.includes(Name)); // Podman tells no labels here
       const bytes = own.reduce((total, { UsageData }) => total + Math.max(UsageData?.Size ?? 0, 0), 0);
       return { place: names.join(', '), bytes, isEmpty: bytes === 0 };
@@ -123,3 +119,19 @@ function isVolumePath(path: string): boolean {
 
 const isCovered = (path: string, { mounts }: Launch) =>
   mounts.some(({ target }) => path === target || path.startsWith(`${target}/`));
+
+const USAGE_RETRIES = 5;
+
+/** Podman fails when a container is removed while it looks. */
+async function diskUsage(engine: Engine, retries = USAGE_RETRIES): Promise<z.infer<typeof DiskUsage>> {
+  try {
+    return await callEngine(engine, DiskUsage, {
+      method: 'GET',
+      path: '/system/df',
+      query: { type: 'volume' }, // engines before API 1.42 measure everything
+    });
+  } catch (error) {
+    if (retries === 0 || !isFailure(error, 'not-found')) throw error;
+    return diskUsage(engine, retries - 1);
+  }
+}

@@ -1,6 +1,6 @@
 import type { Socket as Datagrams } from 'node:dgram';
 import { once } from 'node:events';
-import { type LookupFunction, type Server, type Socket, connect, isIP } from 'node:net';
+import { type LookupFunction, type OnReadOpts, type Server, type Socket, connect, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { isLoopbackAddress, refusalOf } from '../addresses.ts';
 import type { Egress, Traffic } from '../egress.ts';
@@ -192,7 +192,12 @@ export class EgressGateway implements Disposable {
     inner: Socket,
     target: { host: string; port: number; lookup?: LookupFunction },
   ): Promise<Socket> {
-    const outer = connect({ ...target, autoSelectFamily: true, allowHalfOpen: true });
+    const outer: Socket = connect({
+      ...target,
+      autoSelectFamily: true,
+      allowHalfOpen: true,
+      onread: passOnInPlace(inner, () => outer.resume()),
+    });
     breakTogether(outer, inner);
     breakTogether(inner, outer);
     await once(outer, 'connect', { signal: AbortSignal.timeout(PATIENCE_MS) });
@@ -260,7 +265,32 @@ function breakTogether(one: Socket, other: Socket): void {
 
 function join(inner: Socket, outer: Socket, onEnd: (traffic: Traffic) => void): void {
   inner.on('close', () => onEnd({ sent: inner.bytesRead, received: inner.bytesWritten }));
-  inner.pipe(outer).pipe(inner);
+  outer.on('end', () => inner.end());
+  inner.on('data', (piece: Buffer) => {
+    inner.pause();
+    const resume = (): void => void inner.resume();
+    if (outer.write(piece)) setImmediate(resume);
+    else outer.once('drain', resume);
+  });
+  inner.on('end', () => outer.end());
+  inner.resume();
+}
+
+const PIECE_BYTES = 64 * 1024;
+
+/**
+ * Passes on what a host sends, a piece in each turn of the event loop: a download at full speed would otherwise make
+ * everything else in this process wait, and so would collecting its buffers. The next piece is read into the same one.
+ */
+function passOnInPlace(to: Socket, resume: () => void): OnReadOpts {
+  let buffer: Buffer | undefined;
+  return {
+    buffer: () => (buffer ??= Buffer.allocUnsafeSlow(PIECE_BYTES)),
+    callback(length, piece) {
+      to.write(piece.subarray(0, length), () => setImmediate(resume));
+      return false;
+    },
+  };
 }
 
 function endOfPacket(bytes: Buffer): number {
