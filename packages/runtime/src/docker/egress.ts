@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, statSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf, unsupported } from '@toolhive/contract/failure';
+import { messageOf, unavailable, unsupported } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import type { SocketPlace } from '../door.ts';
 import { RESOLVER_ADDRESS, resolverSettings } from '../egress/helper.ts';
@@ -32,18 +32,25 @@ export interface ContainerEgress {
 export class GuardedNetwork implements AsyncDisposable {
   readonly containerId: string;
   readonly namespace: EgressNamespace;
+  /** Whether a server that joins finds the resolver of the gateway in its settings. */
+  readonly hasResolver: boolean;
   readonly #engine: Engine;
   readonly #close: () => void;
   #isRunning = true;
 
   private constructor(
     engine: Engine,
-    { containerId, namespace }: Pick<GuardedNetwork, 'containerId' | 'namespace'>,
+    {
+      containerId,
+      namespace,
+      hasResolver,
+    }: Pick<GuardedNetwork, 'containerId' | 'namespace' | 'hasResolver'>,
     { closed, close }: { closed: Promise<void>; close: () => void },
   ) {
     this.#engine = engine;
     this.containerId = containerId;
     this.namespace = namespace;
+    this.hasResolver = hasResolver;
     this.#close = close;
     void closed.then(() => (this.#isRunning = false));
   }
@@ -77,8 +84,9 @@ export class GuardedNetwork implements AsyncDisposable {
         path: `/containers/${containerId}/start`,
         signal,
       });
-      const namespace = await EgressNamespace.connect(tools, ports, await enter(engine, containerId, signal));
-      return new GuardedNetwork(engine, { containerId, namespace }, attachment);
+      const { hasResolver, ...descriptors } = await enter(engine, containerId, signal);
+      const namespace = await EgressNamespace.connect(tools, ports, descriptors);
+      return new GuardedNetwork(engine, { containerId, namespace, hasResolver }, attachment);
     } catch (error) {
       await removeContainer(engine, containerId);
       close();
@@ -106,8 +114,9 @@ function pauseSpec(image: string, { kind }: Engine, daemonId: string): Record<st
     Labels: { toolhive: 'true', [DAEMON_LABEL]: daemonId, [PAUSE_LABEL]: 'true' },
     HostConfig: {
       NetworkMode: 'none',
-      // A server shares these settings. Podman has none for this network, and gets a file.
-      ...(kind === 'docker' && { Dns: [RESOLVER_ADDRESS], DnsOptions: resolverSettings.options }),
+      // A server shares these settings, unless the engine ignores them without a network, as Podman does.
+      Dns: [RESOLVER_ADDRESS],
+      DnsOptions: resolverSettings.options,
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges'],
       ReadonlyRootfs: true,
@@ -121,33 +130,48 @@ function pauseSpec(image: string, { kind }: Engine, daemonId: string): Record<st
   };
 }
 
-const elsewhereText = 'the containers of this engine run on another machine';
+const elsewhere = 'the containers of this engine run on another machine';
 
-/** Opens the namespaces of a container. Throws `unsupported` if its processes are not on this machine. */
-async function enter(
-  engine: Engine,
-  id: string,
-  signal: AbortSignal,
-): Promise<{ network: number; user: number }> {
-  const pid = (await inspectContainer(engine, id, signal))?.State.Pid ?? 0;
-  const elsewhere = unsupported(elsewhereText);
-  if (pid <= 0) throw elsewhere;
-  let network: number;
+interface Entered {
+  /** Descriptors of the namespaces of the container. */
+  network: number;
+  user: number;
+  hasResolver: boolean;
+}
+
+/**
+ * Opens the namespaces of a container. Throws `unsupported` if its processes are not on this machine, and `unavailable`
+ * if it ended.
+ */
+async function enter(engine: Engine, id: string, signal: AbortSignal): Promise<Entered> {
+  const pidOf = async (): Promise<number> => (await inspectContainer(engine, id, signal))?.State.Pid ?? 0;
+  const pid = await pidOf();
+  if (pid <= 0) throw ended();
   try {
-    network = openSync(`/proc/${pid}/ns/net`, 'r');
-  } catch {
-    throw elsewhere;
-  }
-  try {
-    // Opened first, so that what is looked at is what was opened.
-    const groups = await readFile(`/proc/${pid}/cgroup`, 'utf8');
-    const isOurs = statSync(`/proc/self/ns/net`).ino === statSync(`/proc/self/fd/${network}`).ino;
-    if (!groups.includes(id) || isOurs) throw elsewhere;
-    return { network, user: openSync(`/proc/${pid}/ns/user`, 'r') };
+    return await openNamespaces(pid, id);
   } catch (error) {
-    closeSync(network);
-    throw error;
+    if ((await pidOf()) !== pid) throw ended();
+    throw unsupported(elsewhere, { cause: error });
   }
+}
+
+const ended = (): Error => unavailable('the container that prepares a network ended at once');
+
+async function openNamespaces(pid: number, id: string): Promise<Entered> {
+  await using undo = new AsyncDisposableStack();
+  const open = (namespace: string): number => {
+    const descriptor = openSync(`/proc/${pid}/ns/${namespace}`, 'r');
+    undo.defer(() => closeSync(descriptor));
+    return descriptor;
+  };
+  const [network, user] = [open('net'), open('user')];
+  // Opened first, so that what is looked at is what was opened.
+  const groups = await readFile(`/proc/${pid}/cgroup`, 'utf8');
+  const isOurs = statSync('/proc/self/ns/net').ino === statSync(`/proc/self/fd/${network}`).ino;
+  if (!groups.includes(id) || isOurs) throw new Error(`the process ${pid} is not in the container`);
+  const settings = await readFile(`/proc/${pid}/root/etc/resolv.conf`, 'utf8').catch(() => '');
+  undo.move();
+  return { network, user, hasResolver: settings.includes(RESOLVER_ADDRESS) };
 }
 
 /** Why the daemon cannot guard networks of containers; undefined if nothing is known to be in the way. */
@@ -185,7 +209,7 @@ export async function takeNetwork(
 }
 
 async function toolsOf({ env }: ContainerEgress): Promise<EgressTools | string> {
-  if (process.platform !== 'linux') return elsewhereText;
+  if (process.platform !== 'linux') return elsewhere;
   if (process.getuid?.() !== 0) return 'the daemon does not run as root';
   const tools = await findEgressTools(env);
   return 'problem' in tools ? `${tools.problem}; ${tools.hint}` : tools;

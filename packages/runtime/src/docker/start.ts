@@ -83,7 +83,7 @@ async function openGuard(engine: Engine, yard: Yard, { network, transport }: Lau
   }
   const {
     tools,
-    network: { containerId, namespace },
+    network: { containerId, namespace, hasResolver },
   } = guarded;
   const ingress =
     transport.kind === 'stdio'
@@ -94,7 +94,7 @@ async function openGuard(engine: Engine, yard: Yard, { network, transport }: Lau
             port: transport.targetPort,
           }),
         );
-  const file = engine.kind === 'podman' ? await resolverFile(yard.egress.place) : undefined;
+  const file = hasResolver ? undefined : await resolverFile(yard.egress.place);
   const resources = undo.move();
   return {
     place: { containerId, ...(file !== undefined && { resolverFile: file }) },

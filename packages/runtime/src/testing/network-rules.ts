@@ -54,6 +54,9 @@ class TestEgress implements Egress {
   }
 }
 
+/** One test if there is such a program, and none where there never is. */
+const listed = (program: string | undefined): string[] => (program === undefined ? [] : [program]);
+
 /** Listens on the first port that is free. The gateway refuses connections to each of them and records that. */
 async function listenOnOneOf([port, ...others]: readonly number[], listener: Server): Promise<number> {
   try {
@@ -157,33 +160,31 @@ setTimeout(() => { console.log('timeout'); process.exit(); }, 5000);
       expect(output).toContain(`https api.example at ${allowed}`);
     });
 
-    if (python !== undefined)
-      test.runIf(python !== '')('urllib and sockets of Python', async () => {
-        const { output } = await run(
-          python,
-          '-c',
-          `
+    test.runIf(python !== '').each(listed(python))('urllib and sockets of Python', async (python) => {
+      const { output } = await run(
+        python,
+        '-c',
+        `
 import socket, ssl, urllib.request
 print(urllib.request.urlopen('http://api.example/').read().decode())
 context = ssl._create_unverified_context()
 print(urllib.request.urlopen('https://api.example/', data=b'x' * 300000, context=context).read().decode())
 print(socket.create_connection(('api.example', 80)).getpeername()[1])
 `,
-        );
+      );
 
-        expect(output).toContain(`http api.example at ${allowed}`);
-        expect(output).toContain(`https api.example at ${allowed}, 300000 bytes`);
-        expect(output).toContain('80');
-      });
+      expect(output).toContain(`http api.example at ${allowed}`);
+      expect(output).toContain(`https api.example at ${allowed}, 300000 bytes`);
+      expect(output).toContain('80');
+    });
 
-    if (curl !== undefined)
-      test.runIf(curl !== '')('curl, with a request of 5 MB', async () => {
-        const shell = 'head -c 5000000 /dev/zero | curl -sk --data-binary @- https://api.example/';
+    test.runIf(curl !== '').each(listed(curl))('curl, with a request of 5 MB', async (curl) => {
+      const shell = `head -c 5000000 /dev/zero | ${curl} -sk --data-binary @- https://api.example/`;
 
-        expect((await run('sh', '-c', shell)).output).toContain(
-          `https api.example at ${allowed}, 5000000 bytes`,
-        );
-      });
+      expect((await run('sh', '-c', shell)).output).toContain(
+        `https api.example at ${allowed}, 5000000 bytes`,
+      );
+    });
 
     test('a protocol in which the server speaks first, on an allowed port', async () => {
       egress.reset({ hosts: ['db.example'], ports: [5432] });
@@ -367,19 +368,18 @@ send();
       expect((await dialled('::ffff:10.0.0.1', 80)).output).toMatch(/ECONNRESET|ENETUNREACH/);
     });
 
-    if (ip !== undefined)
-      test.runIf(ip !== '')('the server can change nothing of its network', async () => {
-        for (const args of [
-          ['link', 'add', 'd0', 'type', 'dummy'],
-          ['route', 'del', 'default'],
-          ['addr', 'add', '10.9.9.9/24', 'dev', 'eth0'],
-          ['link', 'set', 'eth0', 'down'],
-        ]) {
-          const { code } = await run(ip, ...args);
-          expect(code).not.toBe(0);
-        }
-        expect((await run('unshare', '--user', '--net', 'true')).code).not.toBe(0);
-      });
+    test.runIf(ip !== '').each(listed(ip))('the server can change nothing of its network', async (ip) => {
+      for (const args of [
+        ['link', 'add', 'd0', 'type', 'dummy'],
+        ['route', 'del', 'default'],
+        ['addr', 'add', '10.9.9.9/24', 'dev', 'eth0'],
+        ['link', 'set', 'eth0', 'down'],
+      ]) {
+        const { code } = await run(ip, ...args);
+        expect(code).not.toBe(0);
+      }
+      expect((await run('unshare', '--user', '--net', 'true')).code).not.toBe(0);
+    });
 
     test('the server has no capability, and can open no socket for raw packets', async () => {
       const { output } = await script(
