@@ -12,15 +12,19 @@ const retry = process.env['CI'] === 'true' ? 1 : 0;
 
 /** The files that take longest, longest first: a minute or more each. */
 const longest = [
+  'packages/runtime/src/docker/docker.test.ts',
   'apps/docs/test/accessible.test.ts',
-  'e2e/docker.test.ts',
-  'apps/docs/test/looks.test.ts',
+  'e2e/hidden-files.test.ts',
   'apps/docs/test/search.test.ts',
   'e2e/real-servers.test.ts',
-  'apps/docs/test/frame.test.ts',
-  'packages/runtime/src/docker/docker.test.ts',
-  'e2e/attacks.test.ts',
+  'e2e/docker.test.ts',
+  'e2e/desired-state.test.ts',
   'packages/runtime/src/process/installers/real.test.ts',
+  'apps/docs/test/references.test.ts',
+  'packages/runtime/src/attacks/images.test.ts',
+  'apps/docs/test/frame.test.ts',
+  'e2e/attacks.test.ts',
+  'apps/docs/test/looks.test.ts',
   'e2e/packages.test.ts',
 ];
 
