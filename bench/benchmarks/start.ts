@@ -24,15 +24,22 @@ export async function start({ signal, note }: BenchmarkContext): Promise<Figure[
   await using user = await makeUser();
   await user.mustThv('run', testServer, '--name', 'installs-it');
   await user.mustThv('rm', 'installs-it');
-  const contenders = { workload: () => startWorkload(user), server: () => startServer(user) };
+  const contenders = {
+    workload: () => startWorkload(user),
+    withoutNetwork: () => startWorkload(user, {}),
+    otherPort: () => startWorkload(user, { network: { outbound: { allow_port: [9999] } } }),
+    server: () => startServer(user),
+  };
   await inTurns(2, contenders, signal);
   const times = await inTurns(rounds, contenders, signal);
   const [first, server] = [times.workload.map(({ listedMs }) => listedMs), times.server];
+  const runningMs = (of: 'workload' | 'withoutNetwork' | 'otherPort'): number =>
+    median(times[of].map(({ runningMs: ms }) => ms));
   return [
     {
       what: 'POST /workloads until it runs in the process sandbox',
       unit: 'ms',
-      ours: median(times.workload.map(({ runningMs }) => runningMs)),
+      ours: runningMs('workload'),
       reference: median(server.map(({ initializedMs }) => initializedMs)),
       comparison: 'added',
       budget: 150,
@@ -46,6 +53,22 @@ export async function start({ signal, note }: BenchmarkContext): Promise<Figure[
       budget: 150,
     },
     {
+      what: 'network rules, with a namespace that is ready, beside no network',
+      unit: 'ms',
+      ours: runningMs('workload'),
+      reference: runningMs('withoutNetwork'),
+      comparison: 'added',
+      budget: 10,
+    },
+    {
+      what: 'the same for a port that needs a namespace of its own',
+      unit: 'ms',
+      ours: runningMs('otherPort'),
+      reference: runningMs('withoutNetwork'),
+      comparison: 'added',
+      budget: 60,
+    },
+    {
       what: `the slowest first tools/list of ${clients} clients at once, beside that of one`,
       unit: 'ms',
       ours: median(times.workload.map(({ crowdMs }) => crowdMs)),
@@ -55,14 +78,19 @@ export async function start({ signal, note }: BenchmarkContext): Promise<Figure[
   ];
 }
 
-async function startWorkload({ home }: User) {
+/** Without a profile, a server has the default network: public hosts, through the egress gateway. */
+async function startWorkload({ home }: User, profile?: object) {
   const socketPath = join(home, '.local/state/toolhive/hive.sock');
   const startedMs = performance.now();
   await askAndFollow({
     socketPath,
     method: 'POST',
     path: workloadsPath,
-    body: { name: 'bench', image: `${testServer}@1.0.0` },
+    body: {
+      name: 'bench',
+      image: `${testServer}@1.0.0`,
+      ...(profile && { permission_profile: profile }),
+    },
   });
   const runningMs = performance.now() - startedMs;
   const details = await ask({ socketPath, method: 'GET', path: `${workloadsPath}/bench` });

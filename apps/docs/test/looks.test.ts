@@ -43,7 +43,9 @@ const toleratedShare = 0.001;
  * Whoever writes pages need not make pictures: a page whose words are others than in its pictures is not compared. What
  * keeps that from going too far: most have to be.
  */
-const fewestCompared = Math.ceil(Object.keys(pages).length * (2 / 3));
+const fewestCompared = Math.ceil(Object.keys(pages).length * sizes.length * (2 / 3));
+/** A page at one size, which decides which menus it has. */
+const viewOf = (name: string, { width }: { width: number }): string => `${name}-${width}`;
 const wordsFile = new URL('words.json', kept);
 let words: Record<string, string> = {};
 const now: Record<string, string> = {};
@@ -55,7 +57,10 @@ beforeAll(async () => {
   if (!isRenewed) words = JSON.parse(await readFile(wordsFile, 'utf8')) as Record<string, string>;
 });
 afterAll(async () => {
-  if (isRenewed) await writeFile(wordsFile, `${JSON.stringify(now, null, 2)}\n`);
+  const sorted = Object.fromEntries(
+    Object.entries(now).toSorted(([one], [other]) => one.localeCompare(other)),
+  );
+  if (isRenewed) await writeFile(wordsFile, `${JSON.stringify(sorted, null, 2)}\n`);
 });
 
 // Side by side: a page that waits for its network to fall silent leaves the processor to another.
@@ -63,14 +68,15 @@ describe.concurrent.for(Object.entries(pages))('the page “%s”', ([name, path
   test.for(sizes)('looks as it did at a width of $width, in both modes', async (viewport) => {
     await using visited = await visit(path, { viewport, before: holdStill });
     const { page } = visited;
-    now[name] = await wordsOf(page);
+    const view = viewOf(name, viewport);
+    now[view] = await wordsOf(page);
 
     const different: string[] = [];
     for (const mode of modes) {
-      const picture = `${name}-${viewport.width}-${mode}.png`;
+      const picture = `${view}-${mode}.png`;
       await page.emulateMedia({ colorScheme: mode, reducedMotion: 'reduce' });
       await page.waitForSelector(`html[data-theme="${mode}"]`);
-      if (!(await looksAsBefore(page, picture, isRenewed || words[name] !== now[name])))
+      if (!(await looksAsBefore(page, picture, isRenewed || words[view] !== now[view])))
         different.push(picture);
     }
 
@@ -79,7 +85,8 @@ describe.concurrent.for(Object.entries(pages))('the page “%s”', ([name, path
 });
 
 test('most pages have the words that are in their pictures; when they have not: npm run docs:snapshots', () => {
-  const compared = Object.keys(pages).filter((name) => isRenewed || words[name] === now[name]);
+  const views = Object.keys(pages).flatMap((name) => sizes.map((size) => viewOf(name, size)));
+  const compared = views.filter((view) => isRenewed || words[view] === now[view]);
 
   expect(compared.length).toBeGreaterThanOrEqual(fewestCompared);
 });
@@ -107,6 +114,7 @@ async function looksAsBefore(page: Page, name: string, isOther: boolean): Promis
 async function wordsOf(page: Page): Promise<string> {
   await page.waitForLoadState('networkidle'); // what is found, fonts and pictures
   await page.evaluate(() => document.fonts.ready);
+  await page.waitForFunction(() => !document.body.textContent.includes('Searching…'));
   const text = await page.evaluate(() => {
     const copy = document.body.cloneNode(true) as HTMLElement; // as the page is one
     for (const one of copy.querySelectorAll('script, style')) one.remove();
