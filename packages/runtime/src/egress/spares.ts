@@ -1,8 +1,11 @@
 import { alwaysListening } from '../egress.ts';
 
+/** How long a server that is being started has the machine to itself. */
+const SPARE_DELAY_MS = 300;
+
 /**
- * Networks with a gateway, made in advance: from the first one on, another is being made, so that a further server starts
- * as fast as one without a network.
+ * Networks with a gateway, made in advance: after each start another one is made, so that a further server starts as
+ * fast as one without a network.
  */
 export class Spares<Network> {
   #spare: Promise<Network> | undefined;
@@ -23,8 +26,12 @@ export class Spares<Network> {
     try {
       return found !== undefined && isUsable(found) ? found : await make([]);
     } finally {
-      this.#spare ??= make([]);
-      this.#spare.catch(() => {}); // told to whoever takes it
+      setTimeout(() => this.#prepare(make), SPARE_DELAY_MS).unref();
     }
+  }
+
+  #prepare(make: (ports: readonly number[]) => Promise<Network>): void {
+    this.#spare ??= make([]);
+    this.#spare.catch(() => {}); // told to whoever takes it
   }
 }
