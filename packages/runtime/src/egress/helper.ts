@@ -32,7 +32,7 @@ const net = require('node:net');
 
 const [ipProgram, nsenter, ports] = process.argv.slice(1);
 const resolver = '${RESOLVER_ADDRESS}';
-process.on('disconnect', () => process.exit(1)); // the daemon has ended
+process.stdin.resume().on('close', () => process.exit(1)); // the daemon has ended
 
 const stdio = ['pipe', 'ignore', 'pipe', 'ignore', 4];
 

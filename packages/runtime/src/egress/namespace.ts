@@ -93,8 +93,9 @@ async function connect(
       nsenter,
       [...ports].join(),
     ]),
-    [undefined, undefined, 'pipe', 'ipc', ...inherited],
+    ['pipe', undefined, 'pipe', 'ipc', ...inherited],
   );
+  helper.stdin?.on('error', () => {}); // it has ended, which its exit tells
   let said = '';
   helper.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString().slice(0, 2000)));
   const ended = exitOf(helper);

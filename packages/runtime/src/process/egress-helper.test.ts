@@ -1,0 +1,30 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { waitFor } from '../testing/conformance.ts';
+import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
+import { processesWith } from './test-rig.ts';
+
+/** Only the helper of this test has it in its command line. */
+const port = 54_321;
+
+/** A daemon that makes a network and never gets further. */
+const daemon = `
+import { EgressNamespace } from ${JSON.stringify(new URL('../egress/namespace.ts', import.meta.url).href)};
+import { findEgressTools } from ${JSON.stringify(new URL('../egress/tools.ts', import.meta.url).href)};
+await EgressNamespace.open(await findEgressTools(process.env), [${port}]);
+`;
+
+describe.runIf(canMakeNetworks)('the helper that makes a network (as root, with iproute2)', () => {
+  test('ends with a daemon that is killed meanwhile', async () => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', daemon], { stdio: 'ignore' });
+    const helpers = () => processesWith(`,${port}`);
+    await waitFor(async () => (await helpers()).length > 0);
+
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+
+    await waitFor(async () => (await helpers()).length === 0);
+    expect(child.signalCode).toBe('SIGKILL');
+  });
+});
