@@ -47,6 +47,10 @@ export function refusalOf(address: string, allowPrivate: boolean): string | unde
 /** Whether an address is one of the machine that uses it. */
 export const isLoopbackAddress = (address: string): boolean => /^127\.|^::1$|^::ffff:127\./.test(address);
 
+/** Whether an address is one where clouds tell credentials to every program that asks, or a neighbor on the same cable. */
+export const isLinkLocalAddress = (address: string): boolean =>
+  refusalOf(address, false) === 'a link-local address';
+
 const specialLists = specialAddresses.map(([subnet, kind, what]) => ({ list: listOf(subnet), kind, what }));
 const globalUnicast = listOf('2000::/3');
 

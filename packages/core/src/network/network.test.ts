@@ -148,6 +148,7 @@ describe('the egress of a workload', () => {
     egress.record(denied);
     egress.record({ ...denied, host: '10.0.0.5', port: 5432 });
     egress.record({ ...denied, host: '127.0.0.1', port: 80, reason: 'it is a loopback address' });
+    egress.record({ ...denied, host: '169.254.169.254', port: 80, reason: 'it is a link-local address' });
     egress.record({
       ...denied,
       host: 'db.example',
@@ -170,6 +171,7 @@ describe('the egress of a workload', () => {
       `denied evil.example: no rule allows this host; to allow it: thv permission allow ${name} evil.example`,
       `denied 10.0.0.5:5432: no rule allows this host; to allow it: thv permission allow ${name} 10.0.0.5:5432`,
       'denied 127.0.0.1:80: it is a loopback address',
+      'denied 169.254.169.254:80: it is a link-local address',
       `denied db.example:443: it is at 10.0.0.6; to allow it: thv permission allow ${name} 10.0.0.6:443`,
       'denied x.example:443: it is at 127.0.0.1',
       'denied a.example:443: it is for "b.example"',

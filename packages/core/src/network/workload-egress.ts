@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Egress, EgressDecision, Traffic } from '@toolhive/runtime/egress';
-import { isLoopbackAddress, refusalOf } from '@toolhive/runtime/addresses';
+import { isLinkLocalAddress, isLoopbackAddress, refusalOf } from '@toolhive/runtime/addresses';
 import { normalizeName } from '@toolhive/runtime/host-patterns';
 import { Rules } from '@toolhive/runtime/outbound-rules';
 import { networkOf } from '../permissions/network.ts';
@@ -88,5 +88,9 @@ function fixFor(name: string, decision: EgressDecision): string | undefined {
 const allow = (name: string, decision: EgressDecision): string =>
   `thv permission allow ${name} ${placeOf(decision)}`;
 
+/**
+ * Whether a rule can allow an address, and a denial may suggest that. A server that asks for the credentials of a cloud
+ * must not have its user pointed to the command that allows it.
+ */
 const canBeListed = (address: string): boolean =>
-  refusalOf(address, true) === undefined && !isLoopbackAddress(address);
+  refusalOf(address, true) === undefined && !isLoopbackAddress(address) && !isLinkLocalAddress(address);

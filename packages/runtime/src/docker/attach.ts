@@ -1,6 +1,7 @@
 import { Readable, type Writable } from 'node:stream';
 import { hijack, type Engine } from './engine.ts';
 import { createDemultiplexer } from './frames.ts';
+import { withRetries } from './retry.ts';
 
 /** A connection to a container's streams. */
 export interface Attachment {
@@ -34,12 +35,11 @@ export async function attach(
   { speaksStdio, listens, log, signal }: AttachOptions,
 ): Promise<Attachment> {
   const query = { stream: '1', stdout: '1', stderr: '1', stdin: listens ? '1' : '0' };
-  const { socket, head } = await hijack(engine, {
-    method: 'POST',
-    path: `/containers/${containerId}/attach`,
-    query,
-    signal,
-  });
+  const path = `/containers/${containerId}/attach`;
+  // Podman says that the container can be attached to before its monitor listens.
+  const { socket, head } = await withRetries(/attach socket/, () =>
+    hijack(engine, { method: 'POST', path, query, signal }),
+  );
 
   const output = new Readable({ read: () => void socket.resume() });
   const demultiplex = createDemultiplexer((stream, piece) => {

@@ -1,7 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { callEngine, isFailure, type Engine } from './engine.ts';
+import { withRetries } from './retry.ts';
 
 const Inspected = z.object({
   Id: z.string(),
@@ -38,30 +37,21 @@ export async function inspectContainer(
   }
 }
 
-/** How often and how soon a removal is tried again while a container is ending. */
-const REMOVAL_RETRIES = 20;
-const REMOVAL_RETRY_MS = 100;
-
 /** Removes a container, running or not, with what it wrote. One that is gone is fine. */
 export async function removeContainer(engine: Engine, id: string): Promise<void> {
-  for (let retries = 0; ; retries++) {
-    try {
-      await callEngine(engine, z.unknown(), {
-        method: 'DELETE',
-        path: `/containers/${id}`,
-        query: { force: '1', v: '1' },
-      });
-      return;
-    } catch (error) {
-      if (isFailure(error, 'not-found')) return;
-      if (isFailure(error, 'conflict')) {
-        // Somebody else is removing it: wait until that is done.
-        return await waitForContainer(engine, id, 'removed');
-      }
-      // Podman fails to end what ends at the same time.
-      if (!/state improper/.test(messageOf(error)) || retries >= REMOVAL_RETRIES) throw error;
-      await delay(REMOVAL_RETRY_MS);
-    }
+  const remove = () =>
+    callEngine(engine, z.unknown(), {
+      method: 'DELETE',
+      path: `/containers/${id}`,
+      query: { force: '1', v: '1' },
+    });
+  try {
+    await withRetries(/state improper/, remove); // Podman cannot end what ends at the same time
+  } catch (error) {
+    if (isFailure(error, 'not-found')) return;
+    // Another call is removing it: wait until that is done.
+    if (!isFailure(error, 'conflict')) throw error;
+    await waitForContainer(engine, id, 'removed');
   }
 }
 

@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, mkdtempDisposable, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { connect } from 'node:net';
@@ -5,6 +6,7 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { json, text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { pinMounts } from '../mount-source.ts';
@@ -144,6 +146,21 @@ function ruleCases(socket: string): void {
       expect(await statusAt(address.path)).toBeGreaterThanOrEqual(200);
       expect(instance.limits).toEqual([]);
     }
+  });
+
+  test('a server that speaks HTTP ends when the way to it does, so that it is started again', async () => {
+    const launch = { ...http(), workload: 'guarded-http', network: rules() };
+    await using instance = await runtime.start(aLaunch(testServers, launch), never);
+    const { stdout } = await promisify(execFile)('pgrep', [
+      '-P',
+      String(process.pid),
+      '-f',
+      'forward\\(outer',
+    ]);
+
+    process.kill(Number(stdout), 'SIGKILL');
+
+    expect(await instance.exited).toMatchObject({ signal: 'SIGKILL' });
   });
 
   test('the network of a server ends with it, and the spare with the sweep', async () => {

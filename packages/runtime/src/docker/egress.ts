@@ -180,12 +180,17 @@ export async function problemOf(egress: ContainerEgress, engine: Engine): Promis
   return typeof tools === 'string' ? tools : egress.problems.get(engine.socket);
 }
 
+export interface TakenNetwork {
+  network: GuardedNetwork;
+  tools: EgressTools;
+}
+
 /** Takes a network with listeners for the ports. Returns the reason if this daemon can never make one here. */
 export async function takeNetwork(
   egress: ContainerEgress,
   engine: Engine,
   ports: readonly number[],
-): Promise<{ network: GuardedNetwork; tools: EgressTools } | string> {
+): Promise<TakenNetwork | string> {
   const tools = await toolsOf(egress);
   if (typeof tools === 'string') return tools;
   const spares = egress.spares.get(engine.socket) ?? new Spares<GuardedNetwork>();
@@ -195,7 +200,7 @@ export async function takeNetwork(
     const network = await spares.take(
       ports,
       (wanted) => GuardedNetwork.open(engine, { tools, daemonId, ports: wanted }),
-      ({ isRunning }) => isRunning,
+      { isUsable: ({ isRunning }) => isRunning, drop: discard },
     );
     egress.problems.delete(engine.socket);
     return { network, tools };
@@ -206,6 +211,12 @@ export async function takeNetwork(
     egress.problems.set(engine.socket, problem);
     return problem;
   }
+}
+
+/** Closes what is left of a network that nothing has joined. Its container is gone, or goes with the next sweep. */
+function discard(network: GuardedNetwork): void {
+  network.namespace.closeSockets();
+  network[Symbol.asyncDispose]().catch(() => {});
 }
 
 async function toolsOf({ env }: ContainerEgress): Promise<EgressTools | string> {

@@ -7,6 +7,7 @@ import { callEngine, isFailure, type Engine } from './engine.ts';
 import { PACKAGE_HOME } from './dockerfile.ts';
 import { inspectImage } from './images.ts';
 import { DAEMON_LABEL } from './ownership.ts';
+import { withRetries } from './retry.ts';
 
 /** A volume of the engine, and where the container has it. */
 export interface HomeVolume {
@@ -120,18 +121,13 @@ function isVolumePath(path: string): boolean {
 const isCovered = (path: string, { mounts }: Launch) =>
   mounts.some(({ target }) => path === target || path.startsWith(`${target}/`));
 
-const USAGE_RETRIES = 5;
-
-/** Podman fails when a container is removed while it looks. */
-async function diskUsage(engine: Engine, retries = USAGE_RETRIES): Promise<z.infer<typeof DiskUsage>> {
-  try {
-    return await callEngine(engine, DiskUsage, {
+/** Podman cannot measure while a container is being removed. */
+function diskUsage(engine: Engine): Promise<z.infer<typeof DiskUsage>> {
+  return withRetries(/no such container/, () =>
+    callEngine(engine, DiskUsage, {
       method: 'GET',
       path: '/system/df',
       query: { type: 'volume' }, // engines before API 1.42 measure everything
-    });
-  } catch (error) {
-    if (retries === 0 || !isFailure(error, 'not-found')) throw error;
-    return diskUsage(engine, retries - 1);
-  }
+    }),
+  );
 }

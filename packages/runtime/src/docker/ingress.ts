@@ -23,10 +23,13 @@ ${forwardSource}`;
 
 /** The way to a server that listens in a network namespace without a connection to that of the daemon. */
 export class Ingress implements AsyncDisposable {
+  /** Settles when the forwarder has ended, so that the server is not reached any more; never rejects. */
+  readonly ended: Promise<unknown>;
   readonly #door: Door;
   readonly #end: () => Promise<unknown>;
 
-  private constructor(door: Door, end: () => Promise<unknown>) {
+  private constructor(door: Door, { ended, end }: { ended: Promise<unknown>; end: () => Promise<unknown> }) {
+    this.ended = ended;
     this.#door = door;
     this.#end = end;
   }
@@ -62,7 +65,7 @@ export class Ingress implements AsyncDisposable {
     if (pid === undefined) throw unavailable(`${nsenter} cannot be started`);
     await door.handTo(forwarder, {});
     undo.move();
-    return new Ingress(door, end);
+    return new Ingress(door, { ended, end });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -8,10 +8,10 @@ import type { Resolve } from '../egress/resolver.ts';
 import type { Instance, InstanceAddress, Launch, RuntimeLimit, RulesNetwork } from '../runtime.ts';
 import { requireSecrets } from '../secrets.ts';
 import { attach, type Attachment } from './attach.ts';
-import { inspectContainer, removeContainer, type Inspected } from './container.ts';
+import { inspectContainer, removeContainer, signalContainer, type Inspected } from './container.ts';
 import { callEngine, isFailure, type Engine } from './engine.ts';
 import { openInstance } from './instance.ts';
-import { type ContainerEgress, resolverFile, takeNetwork } from './egress.ts';
+import { type ContainerEgress, type TakenNetwork, resolverFile, takeNetwork } from './egress.ts';
 import { exposedSecrets, hasShell, planHandover } from './handover.ts';
 import { ensureHomeVolumes } from './homes.ts';
 import { Ingress } from './ingress.ts';
@@ -109,7 +109,7 @@ async function guardNetwork(
   { egress: containers, resolve }: Yard,
   { egress, isRequired }: RulesNetwork,
   undo: AsyncDisposableStack,
-): Promise<Exclude<Awaited<ReturnType<typeof takeNetwork>>, string> | string> {
+): Promise<TakenNetwork | string> {
   const taken = await takeNetwork(containers, engine, egress.rules.ports);
   if (typeof taken !== 'string') {
     undo.use(taken.network);
@@ -214,6 +214,9 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
     const address = addressOf(starting, inspected);
     const stopSignal = inspected.Config.StopSignal || 'SIGTERM';
     const { release } = starting;
+    const container = id;
+    // A server that is not reached any more is started again. One that has ended already is left alone.
+    void guard.ingress?.ended.then(() => signalContainer(engine, container, 'SIGKILL')).catch(() => {});
     const isExposed = handover === undefined && Object.keys(launch.secrets).length > 0;
     return openInstance(engine, {
       id,
