@@ -177,7 +177,7 @@ describe('the egress of a workload', () => {
       'denied a.example:443: it is for "b.example"',
       'denied $(touch x).example: no rule allows this host',
     ]);
-    expect(denials).toHaveLength(7);
+    expect(denials).toHaveLength(8);
   });
 });
 

@@ -29,7 +29,7 @@ export interface ContainerEgress {
  * The network of one container with rules: a pause container, whose only neighbor is the egress gateway. The server joins
  * it, so that the gateway is there before the server. The pause container ends with this daemon.
  */
-export class GuardedNetwork implements AsyncDisposable {
+class GuardedNetwork implements AsyncDisposable {
   readonly containerId: string;
   readonly namespace: EgressNamespace;
   /** Whether a server that joins finds the resolver of the gateway in its settings. */

@@ -1,43 +1,58 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { waitFor } from '../testing/conformance.ts';
 import { Spares } from './spares.ts';
 
-test('the next network is made after the first was taken, and used once', async () => {
-  const spares = new Spares<number>();
-  const make = vi.fn(async () => make.mock.calls.length);
+/** Makes networks that are numbers: 1, 2, and so on. */
+class Maker {
+  made = 0;
+  ports: (readonly number[])[] = [];
+  broken = 0;
 
-  const first = await spares.take([443], make);
-  await vi.waitFor(() => expect(make).toHaveBeenCalledTimes(2));
-  const [second, third] = await Promise.all([spares.take([443], make), spares.take([443], make)]);
+  readonly make = async (ports: readonly number[]): Promise<number> => {
+    this.made += 1;
+    this.ports.push(ports);
+    if (this.made === this.broken) throw new Error('no room');
+    return this.made;
+  };
+}
+
+test('the next network is made after the first was taken, and used once', async () => {
+  const [spares, maker] = [new Spares<number>(), new Maker()];
+
+  const first = await spares.take([443], maker.make);
+  await waitFor(() => maker.made === 2);
+  const later = await Promise.all([spares.take([443], maker.make), spares.take([443], maker.make)]);
 
   expect(first).toBe(1);
-  expect([second, third].toSorted((one, other) => one - other)).toEqual([2, 3]);
+  expect(later.toSorted((one, other) => one - other)).toEqual([2, 3]);
 });
 
 test('a network with an unusual port is made for it, with that port', async () => {
-  const make = vi.fn(async (ports: readonly number[]) => ports);
+  const maker = new Maker();
+  await new Spares<number>().take([9999], maker.make);
 
-  expect(await new Spares<readonly number[]>().take([9999], make)).toEqual([9999]);
+  expect(maker.ports).toEqual([[9999]]);
 });
 
 test('a spare that cannot be used any more is passed on to be closed', async () => {
-  const spares = new Spares<number>();
-  const make = vi.fn(async () => make.mock.calls.length);
-  const rules = { isUsable: (spare: number) => spare !== 2, drop: vi.fn() };
-  await spares.take([443], make, rules);
-  await vi.waitFor(() => expect(make).toHaveBeenCalledTimes(2));
+  const [spares, maker] = [new Spares<number>(), new Maker()];
+  const dropped: number[] = [];
+  const rules = {
+    isUsable: (spare: number) => spare !== 2,
+    drop: (spare: number) => void dropped.push(spare),
+  };
+  await spares.take([443], maker.make, rules);
+  await waitFor(() => maker.made === 2);
 
-  expect(await spares.take([443], make, rules)).toBe(3);
-  expect(rules.drop).toHaveBeenCalledExactlyOnceWith(2);
+  expect(await spares.take([443], maker.make, rules)).toBe(3);
+  expect(dropped).toEqual([2]);
 });
 
 test('a spare that could not be made does not make a start fail', async () => {
-  const spares = new Spares<number>();
-  const make = vi.fn(async () => {
-    if (make.mock.calls.length === 2) throw new Error('no room');
-    return make.mock.calls.length;
-  });
-  await spares.take([443], make);
-  await vi.waitFor(() => expect(make).toHaveBeenCalledTimes(2));
+  const [spares, maker] = [new Spares<number>(), new Maker()];
+  maker.broken = 2;
+  await spares.take([443], maker.make);
+  await waitFor(() => maker.made === 2);
 
-  expect(await spares.take([443], make)).toBe(3);
+  expect(await spares.take([443], maker.make)).toBe(3);
 });
