@@ -121,6 +121,18 @@ function mainJob(engine: string, socket: string): void {
     });
   });
 
+  test('with every host in reach only if isolation is turned off, as the status says', async () => {
+    const flags = ['--name', 'open', '--isolate-network=false', '--', 'echo'];
+    const { code, stderr } = await user.thv('run', TEST_IMAGE, ...flags);
+    const [id] = await containersOf(socket, 'open');
+
+    const { HostConfig } = (await ask(socket, `/containers/${id}/json`)) as Inspected;
+
+    expect(code).toBe(0);
+    expect(stderr).toContain('WARNING: it reaches every host, because network isolation is turned off');
+    expect(HostConfig.NetworkMode).toMatch(/^(toolhive-external-.*|bridge)$/);
+  });
+
   test('through a stop, a restart and a removal that leave nothing', async () => {
     proves('cli.life-cycle');
     const url = urlIn(
@@ -214,7 +226,13 @@ function mainJob(engine: string, socket: string): void {
 }
 
 interface Inspected {
-  HostConfig: { PidsLimit: number; Memory: number; SecurityOpt: string[]; PortBindings?: object | null };
+  HostConfig: {
+    PidsLimit: number;
+    Memory: number;
+    SecurityOpt: string[];
+    NetworkMode: string;
+    PortBindings?: object | null;
+  };
   Config: { Labels: Record<string, string> };
 }
 

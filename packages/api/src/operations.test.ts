@@ -730,6 +730,21 @@ test('network isolation without hosts is no network, and is honored', async () =
   });
 });
 
+test.each([
+  ['turned off', { network_isolation: false, accepted_risks: ['open-network' as const] }, false],
+  ['left as it is', {}, undefined],
+])('network isolation that is %s stays so when the description is sent back', async (_how, asked, kept) => {
+  await using api = await openTestApi();
+  await run(api, asked);
+  const { network_isolation } = await api.client.getWorkload(named('echo'));
+
+  await api.client.editWorkload({ ...named('echo'), body: { image: testServer, network_isolation } });
+  await settled(api, 'echo');
+
+  expect(network_isolation).toBe(kept ?? true);
+  expect((await api.client.exportWorkload(named('echo'))).isolate_network).toBe(kept);
+});
+
 test('the rules of a workload are shown, and changed without a restart', async () => {
   await using api = await openTestApi();
   await run(api);

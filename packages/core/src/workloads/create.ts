@@ -12,10 +12,12 @@ import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { localSourceOf } from '../permissions/local-source.ts';
 import { installationSettings } from '../settings/settings.ts';
 import { packageSourceOf } from '../supervision/launch.ts';
+import type { Supervisor } from '../supervision/supervisor.ts';
 import { buildRunConfig } from './run-config.ts';
 import { checkLaunch, checkRunConfig } from './checks.ts';
+import { isIsolated } from './describe.ts';
 import { draftOf } from './draft.ts';
-import type { WorkloadRequest } from './draft.ts';
+import type { Draft, WorkloadRequest } from './draft.ts';
 import { withRegistryHosts } from './entry-address.ts';
 import { refuseForeignHome } from './homes.ts';
 import { choosePort, keepOrChoosePort } from './port.ts';
@@ -77,7 +79,8 @@ export async function editWorkload(
   const port = await keepOrChoosePort(draft, reservation, supervisor.runConfig);
 
   const { registry_hosts, learning } = supervisor.runConfig;
-  const built = withRegistryHosts(buildRunConfig(draft, source, { name, port }), registry_hosts);
+  const asked = withRegistryHosts(buildRunConfig(draft, source, { name, port }), registry_hosts);
+  const built = withUnchangedIsolation(asked, draft, supervisor);
   // Learning continues where it is, as the description of a workload can be sent back.
   const runConfig = built.learning && learning ? { ...built, learning } : built;
   const consent = {
@@ -87,6 +90,23 @@ export async function editWorkload(
   const prepared = await prepare(core, { runConfig, source, consent }, call);
   await core.workloads.change(supervisor, prepared);
   return { name, port };
+}
+
+/**
+ * The description of a workload can be sent back unchanged. Whether it says that the network is isolated depends on the
+ * machine, too, and must not become a request for or against isolation.
+ */
+function withUnchangedIsolation(
+  built: RunConfig,
+  { settings }: Draft,
+  { runConfig, limits }: Supervisor,
+): RunConfig {
+  const isUnchanged =
+    settings.kind === 'request' && settings.request.network_isolation === isIsolated(runConfig, limits);
+  if (!isUnchanged) return built;
+  const { isolate_network: _asked, ...others } = built;
+  const { isolate_network: before } = runConfig;
+  return before === undefined ? others : { ...others, isolate_network: before };
 }
 
 /** The dangerous access of a workload as it is. A mount whose source has changed since counts as it is written. */

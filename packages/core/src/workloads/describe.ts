@@ -69,7 +69,7 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
 }
 
 /** Whether the server has no network, or rules that are enforced. */
-function isIsolated(runConfig: RunConfig, limits: readonly RuntimeLimit[]): boolean {
+export function isIsolated(runConfig: RunConfig, limits: readonly RuntimeLimit[]): boolean {
   const { kind } = grantedNetworkOf(runConfig);
   return kind === 'none' || (kind === 'rules' && enforcesRules(limits));
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
+import type { RuntimeName } from '@toolhive/runtime/runtime';
 import type { Resolved } from '../registry/registry.ts';
 import { buildRunConfig } from './run-config.ts';
 import { draftOf } from './draft.ts';
@@ -112,15 +113,27 @@ test.each<[string, CreateWorkload]>([
   expect(refuse).toThrow(new RegExp(`not available yet, so ${field} cannot be honoured`));
 });
 
+test.each([
+  ['docker', false, false],
+  ['docker', true, true], // must not start where it cannot be isolated
+  ['docker', undefined, undefined],
+  ['process', false, false],
+  ['process', true, undefined],
+] as const)('in %s, network isolation %s is kept as %s', (name, asked, kept) => {
+  const request = { ...needed, ...(asked === undefined ? {} : { network_isolation: asked }) };
+
+  expect(build(request, weather, name).isolate_network).toBe(kept);
+});
+
 const needed: CreateWorkload = { env_vars: { WEATHER_KEY: 'x' } };
 
 type Entry = NonNullable<Resolved['entry']>;
 
-function build(request: CreateWorkload, entry: Entry = weather) {
+function build(request: CreateWorkload, entry: Entry = weather, runtime: RuntimeName = 'memory') {
   const source = { kind: 'image' as const, image: entry.image };
   const local: LocalSource = {
     kind: 'local',
-    runtime: openMemoryRuntime(new Map()),
+    runtime: { ...openMemoryRuntime(new Map()), name: runtime },
     resolved: { source, sourceArgs: [], entry },
     trusted: undefined,
     defaultName: 'weather',

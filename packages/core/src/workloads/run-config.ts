@@ -65,8 +65,8 @@ function withoutConsent(given: RunConfigSettings): RunConfigSettings {
 }
 
 /**
- * Whether a request for network isolation, or against it, changes what the profile comes to anyway. Only then is it kept,
- * so that the description of a workload can be sent back unchanged. A runtime without isolation has to refuse it.
+ * Whether a request for network isolation, or against it, changes what the profile comes to anyway. Only then is it kept.
+ * Isolation is on anyway, but only a container that has to be isolated is refused where that cannot be done.
  */
 function changesIsolation(
   { permission_profile }: RunConfigSettings,
@@ -74,5 +74,5 @@ function changesIsolation(
   runtime: RuntimeName,
 ): boolean {
   if (isolate === undefined || grantedNetworkOf({ permission_profile }).kind !== 'rules') return false;
-  return isolate === (runtime === 'docker');
+  return !isolate || runtime === 'docker';
 }
