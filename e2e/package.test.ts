@@ -69,7 +69,12 @@ describe('the npm package', () => {
     expect(manifest.optionalDependencies).toEqual(
       Object.fromEntries(unbundled.map((name) => [name, core.dependencies?.[name]])),
     );
-    expect(scopes.filter((name) => !name.startsWith('.'))).toEqual(['@1password', '@napi-rs', 'toolhive']);
+    expect(scopes.filter((name) => !name.startsWith('.'))).toEqual([
+      '@1password',
+      '@cedar-policy',
+      '@napi-rs',
+      'toolhive',
+    ]);
   });
 
   test('runs, calls and removes a server where nothing else is', async () => {

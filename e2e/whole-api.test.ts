@@ -195,8 +195,12 @@ test('what a server tries to reach is recorded, and its rules are changed while 
   const started = await client.startLearning(named('ruled'));
   const proposal = await client.getLearning(named('ruled'));
   const learned = await client.stopLearning({ ...named('ruled'), body: {} });
+  const unruled = await client
+    .checkAuthorization({ ...named('ruled'), body: { principal: 'ada', tool: 'echo' } })
+    .catch((error: unknown) => error);
   await client.deleteWorkload(named('ruled'), follow);
 
+  expect(unruled).toMatchObject({ kind: 'conflict' });
   expect([dialled.failed, seen]).toEqual([true, 'evil.example']);
   expect(decisions).toMatchObject([
     { host: 'evil.example', verdict: 'denied', fix: 'thv permission allow ruled evil.example' },

@@ -27,7 +27,10 @@ export async function buildBinary(target: string): Promise<void> {
   const keyring = findKeyringLibrary();
   const blob = await prepareBlob(work.path, {
     main: script,
-    assets: { [wasmAsset]: wasmPath, ...(keyring === undefined ? {} : { [keyringAsset]: keyring }) },
+    assets: {
+      ...Object.fromEntries(wasmPackages.map(({ asset, wasm }) => [asset, wasm])),
+      ...(keyring === undefined ? {} : { [keyringAsset]: keyring }),
+    },
   });
 
   await mkdir(dirname(target), { recursive: true });
@@ -43,7 +46,11 @@ export async function buildBinary(target: string): Promise<void> {
   } finally {
     await rm(fresh, { force: true });
   }
-  const licenses = await licensesOf([...bundled, wasmPath, ...(keyring === undefined ? [] : [keyring])]);
+  const licenses = await licensesOf([
+    ...bundled,
+    ...wasmPackages.map(({ wasm }) => wasm),
+    ...(keyring === undefined ? [] : [keyring]),
+  ]);
   await writeFile(`${target}-licenses.txt`, `${nodeLicense}\n${licenses}`);
 }
 
@@ -59,7 +66,7 @@ async function bundleInOne(outfile: string): Promise<string[]> {
     outfile,
     format: 'cjs',
     minify: true,
-    plugins: [...bundling.plugins, wasmFromAsset],
+    plugins: [...bundling.plugins, wasmFromAssets],
     // What looks for files beside itself looks beside the executable.
     define: { 'import.meta.url': 'besideExecutable' },
     banner: { js: "const besideExecutable = require('node:url').pathToFileURL(process.execPath).href;" },
@@ -91,23 +98,49 @@ function findKeyringLibrary(): string | undefined {
   return Object.keys(coreRequire.cache).find((path) => path.endsWith('.node'));
 }
 
-const wasmAsset = '1password.wasm';
-const wasmPath = createRequire(coreRequire.resolve('@1password/sdk')).resolve(
-  '@1password/sdk-core/nodejs/core_bg.wasm',
-);
+/** A package with a WebAssembly module that it reads from beside itself. */
+interface WasmPackage {
+  asset: string;
+  wasm: string;
+  /** The file that reads the module, and how. */
+  reader: RegExp;
+  reading: RegExp;
+  /** How the file reads it instead. */
+  replacement: string;
+}
 
-/** Gives the client of 1Password its WebAssembly module from the executable instead of from beside itself. */
-const wasmFromAsset: Plugin = {
-  name: 'wasm-from-asset',
+const wasmPackages: readonly WasmPackage[] = [
+  {
+    asset: '1password.wasm',
+    wasm: createRequire(coreRequire.resolve('@1password/sdk')).resolve(
+      '@1password/sdk-core/nodejs/core_bg.wasm',
+    ),
+    reader: /sdk-core[/\\]nodejs[/\\]core\.js$/,
+    reading: /const path = require\('path'\).*\nconst bytes = .*;/,
+    replacement: 'const bytes =',
+  },
+  {
+    asset: 'cedar.wasm',
+    wasm: join(dirname(coreRequire.resolve('@cedar-policy/cedar-wasm/nodejs')), 'cedar_wasm_bg.wasm'),
+    reader: /cedar-wasm[/\\]nodejs[/\\]cedar_wasm\.js$/,
+    reading: /const wasmPath = .*\nconst wasmBytes = .*;/,
+    replacement: 'const wasmBytes =',
+  },
+];
+
+/** Gives these packages their modules from the executable instead. */
+const wasmFromAssets: Plugin = {
+  name: 'wasm-from-assets',
   setup(bundler) {
-    bundler.onLoad({ filter: /sdk-core[/\\]nodejs[/\\]core\.js$/ }, async ({ path }) => {
-      const source = await readFile(path, 'utf8');
-      const reading = /const path = require\('path'\).*\nconst bytes = .*;/;
-      if (!reading.test(source)) throw new Error(`${path} does not read its module as it did`);
-      return {
-        contents: source.replace(reading, `const bytes = require('node:sea').getRawAsset('${wasmAsset}');`),
-      };
-    });
+    for (const { asset, reader, reading, replacement } of wasmPackages) {
+      bundler.onLoad({ filter: reader }, async ({ path }) => {
+        const source = await readFile(path, 'utf8');
+        if (!reading.test(source)) throw new Error(`${path} does not read its module as it did`);
+        return {
+          contents: source.replace(reading, `${replacement} require('node:sea').getRawAsset('${asset}');`),
+        };
+      });
+    }
   },
 };
 

@@ -52,8 +52,8 @@ async function timesOf(paths: readonly string[]): Promise<Record<string, number>
   return Object.fromEntries(times);
 }
 
-/** Both come with files of their own, a native library and a WebAssembly module, that they find beside themselves. */
-export const unbundled = ['@napi-rs/keyring', '@1password/sdk'];
+/** They come with files of their own, a native library and WebAssembly modules, that they find beside themselves. */
+export const unbundled = ['@napi-rs/keyring', '@1password/sdk', '@cedar-policy/cedar-wasm'];
 
 /** Bundles programs into a folder of their own, by the names of their files, and returns what they consist of. */
 export async function bundle(

@@ -37,9 +37,9 @@ const folders: Record<string, readonly string[]> = {
   'packages/core': [
     'state',
     'fetch',
-    'access',
     'secrets',
     'settings',
+    'access',
     'events',
     'clients',
     'registry',

@@ -225,17 +225,17 @@ describe('a mistake', () => {
     expect(api.core.workloads.all().length).toBe(1);
   });
 
-  test.each([
-    ['authorization policies', { authz_config: '/policies.json' }],
-    ['OIDC token validation', { oidc: { issuer: 'https://example.test' } }],
-  ])('is refused rather than ignored: %s', async (what, changes) => {
-    proves('bad.unenforced');
-    await using api = await openTestApi();
+  test.each([['other hosts for servers', { target_host: 'elsewhere.example' }]])(
+    'is refused rather than ignored: %s',
+    async (what, changes) => {
+      proves('bad.unenforced');
+      await using api = await openTestApi();
 
-    const answer = await api.post(`${base}/workloads`, aWorkload(changes));
+      const answer = await api.post(`${base}/workloads`, aWorkload(changes));
 
-    expect([answer.status, answer.text]).toEqual([501, expect.stringContaining(what)]);
-  });
+      expect([answer.status, answer.text]).toEqual([501, expect.stringContaining(what)]);
+    },
+  );
 
   test('in the group is answered with 404', async () => {
     await using api = await openTestApi();

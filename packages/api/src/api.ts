@@ -1,6 +1,7 @@
 import type { Access } from '@toolhive/core/access';
 import type { Core } from '@toolhive/core/core';
 import { changeSetting, getSetting, listSettings, unsetSetting } from '@toolhive/core/settings';
+import { checkAuthorization } from '@toolhive/core/authorization';
 import { createWorkload, editWorkload } from '@toolhive/core/create';
 import { getWorkload, listWorkloads } from '@toolhive/core/describe';
 import { diagnoseClient, diagnoseMachine, diagnoseWorkload } from '@toolhive/core/diagnosis';
@@ -180,6 +181,7 @@ function mountPermissions(mount: Mount, core: Core): void {
   mount(operations.changePermissions, ({ params, body }) => changePermissions(core, params.name, body));
   mount(operations.startLearning, ({ params }) => startLearning(core, params.name));
   mount(operations.getLearning, async ({ params }) => getLearning(core, params.name));
+  mount(operations.checkAuthorization, ({ params, body }) => checkAuthorization(core, params.name, body));
   mount(operations.stopLearning, ({ params, body }) => stopLearning(core, params.name, body.network));
 }
 

@@ -150,11 +150,6 @@ test('an exported workload can be created again under its name', async () => {
 test.each([
   ['audit_config', { component: 'x' }],
   ['telemetry_config', { endpoint: 'otel.example:4318' }],
-  [
-    'authz_config',
-    { type: 'cedarv1', version: '1.0', cedar: { policies: ['permit(principal, action, resource);'] } },
-  ],
-  ['oidc_config', { Issuer: 'https://id.example' }],
   ['middleware_configs', [{ type: 'authorization', parameters: { config_path: '/a' } }]],
 ])('a run config that asks for protection which does not exist yet is refused: %s', async (field, value) => {
   proves('bad.unenforced');

@@ -8,6 +8,8 @@ import { openDockerRuntime } from '@toolhive/runtime/docker';
 import { openProcessRuntime } from '@toolhive/runtime/process';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
+import { openWorkloadAccess } from './access/workload-access.ts';
+import type { WorkloadAccess } from './access/workload-access.ts';
 import { ClientFiles } from './clients/client-files.ts';
 import { Events } from './events/events.ts';
 import type { EventToSend } from './events/events.ts';
@@ -83,6 +85,8 @@ export interface Core extends AsyncDisposable {
   egressOf: LocalServerOptions['egressOf'];
   /** Resolves the names of remote servers. */
   lookup: Lookup;
+  /** Who may use the workload of a run config, and for what. Throws for what cannot be enforced. */
+  accessOf: (runConfig: RunConfig) => Promise<WorkloadAccess>;
   /** The secrets that a run config refers to, by the variable that receives each. */
   secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
 }
@@ -119,6 +123,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     }),
   );
   const secretsOf = secretResolver(secrets);
+  const accessOf: Core['accessOf'] = (runConfig) =>
+    openWorkloadAccess(runConfig, (name) => secrets.read(name));
   const runtimes = await openRuntimes(options, daemonId, paths);
   const groups = await Groups.open(paths.groups, log, (name, isThere) =>
     events.emit({ type: isThere ? 'group.changed' : 'group.removed', name }),
@@ -161,6 +167,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       removeHome: (runConfig) => removeHome(runtimes, runConfig, log),
       requireGroup: (group) => void groups.require(group),
       secretsOf,
+      accessOf,
       egressOf,
       installation: installationSettings(settings),
       paths,
@@ -205,6 +212,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     registry,
     secrets,
     secretsOf,
+    accessOf,
     groups,
     clients,
     logs,

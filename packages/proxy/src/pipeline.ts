@@ -1,5 +1,7 @@
+import { authorization } from './middleware/authorization.ts';
+import type { Authorizer } from './middleware/authorization.ts';
 import { authentication } from './middleware/authentication.ts';
-import type { ProxyAccess } from './middleware/authentication.ts';
+import type { AuthenticationOptions } from './middleware/authentication.ts';
 import { hostAndOrigin } from './middleware/host-and-origin.ts';
 import type { HostAndOriginOptions } from './middleware/host-and-origin.ts';
 import type { Metrics } from './middleware/metrics.ts';
@@ -9,9 +11,9 @@ import { toolFilter } from './middleware/tool-filter.ts';
 import type { ToolRules } from './middleware/tool-filter.ts';
 
 /** What middleware is configured with. */
-export interface PipelineOptions extends HostAndOriginOptions {
-  access?: ProxyAccess | undefined;
+export interface PipelineOptions extends HostAndOriginOptions, AuthenticationOptions {
   metrics?: Metrics | undefined;
+  authorizer?: Authorizer | undefined;
   tools?: ToolRules | undefined;
   /** Told of bugs, which callers are not. */
   onFault: (error: unknown) => void;
@@ -33,6 +35,7 @@ const table: readonly MiddlewareRow[] = [
   { type: 'authentication', create: authentication },
   { type: 'metrics', create: ({ metrics }) => metrics },
   { type: 'tool-filter', create: toolFilter },
+  { type: 'authorization', create: authorization },
 ];
 
 /** Creates the middleware that has something to do, the outermost first. Throws `invalid` for invalid options. */

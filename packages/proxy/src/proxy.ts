@@ -11,13 +11,14 @@ import { StdioUpstream } from './upstream/stdio-upstream.ts';
 import { serveConnections } from './http/connections.ts';
 import type { ConnectionLimits } from './http/connections.ts';
 import { replyJson, replyText } from './http/reply.ts';
+import type { Authorizer } from './middleware/authorization.ts';
 import type { ProxyAccess } from './middleware/authentication.ts';
 import { WorkloadInput } from './input/workload-input.ts';
 import { openMetrics } from './middleware/metrics.ts';
 import type { Metrics } from './middleware/metrics.ts';
 import { MessagePipeline } from './middleware/message-pipeline.ts';
 import { anonymous } from './middleware/middleware.ts';
-import type { Exchange, Middleware } from './middleware/middleware.ts';
+import type { Exchange, Middleware, Principal } from './middleware/middleware.ts';
 import { compose, createMiddleware } from './pipeline.ts';
 import type { ProtocolGeneration } from './protocol/protocol.ts';
 
@@ -41,8 +42,16 @@ export interface ProxyOptions {
   version: string;
   /** Who may use the proxy. By default, everyone who can reach it. */
   access?: ProxyAccess | undefined;
+  /** Names other than the loopback ones that clients may use for the proxy, such as that of a reverse proxy in front. */
+  publicHosts?: readonly string[];
+  /** Believe the `X-Forwarded-*` headers of requests. Only a reverse proxy in front may reach the proxy then. */
+  trustProxyHeaders?: boolean | undefined;
+  /** Who all callers are without authentication. */
+  localUser?: Principal | undefined;
   /** Accept only web pages from this very address, not all that come from this machine. */
   ownOriginOnly?: boolean;
+  /** Decides what callers may do. By default, everything. */
+  authorizer?: Authorizer | undefined;
   /** Further middleware, inside of all other. */
   middleware?: readonly Middleware[];
   /** Limits that differ from the default ones. */
@@ -85,8 +94,14 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#options = options;
     this.#metrics = metrics;
     const { transport } = options;
-    const { workload = '', middleware: more = [], onFault } = options;
-    const configured = { ...options, metrics, allowedHosts: namesOf(options.host) };
+    const {
+      workload = '',
+      middleware: more = [],
+      publicHosts = [],
+      localUser = anonymous,
+      onFault,
+    } = options;
+    const configured = { ...options, metrics, allowedHosts: [...namesOf(options.host), ...publicHosts] };
     const middlewares = [...createMiddleware(configured), ...more];
     const input = new WorkloadInput({ onInvalid: options.onInvalidOutput });
     const messages = new MessagePipeline(middlewares, onFault);
@@ -107,7 +122,7 @@ export class WorkloadProxy implements AsyncDisposable {
       const path = mark === -1 ? url : url.slice(0, mark);
       response.on('error', () => {}); // the client has disconnected
       const query = mark === -1 ? '' : url.slice(mark + 1);
-      handle({ request, response, path, query, principal: anonymous });
+      handle({ request, response, path, query, principal: localUser });
     };
     serveConnections(this.#server, connections, { answer });
     this.#server.on('upgrade', (_request, socket) => socket.destroy()); // MCP uses no upgrades

@@ -3,6 +3,7 @@ import { clientCommands } from './clients/clients.ts';
 import { configCommands } from './config/config.ts';
 import { groupCommands } from './groups/groups.ts';
 import { mcpCommands } from './mcp/mcp.ts';
+import { authorizationCommands } from './authorization/authorization.ts';
 import { networkCommands } from './network/network.ts';
 import { proxyCommands } from './proxy/proxy.ts';
 import { registryCommands } from './registry/registry.ts';
@@ -13,6 +14,7 @@ import { workloadCommands } from './workloads/workloads.ts';
 const commands: readonly Command[] = [
   ...workloadCommands,
   ...networkCommands,
+  ...authorizationCommands,
   ...configCommands,
   ...secretCommands,
   ...clientCommands,

@@ -1,4 +1,5 @@
 import type { Operation } from '../operation.ts';
+import { authorizationOperations } from './authorization.ts';
 import { clientOperations } from './clients.ts';
 import { diagnosisOperations } from './diagnosis.ts';
 import { eventOperations } from './events.ts';
@@ -16,6 +17,7 @@ export const operations = {
   ...systemOperations,
   ...workloadOperations,
   ...networkOperations,
+  ...authorizationOperations,
   ...groupOperations,
   ...clientOperations,
   ...registryOperations,

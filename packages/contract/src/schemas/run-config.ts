@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { Argument, Environment, GroupName, Port, PortOrAny, WorkloadName } from './names.ts';
 import { LearningMode } from './network.ts';
 import { PermissionProfile } from './permission-profile.ts';
+import { AuthzConfig, TokenExchangeConfig } from './authorization.ts';
 import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { RegistryHeader, RegistryVariable } from './registry.ts';
 import { Risk } from './risk.ts';
@@ -17,24 +18,26 @@ const flag = z.boolean().optional();
 
 /** Sections that later parts of the product act on. Keys of other versions pass through untouched. */
 const sections = {
+  // The case of these names is ignored when they are read: the original writes Issuer, and documents issuer.
   oidc_config: z.looseObject({
     issuer: text,
     audience: text,
-    jwksurl: text,
+    jwksURL: text,
     introspectionURL: text,
     clientID: text,
-    clientSecret: text,
-    cacertPath: text,
+    clientSecret: z
+      .string()
+      .optional()
+      .meta({ description: 'A reference to a secret, as NAME,target=oidc_secret.' }),
+    caCertPath: text,
     authTokenFile: text,
     resourceURL: text,
     allowPrivateIP: flag,
     insecureAllowHTTP: flag,
+    scopes: texts,
+    toolScopes: z.record(z.string(), z.array(z.string())).nullish(),
   }),
-  authz_config: z.looseObject({
-    version: text,
-    type: z.enum(['cedarv1']).optional(),
-    cedar: z.looseObject({ policies: texts, entities_json: text }).optional(),
-  }),
+  authz_config: AuthzConfig,
   audit_config: AuditConfig,
   telemetry_config: TelemetryConfig,
   ignore_config: IgnoreConfig,
@@ -121,7 +124,10 @@ export const RunConfig = z
     debug: z.boolean().optional(),
     oidc_config: sections.oidc_config.nullish(),
     authz_config: sections.authz_config.nullish(),
-    authz_config_path: z.string().optional(),
+    authz_config_path: z.string().optional().meta({
+      description: 'A file with authorization policies on the machine of the daemon, read at each start.',
+    }),
+    token_exchange_config: TokenExchangeConfig.nullish(),
     audit_config: sections.audit_config.nullish(),
     audit_config_path: z.string().optional(),
     telemetry_config: sections.telemetry_config.nullish(),

@@ -58,7 +58,10 @@ const OidcOptions = z
     issuer: z.string().optional(),
     audience: z.string().optional(),
     client_id: z.string().optional(),
-    client_secret: z.string().optional(),
+    client_secret: z.string().optional().meta({
+      description:
+        'It is stored as a secret. A reference to a stored secret, NAME,target=oidc_secret, is accepted too.',
+    }),
     introspection_url: z.string().optional(),
     jwks_url: z.string().optional(),
     resource_url: z.string().optional(),
@@ -72,6 +75,14 @@ const OidcOptions = z
       .meta({ description: 'The path of a file on the machine of the daemon.' }),
     allow_private_ip: z.boolean().optional(),
     insecure_allow_http: z.boolean().optional(),
+    scopes: z.array(z.string()).nullish().meta({ description: 'The scopes that every token must have.' }),
+    tool_scopes: z
+      .record(z.string(), z.array(z.string()))
+      .nullish()
+      .meta({
+        description: 'The further scopes that calls of a tool need, by the name of the tool.',
+        examples: [{ delete_file: ['files:write'] }],
+      }),
   })
   .meta({ id: 'OidcOptions', description: 'Which tokens the proxy of a workload accepts.' });
 
@@ -263,10 +274,10 @@ export const CreateWorkload = z
       .max(1_000_000)
       .optional()
       .meta({ description: 'A PEM certificate that is trusted while a package is made ready.' }),
-    authz_config: z
-      .string()
-      .optional()
-      .meta({ description: 'The path of a file with authorization policies, on the machine of the daemon.' }),
+    authz_config: z.string().optional().meta({
+      description:
+        'The path of a file with authorization policies on the machine of the daemon, or the policies themselves, as JSON.',
+    }),
     audit_config: AuditConfig.nullish(),
     telemetry_config: TelemetryConfig.nullish(),
     k8s_pod_template_patch: z.string().max(1_000_000).optional(),

@@ -1,5 +1,5 @@
 import type { ThvError } from '@toolhive/contract/failure';
-import { generateKeyPair } from 'jose';
+import { exportJWK, generateKeyPair } from 'jose';
 import type { JWTPayload } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { openIdProvider } from '../testing/openid-provider.ts';
@@ -68,14 +68,18 @@ describe('an OpenID provider', () => {
     await expect(access('Bearer opaque-good')).rejects.toThrow(/is not https/);
   });
 
-  test('that is down is no fault of the caller, and is asked again', async () => {
+  test('that is down is no fault of the caller, and is asked again some time later', async () => {
     await using provider = await openIdProvider();
-    const access = accessOf(provider);
+    let now = Date.now();
+    const access = accessOf(provider, { now: () => now });
     const presented = await provider.sign({ iss: provider.issuer, aud: 'toolhive' }, '5m');
     provider.isDown = true;
 
     await expect(access(`Bearer ${presented}`)).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(access(`Bearer ${presented}`)).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(provider.requests).toBe(1);
     provider.isDown = false;
+    now += 10_000;
 
     await expect(access(`Bearer ${presented}`)).resolves.toHaveProperty('id');
   });
@@ -89,6 +93,101 @@ describe('an OpenID provider', () => {
     expect(() => openAccess({ oidc })).toThrow(message);
   });
 });
+
+describe('attacks on tokens:', () => {
+  test('a token that is not valid yet is refused', async () => {
+    await using provider = await openIdProvider();
+    const nbf = Math.floor(Date.now() / 1000) + 3600;
+
+    await expect(present(provider, { nbf })).rejects.toMatchObject({ kind: 'unauthorized' });
+  });
+
+  test('a token that names a key by a path, a URL, or a key of its own is refused', async () => {
+    await using provider = await openIdProvider();
+    const own = await generateKeyPair('RS256', { extractable: true });
+    const forged = {
+      jwk: await exportJWK(own.publicKey),
+      jku: 'https://evil.example/keys',
+      x5u: 'https://evil.example',
+    };
+
+    for (const header of [
+      { kid: '../../etc/passwd' },
+      { kid: 'one', ...forged },
+      { kid: "' OR 1=1 --", ...forged },
+    ]) {
+      const token = await provider.signWithHeader(claimsOf(provider), header, own.privateKey);
+      await expect(accessOf(provider)(`Bearer ${token}`)).rejects.toMatchObject({ kind: 'unauthorized' });
+    }
+    expect(provider.requests).toBeLessThan(10);
+  });
+
+  test('a token with critical extensions that nobody knows is refused', async () => {
+    await using provider = await openIdProvider();
+    const token = unsigned(claimsOf(provider)).replace(
+      /^[^.]+/,
+      encoded({ alg: 'RS256', kid: 'one', crit: ['x'], x: 1 }),
+    );
+
+    await expect(accessOf(provider)(`Bearer ${token}x`)).rejects.toMatchObject({ kind: 'unauthorized' });
+  });
+
+  test('a key set that is too large is not read', async () => {
+    await using provider = await openIdProvider();
+    provider.padding = 'x'.repeat(300_000);
+
+    await expect(present(provider)).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('a key set with several keys of the same name lets nobody in', async () => {
+    await using provider = await openIdProvider();
+    provider.hasDuplicateKeys = true;
+
+    await expect(present(provider)).rejects.toMatchObject({ kind: 'unauthorized' });
+  });
+
+  test('many tokens with unknown keys cause few requests', async () => {
+    await using provider = await openIdProvider();
+    const access = accessOf(provider);
+    const strangers = Array.from({ length: 50 }, (_, index) =>
+      provider.signWithHeader(claimsOf(provider), { kid: `stranger ${index}` }),
+    );
+
+    for (const token of strangers) await access(`Bearer ${await token}`).catch(() => {});
+
+    expect(provider.requests).toBeLessThanOrEqual(3);
+  });
+
+  test('a token that was accepted once is refused when it has expired', async () => {
+    await using provider = await openIdProvider();
+    let now = Date.now();
+    const access = accessOf(provider, { now: () => now });
+    const token = await provider.sign(claimsOf(provider), '1m');
+
+    await access(`Bearer ${token}`);
+    now += 2 * 60_000;
+
+    await expect(access(`Bearer ${token}`)).rejects.toThrow('the token has expired');
+  });
+
+  test('a provider at a private address is refused unless that is allowed', async () => {
+    const refused = openAccess({ oidc: { issuer: 'https://10.1.2.3', audience: 'x', allowPrivate: false } });
+
+    await expect(refused?.(`Bearer ${unsigned({ iss: 'https://10.1.2.3' })}x`)).rejects.toThrow(/private/);
+  });
+
+  function claimsOf({ issuer }: OpenIdProvider): JWTPayload {
+    return { iss: issuer, aud: 'toolhive', sub: 'ada' };
+  }
+
+  async function present(provider: OpenIdProvider, claims: JWTPayload = {}): Promise<unknown> {
+    return accessOf(provider)(`Bearer ${await provider.sign({ ...claimsOf(provider), ...claims }, '5m')}`);
+  }
+});
+
+function encoded(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
 
 function unsigned(claims: JWTPayload): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');

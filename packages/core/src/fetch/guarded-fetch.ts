@@ -28,6 +28,8 @@ export interface GuardedRequest {
   body?: string;
   /** Private addresses and plain `http` are fine. */
   allowPrivate?: boolean;
+  /** Plain `http` is fine, but no private address. */
+  allowHttp?: boolean;
   /** Goes where an answer leads, which is the default; without, that answer is given back. */
   followRedirects?: boolean;
   /** How much may come back, before and after decompression. */
@@ -37,8 +39,8 @@ export interface GuardedRequest {
   signal?: AbortSignal;
   /** Resolves names, in tests. */
   lookup?: Lookup;
-  /** Whom to trust, in tests. */
-  ca?: string;
+  /** The certificate authorities to trust instead of the usual ones, as PEM. */
+  ca?: string | string[];
 }
 
 export type Lookup = (
@@ -135,7 +137,11 @@ async function fetchOnce(url: URL, request: GuardedRequest): Promise<GuardedResp
 }
 
 /** Checks an address before anything is done with it; `from` is the one that redirects there. */
-function checkUrl(address: string, { allowPrivate = false }: GuardedRequest, from?: URL): URL {
+function checkUrl(
+  address: string,
+  { allowPrivate = false, allowHttp = false }: GuardedRequest,
+  from?: URL,
+): URL {
   const url = URL.parse(address, from?.href);
   if (url === null) throw invalid(`${JSON.stringify(address.slice(0, 200))} is not an address`);
   if (url.username !== '' || url.password !== '') {
@@ -144,7 +150,7 @@ function checkUrl(address: string, { allowPrivate = false }: GuardedRequest, fro
   if (url.protocol === 'https:') return url;
   if (url.protocol !== 'http:') throw invalid(`${nameOf(url)} is neither https nor http`);
   if (from?.protocol === 'https:') throw forbidden(`${nameOf(from)} redirects to plain http`);
-  if (!allowPrivate) throw forbidden(`${nameOf(url)} is not https`);
+  if (!allowPrivate && !allowHttp) throw forbidden(`${nameOf(url)} is not https`);
   return url;
 }
 

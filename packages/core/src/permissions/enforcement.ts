@@ -14,18 +14,11 @@ interface Unenforced {
 
 /** What may be asked for and nothing enforces yet. Ignoring it would be worse than refusing it. */
 const unenforced: readonly Unenforced[] = [
-  { what: 'trusting proxy headers is', request: 'trust_proxy_headers', runConfig: 'trust_proxy_headers' },
-  { what: 'authorization policies are', request: 'authz_config', runConfig: 'authz_config' },
-  { what: 'authorization policies are', runConfig: 'authz_config_path' },
-  { what: 'OIDC token validation is', request: 'oidc', runConfig: 'oidc_config' },
   { what: 'audit logs are', runConfig: 'audit_config' },
   { what: 'audit logs are', runConfig: 'audit_config_path' },
   { what: 'telemetry is', runConfig: 'telemetry_config.endpoint' },
   { what: 'attributes of telemetry are', runConfig: 'telemetry_config.customAttributes' },
-  { what: 'token exchange is', request: 'token_exchange' },
   { what: 'other hosts for servers are', request: 'target_host' },
-  { what: 'own certificate authorities are', runConfig: 'thv_ca_bundle' },
-  { what: 'OIDC token validation is', runConfig: 'jwks_auth_token_file' },
   { what: 'files of environment variables are', runConfig: 'env_file_dir' },
   { what: 'patches for Kubernetes are', runConfig: 'k8s_pod_template_patch' },
 ];
@@ -52,6 +45,7 @@ export function refuseUnenforced(runConfig: RunConfig): void {
   }
   for (const { type, parameters } of runConfig.middleware_configs ?? []) {
     if (toolMiddleware.includes(type) && repeatsTools(runConfig, parameters)) continue;
+    if (repeatsAccess(type, runConfig, parameters)) continue;
     if (!harmlessMiddleware.includes(type) && isAsked(parameters)) {
       throw refusal(`the middleware ${JSON.stringify(type)} of run configs is`, 'middleware_configs');
     }
@@ -67,6 +61,29 @@ function repeatsTools(
     isDeepStrictEqual(filter ?? [], otherFilter ?? []) &&
     isDeepStrictEqual(overrides ?? {}, otherOverrides ?? {})
   );
+}
+
+/** Middleware for callers that repeats other parts of the run config, which are enforced from there. */
+function repeatsAccess(
+  type: string,
+  runConfig: RunConfig,
+  parameters: Record<string, unknown> | null | undefined,
+): boolean {
+  const repeats = (value: unknown, other: unknown): boolean =>
+    !isAsked(value) || isDeepStrictEqual(value, other);
+  switch (type) {
+    case 'auth':
+      return repeats(parameters?.['oidc_config'], runConfig.oidc_config);
+    case 'tokenexchange':
+      return repeats(parameters?.['token_exchange_config'], runConfig.token_exchange_config);
+    case 'authorization':
+      return (
+        repeats(parameters?.['config_path'], runConfig.authz_config_path) &&
+        repeats(parameters?.['config_data'], runConfig.authz_config)
+      );
+    default:
+      return false;
+  }
 }
 
 function refusal(what: string, field: string): Error {

@@ -6,9 +6,13 @@ export interface SecretReference {
   target: string;
 }
 
+const pattern = /^([^,]+),target=(.+)$/;
+
+export const isReference = (text: string): boolean => pattern.test(text);
+
 /** Reads `NAME,target=VARIABLE`. */
 export function parseReference(text: string): SecretReference {
-  const [, name, target] = /^([^,]+),target=(.+)$/.exec(text) ?? [];
+  const [, name, target] = pattern.exec(text) ?? [];
   if (name !== undefined && target !== undefined) return { name, target };
   // The text is not repeated: somebody may have written the secret itself.
   throw invalid('a secret is not given as NAME,target=VARIABLE', {

@@ -127,6 +127,16 @@ export class Secrets implements AsyncDisposable {
     });
   }
 
+  /** Stores a secret that belongs to something else, whether or not it exists. */
+  put(key: string, value: string): Promise<void> {
+    return this.#changes.run(async () => {
+      const secret = parseSecret(key, value);
+      const provider = this.#active();
+      this.#requireThat(provider, 'can_write', 'be stored');
+      await this.#set(provider, secret);
+    });
+  }
+
   remove(key: string): Promise<void> {
     return this.#changes.run(async () => {
       const provider = this.#active();

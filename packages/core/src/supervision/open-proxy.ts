@@ -6,7 +6,18 @@ import type { ToolRules } from '@toolhive/proxy/tool-filter';
 /** Opens the proxy of a workload as its run config says. */
 export function openProxy(
   runConfig: RunConfig,
-  options: Pick<ProxyOptions, 'version' | 'onExcess' | 'onFault' | 'onInvalidOutput'>,
+  options: Pick<
+    ProxyOptions,
+    | 'access'
+    | 'authorizer'
+    | 'localUser'
+    | 'publicHosts'
+    | 'trustProxyHeaders'
+    | 'version'
+    | 'onExcess'
+    | 'onFault'
+    | 'onInvalidOutput'
+  >,
 ): Promise<WorkloadProxy> {
   const { name, host, port, transport, sessions } = runConfig;
   return WorkloadProxy.open({

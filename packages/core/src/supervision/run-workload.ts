@@ -4,6 +4,7 @@ import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Logs } from '../state/logs.ts';
 import type { RemoteAuthState } from '../remote/auth-status.ts';
 import { SignInPace } from '../remote/sign-in-pace.ts';
+import type { WorkloadAccess } from '../access/workload-access.ts';
 import { causeOf } from './cause.ts';
 import { startLocalServer } from './local-server.ts';
 import type { LocalServerOptions } from './local-server.ts';
@@ -17,6 +18,8 @@ import type { WorkloadLog } from './workload-log.ts';
 export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOptions {
   logs: Logs;
   version: string;
+  /** Who may use the workload, and for what. Throws for what cannot be enforced. */
+  accessOf: (runConfig: RunConfig) => Promise<WorkloadAccess>;
   timing: RunTiming & LocalServerOptions['timing'];
 }
 
@@ -47,6 +50,7 @@ export async function runWorkload(
   await using serverLog = await logs.open(runConfig.name, 'server');
   await using proxyLog = await logs.open(runConfig.name, 'proxy');
   log.proxyLog = proxyLog;
+  using opened = new DisposableStack();
 
   const startServer = (): Promise<StartedServer> =>
     runConfig.remote_url
@@ -60,8 +64,9 @@ export async function runWorkload(
   await runServer({
     timing,
     hasWorked,
-    openProxy: (onExcess) =>
+    openProxy: async (onExcess) =>
       openProxy(runConfig, {
+        ...opened.use(await options.accessOf(runConfig)),
         version,
         onExcess,
         onFault: (error) => log.note('warn', { err: error }, 'fault in the proxy'),

@@ -10,11 +10,20 @@ export type OpenIdProvider = Awaited<ReturnType<typeof openIdProvider>>;
 export async function openIdProvider() {
   const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256' };
-  const state: { isDown: boolean; introspectionUrl?: string } = { isDown: false };
+  const state: {
+    isDown: boolean;
+    introspectionUrl?: string;
+    /** How many requests there were. */
+    requests: number;
+    /** Makes the key set larger. */
+    padding: string;
+    hasDuplicateKeys: boolean;
+  } = { isDown: false, requests: 0, padding: '', hasDuplicateKeys: false };
   const server = createServer((request, response) => {
     void respond(request, response);
   });
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    state.requests++;
     const form = new URLSearchParams(await body(request));
     const answer = state.isDown ? undefined : answerTo(request.url ?? '', form);
     response.writeHead(answer === undefined ? 503 : 200, { 'content-type': 'application/json' });
@@ -26,7 +35,10 @@ export async function openIdProvider() {
       const introspection_endpoint = state.introspectionUrl ?? `${issuer}/introspect`;
       return { issuer, jwks_uri: `${issuer}/keys`, introspection_endpoint };
     }
-    if (path === '/keys') return { keys: [jwk] };
+    if (path === '/keys') {
+      const keys = state.hasDuplicateKeys ? [jwk, { ...jwk, e: 'AQAC' }] : [jwk];
+      return { keys, padding: state.padding };
+    }
     const now = Math.floor(Date.now() / 1000);
     const good = { active: true, aud: 'toolhive', exp: now + 300, iss: issuer };
     const known: Record<string, object> = {
@@ -45,6 +57,11 @@ export async function openIdProvider() {
   return Object.assign(state, {
     issuer,
     sign,
+    signWithHeader: (claims: JWTPayload, header: object, key: CryptoKey = privateKey) =>
+      new SignJWT(claims)
+        .setProtectedHeader({ alg: 'RS256', ...header })
+        .setExpirationTime('5m')
+        .sign(key),
     signWithPublicKey: (claims: JWTPayload) =>
       sign(claims, '5m', new TextEncoder().encode(JSON.stringify(jwk)), 'HS256'),
     async [Symbol.asyncDispose]() {

@@ -5,6 +5,7 @@ import { toolFilter } from '@toolhive/proxy/tool-filter';
 import type { ToolRules } from '@toolhive/proxy/tool-filter';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Runtime } from '@toolhive/runtime/runtime';
+import { isAuthenticated } from '../access/workload-access.ts';
 import type { Core } from '../core.ts';
 import { refuseUnenforced } from '../permissions/enforcement.ts';
 import { refuseReplaceable } from '../permissions/granted-mounts.ts';
@@ -50,11 +51,12 @@ export async function checkLaunch(
   return mounts;
 }
 
-/** Workloads do not authenticate their clients, so only this machine may reach them unless the user wants otherwise. */
-function refuseOpenAddress({ host, insecure_no_auth: isWanted }: RunConfig): void {
-  if (isLoopback(host) || isWanted === true) return;
+/** Without authentication, only this machine may reach a workload unless the user wants otherwise. */
+function refuseOpenAddress(runConfig: RunConfig): void {
+  const { host, insecure_no_auth: isWanted } = runConfig;
+  if (isLoopback(host) || isWanted === true || isAuthenticated(runConfig)) return;
   throw invalid(`a workload on ${host} could be used without authentication by everybody who reaches it`, {
-    hint: 'leave host out; or set insecure_no_auth (--insecure-no-auth), if that is intended',
+    hint: 'leave host out, or configure oidc (--oidc-issuer); or set insecure_no_auth (--insecure-no-auth), if that is intended',
   });
 }
 

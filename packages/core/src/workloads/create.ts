@@ -14,6 +14,7 @@ import { installationSettings } from '../settings/settings.ts';
 import { packageSourceOf } from '../supervision/launch.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 import { buildRunConfig } from './run-config.ts';
+import { accessSettings } from './access-settings.ts';
 import { checkLaunch, checkRunConfig } from './checks.ts';
 import { isIsolated } from './describe.ts';
 import { draftOf } from './draft.ts';
@@ -53,7 +54,8 @@ export async function createWorkload(
   using reservation = core.workloads.reserve(name); // throws conflict if the name is taken
   const port = await choosePort(draft, reservation);
 
-  const runConfig = buildRunConfig(draft, source, { name, port });
+  const access = await accessSettings(core.secrets, request, name);
+  const runConfig = { ...buildRunConfig(draft, source, { name, port }), ...access };
   const consent = { accepted: draft.acceptedRisks, present: [] };
   const prepared = await prepare(core, { runConfig, source, consent }, call);
   await core.workloads.add(prepared);
@@ -79,7 +81,11 @@ export async function editWorkload(
   const port = await keepOrChoosePort(draft, reservation, supervisor.runConfig);
 
   const { registry_hosts, learning } = supervisor.runConfig;
-  const asked = withRegistryHosts(buildRunConfig(draft, source, { name, port }), registry_hosts);
+  const access = await accessSettings(core.secrets, request, name);
+  const asked = withRegistryHosts(
+    { ...buildRunConfig(draft, source, { name, port }), ...access },
+    registry_hosts,
+  );
   const built = withUnchangedIsolation(asked, draft, supervisor);
   // Learning continues where it is, as the description of a workload can be sent back.
   const runConfig = built.learning && learning ? { ...built, learning } : built;
@@ -122,6 +128,7 @@ async function prepare(
   call: Call,
 ): Promise<Prepared> {
   checkRunConfig(runConfig);
+  (await core.accessOf(runConfig))[Symbol.dispose](); // throws for what cannot be enforced
   if (source.kind === 'remote') return { runConfig, mounts: [] };
 
   const mounts: PinnedMount[] = await checkLaunch(core, runConfig, source.runtime);

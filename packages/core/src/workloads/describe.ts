@@ -4,11 +4,13 @@ import type { RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Workload, WorkloadDetails } from '@toolhive/contract/workload';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { Entry } from '../clients/entry.ts';
+import { requestedOidc } from '../access/oidc-config.ts';
 import type { Core } from '../core.ts';
 import type { SetAside } from '../state/run-configs.ts';
 import { parseReference } from '../secrets/reference.ts';
 import { enforcesRules, grantedNetworkOf } from '../permissions/network.ts';
 import { limitsOf, warningsOf } from '../permissions/warnings.ts';
+import { authzText, requestedExchange } from './access-settings.ts';
 import { describeHome } from './homes.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
@@ -55,7 +57,8 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
     sessions: runConfig.sessions ?? 'own',
     tools_override: toolsOf(runConfig).overrides,
     transport: runConfig.transport,
-    authz_config: '',
+    authz_config: authzText(runConfig),
+    ...describedAccess(runConfig),
     ...(runConfig.ignore_config ? { ignore_config: runConfig.ignore_config } : {}),
     ...(runConfig.telemetry_config ? { telemetry_config: runConfig.telemetry_config } : {}),
     ...(runConfig.k8s_pod_template_patch ? { k8s_pod_template_patch: runConfig.k8s_pod_template_patch } : {}),
@@ -66,6 +69,12 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
     ...(runConfig.learning === undefined ? {} : { learn: true }),
     trust_proxy_headers: runConfig.trust_proxy_headers ?? false,
   };
+}
+
+/** Who may call, without the secrets themselves. */
+function describedAccess(runConfig: RunConfig): Pick<WorkloadDetails, 'oidc' | 'token_exchange'> {
+  const [oidc, token_exchange] = [requestedOidc(runConfig), requestedExchange(runConfig)];
+  return { ...(oidc ? { oidc } : {}), ...(token_exchange ? { token_exchange } : {}) };
 }
 
 /** Whether the server has no network, or rules that are enforced. */

@@ -35,6 +35,8 @@ export interface BridgeOptions {
   /** `shared`: all clients use one process. `own`: what a legacy client's session changes in its server, only that session sees. */
   sessions: 'own' | 'shared';
   messages: MessagePipeline;
+  /** Believe the `X-Forwarded-*` headers of requests. */
+  trustProxyHeaders?: boolean | undefined;
   limits: Limits;
   /** A further connection means a further process. */
   isSlowToStart: boolean;
@@ -72,6 +74,7 @@ export interface KeepAlive {
 export class Bridge implements ConnectionOwner, AsyncDisposable {
   readonly sessions: SessionTable;
   readonly workload: string;
+  readonly trustProxyHeaders: boolean;
   /** The limits on what clients and servers send. */
   readonly input: WorkloadInput;
   /** Requests whose connections must be kept alive. */
@@ -98,6 +101,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     const { workload, version, limits, isSlowToStart, input, messages, onFault, now = Date.now } = options;
     this.#options = options;
     this.workload = workload;
+    this.trustProxyHeaders = options.trustProxyHeaders === true;
     this.input = input;
     this.#client = {
       protocolVersion: newestLegacyVersion,

@@ -59,6 +59,7 @@ export class SessionTable {
     const session = this.#named.get(id);
     if (session?.principal.id !== principal.id) return undefined;
     session.lastSeenMs = this.#options.now();
+    session.principal = principal;
     return session;
   }
 
@@ -66,7 +67,10 @@ export class SessionTable {
   ofConnection(connection: Duplex, principal: Principal): Session {
     const known = this.#ofConnections.get(connection);
     const own = known?.find((session) => session.principal.id === principal.id);
-    if (own !== undefined) return own;
+    if (own !== undefined) {
+      own.principal = principal;
+      return own;
+    }
     const session = this.begin(principal);
     session.isLasting = true;
     if (known !== undefined) known.push(session);

@@ -36,7 +36,8 @@ export interface SessionOptions {
 /** The conversation of one legacy client with a workload. It outlives connections, and the server behind it. */
 export class Session {
   readonly id: string = randomUUID();
-  readonly principal: Principal;
+  /** Who began it, with the claims of the latest token. */
+  principal: Principal;
   /** What the client said about itself, with the protocol version that was agreed on. */
   client: ClientIdentity = { protocolVersion: newestLegacyVersion, capabilities: {} };
   lastSeenMs: number;

@@ -54,8 +54,10 @@ export class SessionPostReply implements Responder, KeepAlive {
     return this.#stream === undefined ? this.#response.destroyed : !this.#stream.isConnected;
   }
 
-  answer({ text, value: { error } }: Message): void {
+  answer({ text, value: { error }, http }: Message): void {
     this.#pending.delete(this);
+    if (http !== undefined && this.#stream === undefined)
+      return replyJson(this.#response, http.status, text, http.headers);
     // The headers name a session, which exists only if `initialize` succeeds.
     const headers = error === undefined ? this.#headers : undefined;
     if (this.#stream === undefined) return replyJson(this.#response, 200, text, headers);
@@ -103,10 +105,11 @@ export class ModernPostReply implements Responder, KeepAlive {
     pending.add(this);
   }
 
-  answer({ text, value: { error } }: Message): void {
+  answer({ text, value: { error }, http }: Message): void {
     this.isAnswered = true;
     this.#pending.delete(this);
     if (this.#stream !== undefined) this.#stream.end(encodeEvent('message', text));
+    else if (http !== undefined) replyJson(this.#response, http.status, text, http.headers);
     else replyJson(this.#response, error === undefined ? 200 : statusOf(error.code), text);
   }
 

@@ -1,4 +1,5 @@
 import { EventStream, encodeEvent } from '../http/event-stream.ts';
+import { publicOrigin } from '../http/public-origin.ts';
 import { replyText } from '../http/reply.ts';
 import type { Bridge } from '../bridge/bridge.ts';
 import type { Message } from '../jsonrpc/message.ts';
@@ -10,11 +11,12 @@ import { sessionOfQuery } from './named-session.ts';
 export const messagesPath = '/messages';
 
 /** Opens a session of HTTP+SSE (MCP 2024-11-05, Transports). It ends with the stream, unless another has replaced it. */
-export function openEventSession(bridge: Bridge, { response, principal }: Exchange): void {
+export function openEventSession(bridge: Bridge, { request, response, principal }: Exchange): void {
   const session = bridge.sessions.begin(principal);
   bridge.sessions.keep(session);
   const stream = new EventStream(response);
-  stream.write(encodeEvent('endpoint', `${messagesPath}?session_id=${session.id}`));
+  const { prefix } = publicOrigin(request, bridge.trustProxyHeaders);
+  stream.write(encodeEvent('endpoint', `${prefix}${messagesPath}?session_id=${session.id}`));
   session.stream.connect(stream);
   stream.onClose(() => {
     if (!session.isListening) bridge.sessions.close(session);
@@ -31,6 +33,7 @@ export function receiveEventMessage(bridge: Bridge, exchange: Exchange): void {
   if (session === undefined) return replyText(response, 404, 'there is no such session');
   const send = ({ text }: Message): void => session.stream.send(text);
   readIncoming(exchange, bridge.input, (incoming) => {
+    session.principal = principal; // another request may have come while this one was read
     if (refuseBatch(incoming, session.client.protocolVersion, response)) return;
     for (const message of incoming.messages)
       bridge.accept(session, message, { answer: send, notify: send, ask: send });

@@ -18,6 +18,14 @@ export interface Message {
   id?: Span;
   /** The place of its progress token in the text. */
   token?: Span;
+  /** How the HTTP response that consists of this message differs from others. */
+  http?: ResponseHead;
+}
+
+/** The status and further headers of an HTTP response. */
+export interface ResponseHead {
+  readonly status: number;
+  readonly headers?: Record<string, string>;
 }
 
 /** A place in a text. */

@@ -1,5 +1,5 @@
 import { unauthorized, unavailable } from '@toolhive/contract/failure';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { RawSession, openTestProxy } from '../testing/test-proxy.ts';
 import type { Principal } from './middleware.ts';
 
@@ -52,9 +52,124 @@ test('says where to get a token, to everybody', async () => {
   const described = await fetch(`${proxy.url}${metadataPath}`);
 
   expect(refused.headers.get('www-authenticate')).toBe(
-    `Bearer realm="toolhive", resource_metadata="https://mcp.example${metadataPath}"`,
+    `Bearer realm="https://id.example", resource_metadata="https://mcp.example${metadataPath}"`,
   );
-  expect(await described.json()).toEqual({ ...resource, bearer_methods_supported: ['header'] });
+  expect(await described.json()).toEqual({
+    ...resource,
+    bearer_methods_supported: ['header'],
+    scopes_supported: ['openid'],
+  });
+});
+
+test('names the resource as clients see it, also behind a reverse proxy that is trusted', async () => {
+  const about = { authorization_servers: ['https://id.example'] };
+  const forwarded = {
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': 'mcp.example',
+    'x-forwarded-prefix': '/a',
+  };
+  const resourceAt = async (trustProxyHeaders: boolean, path: string): Promise<unknown> => {
+    await using proxy = await openTestProxy({ access: { check, resource: about }, trustProxyHeaders });
+    const answer = await fetch(`${proxy.url}/.well-known/oauth-protected-resource${path}`, {
+      headers: forwarded,
+    });
+    if (answer.status !== 200) return answer.status;
+    const { resource: named } = (await answer.json()) as { resource: string };
+    return named.replace(new URL(proxy.url).host, 'HOST');
+  };
+
+  expect(await resourceAt(false, '/mcp')).toBe('http://HOST/mcp');
+  expect(await resourceAt(true, '/mcp')).toBe('https://mcp.example/a/mcp');
+  expect(await resourceAt(true, '/elsewhere')).toBe(404);
+});
+
+test('ignores headers of a reverse proxy that could end a header or a URL', async () => {
+  const about = { authorization_servers: ['https://id.example'] };
+  await using proxy = await openTestProxy({ access: { check, resource: about }, trustProxyHeaders: true });
+
+  const answer = await fetch(`${proxy.url}/mcp`, {
+    headers: { 'x-forwarded-host': 'evil.example", error="x', 'x-forwarded-prefix': '/a"b' },
+  });
+
+  expect(answer.headers.get('www-authenticate')).not.toContain('evil');
+  expect(answer.headers.get('www-authenticate')).not.toContain('a"b');
+});
+
+describe('scopes', () => {
+  const scoped = {
+    resource,
+    scopes: ['mcp'],
+    toolScopes: { count: ['danger'] },
+    check: async (authorization?: string): Promise<Principal> => ({
+      id: 'ada',
+      claims: { scope: authorization?.replace('Bearer ', '').replaceAll('+', ' ') },
+    }),
+  };
+
+  test('that a token lacks are named, with the status 403', async () => {
+    await using proxy = await openTestProxy({ access: scoped });
+    await proxy.connect();
+
+    const answer = await fetch(`${proxy.url}/mcp`, { headers: { authorization: 'Bearer other' } });
+
+    expect(answer.status).toBe(403);
+    expect(answer.headers.get('www-authenticate')).toBe(
+      'Bearer error="insufficient_scope", scope="mcp", resource_metadata="https://mcp.example/.well-known/oauth-protected-resource/mcp"',
+    );
+  });
+
+  test('that a tool needs are asked for when it is called, and the next token has them', async () => {
+    await using proxy = await openTestProxy({ access: scoped });
+    await proxy.connect();
+    const session = new RawSession(proxy.url);
+    const call = (name: string, scope: string): Promise<Response> =>
+      session.post(
+        { id: 1, method: 'tools/call', params: { name, arguments: {} } },
+        { authorization: `Bearer ${scope}` },
+      );
+
+    const echo = await call('echo', 'mcp');
+    const refused = await call('count', 'mcp');
+    const granted = await call('count', 'mcp+danger');
+
+    expect([echo.status, refused.status, granted.status]).toEqual([200, 403, 200]);
+    expect(refused.headers.get('www-authenticate')).toContain(
+      'error="insufficient_scope", scope="mcp danger"',
+    );
+    expect(await refused.json()).toMatchObject({ id: 1, error: { data: { scopes: ['mcp', 'danger'] } } });
+  });
+});
+
+test('a session uses the claims of the latest token', async () => {
+  const seen: unknown[] = [];
+  const authorizer = {
+    isAllowed({ principal }: { principal: Principal }): boolean {
+      seen.push(principal.claims?.['level']);
+      return true;
+    },
+  };
+  const access = {
+    check: async (authorization?: string): Promise<Principal> => ({
+      id: 'ada',
+      claims: { level: authorization },
+    }),
+  };
+  await using proxy = await openTestProxy({ access, authorizer });
+  await proxy.connect();
+  const session = new RawSession(proxy.url);
+  const begun = await session.post(
+    {
+      id: 0,
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+    },
+    { authorization: 'first' },
+  );
+  session.id = begun.headers.get('mcp-session-id') ?? '';
+
+  await session.post({ id: 1, method: 'tools/call', params: { name: 'echo' } }, { authorization: 'second' });
+
+  expect(seen).toEqual(['second']);
 });
 
 test('says nothing of tokens where nothing is known of them', async () => {

@@ -114,8 +114,9 @@ export function refusal(code: number, message: string, data?: object): Refusal {
 }
 
 /** Returns the response to `request` that says why it was refused. */
-export function refusedResponse(request: Message, { code, message, data }: Refusal): Message {
-  return errorMessage(idText(request), code, message, data);
+export function refusedResponse(request: Message, { code, message, data, http }: Refusal): Message {
+  const response = errorMessage(idText(request), code, message, data);
+  return http === undefined ? response : { ...response, http };
 }
 
 /** Passes messages to a client one after the other: one that has to wait in a middleware delays those behind it. */

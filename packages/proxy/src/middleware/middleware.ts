@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Message } from '../jsonrpc/message.ts';
+import type { Message, ResponseHead } from '../jsonrpc/message.ts';
 import type { ClientIdentity } from '../protocol/protocol.ts';
 
 /** Who sends requests, as established by the authentication middleware. */
@@ -8,9 +8,11 @@ export interface Principal {
   readonly id: string;
   /** What its token says about it (RFC 7519, section 4). */
   readonly claims?: Readonly<Record<string, unknown>>;
+  /** Returns the challenge that tells its client to ask for a token with these scopes (RFC 6750, section 3.1). */
+  readonly challenge?: (scopes: readonly string[]) => string;
 }
 
-/** Everyone who can reach a proxy that does not authenticate its callers. */
+/** Any caller that can reach a proxy without authentication. */
 export const anonymous: Principal = { id: '' };
 
 /** One HTTP request on its way through a workload's proxy. */
@@ -22,6 +24,8 @@ export interface Exchange {
   /** The query without the question mark. */
   query: string;
   principal: Principal;
+  /** The headers that the server gets for this principal, if its token was exchanged (RFC 8693). */
+  credentials?: Readonly<Record<string, string>>;
   /** The message in the body, as soon as it was read. Absent for a batch, and if the body is passed through unread. */
   message?: Message;
 }
@@ -54,6 +58,8 @@ export interface Refusal {
   readonly code: number;
   readonly message: string;
   readonly data?: object | undefined;
+  /** How the HTTP response differs from others, if the refusal becomes one. */
+  readonly http?: ResponseHead | undefined;
 }
 
 /** The message as it goes on, or why it does not. */

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { KeepAlive } from '../bridge/bridge.ts';
 import { replyText } from '../http/reply.ts';
+import type { Message } from '../jsonrpc/message.ts';
 import type { Aborter, AnswerHeaders } from '../transport/answer.ts';
 import { endToEnd } from './forwarder.ts';
 
@@ -40,8 +41,9 @@ export class ForwardedReply implements KeepAlive, Aborter {
   }
 
   /** Replies with one JSON-RPC message. */
-  message(text: string): void {
-    this.whole(200, { 'content-type': 'application/json' }, text);
+  message({ text, http }: Message): void {
+    if (this.#isBatch) return this.#collect([text]);
+    this.whole(http?.status ?? 200, { 'content-type': 'application/json', ...http?.headers }, text);
   }
 
   /** Starts a stream of events, in reply to at least one of the messages. */

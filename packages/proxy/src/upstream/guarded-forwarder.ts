@@ -170,7 +170,7 @@ export class GuardedForwarder {
   #forwardRequest(forwarding: Forwarding, request: Message): void {
     const { messages } = this.#options;
     const { caller, reply, session } = forwarding;
-    const answer = ({ text }: Message): void => reply.message(text);
+    const answer = (message: Message): void => reply.message(message);
     messages.request(caller, request, { answer, notify() {} }, (passed) =>
       passInputResponses(messages, caller, passed, {
         answer,
@@ -215,7 +215,11 @@ export class GuardedForwarder {
       isChanged && exchange.request.headers['mcp-name'] !== undefined ? nameOf(message) : undefined;
     const forwarded = {
       body: message?.text ?? null,
-      replaced: name === undefined ? this.#replaced : { ...this.#replaced, 'mcp-name': name },
+      replaced: {
+        ...this.#replaced,
+        ...exchange.credentials,
+        ...(name === undefined ? {} : { 'mcp-name': name }),
+      },
       aborter: reply,
       budget: input.output,
     };

@@ -1,4 +1,5 @@
 import { messageOf } from '@toolhive/contract/failure';
+import { replyText } from '../http/reply.ts';
 import { Bridge } from '../bridge/bridge.ts';
 import { defaultLimits } from '../bridge/limits.ts';
 import { isModernRequest } from '../endpoint/modern-headers.ts';
@@ -110,6 +111,13 @@ export class HttpUpstream implements Upstream {
       if (!isGuarded) return this.#forwarder.forward(exchange.request, exchange.response);
       if (transport === 'streamable-http') return this.#guarded.handle(exchange);
     }
+    // A bridge has connections that several principals use, and the token of one of them is for none of the others.
+    if (exchange.credentials !== undefined)
+      return replyText(
+        exchange.response,
+        501,
+        'tokens are exchanged only for clients that use the same protocol version as the server',
+      );
     this.#openBridge();
     serveEndpoint(this.#bridge, exchange);
   }

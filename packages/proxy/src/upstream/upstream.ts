@@ -19,6 +19,8 @@ export interface UpstreamOptions {
   messages: MessagePipeline;
   /** Callers are authenticated. */
   access?: unknown;
+  /** Believe the `X-Forwarded-*` headers of requests. */
+  trustProxyHeaders?: boolean | undefined;
   /** Limits that differ from the default ones. */
   limits?: Partial<Limits>;
   now?: () => number;

@@ -94,6 +94,7 @@ const mappings: readonly FlagMapping[] = [
       client_id: 'oidc-client-id',
       client_secret: 'oidc-client-secret',
       resource_url: 'resource-url',
+      scopes: 'oidc-scopes',
       allow_private_ip: 'jwks-allow-private-ip',
       insecure_allow_http: 'oidc-insecure-allow-http',
       auth_token_file: ['jwks-auth-token-file', asPath],

@@ -259,13 +259,13 @@ const declared: readonly Flag[] = [
     {
       name: 'trust-proxy-headers',
       kind: 'boolean',
-      description: 'Believe what a reverse proxy in front says about itself (X-Forwarded-*)',
+      description: 'Trust the X-Forwarded-* headers of a reverse proxy in front, which all requests pass',
     },
     {
       name: 'authz-config',
       kind: 'string',
       value: 'FILE',
-      description: 'Policies about who may call what',
+      description: 'A JSON or YAML file of Cedar policies: who may use which tools, prompts, and resources',
       completes: 'file',
     },
     { name: 'enable-audit', kind: 'boolean', description: 'Write down every call' },
@@ -281,10 +281,16 @@ const declared: readonly Flag[] = [
   resourceUrl,
   ...inSection('Client authentication', [
     {
+      name: 'oidc-scopes',
+      kind: 'words',
+      value: 'SCOPE',
+      description: 'The scopes that every token must have',
+    },
+    {
       name: 'jwks-auth-token-file',
       kind: 'string',
       value: 'FILE',
-      description: 'A token to send where the keys of the provider are',
+      description: 'A file with the bearer token that is sent when the keys of the provider are read',
       completes: 'file',
     },
     {
@@ -357,20 +363,7 @@ const declared: readonly Flag[] = [
 ];
 
 /** What nothing enforces yet. The daemon refuses it; that is said here, so that nobody has to try. */
-const coming: readonly string[] = [
-  ...[...oidcFlags, ...tokenExchangeFlags].map(({ name }) => name),
-  resourceUrl.name,
-  'jwks-auth-token-file',
-  'jwks-allow-private-ip',
-  'oidc-insecure-allow-http',
-  'thv-ca-bundle',
-  'trust-proxy-headers',
-  'authz-config',
-  'enable-audit',
-  'audit-config',
-  'otel-endpoint',
-  'otel-custom-attributes',
-];
+const coming: readonly string[] = ['enable-audit', 'audit-config', 'otel-endpoint', 'otel-custom-attributes'];
 
 /** Everything that `thv run` takes. `request.ts` says what becomes of each. */
 export const runFlags: readonly Flag[] = declared.map((flag) =>

@@ -1,0 +1,283 @@
+import { hash } from 'node:crypto';
+import { rootCertificates } from 'node:tls';
+import { ThvError, invalid, messageOf, unauthorized, unavailable } from '@toolhive/contract/failure';
+import { isLoopback } from '@toolhive/contract/loopback';
+import { createRemoteJWKSet, customFetch as joseFetch, errors, jwtVerify } from 'jose';
+import type { JWTPayload, JWTVerifyGetKey } from 'jose';
+import {
+  ClientSecretBasic,
+  None,
+  allowInsecureRequests,
+  customFetch as oauthFetch,
+  discoveryRequest,
+  introspectionRequest,
+  processDiscoveryResponse,
+  processIntrospectionResponse,
+} from 'oauth4webapi';
+import type { AuthorizationServer } from 'oauth4webapi';
+import type { Principal } from '@toolhive/proxy/principal';
+import { guardedFetch } from '../fetch/guarded-fetch.ts';
+import { RecentTokens } from './recent-tokens.ts';
+
+/** An OpenID provider, and which of its tokens are accepted. */
+export interface OidcOptions {
+  issuer?: string | undefined;
+  /** The audience that tokens must have. Without one, every token of the provider would be accepted. */
+  audience: string;
+  /** The URL of the keys, if the issuer does not publish it. */
+  jwksUrl?: string | undefined;
+  /** The URL that tells whether tokens that are no JWTs are valid (RFC 7662). */
+  introspectionUrl?: string | undefined;
+  clientId?: string | undefined;
+  clientSecret?: string | undefined;
+  /** Certificate authorities, as PEM, to trust in addition to the usual ones. */
+  certificates?: string | undefined;
+  /** Returns a bearer token to send when keys and provider metadata are read. */
+  readAuthToken?: (() => Promise<string>) | undefined;
+  /** Whether hosts in these options may have private addresses. Loopback names always may. True by default. */
+  allowPrivate?: boolean | undefined;
+  /** Whether plain `http` is allowed beyond this machine. */
+  allowHttp?: boolean | undefined;
+  /** Replaces the clock, in tests. In milliseconds. */
+  now?: () => number;
+}
+
+const clockToleranceSeconds = 30;
+/** All algorithms except HMAC, whose keys would be public here, and `none`. */
+const algorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+/** A key set has a few kilobytes. A larger one only costs memory and time. */
+const maxProviderBytes = 256 * 1024;
+/** How long a provider that could not be reached is not asked again. Until then, callers get the same failure. */
+const retryAfterMs = 5_000;
+/** How long an accepted token is accepted without another check. Keys that were withdrawn are noticed after this. */
+const acceptedMs = 30_000;
+/** Google answers in a form of its own here. */
+const googleTokenInfo = 'https://oauth2.googleapis.com/tokeninfo';
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** Checks the options and returns a function that tells who presents a token. Contacts nobody yet. Throws `invalid`. */
+export function oidcRule(options: OidcOptions): (token: string) => Promise<Principal> {
+  const { issuer, jwksUrl, introspectionUrl, audience, allowHttp, now = Date.now } = options;
+  if (issuer === undefined && jwksUrl === undefined && introspectionUrl === undefined) {
+    throw invalid('nothing says who issues the tokens', { hint: 'give the issuer' });
+  }
+  if (audience === '') {
+    throw invalid('tokens need an audience: without one every token of the issuer would be accepted', {
+      hint: 'give the audience that the provider puts into tokens for this use',
+    });
+  }
+  for (const url of [issuer, jwksUrl, introspectionUrl]) {
+    if (url !== undefined) requireSecure(url, allowHttp);
+  }
+  const provider = new Provider(options);
+  const recent = new RecentTokens<Principal>(acceptedMs, now);
+  return async (token) => {
+    const key = hash('sha256', token);
+    const known = recent.find(key);
+    if (known !== undefined) return known;
+    try {
+      const isJwt = token.split('.').length === 3;
+      const claims = await (isJwt ? checkJwt : checkOpaque)(token, provider, options);
+      const principal = principalFrom(claims, options);
+      recent.add(key, principal, typeof claims['exp'] === 'number' ? claims['exp'] * 1000 : now());
+      return principal;
+    } catch (error) {
+      throw asFailure(error);
+    }
+  };
+}
+
+/** Throws for a URL over which tokens and keys would cross the network unencrypted. On loopback there is no network. */
+export function requireSecure(url: string, allowHttp = false): void {
+  const parsed = URL.parse(url);
+  if (parsed === null) throw invalid(`${JSON.stringify(url)} is not a URL`);
+  if (parsed.username !== '' || parsed.password !== '')
+    throw invalid(`the URL of ${parsed.host} contains a user name or a password`);
+  if (parsed.protocol === 'https:') return;
+  if (parsed.protocol === 'http:' && (allowHttp || isLoopback(parsed.hostname))) return;
+  throw invalid(`${url} is not https`, { hint: 'plain http is possible on this machine only' });
+}
+
+async function checkJwt(
+  token: string,
+  provider: Provider,
+  { issuer, audience, now = Date.now }: OidcOptions,
+): Promise<JWTPayload> {
+  const { payload } = await jwtVerify(token, await provider.keys(), {
+    audience,
+    algorithms,
+    requiredClaims: ['exp'],
+    clockTolerance: clockToleranceSeconds,
+    currentDate: new Date(now()),
+    ...(issuer === undefined ? {} : { issuer }),
+  });
+  return payload;
+}
+
+/** Asks the provider about a token that says nothing by itself (RFC 7662). */
+async function checkOpaque(token: string, provider: Provider, options: OidcOptions): Promise<Claims> {
+  const { audience, issuer, now = Date.now } = options;
+  const claims = await provider.introspect(token);
+  const { active, aud, exp, nbf, iss } = claims;
+  const seconds = now() / 1000;
+  if (active !== true) throw unauthorized('the token is not valid any more');
+  if (typeof exp !== 'number' || exp + clockToleranceSeconds < seconds)
+    throw unauthorized('the token has expired');
+  if (typeof nbf === 'number' && nbf - clockToleranceSeconds > seconds)
+    throw unauthorized('the token is not valid yet');
+  if (![aud].flat().includes(audience)) throw unauthorized('the token is meant for somebody else');
+  if (issuer !== undefined && iss !== undefined && iss !== issuer) {
+    throw unauthorized('the token is of another issuer');
+  }
+  return claims;
+}
+
+/**
+ * The issuer and the subject together identify a user (OpenID Connect Core 1.0, section 5.7). A token without a subject
+ * identifies the client that it was issued to (RFC 9068, section 2.2).
+ */
+function principalFrom(claims: Claims, { issuer = '' }: OidcOptions): Principal {
+  const { iss = issuer, sub, client_id: client } = claims;
+  return { id: JSON.stringify([iss, sub ?? client ?? null]), claims };
+}
+
+/** What a provider says about itself. It is read when it is first needed, and again some time after a failure. */
+class Provider {
+  readonly #options: OidcOptions;
+  /** Hosts that the user has named. Only these may have private addresses. */
+  readonly #named: ReadonlySet<string>;
+  #server: Promise<AuthorizationServer> | undefined;
+  #keys: JWTVerifyGetKey | undefined;
+  /** The failures of a short time, by URL: every token of a stranger would otherwise cause another request. */
+  readonly #failed = new Map<string, { error: unknown; until: number }>();
+
+  constructor(options: OidcOptions) {
+    this.#options = options;
+    const urls = [options.issuer, options.jwksUrl, options.introspectionUrl];
+    this.#named = new Set(urls.flatMap((url) => (url === undefined ? [] : [new URL(url).host])));
+  }
+
+  async keys(): Promise<JWTVerifyGetKey> {
+    if (this.#keys !== undefined) return this.#keys;
+    const url = this.#options.jwksUrl ?? (await this.#discovered()).jwks_uri;
+    if (url === undefined) throw unavailable('the issuer does not say where its keys are');
+    requireSecure(url, this.#options.allowHttp);
+    const fetchKeys = (address: string): Promise<Response> => this.#read(address);
+    this.#keys = createRemoteJWKSet(new URL(url), { [joseFetch]: fetchKeys });
+    return this.#keys;
+  }
+
+  /** Returns what the provider says about a token, with the members of RFC 7662, section 2.2. */
+  async introspect(token: string): Promise<Claims> {
+    const { introspectionUrl, clientId = 'toolhive', clientSecret, issuer, allowHttp } = this.#options;
+    if (introspectionUrl === googleTokenInfo) return this.#askGoogle(token);
+    const server: AuthorizationServer =
+      introspectionUrl === undefined
+        ? await this.#discovered()
+        : { issuer: issuer ?? introspectionUrl, introspection_endpoint: introspectionUrl };
+    if (server.introspection_endpoint === undefined) {
+      throw unauthorized('the token is no JWT, and the issuer does not look up others');
+    }
+    // The token is sent there.
+    requireSecure(server.introspection_endpoint, allowHttp);
+    const client = { client_id: clientId };
+    const authentication = clientSecret === undefined ? None() : ClientSecretBasic(clientSecret);
+    const answer = await introspectionRequest(server, client, authentication, token, this.#requests);
+    return processIntrospectionResponse(server, client, answer);
+  }
+
+  /** Google has no endpoint of RFC 7662, but one that takes the token as a parameter and writes numbers as text. */
+  async #askGoogle(token: string): Promise<Claims> {
+    const query = new URLSearchParams({ access_token: token });
+    const answer = await this.#fetch(`${googleTokenInfo}?${query}`, {});
+    if (answer.status !== 200) return { active: false };
+    const claims = (await answer.json()) as Record<string, unknown>;
+    return { iss: this.#options.issuer, ...claims, exp: Number(claims['exp']), active: true };
+  }
+
+  #discovered(): Promise<AuthorizationServer> {
+    this.#server ??= this.#discover().catch((error: unknown) => {
+      this.#server = undefined;
+      throw error;
+    });
+    return this.#server;
+  }
+
+  async #discover(): Promise<AuthorizationServer> {
+    if (this.#options.issuer === undefined)
+      throw unauthorized('only tokens that can be looked up are accepted');
+    const issuer = new URL(this.#options.issuer);
+    const requests = { ...this.#requests, [oauthFetch]: (address: string) => this.#read(address) };
+    return processDiscoveryResponse(issuer, await discoveryRequest(issuer, requests));
+  }
+
+  get #requests() {
+    // Plain http was allowed above, where it is on this machine; the library knows no such difference.
+    return { [oauthFetch]: this.#fetch.bind(this), [allowInsecureRequests]: true };
+  }
+
+  /** Reads keys or metadata. After a failure, throws it again for a short time instead of asking again. */
+  async #read(address: string): Promise<Response> {
+    const { now = Date.now, readAuthToken } = this.#options;
+    const failed = this.#failed.get(address);
+    if (failed !== undefined && now() < failed.until) throw failed.error;
+    try {
+      const own = readAuthToken !== undefined && this.#named.has(new URL(address).host);
+      const headers = own ? { authorization: `Bearer ${await readAuthToken()}` } : {};
+      const answer = await this.#fetch(address, { headers });
+      if (answer.status >= 400) throw unavailable(`${address} answered with status ${answer.status}`);
+      this.#failed.delete(address);
+      return answer;
+    } catch (error) {
+      this.#failed.set(address, { error, until: now() + retryAfterMs });
+      throw error;
+    }
+  }
+
+  async #fetch(
+    address: string,
+    { method = 'GET', headers, body }: { method?: string; headers?: unknown; body?: unknown }, // of two libraries
+  ): Promise<Response> {
+    const { allowPrivate = true, allowHttp = false, certificates } = this.#options;
+    const { host, hostname } = new URL(address);
+    const answer = await guardedFetch(address, {
+      method: method === 'POST' ? 'POST' : 'GET',
+      headers: Object.fromEntries(new Headers(headers as Record<string, string> | undefined)),
+      allowPrivate: this.#named.has(host) && (allowPrivate || isLoopback(hostname)),
+      allowHttp,
+      maxBytes: maxProviderBytes,
+      // The list replaces the usual one, so it contains that.
+      ...(certificates === undefined ? {} : { ca: [...rootCertificates, certificates] }),
+      ...(body instanceof URLSearchParams ? { body: body.toString() } : {}),
+    });
+    const type = String(answer.headers['content-type'] ?? '');
+    return new Response(answer.text, { status: answer.status, headers: { 'content-type': type } });
+  }
+}
+
+/** Names what is wrong with a token in our words. What is wrong with the provider is not a fault of the caller. */
+function asFailure(error: unknown): ThvError {
+  if (error instanceof ThvError && error.kind === 'unauthorized') return error;
+  if (error instanceof errors.JWTExpired) return unauthorized('the token has expired');
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return unauthorized(`the token does not have the ${error.claim} that is asked for`);
+  }
+  if (error instanceof errors.JWKSTimeout)
+    return unavailable('the keys of the issuer cannot be read right now');
+  if (error instanceof errors.JWKSInvalid) return unavailable('the issuer does not publish a valid key set');
+  if (error instanceof errors.JOSEError) return unauthorized('the token is not valid', { cause: error });
+  return unavailable(`the issuer of the tokens cannot be asked: ${messageOf(error)}`, { cause: error });
+}

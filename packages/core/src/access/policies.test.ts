@@ -1,0 +1,233 @@
+import type { AuthzConfig } from '@toolhive/contract/authorization';
+import type { AccessQuestion } from '@toolhive/proxy/authorization';
+import { describe, expect, test } from 'vitest';
+import { Policies } from './policies.ts';
+import type { PolicyDecision } from './policies.ts';
+
+const permitAll = 'permit(principal, action, resource);';
+
+function configOf(policies: string[], entities?: object[]): AuthzConfig {
+  return {
+    version: '1.0',
+    type: 'cedarv1',
+    cedar: { policies, ...(entities === undefined ? {} : { entities_json: JSON.stringify(entities) }) },
+  };
+}
+
+/** Decides about a call of Ada for the tool `weather`, with changes. */
+async function decide(
+  config: AuthzConfig,
+  question: Partial<AccessQuestion> = {},
+  claims: object = {},
+): Promise<PolicyDecision> {
+  using policies = await Policies.open(config);
+  const principal = { id: 'ada', claims: { sub: 'ada', ...claims } };
+  return policies.decide({ principal, action: 'call_tool', target: 'weather', ...question });
+}
+
+describe('policies', () => {
+  test('allow nothing that they do not name', async () => {
+    const config = configOf([
+      'permit(principal, action == Action::"call_tool", resource == Tool::"weather");',
+    ]);
+
+    expect(await decide(config)).toEqual({ isAllowed: true, policies: ['policy0'], errors: [] });
+    expect(await decide(config, { target: 'Weather' })).toMatchObject({ isAllowed: false, policies: [] });
+    expect(await decide(config, { action: 'get_prompt' })).toMatchObject({ isAllowed: false });
+  });
+
+  test('see the claims of the token and the arguments, and what the server says about the tool', async () => {
+    const config = configOf([
+      `permit(principal == Client::"ada", action, resource)
+       when { context.claim_roles.contains("admin") && context.arg_days.lessThan(decimal("5.0")) && resource.readOnlyHint };`,
+    ]);
+    const question = { arguments: { days: 3 }, annotations: { readOnlyHint: true } };
+
+    expect(await decide(config, question, { roles: ['admin'] })).toMatchObject({ isAllowed: true });
+    expect(await decide(config, question, { roles: ['reader'] })).toMatchObject({ isAllowed: false });
+    expect(await decide(config, { ...question, arguments: { days: 7 } }, { roles: ['admin'] })).toMatchObject(
+      {
+        isAllowed: false,
+      },
+    );
+    // A server that says nothing about a tool gets no trust.
+    expect(await decide(config, { arguments: { days: 3 } }, { roles: ['admin'] })).toMatchObject({
+      isAllowed: false,
+    });
+  });
+
+  test('that cannot be evaluated deny, also those that forbid', async () => {
+    const config = configOf([
+      permitAll,
+      'forbid(principal, action, resource) when { context.claim_level > 3 };',
+    ]);
+
+    const decision = await decide(config);
+
+    expect(decision.isAllowed).toBe(false);
+    expect(decision.errors).toEqual([expect.stringMatching(/^policy1: .*claim_level/)]);
+  });
+
+  test('deny a caller whose token has no subject', async () => {
+    using policies = await Policies.open(configOf([permitAll]));
+    const question = { action: 'call_tool', target: 'weather' } as const;
+
+    expect(policies.isAllowed({ ...question, principal: { id: 'x', claims: {} } })).toBe(false);
+    expect(policies.isAllowed({ ...question, principal: { id: 'x', claims: { sub: 7 } } })).toBe(false);
+    expect(policies.isAllowed({ ...question, principal: { id: 'x' } })).toBe(false);
+  });
+
+  test('know the groups of principals in the entities', async () => {
+    const config = configOf(
+      ['permit(principal in Client::"staff", action, resource);'],
+      [
+        { uid: { type: 'Client', id: 'ada' }, attrs: {}, parents: [{ type: 'Client', id: 'staff' }] },
+        { uid: { type: 'Client', id: 'staff' }, attrs: {}, parents: [] },
+      ],
+    );
+
+    expect(await decide(config)).toMatchObject({ isAllowed: true });
+    expect(await decide(config, {}, { sub: 'eve' })).toMatchObject({ isAllowed: false });
+  });
+
+  test('see resources under their names, and under their URI', async () => {
+    const byName = configOf(['permit(principal, action, resource == Resource::"file____etc_my_hosts");']);
+    const byUri = configOf([
+      'permit(principal, action, resource) when { resource.uri == "file:///etc/my hosts" };',
+    ]);
+    const question = { action: 'read_resource', target: 'file:///etc/my hosts' } as const;
+
+    expect(await decide(byName, question)).toMatchObject({ isAllowed: true });
+    expect(await decide(byUri, question)).toMatchObject({ isAllowed: true });
+    expect(await decide(byUri, { ...question, target: 'file:///etc/my_hosts' })).toMatchObject({
+      isAllowed: false,
+    });
+  });
+
+  test('remember a decision only for the facts that it depends on', async () => {
+    using policies = await Policies.open(
+      configOf([
+        'permit(principal, action, resource) when { context has arg_path && context.arg_path like "/tmp/*" };',
+      ]),
+    );
+    const principal = { id: 'ada', claims: { sub: 'ada' } };
+    const isAllowed = (given: object): boolean =>
+      policies.isAllowed({ principal, action: 'call_tool', target: 'read', arguments: { ...given } });
+
+    expect([
+      isAllowed({ path: '/tmp/a' }),
+      isAllowed({ path: '/etc/a' }),
+      isAllowed({ path: '/tmp/a' }),
+    ]).toEqual([true, false, true]);
+    expect(isAllowed({ other: 1 })).toBe(false);
+  });
+
+  test('that use the context as a whole see every argument', async () => {
+    using policies = await Policies.open(
+      configOf([
+        'permit(principal, action, resource) when { context == {"claim_sub": "ada", "arg_a": "x"} };',
+      ]),
+    );
+    const principal = { id: 'ada', claims: { sub: 'ada' } };
+    const isAllowed = (given: object): boolean =>
+      policies.isAllowed({ principal, action: 'call_tool', target: 'read', arguments: { ...given } });
+
+    expect([isAllowed({ a: 'x' }), isAllowed({ a: 'y' }), isAllowed({ a: 'x', b: 'z' })]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+});
+
+describe('attacks on policies:', () => {
+  const onlyAda = configOf(['permit(principal == Client::"ada", action, resource);']);
+
+  test('an argument that looks like an entity stays an argument', async () => {
+    const config = configOf([
+      'permit(principal, action, resource) when { context.arg_who == Client::"root" };',
+    ]);
+    const forged = { who: { __entity: { type: 'Client', id: 'root' } } };
+
+    expect(await decide(config, { arguments: forged })).toMatchObject({ isAllowed: false });
+  });
+
+  test('a claim that looks like an entity or an extension is left out', async () => {
+    const config = configOf(['permit(principal, action, resource) when { context has claim_who };']);
+    const forged = { who: { __entity: { type: 'Client', id: 'root' } } };
+
+    expect(await decide(config, {}, forged)).toMatchObject({ isAllowed: false });
+  });
+
+  test('an argument cannot replace a claim or an attribute of the tool', async () => {
+    const config = configOf([
+      'permit(principal, action, resource) when { context.claim_role == "admin" || resource.readOnlyHint };',
+    ]);
+    const given = { claim_role: 'admin', readOnlyHint: true, 'role"': 'admin' };
+
+    expect(await decide(config, { arguments: given }, { role: 'reader' })).toMatchObject({
+      isAllowed: false,
+    });
+  });
+
+  test('a subject with the quotes of another one is another subject', async () => {
+    expect(await decide(onlyAda, {}, { sub: 'eve" || principal == Client::"ada' })).toMatchObject({
+      isAllowed: false,
+    });
+    expect(await decide(onlyAda, {}, { sub: 'ADA' })).toMatchObject({ isAllowed: false });
+    expect(await decide(onlyAda, {}, { sub: 'ada ' })).toMatchObject({ isAllowed: false });
+  });
+
+  test('members of every object in the language are no arguments', async () => {
+    const given = JSON.parse('{"__proto__": {"x": 1}, "constructor": "x", "toString": 3}') as Record<
+      string,
+      unknown
+    >;
+
+    expect(await decide(onlyAda, { arguments: given })).toMatchObject({ isAllowed: true, errors: [] });
+  });
+
+  test('arguments that are very long or deep are decided', async () => {
+    const config = configOf(['permit(principal, action, resource) when { context.arg_text like "a*" };']);
+
+    expect(await decide(config, { arguments: { text: 'a'.repeat(1_000_000) } })).toMatchObject({
+      isAllowed: true,
+    });
+  });
+});
+
+describe('mistakes in policies are named with their place:', () => {
+  test.each<[string, AuthzConfig, RegExp]>([
+    ['no policy', configOf([]), /has no policies/],
+    [
+      'no language',
+      configOf([permitAll, 'permit(principal,\n  action, resource']),
+      /policy1, line 2, column 19: unexpected end/,
+    ],
+    ['several in one', configOf([`${permitAll} ${permitAll}`]), /policy0, line 1, column \d+/],
+    [
+      'an action that does not exist',
+      configOf(['permit(principal, action == Action::"call", resource);']),
+      /policy0, line 1, column 29: unrecognized action/,
+    ],
+    [
+      'a type that does not exist',
+      configOf(['permit(principal is User, action, resource);']),
+      /unrecognized entity type `User`/,
+    ],
+    [
+      'entities that are no JSON',
+      { cedar: { policies: [permitAll], entities_json: '[' } },
+      /entities_json is not JSON/,
+    ],
+    ['entities that are none', configOf([permitAll], [{ id: 1 }]), /entities_json is invalid/],
+  ])('%s', async (_what, config, message) => {
+    await expect(Policies.open(config)).rejects.toThrow(message);
+  });
+
+  test('a place behind characters of several bytes', async () => {
+    const config = configOf(['permit(principal == Client::"Zoë 🐝", action == Action::"call", resource);']);
+
+    await expect(Policies.open(config)).rejects.toThrow(/line 1, column 48/);
+  });
+});

@@ -1,0 +1,103 @@
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import { readAuthzConfig } from '../access/authz-file.ts';
+import { requestedOidc, storedOidc } from '../access/oidc-config.ts';
+import { formatReference, isReference, parseReference } from '../secrets/reference.ts';
+import type { Secrets } from '../secrets/secrets.ts';
+import type { WorkloadRequest } from './draft.ts';
+
+type AccessSettings = Pick<
+  RunConfig,
+  'oidc_config' | 'authz_config' | 'trust_proxy_headers' | 'token_exchange_config'
+>;
+
+/** What a request says about callers, as a run config stores it: with policies instead of a path, and without a secret. */
+export async function accessSettings(
+  secrets: Secrets,
+  request: WorkloadRequest,
+  workload: string,
+): Promise<AccessSettings> {
+  const asked = request.schema_version === undefined ? requestedAccess(request) : storedAccess(request);
+  const { oidc, authz, trusts, exchange } = asked;
+  const policies = typeof authz === 'string' ? await readAuthzConfig(authz) : authz;
+  const secret = oidc?.client_secret;
+  const reference =
+    secret === undefined || isReference(secret) ? secret : await storeSecret(secrets, workload, secret);
+  const oidc_config = storedOidc(
+    oidc && reference !== undefined ? { ...oidc, client_secret: reference } : oidc,
+  );
+  return {
+    ...(oidc_config === undefined ? {} : { oidc_config }),
+    ...(policies === undefined ? {} : { authz_config: policies }),
+    ...(trusts ? { trust_proxy_headers: true } : {}),
+    ...(exchange === undefined ? {} : { token_exchange_config: exchange }),
+  };
+}
+
+/** The policies of a run config as a request takes them. */
+export function authzText({ authz_config: config, authz_config_path: path }: RunConfig): string {
+  return config ? JSON.stringify(config) : (path ?? '');
+}
+
+/** The token exchange of a run config as a request takes it. */
+export function requestedExchange({
+  token_exchange_config: config,
+}: RunConfig): CreateWorkload['token_exchange'] {
+  if (!config) return undefined;
+  const { client_secret: secret, external_token_header_name: header, subject_token_type: type } = config;
+  const { token_url, audience, client_id, scopes } = config;
+  return {
+    ...(token_url ? { token_url } : {}),
+    ...(audience ? { audience } : {}),
+    ...(client_id ? { client_id } : {}),
+    ...(scopes?.length ? { scopes } : {}),
+    ...(secret ? { client_secret: parseReference(secret) } : {}),
+    ...(type === 'access_token' || type === 'id_token' ? { subject_token_type: type } : {}),
+    ...(header ? { header_name: header } : {}),
+  };
+}
+
+interface Asked {
+  oidc: CreateWorkload['oidc'];
+  authz: string | RunConfig['authz_config'];
+  trusts: boolean | undefined;
+  exchange: RunConfig['token_exchange_config'];
+}
+
+function requestedAccess(request: CreateWorkload): Asked {
+  const { oidc, authz_config, trust_proxy_headers, token_exchange } = request;
+  return {
+    oidc,
+    authz: authz_config === '' ? undefined : authz_config,
+    trusts: trust_proxy_headers,
+    exchange: storedExchange(token_exchange),
+  };
+}
+
+/** Its other parts stay as they are. */
+function storedAccess(runConfig: RunConfig): Asked {
+  return {
+    oidc: requestedOidc(runConfig),
+    authz: runConfig.authz_config ?? undefined,
+    trusts: runConfig.trust_proxy_headers,
+    exchange: runConfig.token_exchange_config ?? undefined,
+  };
+}
+
+function storedExchange(asked: CreateWorkload['token_exchange']): RunConfig['token_exchange_config'] {
+  if (!asked || Object.keys(asked).length === 0) return undefined;
+  const { client_secret: secret, header_name: header, ...others } = asked;
+  return {
+    ...others,
+    ...(secret ? { client_secret: formatReference(secret) } : {}),
+    header_strategy: header ? 'custom' : 'replace',
+    ...(header ? { external_token_header_name: header } : {}),
+  };
+}
+
+/** Stores a secret that a request contains, and returns the reference to it. */
+async function storeSecret(secrets: Secrets, workload: string, value: string): Promise<string> {
+  const name = `OIDC_CLIENT_SECRET_${workload}`;
+  await secrets.put(name, value);
+  return formatReference({ name, target: 'oidc_secret' });
+}

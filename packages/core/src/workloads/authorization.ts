@@ -1,0 +1,50 @@
+import type { AuthorizationDecision, AuthorizationQuestion } from '@toolhive/contract/authorization';
+import { conflict, invalid } from '@toolhive/contract/failure';
+import type { AccessAction } from '@toolhive/proxy/authorization';
+import { openPolicies } from '../access/workload-access.ts';
+import type { Core } from '../core.ts';
+
+/** Decides as the proxy of a workload does. Throws `invalid`, `not-found`, or, without policies, `conflict`. */
+export async function checkAuthorization(
+  core: Core,
+  name: string,
+  { principal, claims, arguments: given, annotations, ...targets }: AuthorizationQuestion,
+): Promise<AuthorizationDecision> {
+  const { runConfig } = core.workloads.require(name);
+  const { action, target } = targetOf(targets);
+  using policies = await openPolicies(runConfig);
+  if (policies === undefined) {
+    throw conflict(`workload ${name} has no authorization policies, so every caller may do everything`, {
+      hint: 'run it with --authz-config FILE',
+    });
+  }
+  const decision = policies.decide({
+    principal: { id: principal, claims: { ...claims, sub: principal } },
+    action,
+    target,
+    arguments: given ?? undefined,
+    annotations: annotations ?? undefined,
+  });
+  return {
+    allowed: decision.isAllowed,
+    policies: decision.policies.map((id) => ({ id, policy: policies.textOf(id) })),
+    errors: [...decision.errors],
+  };
+}
+
+function targetOf({ tool, prompt, resource }: Pick<AuthorizationQuestion, 'tool' | 'prompt' | 'resource'>): {
+  action: AccessAction;
+  target: string;
+} {
+  const asked = [
+    { action: 'call_tool', target: tool },
+    { action: 'get_prompt', target: prompt },
+    { action: 'read_resource', target: resource },
+  ] as const;
+  const [found, other] = asked.flatMap(({ action, target }) =>
+    target === undefined ? [] : [{ action, target }],
+  );
+  if (found === undefined || other !== undefined)
+    throw invalid('name exactly one of tool, prompt, and resource', { hint: 'for example a tool' });
+  return found;
+}

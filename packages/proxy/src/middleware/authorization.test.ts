@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'vitest';
+import { readMessage } from '../jsonrpc/message.ts';
+import { RawSession, openTestProxy } from '../testing/test-proxy.ts';
+import { authorization } from './authorization.ts';
+import type { AccessQuestion } from './authorization.ts';
+import type { CallContext, Outcome, Principal } from './middleware.ts';
+
+const ada: Principal = { id: 'ada', claims: { sub: 'ada' } };
+const eve: Principal = { id: 'eve', claims: { sub: 'eve' } };
+
+/** Allows what contains `open`, and remembers what it was asked. */
+function open() {
+  const asked: AccessQuestion[] = [];
+  const middleware = authorization({
+    authorizer: {
+      isAllowed(question) {
+        asked.push(question);
+        return question.target.includes('open');
+      },
+    },
+  });
+  const pass = (message: object, more: Partial<CallContext> = {}): Outcome => {
+    const context: CallContext = {
+      workload: 'test',
+      principal: ada,
+      client: { protocolVersion: '2025-11-25', capabilities: {} },
+      direction: 'to server',
+      message: readMessage(JSON.stringify({ jsonrpc: '2.0', ...message })),
+      ...more,
+    };
+    const outcome = middleware?.message?.(context);
+    if (outcome === undefined || outcome instanceof Promise) throw new Error('it decides at once');
+    return outcome;
+  };
+  const request = (method: string, params: object, more?: Partial<CallContext>): string => {
+    const outcome = pass({ id: 1, method, params }, more);
+    return outcome.kind === 'refusal' ? `refused ${outcome.code}` : 'passed';
+  };
+  const answer = (method: string, result: object, principal = ada): unknown => {
+    const asking = readMessage(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: {} }));
+    const outcome = pass({ id: 1, result }, { direction: 'to client', request: asking, principal });
+    return outcome.kind === 'refusal' ? outcome : outcome.value.result;
+  };
+  return { asked, pass, request, answer };
+}
+
+describe('requests', () => {
+  test.each<[string, string, object, string]>([
+    ['a tool', 'tools/call', { name: 'open' }, 'passed'],
+    ['another tool', 'tools/call', { name: 'shut' }, 'refused 403'],
+    ['a tool in another case', 'tools/call', { name: 'OPEN' }, 'refused 403'],
+    ['a tool without a name', 'tools/call', {}, 'refused -32602'],
+    ['a tool whose name is a list', 'tools/call', { name: ['open'] }, 'refused -32602'],
+    ['arguments that are a list', 'tools/call', { name: 'open', arguments: ['x'] }, 'refused -32602'],
+    ['a prompt', 'prompts/get', { name: 'open' }, 'passed'],
+    ['another prompt', 'prompts/get', { name: 'shut' }, 'refused 403'],
+    ['a resource', 'resources/read', { uri: 'file:///open' }, 'passed'],
+    ['another resource', 'resources/read', { uri: 'file:///shut' }, 'refused 403'],
+    ['a subscription to a resource', 'resources/subscribe', { uri: 'file:///shut' }, 'refused 403'],
+    ['the end of a subscription', 'resources/unsubscribe', { uri: 'file:///shut' }, 'passed'],
+    [
+      'completions of a prompt',
+      'completion/complete',
+      { ref: { type: 'ref/prompt', name: 'shut' } },
+      'refused 403',
+    ],
+    [
+      'completions of a resource',
+      'completion/complete',
+      { ref: { type: 'ref/resource', uri: 'shut' } },
+      'refused 403',
+    ],
+    [
+      'completions of what is allowed',
+      'completion/complete',
+      { ref: { type: 'ref/prompt', name: 'open' } },
+      'passed',
+    ],
+    ['completions of nothing', 'completion/complete', {}, 'refused -32602'],
+    ['a stream of changes', 'subscriptions/listen', { notifications: { toolsListChanged: true } }, 'passed'],
+    [
+      'a stream with a resource',
+      'subscriptions/listen',
+      { notifications: { resourceSubscriptions: ['open'] } },
+      'passed',
+    ],
+    [
+      'a stream with another resource',
+      'subscriptions/listen',
+      { notifications: { resourceSubscriptions: ['open', 'shut'] } },
+      'refused 403',
+    ],
+    [
+      'a stream with one resource instead of a list',
+      'subscriptions/listen',
+      { notifications: { resourceSubscriptions: 'open' } },
+      'refused -32602',
+    ],
+    ['the task of nobody', 'tasks/result', { taskId: 'one' }, 'refused 403'],
+    ['a method that is not known', 'tools/execute', { name: 'open' }, 'refused -32601'],
+    ['a method in another case', 'Tools/Call', { name: 'open' }, 'refused -32601'],
+    ['a method of the language', 'constructor', { name: 'open' }, 'refused -32601'],
+    ['a ping', 'ping', {}, 'passed'],
+    ['a list', 'tools/list', {}, 'passed'],
+  ])('for %s are decided', (_what, method, params, expected) => {
+    expect(open().request(method, params)).toBe(expected);
+  });
+
+  test('are decided with the arguments and with what the server says about the tool', () => {
+    const { asked, answer, request } = open();
+
+    answer('tools/list', { tools: [{ name: 'open', annotations: { readOnlyHint: true } }] });
+    request('tools/call', { name: 'open', arguments: { path: '/' } });
+
+    expect(asked.at(-1)).toMatchObject({
+      action: 'call_tool',
+      arguments: { path: '/' },
+      annotations: { readOnlyHint: true },
+    });
+  });
+});
+
+describe('lists', () => {
+  test.each<[string, object, object]>([
+    ['tools/list', { tools: [{ name: 'open' }, { name: 'shut' }] }, { tools: [{ name: 'open' }] }],
+    ['tools/list', { tools: [{ name: 'shut' }], nextCursor: 'two' }, { tools: [], nextCursor: 'two' }],
+    ['tools/list', { tools: [{ name: 'open' }], Tools: [{ name: 'shut' }] }, { tools: [{ name: 'open' }] }],
+    ['tools/list', { tools: 'shut' }, { tools: [] }],
+    ['tools/list', { tools: [{ name: { toString: 'open' } }, 'open'] }, { tools: [] }],
+    ['prompts/list', { prompts: [{ name: 'shut' }] }, { prompts: [] }],
+    [
+      'resources/list',
+      { resources: [{ uri: 'shut:' }, { uri: 'open:' }] },
+      { resources: [{ uri: 'open:' }] },
+    ],
+    [
+      'resources/templates/list',
+      { resourceTemplates: [{ uriTemplate: 'shut:{x}' }] },
+      { resourceTemplates: [] },
+    ],
+  ])('of %s contain what may be used', (method, result, expected) => {
+    expect(open().answer(method, result)).toEqual(expected);
+  });
+});
+
+describe('tasks', () => {
+  test('belong to the principal whose call began them', () => {
+    const { answer, request } = open();
+    answer('tools/call', { task: { taskId: 'one' } });
+    answer('tools/call', { resultType: 'task', taskId: 'two' }, eve);
+    // A server cannot hand the task of one principal to another one.
+    answer('tools/call', { task: { taskId: 'one' } }, eve);
+
+    expect(request('tasks/get', { taskId: 'one' })).toBe('passed');
+    expect(request('tasks/get', { taskId: 'one' }, { principal: eve })).toBe('refused 403');
+    expect(request('tasks/cancel', { taskId: 'two' })).toBe('refused 403');
+    expect(answer('tasks/list', { tasks: [{ taskId: 'one' }, { taskId: 'two' }] })).toEqual({
+      tasks: [{ taskId: 'one' }],
+    });
+  });
+});
+
+describe('notifications', () => {
+  test('of clients that are not known go no further', () => {
+    const { pass } = open();
+
+    expect(pass({ method: 'notifications/cancelled', params: { requestId: 1 } }).kind).toBe('notification');
+    expect(pass({ method: 'notifications/execute' }).kind).toBe('refusal');
+  });
+
+  test('of servers about resources and tasks go to those who may know', () => {
+    const { pass } = open();
+    const updated = (uri: string): string =>
+      pass({ method: 'notifications/resources/updated', params: { uri } }, { direction: 'to client' }).kind;
+
+    expect([updated('open'), updated('shut')]).toEqual(['notification', 'refusal']);
+    const status = { method: 'notifications/tasks/status', params: { taskId: 'one' } };
+    expect(pass(status, { direction: 'to client' }).kind).toBe('refusal');
+  });
+});
+
+test('a denied call is answered with the status 403 and a message that can be read', async () => {
+  await using proxy = await openTestProxy({ authorizer: { isAllowed: ({ target }) => target === 'echo' } });
+  await proxy.connect();
+  const session = await RawSession.open(proxy.url);
+
+  const denied = await session.postCall(7, 'crash');
+  const allowed = await session.call('echo', { message: 'hello' });
+
+  expect(denied.status).toBe(403);
+  expect(await denied.json()).toEqual({
+    jsonrpc: '2.0',
+    id: 7,
+    error: { code: 403, message: 'not authorized: no policy allows call_tool "crash"' },
+  });
+  expect(allowed).toContain('hello');
+});

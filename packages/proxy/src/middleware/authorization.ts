@@ -1,0 +1,234 @@
+import { errorCodes, idText, isObject, resultMessage } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import { refusal } from './message-pipeline.ts';
+import type { CallContext, Middleware, Outcome, Principal, Refusal } from './middleware.ts';
+
+/** What a principal does to a thing of the server. The names are those of Cedar actions. */
+export type AccessAction = 'call_tool' | 'get_prompt' | 'read_resource';
+
+/** Whether a principal may do something, as a question to policies. */
+export interface AccessQuestion {
+  principal: Principal;
+  action: AccessAction;
+  /** The name of a tool or a prompt, or the URI of a resource. */
+  target: string;
+  /** The arguments of a call. Absent for an item of a list. */
+  arguments?: Readonly<Record<string, unknown>> | undefined;
+  /** What the server says about a tool (MCP 2025-11-25, ToolAnnotations), as far as it has listed it. */
+  annotations?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface Authorizer {
+  /** Whether the policies allow it. Every error is a denial. */
+  isAllowed(question: AccessQuestion): boolean;
+}
+
+/** The error code of a denial, as in the original. */
+const deniedCode = 403;
+/** How many tools and tasks of a server are remembered. */
+const maxKnown = 10_000;
+
+/** The thing that a request is about, for each method that is governed by policies. */
+const governed: Readonly<Record<string, (params: Params) => Target | undefined>> = {
+  'tools/call': (params) => target('call_tool', params['name'], params['arguments']),
+  'prompts/get': (params) => target('get_prompt', params['name'], params['arguments']),
+  'resources/read': (params) => target('read_resource', params['uri']),
+  'resources/subscribe': (params) => target('read_resource', params['uri']),
+  'completion/complete': ({ ref }) => (isObject(ref) ? completionTarget(ref) : undefined),
+};
+
+/** Requests that touch nothing of the server that policies could name. */
+const free: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'server/discover',
+  'logging/setLevel',
+  'resources/unsubscribe',
+]);
+
+/** Requests about a task, which belongs to the principal whose call began it. */
+const taskMethods: ReadonlySet<string> = new Set([
+  'tasks/get',
+  'tasks/result',
+  'tasks/cancel',
+  'tasks/update',
+]);
+
+/** How the items of each list are governed: the member of the result, the action, and the name of an item. */
+const lists: Readonly<Record<string, { member: string; action: AccessAction; name: string }>> = {
+  'tools/list': { member: 'tools', action: 'call_tool', name: 'name' },
+  'prompts/list': { member: 'prompts', action: 'get_prompt', name: 'name' },
+  'resources/list': { member: 'resources', action: 'read_resource', name: 'uri' },
+  'resources/templates/list': { member: 'resourceTemplates', action: 'read_resource', name: 'uriTemplate' },
+};
+
+const clientNotifications: ReadonlySet<string> = new Set([
+  'notifications/initialized',
+  'notifications/cancelled',
+  'notifications/progress',
+  'notifications/roots/list_changed',
+  'notifications/elicitation/complete',
+  'notifications/tasks/status',
+]);
+
+type Params = Readonly<Record<string, unknown>>;
+
+interface Target {
+  action: AccessAction;
+  name: string;
+  given?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/**
+ * Lets callers do what policies allow, in every protocol version. Lists contain only what the caller may use. Methods
+ * that are not known are refused, because no policy could cover them.
+ */
+export function authorization({
+  authorizer,
+}: {
+  authorizer?: Authorizer | undefined;
+}): Middleware | undefined {
+  return authorizer === undefined ? undefined : new Authorization(authorizer);
+}
+
+class Authorization implements Middleware {
+  readonly #authorizer: Authorizer;
+  /** What the server says about each tool. */
+  readonly #annotations = new Map<string, Readonly<Record<string, unknown>>>();
+  /** The principals whose calls began tasks, by the ID of each task. */
+  readonly #tasks = new Map<string, string>();
+
+  constructor(authorizer: Authorizer) {
+    this.#authorizer = authorizer;
+  }
+
+  readonly message = (context: CallContext): Outcome => {
+    const { direction, message } = context;
+    if (message.kind === 'response') return direction === 'to client' ? this.#response(context) : message;
+    if (message.kind === 'notification')
+      return direction === 'to server'
+        ? this.#clientNotification(message)
+        : this.#serverNotification(context);
+    return direction === 'to server' ? this.#request(context) : message;
+  };
+
+  #request({ message, principal }: CallContext): Outcome {
+    const { method = '', params = {} } = message.value;
+    if (free.has(method) || Object.hasOwn(lists, method) || method === 'tasks/list') return message;
+    if (taskMethods.has(method))
+      return this.#ownsTask(principal, params['taskId']) ? message : denied(method);
+    if (method === 'subscriptions/listen') return this.#subscription(message, principal);
+    if (!Object.hasOwn(governed, method))
+      return refusal(errorCodes.methodNotFound, `not authorized: the method ${method} is not known`);
+    const asked = governed[method]?.(params);
+    if (asked === undefined)
+      return refusal(errorCodes.invalidParams, `the parameters of ${method} are invalid`);
+    return this.#isAllowed(principal, asked) ? message : denied(described(asked));
+  }
+
+  /** A subscription tells its principal about resources, so it needs to be allowed to read each of them. */
+  #subscription(message: Message, principal: Principal): Outcome {
+    const { notifications } = message.value.params ?? {};
+    const uris = isObject(notifications) ? (notifications['resourceSubscriptions'] ?? []) : [];
+    if (!Array.isArray(uris))
+      return refusal(errorCodes.invalidParams, 'resourceSubscriptions must be a list of URIs');
+    const refused = uris.find((uri) => {
+      const asked = target('read_resource', uri);
+      return asked === undefined || !this.#isAllowed(principal, asked);
+    }) as unknown;
+    return refused === undefined ? message : denied(`read_resource ${String(refused)}`);
+  }
+
+  /** A notification that is not known could be anything to a server. */
+  #clientNotification(message: Message): Outcome {
+    return clientNotifications.has(message.value.method ?? '') ? message : denied('this notification');
+  }
+
+  #serverNotification({ message, principal }: CallContext): Outcome {
+    const { method, params = {} } = message.value;
+    if (method === 'notifications/tasks/status')
+      return this.#ownsTask(principal, params['taskId']) ? message : denied('this task');
+    if (method !== 'notifications/resources/updated') return message;
+    const asked = target('read_resource', params['uri']);
+    return asked !== undefined && this.#isAllowed(principal, asked) ? message : denied('this resource');
+  }
+
+  #response(context: CallContext): Outcome {
+    const { message, request, principal } = context;
+    const { method = '' } = request?.value ?? {};
+    const { result } = message.value;
+    if (!isObject(result)) return message;
+    if (Object.hasOwn(lists, method)) return this.#list(message, method, result, principal);
+    if (method === 'tasks/list') return this.#taskList(message, result, principal);
+    if (method === 'tools/call') this.#rememberTask(result, principal);
+    return message;
+  }
+
+  /** Written anew, so that clients read the filtered list and no other member. */
+  #list(message: Message, method: string, result: Params, principal: Principal): Outcome {
+    const { member, action, name } = lists[method] ?? { member: '', action: 'call_tool', name: '' };
+    const items = membersOf(result, member).flatMap((item) => {
+      const named = isObject(item) ? item[name] : undefined;
+      if (!isObject(item) || typeof named !== 'string') return [];
+      if (action === 'call_tool') this.#rememberTool(named, item);
+      return this.#isAllowed(principal, { action, name: named }) ? [item] : [];
+    });
+    return resultMessage(idText(message), { ...withoutMember(result, member), [member]: items });
+  }
+
+  #taskList(message: Message, result: Params, principal: Principal): Outcome {
+    const tasks = membersOf(result, 'tasks').filter(
+      (task) => isObject(task) && this.#ownsTask(principal, task['taskId']),
+    );
+    return resultMessage(idText(message), { ...withoutMember(result, 'tasks'), tasks });
+  }
+
+  #isAllowed(principal: Principal, { action, name, given }: Target): boolean {
+    const annotations = action === 'call_tool' ? this.#annotations.get(name) : undefined;
+    return this.#authorizer.isAllowed({ principal, action, target: name, arguments: given, annotations });
+  }
+
+  #rememberTool(name: string, { annotations }: Params): void {
+    if (this.#annotations.size >= maxKnown && !this.#annotations.has(name)) return;
+    this.#annotations.set(name, isObject(annotations) ? annotations : {});
+  }
+
+  #rememberTask({ task, taskId }: Params, principal: Principal): void {
+    const id = isObject(task) ? task['taskId'] : taskId;
+    // The first one counts: a server could otherwise hand the task of one principal to another one.
+    if (typeof id !== 'string' || this.#tasks.has(id)) return;
+    if (this.#tasks.size >= maxKnown) this.#tasks.delete(this.#tasks.keys().next().value ?? '');
+    this.#tasks.set(id, principal.id);
+  }
+
+  #ownsTask(principal: Principal, id: unknown): boolean {
+    return typeof id === 'string' && this.#tasks.get(id) === principal.id;
+  }
+}
+
+function target(action: AccessAction, name: unknown, given?: unknown): Target | undefined {
+  if (typeof name !== 'string' || (given !== undefined && given !== null && !isObject(given)))
+    return undefined;
+  return { action, name, given: isObject(given) ? given : {} };
+}
+
+function completionTarget({ type, name, uri }: Params): Target | undefined {
+  return type === 'ref/prompt' ? target('get_prompt', name) : target('read_resource', uri);
+}
+
+function membersOf(result: Params, member: string): readonly unknown[] {
+  const items = result[member];
+  return Array.isArray(items) ? items : [];
+}
+
+/** Some readers ignore the case of names. */
+function withoutMember(result: Params, member: string): Params {
+  const folded = member.toLowerCase();
+  return Object.fromEntries(Object.entries(result).filter(([name]) => name.toLowerCase() !== folded));
+}
+
+const described = ({ action, name }: Target): string => `${action} ${JSON.stringify(name)}`;
+
+function denied(what: string): Refusal {
+  return { ...refusal(deniedCode, `not authorized: no policy allows ${what}`), http: { status: 403 } };
+}
