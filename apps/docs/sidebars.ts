@@ -82,7 +82,7 @@ const sidebars: SidebarsConfig = {
       category(
         'Permissions',
         'guides-cli/custom-permissions',
-        pages('guides-cli', 'filesystem-access', 'thvignore', 'network-isolation'),
+        pages('guides-cli', 'filesystem-access', 'thvignore', 'network-isolation', 'authentication'),
       ),
       ...pages(
         'guides-cli',

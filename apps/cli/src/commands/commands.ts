@@ -29,6 +29,7 @@ const commands: readonly Command[] = [
 const groups: readonly CommandGroup[] = [
   { path: 'mcp', summary: 'Look at servers as their clients do, and be one' },
   { path: 'registry', summary: 'Look at the catalogue of servers' },
+  { path: 'authz', summary: 'Check what authorization policies allow' },
   { path: 'permission', summary: 'Look at and change what servers may access' },
   { path: 'runtime', summary: 'Look at what servers can run in' },
   { path: 'group', summary: 'Put workloads together' },

@@ -202,7 +202,7 @@ class Provider {
   /** Google has no endpoint of RFC 7662, but one that takes the token as a parameter and writes numbers as text. */
   async #askGoogle(token: string): Promise<Claims> {
     const query = new URLSearchParams({ access_token: token });
-    const answer = await this.#fetch(`${googleTokenInfo}?${query}`, {});
+    const answer = await this.#fetch(`${googleTokenInfo}?${query.toString()}`, {});
     if (answer.status !== 200) return { active: false };
     const claims = (await answer.json()) as Record<string, unknown>;
     return { iss: this.#options.issuer, ...claims, exp: Number(claims['exp']), active: true };

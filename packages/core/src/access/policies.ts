@@ -203,7 +203,7 @@ function mistake(id: string, text: string, error: DetailedError | undefined): Er
     .subarray(0, place?.start ?? 0)
     .toString(); // Cedar counts bytes
   const line = before.split('\n').length;
-  const column = [...before].length - [...before].lastIndexOf('\n');
+  const column = Array.from(before.slice(before.lastIndexOf('\n') + 1)).length + 1;
   const what = message.replace(/^failed to parse policy with id `\w+` from string: |^for policy `\w+`, /, '');
   const label = place?.label;
   return invalid(`cedar.policies has a mistake in ${id}, line ${line}, column ${column}: ${what}`, {

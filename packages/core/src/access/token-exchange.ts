@@ -88,6 +88,7 @@ export function tokenExchange(options: TokenExchangeOptions, now: () => number =
         client,
         answer,
       );
+      if (!/^[\w.~+/=-]+$/.test(own)) throw unauthorized('the new token has characters that no token has');
       const headers = { [header.toLowerCase()]: `Bearer ${own}` };
       exchanged.add(key, headers, now() + (seconds === undefined ? unknownLifeMs : seconds * 900));
       return headers;

@@ -170,7 +170,7 @@ function tokenOf(authorization = ''): string {
 }
 
 /** Returns the scopes of a token (RFC 9068, section 2.2.3; `scp` is what some providers write). */
-export function scopesOf({ claims = {} }: Principal): string[] {
+function scopesOf({ claims = {} }: Principal): string[] {
   return [claims['scope'], claims['scp']]
     .flat()
     .flatMap((scope) => (typeof scope === 'string' ? scope.split(' ') : []));

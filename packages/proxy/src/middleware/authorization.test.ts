@@ -195,3 +195,43 @@ test('a denied call is answered with the status 403 and a message that can be re
   });
   expect(allowed).toContain('hello');
 });
+
+test.each([
+  ['a name that appears twice', '{"name":"echo","name":"crash"}'],
+  ['a name that appears twice, in another case', '{"name":"echo","Name":"crash"}'],
+  ['a name that is written with an escape', '{"name":"echo","n\\u0061me":"crash"}'],
+])('a call that can be read in two ways is refused: %s', async (_what, params) => {
+  await using proxy = await openTestProxy({ authorizer: { isAllowed: ({ target }) => target === 'echo' } });
+  await proxy.connect();
+  const session = await RawSession.open(proxy.url);
+
+  const answer = await session.postText(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`);
+
+  expect(await answer.json()).toMatchObject({ error: { code: -32600 } });
+});
+
+test('a batch is decided message by message', async () => {
+  await using proxy = await openTestProxy({ authorizer: { isAllowed: ({ target }) => target === 'echo' } });
+  await proxy.connect();
+  const session = new RawSession(proxy.url);
+  const begun = await session.post({
+    id: 0,
+    method: 'initialize',
+    params: { protocolVersion: '2025-03-26' },
+  });
+  session.id = begun.headers.get('mcp-session-id') ?? '';
+  const call = (id: number, name: string) => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'tools/call',
+    params: { name, arguments: { message: 'hello' } },
+  });
+
+  const answer = await session.postText(JSON.stringify([call(1, 'echo'), call(2, 'environment')]));
+
+  const answers = (await answer.json()) as { id: number }[];
+  expect(answers.toSorted((a, b) => a.id - b.id)).toMatchObject([
+    { id: 1, result: { content: [{ text: 'hello' }] } },
+    { id: 2, error: { code: 403 } },
+  ]);
+});

@@ -136,7 +136,7 @@ class Authorization implements Middleware {
       const asked = target('read_resource', uri);
       return asked === undefined || !this.#isAllowed(principal, asked);
     }) as unknown;
-    return refused === undefined ? message : denied(`read_resource ${String(refused)}`);
+    return refused === undefined ? message : denied(`read_resource ${JSON.stringify(refused)}`);
   }
 
   /** A notification that is not known could be anything to a server. */

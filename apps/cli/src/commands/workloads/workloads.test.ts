@@ -91,6 +91,44 @@ test('the help of run says what it takes, by what it is about', () => {
           --tools NAME           A tool that clients may see, and no others than those that are named
                                  (can be repeated)
           --tools-override FILE  A JSON file that gives tools other names and descriptions
+          --trust-proxy-headers  Trust the X-Forwarded-* headers of a reverse proxy in front, which all
+                                 requests pass
+          --authz-config FILE    A JSON or YAML file of Cedar policies: who may use which tools,
+                                 prompts, and resources
+
+    Client authentication:
+          --oidc-issuer URL             Accept the tokens of this OpenID provider
+          --oidc-audience NAME          Whom those tokens must be meant for; asked for with every other
+                                        --oidc flag
+          --oidc-jwks-url URL           Where the keys of the provider are; the issuer knows
+          --oidc-introspection-url URL  Where tokens that are no JWTs are looked up
+          --oidc-client-id ID           As whom they are looked up
+          --oidc-client-secret SECRET   The secret of that client; better in
+                                        TOOLHIVE_OIDC_CLIENT_SECRET, which nobody sees
+          --resource-url URL            What the tokens are for, as told to callers who have none (RFC
+                                        9728)
+          --oidc-scopes SCOPE           The scopes that every token must have (can be repeated)
+          --jwks-auth-token-file FILE   A file with the bearer token that is sent when the keys of the
+                                        provider are read
+          --jwks-allow-private-ip       The provider may have an address of a private network
+          --oidc-insecure-allow-http    The provider may be reached over plain http
+          --thv-ca-bundle FILE          Certificate authorities to trust when the provider is asked
+
+    Token exchange (RFC 8693):
+          --token-exchange-url URL        Where tokens are traded
+          --token-exchange-audience NAME  Whom the new token is meant for
+          --token-exchange-client-id ID   Who trades
+          --token-exchange-client-secret SECRET
+                                          The secret of that client; better in a file, as others see the
+                                          command line
+          --token-exchange-client-secret-file FILE
+                                          A file with the secret of that client
+          --token-exchange-header-name HEADER
+                                          The header for the new token; Authorization when absent
+          --token-exchange-scopes SCOPE   What to ask permission for (can be repeated)
+          --token-exchange-subject-token-type TYPE
+                                          What kind of token the caller sends (one of access_token,
+                                          id_token)
 
     Remote authentication:
           --remote-auth                Sign in; that is done anyway when the server asks for it

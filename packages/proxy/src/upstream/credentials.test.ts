@@ -1,0 +1,98 @@
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { unauthorized } from '@toolhive/contract/failure';
+import { expect, test } from 'vitest';
+import { openTestProxy } from '../testing/test-proxy.ts';
+
+// What an HTTP server learns of the credentials of callers.
+
+/** A server that answers every request, and remembers its headers. */
+async function openServer() {
+  const seen: IncomingHttpHeaders[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += String(chunk)));
+    request.on('end', () => {
+      seen.push(request.headers);
+      const { id } = JSON.parse(body || '{}') as { id?: number };
+      const result = {
+        protocolVersion: '2025-11-25',
+        capabilities: {},
+        serverInfo: { name: 'x', version: '1' },
+      };
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    seen,
+    address: { kind: 'tcp', host: '127.0.0.1', port: (server.address() as AddressInfo).port } as const,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const initialize = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+};
+
+function post(url: string, path: string): Promise<Response> {
+  return fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      authorization: 'Bearer the-token-of-ada',
+      'x-backend-token': 'forged',
+      cookie: 'session=ada',
+    },
+    body: JSON.stringify(initialize),
+  });
+}
+
+const access = { check: async () => ({ id: 'ada' }) };
+const refuseOthers = (): Promise<never> => Promise.reject(new Error('there is only one'));
+
+test('a server gets no credentials of authenticated callers', async () => {
+  await using server = await openServer();
+  await using proxy = await openTestProxy({ transport: 'streamable-http', access });
+  await proxy.proxy.connect({ address: server.address }, refuseOthers, AbortSignal.timeout(20_000));
+
+  const answer = await post(proxy.url, '/mcp');
+
+  expect(answer.status).toBe(200);
+  expect(server.seen.at(-1)).not.toHaveProperty('authorization');
+  expect(JSON.stringify(server.seen)).not.toContain('ada');
+});
+
+test('a server gets the token that was exchanged for that of the caller', async () => {
+  await using server = await openServer();
+  const exchange = async (token: string) => ({ 'x-backend-token': `Bearer for ${token}` });
+  await using proxy = await openTestProxy({ transport: 'streamable-http', access: { ...access, exchange } });
+  await proxy.proxy.connect({ address: server.address }, refuseOthers, AbortSignal.timeout(20_000));
+
+  await post(proxy.url, '/mcp');
+
+  expect(server.seen.at(-1)).toMatchObject({ 'x-backend-token': 'Bearer for the-token-of-ada' });
+  expect(server.seen.at(-1)).not.toHaveProperty('authorization');
+});
+
+test('a caller whose token cannot be exchanged is refused, and the server learns nothing of it', async () => {
+  await using server = await openServer();
+  const exchange = (): Promise<never> => Promise.reject(unauthorized('not for you'));
+  await using proxy = await openTestProxy({ transport: 'streamable-http', access: { ...access, exchange } });
+  await proxy.proxy.connect({ address: server.address }, refuseOthers, AbortSignal.timeout(20_000));
+  const before = server.seen.length;
+
+  const answer = await post(proxy.url, '/mcp');
+
+  expect([answer.status, await answer.text()]).toEqual([401, 'not for you\n']);
+  expect(server.seen.length).toBe(before);
+});
