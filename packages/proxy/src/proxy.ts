@@ -41,6 +41,8 @@ export interface ProxyOptions {
   version: string;
   /** Who may use the proxy. By default, everyone who can reach it. */
   access?: ProxyAccess | undefined;
+  /** Whether requests may name a host. By default, they name this machine. */
+  listsHost?: ((host: string) => boolean) | undefined;
   /** Accept only web pages from this very address, not all that come from this machine. */
   ownOriginOnly?: boolean;
   /** Further middleware, inside of all other. */

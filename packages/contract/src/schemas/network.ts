@@ -85,6 +85,10 @@ export const LearningMode = z
 export const Permissions = z
   .object({
     network: NetworkAccess,
+    inbound_hosts: z.array(HostPattern).optional().meta({
+      description:
+        'The only hosts that requests to its proxy may name; absent means localhost and the addresses of this machine.',
+    }),
     mounts: z.array(
       z.object({
         source: z.string().meta({ description: 'The path on this machine.' }),

@@ -26,7 +26,10 @@ const InboundPermissions = z.object({
   allow_host: z
     .array(HostPattern)
     .optional()
-    .meta({ description: 'The host names that requests may be sent to.' }),
+    .meta({
+      description:
+        'The only hosts that the `Host` header of requests to the workload’s proxy may name. Absent or empty, these are `localhost` and the addresses that the proxy listens on. Web pages of these hosts are not trusted.',
+    }),
 });
 
 const NetworkPermissions = z.object({

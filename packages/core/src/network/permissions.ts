@@ -10,6 +10,7 @@ import { parseHostPattern } from '@toolhive/runtime/host-patterns';
 import { Rules } from '@toolhive/runtime/outbound-rules';
 import type { OutboundRules } from '@toolhive/runtime/outbound-rules';
 import type { RuntimeLimit } from '@toolhive/runtime/runtime';
+import { inboundHostsOf } from '../permissions/inbound-hosts.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { enforcesRules, grantedNetworkOf, networkOf, webPorts } from '../permissions/network.ts';
 import { coveringRules, listedHosts } from './covering-rules.ts';
@@ -19,8 +20,10 @@ export function permissionsOf(
   runConfig: RunConfig,
   { warnings, limits }: { warnings: readonly string[]; limits: readonly RuntimeLimit[] },
 ): Permissions {
+  const inboundHosts = inboundHostsOf(runConfig);
   return {
     network: accessOf(runConfig, limits),
+    ...(inboundHosts === undefined ? {} : { inbound_hosts: [...inboundHosts] }),
     mounts: mountsOfRunConfig(runConfig).map(({ source, target, readOnly }) => ({
       source,
       target,

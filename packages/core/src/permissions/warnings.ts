@@ -2,6 +2,7 @@ import { isLoopback } from '@toolhive/contract/loopback';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RuntimeLimit } from '@toolhive/runtime/runtime';
 import { packageNote } from '../registry/registry.ts';
+import { inboundHostsOf, inboundRuleOf } from './inbound-hosts.ts';
 import { mountWarnings } from './mount-warnings.ts';
 import { mountsOf } from './mounts.ts';
 import { networkOf } from './network.ts';
@@ -16,6 +17,11 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
   if (!isLoopback(runConfig.host)) {
     warnings.push(
       `WARNING: everybody who reaches ${runConfig.host} port ${runConfig.port} can use it without authentication`,
+    );
+  }
+  if (inboundRuleOf(runConfig)?.('localhost') === false) {
+    warnings.push(
+      `its profile accepts only requests for ${(inboundHostsOf(runConfig) ?? []).join(', ')}, so clients that connect to localhost are refused`,
     );
   }
   if (runConfig.learning !== undefined) {

@@ -3,8 +3,10 @@ import { printable } from '@toolhive/contract/printable';
 import type { Page } from '../../out.ts';
 
 /** Writes what a workload may access, a line for each thing. */
-export function showPermissions(page: Page, { network, mounts, privileged, warnings }: Permissions): void {
+export function showPermissions(page: Page, permissions: Permissions): void {
+  const { network, inbound_hosts: inboundHosts, mounts, privileged, warnings } = permissions;
   page.line(`Network: ${printable(describeNetwork(network))}`);
+  if (inboundHosts !== undefined) page.line(`Requests: only for ${printable(inboundHosts.join(', '))}`);
   for (const { source, target, read_only: isReadOnly } of mounts) {
     page.line(`${isReadOnly ? 'Reads' : 'Reads and writes'} ${printable(source)} as ${printable(target)}`);
   }
