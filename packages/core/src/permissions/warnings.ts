@@ -42,12 +42,16 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
 /** The warnings that hold for all workloads of the same kind on this machine, whatever they are. */
 export function limitsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]): string[] {
   const profile = runConfig.permission_profile ?? {};
-  const { kind } = networkOf(runConfig);
+  const network = networkOf(runConfig);
+  const { kind } = network;
+  const reachesPrivate = network.kind === 'open' && network.privateAddresses === 'all';
   const isConcerned: Record<RuntimeLimit['concerns'], boolean> = {
     'every server': true,
     'servers with mounts': mountsOf(profile, runConfig.volumes ?? []).length > 0,
     'servers with network rules': kind === 'rules',
     'servers with an open network': kind === 'open',
+    'servers with public hosts only': kind === 'open' && !reachesPrivate,
+    'servers without network isolation': reachesPrivate,
   };
   const outbound = profile.network?.outbound;
   const namesHosts = (outbound?.allow_host ?? []).length > 0 || (outbound?.allow_port ?? []).length > 0;

@@ -16,11 +16,15 @@ export function showPermissions(page: Page, permissions: Permissions): void {
 }
 
 /** Describes what a server reaches, in one line. */
-export function describeNetwork({ kind, hosts, ports = [], mode, enforced }: NetworkAccess): string {
+export function describeNetwork(network: NetworkAccess): string {
+  const { kind, hosts, ports = [], private_hosts: privateHosts, mode, enforced } = network;
   if (kind === 'none') return 'none';
-  if (kind === 'open') return 'everything that this machine reaches';
   if (kind === 'mode') return `the network ${mode ?? ''} of the container engine`;
-  const where = hosts === undefined ? 'every public host' : hosts.join(', ');
   const note = enforced ? '' : ' (not enforced)';
+  if (kind === 'open') {
+    if (privateHosts === undefined) return 'everything that this machine reaches';
+    return `${['every public host', ...privateHosts].join(', ')} on every port${note}`;
+  }
+  const where = hosts === undefined ? 'every public host' : hosts.join(', ');
   return `${where} on port ${ports.join(', ')}${note}`;
 }
