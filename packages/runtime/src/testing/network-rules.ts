@@ -13,7 +13,7 @@ import { type WebHosts, openWebHosts } from './web-hosts.ts';
 
 /** Where servers run. */
 export interface RulesPlace extends AsyncDisposable {
-  runtime: Runtime;
+  runtime: Pick<Runtime, 'start'>;
   /** The test servers, ready to start. */
   source: ServerSource;
 }
@@ -30,15 +30,22 @@ type Talk = Conversation & AsyncDisposable;
 const never = new AbortController().signal;
 
 /** A workload's egress that remembers what was decided. */
-class TestEgress implements Egress {
-  rules = new Rules({ ports: [] });
+export class TestEgress implements Egress {
+  /** The rules as they were given. */
+  outbound: OutboundRules = { ports: [] };
+  rules = new Rules(this.outbound);
   decisions: EgressDecision[] = [];
   traffic: Traffic[] = [];
 
   reset(rules: OutboundRules): void {
-    this.rules = new Rules(rules);
+    this.change(rules);
     this.decisions = [];
     this.traffic = [];
+  }
+
+  change(rules: OutboundRules): void {
+    this.outbound = rules;
+    this.rules = new Rules(rules);
   }
 
   record = (decision: EgressDecision) => {
@@ -435,7 +442,7 @@ for (let count = 0; count < 1200; count += 1)
   test('a change of the rules applies to the next connection', async () => {
     const before = await fetched('http://evil.example/');
 
-    egress.rules = new Rules({ hosts: ['api.example', 'evil.example'], ports: [80, 443] });
+    egress.change({ hosts: ['api.example', 'evil.example'], ports: [80, 443] });
 
     expect(before.output).toContain('ENOTFOUND');
     expect((await fetched('http://evil.example/')).output).toContain(`http evil.example at ${other}`);
