@@ -51,7 +51,7 @@ export const unenforcedRules = (problem: string): RuntimeLimit => ({
 /** The engine connects containers with an open network to that of its machine. */
 const unfencedNetworks: RuntimeLimit = {
   concerns: 'servers with public hosts only',
-  text: 'WARNING: it reaches private addresses and this machine, because containers with insecure_allow_all are not kept from them; the sandbox does that, and a profile that lists hosts or ports',
+  text: 'WARNING: with insecure_allow_all, a container also reaches private addresses and this machine; use a profile that lists hosts or ports instead, or the sandbox',
 };
 
 /** What cannot be enforced. */
