@@ -285,6 +285,31 @@ resolver.resolve4('evil.example').then(console.log, (e) => console.log(e.code));
       },
     );
 
+    test('a denial tells which rule is missing, if one could allow the connection', async () => {
+      const own = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+      const machine = own.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '';
+      names.set('api.example', ['10.0.0.1']).set('machine.example', [machine]);
+      egress.reset({ hosts: ['api.example', 'machine.example'], ports: [80] });
+
+      await fetched('http://evil.example/');
+      await fetched('http://api.example:8080/');
+      for (const name of ['api.example', 'machine.example']) await fetched(`http://${name}/`);
+      for (const address of ['10.0.0.2', machine, '198.18.200.1']) await dialled(address, 80);
+
+      const missing = new Map(
+        egress.decisions.map(({ host, port, missing }) => [`${host}:${port}`, missing]),
+      );
+      expect(Object.fromEntries(missing)).toEqual({
+        'evil.example:undefined': 'host',
+        'api.example:8080': 'port',
+        'api.example:80': 'address',
+        'machine.example:80': 'nothing',
+        '10.0.0.2:80': 'host',
+        [`${machine}:80`]: 'nothing',
+        '198.18.200.1:80': 'nothing',
+      });
+    });
+
     test('a name leads to a private address only if that address is listed, too', async () => {
       const [private_ = ''] = hosts.private;
       names.set('db.example', [private_]);
