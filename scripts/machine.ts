@@ -19,6 +19,7 @@ export const sandboxPrograms: SystemProgram[] = [
 export const enginePrograms: SystemProgram[] = [
   { program: 'dockerd', debian: 'docker.io' },
   { program: 'podman', debian: 'podman' },
+  { program: 'newuidmap', debian: 'uidmap' },
   { program: 'busybox', debian: 'busybox-static' },
 ];
 

@@ -48,6 +48,8 @@ export interface ProxyOptions {
   trustProxyHeaders?: boolean | undefined;
   /** Who all callers are without authentication. */
   localUser?: Principal | undefined;
+  /** Whether requests may name a host. By default, they name this machine. */
+  listsHost?: ((host: string) => boolean) | undefined;
   /** Accept only web pages from this very address, not all that come from this machine. */
   ownOriginOnly?: boolean;
   /** Decides what callers may do. By default, everything. */

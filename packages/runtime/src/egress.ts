@@ -1,4 +1,4 @@
-import type { Rules } from './outbound-rules.ts';
+import type { MissingRule, Rules } from './outbound-rules.ts';
 
 /** What the outbound network access of one workload is governed by. */
 export interface Egress {
@@ -18,6 +18,8 @@ export interface EgressDecision {
   rule?: string;
   /** Why it was denied. */
   reason?: string;
+  /** What the rules would need to allow it. */
+  missing?: MissingRule;
   /** The address of the name, if that is why. */
   address?: string;
 }

@@ -12,8 +12,12 @@ export interface OutboundRules {
 /** Where a server connects to: a name that it looked up, or an address that it uses directly. */
 export type Destination = { name: string } | { address: string };
 
+/** What is missing in the rules for a denied connection; `nothing` if no rule could allow it. */
+export type MissingRule = 'host' | 'port' | 'address' | 'nothing';
+
 export type Verdict =
-  { isAllowed: true; rule: string; mayBePrivate: boolean } | { isAllowed: false; reason: string };
+  | { isAllowed: true; rule: string; mayBePrivate: boolean }
+  | { isAllowed: false; reason: string; missing: MissingRule };
 
 /** The outbound rules of one workload, ready to be asked. */
 export class Rules {
@@ -37,7 +41,7 @@ export class Rules {
   forConnection(destination: Destination, port: number): Verdict {
     const verdict = this.#forHost(destination);
     if (!verdict.isAllowed || this.ports.includes(port)) return verdict;
-    return { isAllowed: false, reason: `port ${port} is not allowed` };
+    return { isAllowed: false, reason: `port ${port} is not allowed`, missing: 'port' };
   }
 
   /** Whether an address is listed, so that it may be a private one, and names may lead to it. */
@@ -55,8 +59,8 @@ export class Rules {
       return { isAllowed: true, rule: `allow_host: ${found.text}`, mayBePrivate: 'address' in destination };
     }
     if (this.#everyPublicHost) return { isAllowed: true, rule: 'public hosts', mayBePrivate: false };
-    return { isAllowed: false, reason: 'no rule allows this host' };
+    return { isAllowed: false, reason: 'no rule allows this host', missing: 'host' };
   }
 }
 
-const noPort: Verdict = { isAllowed: false, reason: 'no port is allowed' };
+const noPort: Verdict = { isAllowed: false, reason: 'no port is allowed', missing: 'port' };

@@ -93,7 +93,12 @@ export interface RuntimeReport {
 /** Something that a runtime cannot enforce, and whom that concerns. */
 export interface RuntimeLimit {
   concerns:
-    'every server' | 'servers with mounts' | 'servers with network rules' | 'servers with an open network';
+    | 'every server'
+    | 'servers with mounts'
+    | 'servers with network rules'
+    | 'servers with an open network'
+    | 'servers with public hosts only'
+    | 'servers without network isolation';
   /** A sentence that stands behind a workload's name as well as alone. */
   text: string;
 }
@@ -154,11 +159,16 @@ export type LaunchTransport =
 /**
  * - `none`: no network at all.
  * - `rules`: what the rules allow, through the egress gateway.
- * - `open`: whatever the machine reaches, except what listens on its loopback.
+ * - `open`: every public address, and the private ones that are granted; never what listens on the machine's loopback.
  * - `mode`: a network mode or a network that the container engine knows; `host` shares the machine's own.
  */
-export type LaunchNetwork =
-  { kind: 'none' } | RulesNetwork | { kind: 'open' } | { kind: 'mode'; mode: string };
+export type LaunchNetwork = { kind: 'none' } | RulesNetwork | OpenNetwork | { kind: 'mode'; mode: string };
+
+export interface OpenNetwork {
+  kind: 'open';
+  /** Patterns of hosts of which the addresses and ranges are granted, or all private addresses. By default, none. */
+  privateAddresses?: 'all' | readonly string[];
+}
 
 export interface RulesNetwork {
   kind: 'rules';

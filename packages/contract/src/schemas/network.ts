@@ -65,12 +65,15 @@ export const NetworkAccess = z
   .object({
     kind: z.enum(['none', 'rules', 'open', 'mode']).meta({
       description:
-        '`none`: no network. `rules`: what the lists allow. `open`: everything that this machine reaches. `mode`: a network of the container engine, or that of this machine.',
+        '`none`: no network. `rules`: what the lists allow. `open`: every public host on every port, and private addresses. `mode`: a network of the container engine, or that of this machine.',
     }),
     hosts: z.array(HostPattern).optional().meta({
       description: 'With `rules`, the hosts that can be reached; absent means every public host.',
     }),
     ports: z.array(Port).optional().meta({ description: 'With `rules`, the ports.' }),
+    private_hosts: z.array(HostPattern).optional().meta({
+      description: 'With `open`, the private addresses that can be reached; absent means all.',
+    }),
     mode: z.string().optional().meta({ description: 'With `mode`, its name.' }),
     enforced: z.boolean().meta({ description: 'Whether the runtime of the workload enforces this.' }),
   })
@@ -85,6 +88,10 @@ export const LearningMode = z
 export const Permissions = z
   .object({
     network: NetworkAccess,
+    inbound_hosts: z.array(HostPattern).optional().meta({
+      description:
+        'The only hosts that requests to its proxy may name; absent means localhost and the addresses of this machine.',
+    }),
     mounts: z.array(
       z.object({
         source: z.string().meta({ description: 'The path on this machine.' }),

@@ -13,7 +13,9 @@ export const HostPattern = z
   });
 
 const OutboundPermissions = z.object({
-  insecure_allow_all: z.boolean().optional().meta({ description: 'Every host and port may be reached.' }),
+  insecure_allow_all: z.boolean().optional().meta({
+    description: 'Every public host and port may be reached, and the private addresses in `allow_host`.',
+  }),
   allow_host: z.array(HostPattern).optional().meta({
     description: 'The hosts that may be reached; every public host if only ports are listed.',
   }),
@@ -23,10 +25,10 @@ const OutboundPermissions = z.object({
 });
 
 const InboundPermissions = z.object({
-  allow_host: z
-    .array(HostPattern)
-    .optional()
-    .meta({ description: 'The host names that requests may be sent to.' }),
+  allow_host: z.array(HostPattern).optional().meta({
+    description:
+      'The only hosts that the `Host` header of requests to the workload’s proxy may name. Absent or empty, these are `localhost` and the addresses that the proxy listens on. Web pages of these hosts are not trusted.',
+  }),
 });
 
 const NetworkPermissions = z.object({
@@ -64,7 +66,7 @@ export const builtInProfiles = {
   none: { name: 'none', network: { outbound: {} } },
   /** Every public host is reachable for web requests, and no private address. */
   public: { name: 'public', network: { outbound: { allow_port: [80, 443] } } },
-  /** Everything outside is reachable. */
+  /** Every public host is reachable on every port. */
   network: { name: 'network', network: { outbound: { insecure_allow_all: true } } },
 } satisfies Record<string, PermissionProfile>;
 

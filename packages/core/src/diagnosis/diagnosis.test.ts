@@ -3,6 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import type { Diagnosis } from '@toolhive/contract/diagnosis';
+import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import { memoryTestServers } from '@toolhive/runtime/testing/memory-servers';
@@ -135,24 +136,39 @@ function trusting(runtime: Runtime): Runtime {
   };
 }
 
-test.each([
-  [{ network: {} }, 'it has no network', '--permission-profile network'],
-  [{ network: { outbound: { insecure_allow_all: true } } }, 'the loopback of this machine', 'not loopback'],
-])('with the permissions %o, what its log tells of being refused is told', async (profile, rule, hint) => {
-  await using rig = await openRig();
-  const name = await run(rig.core, {
-    cmd_arguments: ['calls-out', '127.0.0.1', '1'],
-    permission_profile: profile,
-    accepted_risks: ['open-network'],
-  });
+test.each<[PermissionProfile, rule: string, hint: string, more: object]>([
+  [{ network: {} }, 'it has no network', '--permission-profile network', {}],
+  [
+    { network: { outbound: { insecure_allow_all: true } } },
+    'it may reach every public host',
+    '--isolate-network=false',
+    {},
+  ],
+  [
+    { network: { outbound: { allow_port: [443] } } },
+    'the loopback of this machine',
+    'not loopback',
+    { network_isolation: false },
+  ],
+])(
+  'with the permissions %o, what its log tells of being refused is told',
+  async (profile, rule, hint, more) => {
+    await using rig = await openRig();
+    const name = await run(rig.core, {
+      cmd_arguments: ['calls-out', '127.0.0.1', '1'],
+      permission_profile: profile,
+      accepted_risks: ['open-network'],
+      ...more,
+    });
 
-  const diagnosis = await diagnoseWorkload(rig.core, name, signal);
+    const diagnosis = await diagnoseWorkload(rig.core, name, signal);
 
-  expect(statesOf(diagnosis)).toMatchObject({ network: 'warning', listing: 'ok' });
-  expect(told(diagnosis, 'network')).toContain(rule);
-  expect(told(diagnosis, 'network')).toContain('127.0.0.1: connect ECONNREFUSED');
-  expect(told(diagnosis, 'network')).toContain(hint);
-});
+    expect(statesOf(diagnosis)).toMatchObject({ network: 'warning', listing: 'ok' });
+    expect(told(diagnosis, 'network')).toContain(rule);
+    expect(told(diagnosis, 'network')).toContain('127.0.0.1: connect ECONNREFUSED');
+    expect(told(diagnosis, 'network')).toContain(hint);
+  },
+);
 
 test('a folder that is no longer there is named', async () => {
   await using rig = await openRig();

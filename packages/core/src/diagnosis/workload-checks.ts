@@ -85,7 +85,8 @@ async function networkRulesOf({ core, supervisor: { runConfig } }: Subject): Pro
   const network = networkOf(runConfig);
   if (network.kind === 'mode') return [ok(`its network is ${network.mode}`)];
   if (network.kind === 'rules') return rulesOf(core, runConfig.name, network.rules);
-  const { rule, refusal, hint } = egress[network.kind];
+  const { rule, refusal, hint } =
+    egress[network.kind === 'open' && network.privateAddresses !== 'all' ? 'public' : network.kind];
   const log = await core.logs.read(runConfig.name, 'server', { lines: searchedLines });
   const refused = log.split('\n').findLast((line) => refusal.test(line));
   if (refused === undefined) return [ok(rule)];
@@ -115,6 +116,9 @@ const shownDenials = 5;
 const searchedLines = 500;
 const shorten = (line: string): string => (line.length > 200 ? `${line.slice(0, 200)}…` : line);
 
+const loopbackRefusal =
+  /(?:ECONNREFUSED|connection refused).*(?:\b127\.|localhost|::1)|(?:\b127\.|localhost|::1).*(?:ECONNREFUSED|connection refused)/i;
+
 /** Of each kind of network, what it comes to, and what servers write when they want to reach more. */
 const egress = {
   none: {
@@ -123,13 +127,17 @@ const egress = {
       /\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH|EHOSTUNREACH|ECONNREFUSED)\b|network is unreachable|no route to host|name resolution|name or service not known|no such host|connection refused/i,
     hint: 'if you trust it with a network, run it again with --permission-profile network',
   },
+  public: {
+    rule: 'it may reach every public host, and no private addresses other than the listed ones',
+    refusal: new RegExp(`\\bEHOSTUNREACH\\b|no route to host|${loopbackRefusal.source}`, 'i'),
+    hint: 'list the private address in allow_host of its profile, or turn network isolation off: --isolate-network=false',
+  },
   open: {
     rule: 'it reaches the network, but nothing that listens on the loopback of this machine',
-    refusal:
-      /(?:ECONNREFUSED|connection refused).*(?:\b127\.|localhost|::1)|(?:\b127\.|localhost|::1).*(?:ECONNREFUSED|connection refused)/i,
+    refusal: loopbackRefusal,
     hint: 'let the other program listen on an address that is not loopback, and give the server that one',
   },
-} satisfies Record<'none' | 'open', { rule: string; refusal: RegExp; hint: string }>;
+} satisfies Record<'none' | 'public' | 'open', { rule: string; refusal: RegExp; hint: string }>;
 
 async function secretsOf({ core, supervisor: { runConfig } }: Subject): Promise<Found[]> {
   const count = (runConfig.secrets ?? []).length;

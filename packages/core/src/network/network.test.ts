@@ -21,6 +21,7 @@ const denied: EgressDecision = {
   host: 'evil.example',
   verdict: 'denied',
   reason: 'no rule allows this host',
+  missing: 'host',
 };
 
 let folder: string;
@@ -147,13 +148,20 @@ describe('the egress of a workload', () => {
     egress.record(denied);
     egress.record(denied);
     egress.record({ ...denied, host: '10.0.0.5', port: 5432 });
-    egress.record({ ...denied, host: '127.0.0.1', port: 80, reason: 'it is a loopback address' });
+    egress.record({
+      ...denied,
+      host: '127.0.0.1',
+      port: 80,
+      reason: 'it is a loopback address',
+      missing: 'nothing',
+    });
     egress.record({ ...denied, host: '169.254.169.254', port: 80, reason: 'it is a link-local address' });
     egress.record({
       ...denied,
       host: 'db.example',
       port: 443,
       reason: 'it is at 10.0.0.6',
+      missing: 'address',
       address: '10.0.0.6',
     });
     egress.record({
@@ -161,10 +169,24 @@ describe('the egress of a workload', () => {
       host: 'x.example',
       port: 443,
       reason: 'it is at 127.0.0.1',
+      missing: 'nothing',
       address: '127.0.0.1',
     });
-    egress.record({ ...denied, host: 'a.example', port: 443, reason: 'it is for "b.example"' });
+    egress.record({
+      ...denied,
+      host: 'a.example',
+      port: 443,
+      reason: 'it is for "b.example"',
+      missing: 'nothing',
+    });
     egress.record({ ...denied, host: '$(touch x).example' });
+    egress.record({
+      ...denied,
+      host: 'a.example',
+      port: 22,
+      reason: 'port 22 is not allowed',
+      missing: 'port',
+    });
 
     const { name } = aRunConfig();
     expect(lines).toEqual([
@@ -176,8 +198,9 @@ describe('the egress of a workload', () => {
       'denied x.example:443: it is at 127.0.0.1',
       'denied a.example:443: it is for "b.example"',
       'denied $(touch x).example: no rule allows this host',
+      `denied a.example:22: port 22 is not allowed; to allow it: thv permission allow ${name} a.example:22`,
     ]);
-    expect(denials).toHaveLength(8);
+    expect(denials).toHaveLength(9);
   });
 });
 

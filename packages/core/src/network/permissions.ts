@@ -10,8 +10,10 @@ import { parseHostPattern } from '@toolhive/runtime/host-patterns';
 import { Rules } from '@toolhive/runtime/outbound-rules';
 import type { OutboundRules } from '@toolhive/runtime/outbound-rules';
 import type { RuntimeLimit } from '@toolhive/runtime/runtime';
+import { inboundHostsOf } from '../permissions/inbound-hosts.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { enforcesRules, grantedNetworkOf, networkOf, webPorts } from '../permissions/network.ts';
+import type { NetworkGrant } from '../permissions/network.ts';
 import { coveringRules, listedHosts } from './covering-rules.ts';
 
 /** What a run config grants, in the form that callers read. */
@@ -19,8 +21,10 @@ export function permissionsOf(
   runConfig: RunConfig,
   { warnings, limits }: { warnings: readonly string[]; limits: readonly RuntimeLimit[] },
 ): Permissions {
+  const inboundHosts = inboundHostsOf(runConfig);
   return {
     network: accessOf(runConfig, limits),
+    ...(inboundHosts === undefined ? {} : { inbound_hosts: [...inboundHosts] }),
     mounts: mountsOfRunConfig(runConfig).map(({ source, target, readOnly }) => ({
       source,
       target,
@@ -39,7 +43,8 @@ export function accessOf(
 ): NetworkAccess {
   const grant = networkOf(runConfig);
   if (grant.kind === 'mode') return { ...grant, enforced: true };
-  if (grant.kind !== 'rules') return { kind: grant.kind, enforced: true };
+  if (grant.kind === 'none') return { ...grant, enforced: true };
+  if (grant.kind === 'open') return openAccessOf(grant, limits);
   const { hosts, everyPublicHost = false, ports } = grant.rules;
   return {
     kind: 'rules',
@@ -47,6 +52,15 @@ export function accessOf(
     ports: [...ports],
     enforced: enforcesRules(limits),
   };
+}
+
+function openAccessOf(
+  { kind, privateAddresses }: Extract<NetworkGrant, { kind: 'open' }>,
+  limits: readonly RuntimeLimit[],
+): NetworkAccess {
+  if (privateAddresses === 'all') return { kind, enforced: true };
+  const enforced = !limits.some(({ concerns }) => concerns === 'servers with public hosts only');
+  return { kind, private_hosts: [...privateAddresses], enforced };
 }
 
 /** A run config with other outbound rules. Throws `invalid` for hosts that are none, `conflict` if it has no rules. */

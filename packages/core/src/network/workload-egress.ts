@@ -75,14 +75,12 @@ const placeOf = ({ host, port }: EgressDecision): string =>
 
 /** The command that allows what was denied; undefined if no rule does. Names come from the server. */
 function fixFor(name: string, decision: EgressDecision): string | undefined {
-  const { host, port, address } = decision;
-  if (address !== undefined) {
-    // The name is allowed, and leads to an address that has to be listed itself, if that can be.
-    return canBeListed(address) ? allow(name, { ...decision, host: address }) : undefined;
-  }
+  const { missing = 'nothing', address } = decision;
+  if (missing === 'nothing') return undefined;
+  // An allowed name may lead to an address that has to be listed itself.
+  const host = address ?? decision.host;
   const isListable = isIP(host) === 0 ? normalizeName(host) === host : canBeListed(host);
-  const isUnlisted = /^no rule|^port/.test(decision.reason ?? '') || (port !== undefined && isIP(host) !== 0);
-  return isListable && isUnlisted ? allow(name, decision) : undefined;
+  return isListable ? allow(name, { ...decision, host }) : undefined;
 }
 
 const allow = (name: string, decision: EgressDecision): string =>

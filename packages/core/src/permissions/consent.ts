@@ -6,6 +6,7 @@ import type { Mount, PinnedMount } from '@toolhive/runtime/mount-source';
 import { dangerOfMount } from './mount-warnings.ts';
 import type { Danger } from './mount-warnings.ts';
 import { grantedNetworkOf } from './network.ts';
+import type { NetworkGrant } from './network.ts';
 
 /** What the user has agreed to. */
 export interface Consent {
@@ -38,7 +39,7 @@ export function dangersOf(runConfig: RunConfig, mounts: readonly (Mount | Pinned
     ...mounts.flatMap(dangersOfMount),
     ...(privileged === true ? [dangerOf('privileged')] : []),
     ...(hostNetwork.test(network?.mode ?? '') ? [dangerOf('host-network')] : []),
-    ...(grantedNetworkOf(runConfig).kind === 'open' ? [dangerOf('open-network')] : []),
+    ...dangersOfNetwork(grantedNetworkOf(runConfig)),
   ];
 }
 
@@ -46,6 +47,13 @@ export function dangersOf(runConfig: RunConfig, mounts: readonly (Mount | Pinned
 const hostNetwork = /^(?:host$|ns:)/i;
 
 const dangerOf = (risk: Risk): Danger => ({ risk, text: `it gets ${risks[risk]}` });
+
+function dangersOfNetwork(grant: NetworkGrant): Danger[] {
+  if (grant.kind !== 'open') return [];
+  if (grant.privateAddresses === 'all') return [dangerOf('open-network')];
+  const listed = grant.privateAddresses.map((address) => `, and ${address}`).join('');
+  return [{ risk: 'open-network', text: `it gets every public host on every port${listed}` }];
+}
 
 function dangersOfMount(mount: Mount | PinnedMount): Danger[] {
   const paths = new Set([mount.source, ...('pin' in mount ? [mount.pin.path] : [])]);

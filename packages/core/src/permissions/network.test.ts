@@ -4,13 +4,14 @@ import { networkOf } from './network.ts';
 
 const web = [80, 443];
 const hosts = ['api.example'];
+const publicHosts = { kind: 'open', privateAddresses: [] };
 
 describe('the network of a run config', () => {
   test.each<[string, RunConfig['permission_profile'], object]>([
     ['nothing said', {}, { kind: 'none' }],
     ['nothing allowed', { network: { outbound: {} } }, { kind: 'none' }],
     ['empty lists', { network: { outbound: { allow_host: [], allow_port: [] } } }, { kind: 'none' }],
-    ['everything allowed', { network: { outbound: { insecure_allow_all: true } } }, { kind: 'open' }],
+    ['everything allowed', { network: { outbound: { insecure_allow_all: true } } }, publicHosts],
     [
       'a host allowed',
       { network: { outbound: { allow_host: hosts } } },
@@ -27,10 +28,15 @@ describe('the network of a run config', () => {
       { kind: 'rules', rules: { hosts, ports: [5432] }, isRequired: false },
     ],
     ['mode none', { network: { mode: 'none', outbound: { insecure_allow_all: true } } }, { kind: 'none' }],
+    ['mode bridge', { network: { mode: 'bridge', outbound: { insecure_allow_all: true } } }, publicHosts],
     [
-      'mode bridge',
-      { network: { mode: 'bridge', outbound: { insecure_allow_all: true } } },
-      { kind: 'open' },
+      'private addresses beside everything',
+      {
+        network: {
+          outbound: { insecure_allow_all: true, allow_host: ['a.example', '10.0.0.0/8', 'fd00::1'] },
+        },
+      },
+      { kind: 'open', privateAddresses: ['10.0.0.0/8', 'fd00::1'] },
     ],
     ['mode host', { network: { mode: 'host' } }, { kind: 'mode', mode: 'host' }],
   ])('with %s', (_title, permission_profile, network) => {
@@ -40,7 +46,10 @@ describe('the network of a run config', () => {
   test('is open only if isolation is turned off, and required if it is turned on', () => {
     const permission_profile = { network: { outbound: { allow_host: hosts } } };
 
-    expect(networkOf({ permission_profile, isolate_network: false })).toEqual({ kind: 'open' });
+    expect(networkOf({ permission_profile, isolate_network: false })).toEqual({
+      kind: 'open',
+      privateAddresses: 'all',
+    });
     expect(networkOf({ permission_profile, isolate_network: true })).toMatchObject({ isRequired: true });
   });
 });

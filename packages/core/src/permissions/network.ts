@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { alwaysListening } from '@toolhive/runtime/egress';
 import type { OutboundRules } from '@toolhive/runtime/outbound-rules';
@@ -8,7 +9,8 @@ export type NetworkGrant =
   | { kind: 'none' }
   /** `isRequired`: the user asked for isolation, so that the server must not run where it is not enforced. */
   | { kind: 'rules'; rules: OutboundRules; isRequired: boolean }
-  | { kind: 'open' }
+  /** `privateAddresses`: the listed private addresses that it reaches beside every public one, or all of them. */
+  | { kind: 'open'; privateAddresses: 'all' | readonly string[] }
   | { kind: 'mode'; mode: string };
 
 /** The ports of a profile that lists hosts and no ports. */
@@ -27,7 +29,8 @@ export function networkOf(
 
 /**
  * The network that a run config grants. A profile that allows nothing gets none, whether isolation was asked for or
- * not. One that lists hosts or ports is enforced unless isolation was turned off explicitly.
+ * not. All others are enforced unless isolation was turned off explicitly. One that allows everything allows those private
+ * addresses that it lists.
  */
 export function grantedNetworkOf({
   permission_profile: profile,
@@ -37,14 +40,17 @@ export function grantedNetworkOf({
   if (mode !== undefined && mode !== '' && mode !== 'bridge' && mode !== 'default') {
     return mode === 'none' ? { kind: 'none' } : { kind: 'mode', mode };
   }
-  if (outbound?.insecure_allow_all === true) return { kind: 'open' };
+  const isOpen = outbound?.insecure_allow_all === true;
   const hosts = outbound?.allow_host ?? [];
   const ports = outbound?.allow_port ?? [];
-  if (hosts.length === 0 && ports.length === 0) return { kind: 'none' };
-  if (isolate === false) return { kind: 'open' };
+  if (!isOpen && hosts.length === 0 && ports.length === 0) return { kind: 'none' };
+  if (isolate === false) return { kind: 'open', privateAddresses: 'all' };
+  if (isOpen) return { kind: 'open', privateAddresses: hosts.filter(isAddressPattern) };
   const rules = { ...(hosts.length > 0 ? { hosts } : {}), ports: ports.length > 0 ? ports : webPorts };
   return { kind: 'rules', rules, isRequired: isolate === true };
 }
+
+const isAddressPattern = (host: string): boolean => isIP(host.replace(/\/\d+$/, '')) !== 0;
 
 /** Whether network rules are enforced where a workload runs, as far as its last start has shown. */
 export const enforcesRules = (limits: readonly RuntimeLimit[]): boolean =>

@@ -8,6 +8,8 @@ describe('warnings', () => {
     { concerns: 'every server', text: 'of all' },
     { concerns: 'servers with mounts', text: 'of mounts' },
     { concerns: 'servers with an open network', text: 'of networks' },
+    { concerns: 'servers with public hosts only', text: 'of public hosts' },
+    { concerns: 'servers without network isolation', text: 'of everything' },
   ];
 
   test('tell of a runtime only what concerns the workload', () => {
@@ -16,10 +18,15 @@ describe('warnings', () => {
       permission_profile: { network: { outbound: { insecure_allow_all: true } } },
     });
 
-    expect([aRunConfig(), mounts, network].map((runConfig) => warningsOf(runConfig, limits))).toEqual([
+    const everything = { ...network, isolate_network: false };
+
+    expect(
+      [aRunConfig(), mounts, network, everything].map((runConfig) => warningsOf(runConfig, limits)),
+    ).toEqual([
       ['of all'],
       ['of all', 'of mounts'],
-      ['of all', 'of networks'],
+      ['of all', 'of networks', 'of public hosts'],
+      ['of all', 'of networks', 'of everything'],
     ]);
   });
 

@@ -2,6 +2,7 @@ import { isLoopback } from '@toolhive/contract/loopback';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RuntimeLimit } from '@toolhive/runtime/runtime';
 import { packageNote } from '../registry/registry.ts';
+import { inboundHostsOf, inboundRuleOf } from './inbound-hosts.ts';
 import { mountWarnings } from './mount-warnings.ts';
 import { mountsOf } from './mounts.ts';
 import { networkOf } from './network.ts';
@@ -16,6 +17,11 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
   if (!isLoopback(runConfig.host)) {
     warnings.push(
       `WARNING: everybody who reaches ${runConfig.host} port ${runConfig.port} can use it without authentication`,
+    );
+  }
+  if (inboundRuleOf(runConfig)?.('localhost') === false) {
+    warnings.push(
+      `its profile accepts only requests for ${(inboundHostsOf(runConfig) ?? []).join(', ')}, so clients that connect to localhost are refused`,
     );
   }
   if (runConfig.learning !== undefined) {
@@ -36,12 +42,16 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
 /** The warnings that hold for all workloads of the same kind on this machine, whatever they are. */
 export function limitsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]): string[] {
   const profile = runConfig.permission_profile ?? {};
-  const { kind } = networkOf(runConfig);
+  const network = networkOf(runConfig);
+  const { kind } = network;
+  const reachesPrivate = network.kind === 'open' && network.privateAddresses === 'all';
   const isConcerned: Record<RuntimeLimit['concerns'], boolean> = {
     'every server': true,
     'servers with mounts': mountsOf(profile, runConfig.volumes ?? []).length > 0,
     'servers with network rules': kind === 'rules',
     'servers with an open network': kind === 'open',
+    'servers with public hosts only': kind === 'open' && !reachesPrivate,
+    'servers without network isolation': reachesPrivate,
   };
   const outbound = profile.network?.outbound;
   const namesHosts = (outbound?.allow_host ?? []).length > 0 || (outbound?.allow_port ?? []).length > 0;

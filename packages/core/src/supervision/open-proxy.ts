@@ -2,6 +2,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import { WorkloadProxy } from '@toolhive/proxy/proxy';
 import type { ProxyOptions } from '@toolhive/proxy/proxy';
 import type { ToolRules } from '@toolhive/proxy/tool-filter';
+import { inboundRuleOf } from '../permissions/inbound-hosts.ts';
 
 /** Opens the proxy of a workload as its run config says. */
 export function openProxy(
@@ -27,6 +28,7 @@ export function openProxy(
     transport: transport === 'inspector' ? 'stdio' : transport,
     sessions: sessions ?? 'own',
     tools: toolsOf(runConfig),
+    listsHost: inboundRuleOf(runConfig),
     metrics: runConfig.telemetry_config?.enablePrometheusMetricsPath === true,
     ...options,
   });

@@ -10,6 +10,7 @@ import type { Core } from '../core.ts';
 import { refuseUnenforced } from '../permissions/enforcement.ts';
 import { refuseReplaceable } from '../permissions/granted-mounts.ts';
 import { ignoreFileOf, readGlobalRules } from '../permissions/ignore-rules.ts';
+import { inboundRuleOf } from '../permissions/inbound-hosts.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { networkOf } from '../permissions/network.ts';
 import { launchOf } from '../supervision/launch.ts';
@@ -20,6 +21,7 @@ export function checkRunConfig(runConfig: RunConfig): void {
   refuseOpenAddress(runConfig);
   requireOverrides(toolsOf(runConfig));
   toolFilter({ tools: toolsOf(runConfig) }); // throws if two tools would have the same name
+  inboundRuleOf(runConfig); // throws for a host that is none
   refuseUnenforced(runConfig);
 }
 

@@ -5,8 +5,12 @@ import type { Middleware } from './middleware.ts';
  * Refuses requests that a web page made the browser send: those to a host name that is not ours (DNS rebinding), and
  * those from an origin that is not on this machine (MCP 2025-11-25, Transports, Security Warning).
  */
-export function hostAndOrigin({ allowedHosts, ownOriginOnly }: HostAndOriginOptions): Middleware {
+export function hostAndOrigin({ allowedHosts, listsHost, ownOriginOnly }: HostAndOriginOptions): Middleware {
   const isAllowed = hostRule(allowedHosts);
+  const isOurs = (host: string, localAddress?: string): boolean =>
+    listsHost === undefined
+      ? isAllowed(host) || isDialled(host, localAddress)
+      : listsHost(host.replace(portSuffix, ''));
   const isTrusted = (origin: string, host: string): boolean =>
     ownOriginOnly === true
       ? hostOfOrigin(origin).toLowerCase() === host.toLowerCase()
@@ -14,7 +18,7 @@ export function hostAndOrigin({ allowedHosts, ownOriginOnly }: HostAndOriginOpti
   return {
     request({ request, response }, next) {
       const { host, origin } = request.headers;
-      if (host === undefined || !(isAllowed(host) || isDialled(host, request.socket.localAddress))) {
+      if (host === undefined || !isOurs(host, request.socket.localAddress)) {
         const named = JSON.stringify(host ?? '');
         return replyText(response, 403, `requests for the host ${named} are not answered here`);
       }
@@ -29,6 +33,11 @@ export function hostAndOrigin({ allowedHosts, ownOriginOnly }: HostAndOriginOpti
 export interface HostAndOriginOptions {
   /** Names other than the loopback ones that clients may use for this listener. */
   allowedHosts: readonly string[];
+  /**
+   * Whether clients may use a host name or address, which replaces all others, the loopback ones included. Receives it
+   * without its port. Web pages of these hosts are not trusted.
+   */
+  listsHost?: ((host: string) => boolean) | undefined;
   /** Accept only web pages from this very address, not all that come from this machine. */
   ownOriginOnly?: boolean | undefined;
 }
@@ -39,6 +48,7 @@ export function isDialled(host: string, localAddress = ''): boolean {
   return address !== '' && hostRule([address.includes(':') ? `[${address}]` : address])(host);
 }
 
+const portSuffix = /:\d{1,5}$/;
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
 
 /** Returns a function that tells whether a `Host` value, with or without a port, names this machine or one of `allowedHosts`. */
@@ -47,7 +57,7 @@ export function hostRule(allowedHosts: readonly string[]): (host: string) => boo
   let last: string | undefined; // almost all requests to a listener have the same
   return (host) => {
     if (host === last) return true;
-    const isNamed = names.has(host.replace(/:\d{1,5}$/, '').toLowerCase());
+    const isNamed = names.has(host.replace(portSuffix, '').toLowerCase());
     if (isNamed) last = host;
     return isNamed;
   };

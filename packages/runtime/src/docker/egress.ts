@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, statSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, unavailable, unsupported } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import type { SocketPlace } from '../door.ts';
@@ -66,11 +67,12 @@ class GuardedNetwork implements AsyncDisposable {
   ): Promise<GuardedNetwork> {
     const signal = AbortSignal.timeout(START_TIMEOUT_MS);
     const image = await ensurePauseImage(engine, signal);
+    const name = `toolhive-network-${randomUUID().slice(0, 13)}`;
     const { Id: containerId } = await callEngine(engine, z.object({ Id: z.string() }), {
       method: 'POST',
       path: '/containers/create',
-      query: { name: `toolhive-network-${randomUUID().slice(0, 13)}` },
-      body: { json: pauseSpec(image, engine, daemonId) },
+      query: { name },
+      body: { json: pauseSpec(image, { name, engine, daemonId }) },
       signal,
     });
     const silent = { speaksStdio: false, listens: true, log: () => {}, signal };
@@ -84,7 +86,7 @@ class GuardedNetwork implements AsyncDisposable {
         path: `/containers/${containerId}/start`,
         signal,
       });
-      const { hasResolver, ...descriptors } = await enter(engine, containerId, signal);
+      const { hasResolver, ...descriptors } = await enter(engine, { containerId, name }, signal);
       const namespace = await EgressNamespace.connect(tools, ports, descriptors);
       return new GuardedNetwork(engine, { containerId, namespace, hasResolver }, attachment);
     } catch (error) {
@@ -102,12 +104,18 @@ class GuardedNetwork implements AsyncDisposable {
 }
 
 const START_TIMEOUT_MS = 60_000;
+const EXECUTION_TIMEOUT_MS = 2_000;
+const EXECUTION_INTERVAL_MS = 5;
 
 /** The pause container: it can do nothing but wait. */
-function pauseSpec(image: string, { kind }: Engine, daemonId: string): Record<string, unknown> {
+function pauseSpec(
+  image: string,
+  { name, engine: { kind }, daemonId }: { name: string; engine: Engine; daemonId: string },
+): Record<string, unknown> {
   return {
     Image: image,
     Entrypoint: [PAUSE_PROGRAM],
+    Cmd: [name], // which the program ignores, and by which its process is recognized
     OpenStdin: true,
     StdinOnce: true,
     AttachStdin: true,
@@ -143,12 +151,17 @@ interface Entered {
  * Opens the namespaces of a container. Throws `unsupported` if its processes are not on this machine, and `unavailable`
  * if it ended.
  */
-async function enter(engine: Engine, id: string, signal: AbortSignal): Promise<Entered> {
-  const pidOf = async (): Promise<number> => (await inspectContainer(engine, id, signal))?.State.Pid ?? 0;
+async function enter(
+  engine: Engine,
+  { containerId, name }: { containerId: string; name: string },
+  signal: AbortSignal,
+): Promise<Entered> {
+  const pidOf = async (): Promise<number> =>
+    (await inspectContainer(engine, containerId, signal))?.State.Pid ?? 0;
   const pid = await pidOf();
   if (pid <= 0) throw ended();
   try {
-    return await openNamespaces(pid, id);
+    return await openNamespaces(pid, name);
   } catch (error) {
     if ((await pidOf()) !== pid) throw ended();
     throw unsupported(elsewhere, { cause: error });
@@ -157,7 +170,7 @@ async function enter(engine: Engine, id: string, signal: AbortSignal): Promise<E
 
 const ended = (): Error => unavailable('the container that prepares a network ended at once');
 
-async function openNamespaces(pid: number, id: string): Promise<Entered> {
+async function openNamespaces(pid: number, name: string): Promise<Entered> {
   await using undo = new AsyncDisposableStack();
   const open = (namespace: string): number => {
     const descriptor = openSync(`/proc/${pid}/ns/${namespace}`, 'r');
@@ -166,17 +179,27 @@ async function openNamespaces(pid: number, id: string): Promise<Entered> {
   };
   const [network, user] = [open('net'), open('user')];
   // Opened first, so that what is looked at is what was opened.
-  const groups = await readFile(`/proc/${pid}/cgroup`, 'utf8');
   const isOurs = statSync('/proc/self/ns/net').ino === statSync(`/proc/self/fd/${network}`).ino;
-  if (!groups.includes(id) || isOurs) throw new Error(`the process ${pid} is not in the container`);
+  if (isOurs || !(await runsPause(pid, name))) throw new Error(`the process ${pid} is not in the container`);
   const settings = await readFile(`/proc/${pid}/root/etc/resolv.conf`, 'utf8').catch(() => '');
   undo.move();
   return { network, user, hasResolver: settings.includes(RESOLVER_ADDRESS) };
 }
 
+/** Whether a process is that of a pause container. An engine may answer a moment before it runs the program. */
+async function runsPause(pid: number, name: string): Promise<boolean> {
+  const deadline = performance.now() + EXECUTION_TIMEOUT_MS;
+  for (;;) {
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8');
+    if (command === `${PAUSE_PROGRAM}\0${name}\0`) return true;
+    if (performance.now() > deadline) return false;
+    await delay(EXECUTION_INTERVAL_MS);
+  }
+}
+
 /** Why the daemon cannot guard networks of containers; undefined if nothing is known to be in the way. */
 export async function problemOf(egress: ContainerEgress, engine: Engine): Promise<string | undefined> {
-  const tools = await toolsOf(egress);
+  const tools = await toolsOf(egress, engine);
   return typeof tools === 'string' ? tools : egress.problems.get(engine.socket);
 }
 
@@ -191,7 +214,7 @@ export async function takeNetwork(
   engine: Engine,
   ports: readonly number[],
 ): Promise<TakenNetwork | string> {
-  const tools = await toolsOf(egress);
+  const tools = await toolsOf(egress, engine);
   if (typeof tools === 'string') return tools;
   const spares = egress.spares.get(engine.socket) ?? new Spares<GuardedNetwork>();
   egress.spares.set(engine.socket, spares);
@@ -219,11 +242,17 @@ function discard(network: GuardedNetwork): void {
   network[Symbol.asyncDispose]().catch(() => {});
 }
 
-async function toolsOf({ env }: ContainerEgress): Promise<EgressTools | string> {
+async function toolsOf({ env }: ContainerEgress, engine: Engine): Promise<EgressTools | string> {
   if (process.platform !== 'linux') return elsewhere;
-  if (process.getuid?.() !== 0) return 'the daemon does not run as root';
+  if (!(await mayEnter(engine))) return 'the daemon is neither root nor the user of the container engine';
   const tools = await findEgressTools(env);
   return 'problem' in tools ? `${tools.problem}; ${tools.hint}` : tools;
+}
+
+/** Whether the daemon may enter the networks of containers: as root, or because it made their user namespace. */
+async function mayEnter({ socket }: Engine): Promise<boolean> {
+  const own = process.getuid?.();
+  return own === 0 || (await stat(socket)).uid === own;
 }
 
 /** A file that tells the programs of a container where names are resolved. */

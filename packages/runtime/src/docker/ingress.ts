@@ -1,6 +1,7 @@
 import { unavailable } from '@toolhive/contract/failure';
 import { Door, type SocketPlace, forwardSource } from '../door.ts';
 import { SERVER_ADDRESS } from '../egress/helper.ts';
+import { enteringUser } from '../egress/namespace.ts';
 import type { EgressTools } from '../egress/tools.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';
 
@@ -42,18 +43,21 @@ export class Ingress implements AsyncDisposable {
   static async open(
     place: SocketPlace,
     { node, nsenter }: EgressTools,
-    { network, port }: { network: number; port: number },
+    { network, user, port }: { network: number; user: number; port: number },
   ): Promise<Ingress> {
     await using undo = new AsyncDisposableStack();
     const door = undo.use(await Door.open(place));
     const forwarder = spawnSealed(
       nsenter,
-      ['--net=/proc/self/fd/4', '--', node, '--v8-pool-size=0', '--max-old-space-size=32'].concat([
-        '-e',
-        ingressSource,
-        String(port),
-      ]),
-      ['pipe', undefined, undefined, 'ipc', network],
+      [
+        ...enteringUser(5),
+        '--net=/proc/self/fd/4',
+        '--',
+        node,
+        '--v8-pool-size=0',
+        '--max-old-space-size=32',
+      ].concat(['-e', ingressSource, String(port)]),
+      ['pipe', undefined, undefined, 'ipc', network, user],
     );
     const ended = exitOf(forwarder);
     const end = (): Promise<unknown> => {

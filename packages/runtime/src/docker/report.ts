@@ -36,6 +36,7 @@ export async function reportOn(
     ...(!runsLinux && { hint: 'switch the container engine to Linux containers' }),
     limits: [
       ...limitsOf(engine, Version, info),
+      unfencedNetworks,
       ...(rulesProblem === undefined ? [] : [unenforcedRules(rulesProblem)]),
     ],
   };
@@ -46,6 +47,12 @@ export const unenforcedRules = (problem: string): RuntimeLimit => ({
   concerns: 'servers with network rules',
   text: `WARNING: it reaches every host, because the hosts and ports of its profile cannot be enforced in containers here: ${problem}`,
 });
+
+/** The engine connects containers with an open network to that of its machine. */
+const unfencedNetworks: RuntimeLimit = {
+  concerns: 'servers with public hosts only',
+  text: 'WARNING: with insecure_allow_all, a container also reaches private addresses and this machine; use a profile that lists hosts or ports instead, or the sandbox',
+};
 
 /** What cannot be enforced. */
 export function limitsOf(engine: Engine, version: string, info: EngineInfo): RuntimeLimit[] {

@@ -91,6 +91,7 @@ async function openGuard(engine: Engine, yard: Yard, { network, transport }: Lau
       : undo.use(
           await Ingress.open(yard.egress.place, tools, {
             network: namespace.network,
+            user: namespace.user,
             port: transport.targetPort,
           }),
         );

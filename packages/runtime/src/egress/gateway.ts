@@ -4,7 +4,7 @@ import { type LookupFunction, type OnReadOpts, type Server, type Socket, connect
 import { networkInterfaces } from 'node:os';
 import { isLoopbackAddress, refusalOf } from '../addresses.ts';
 import type { Egress, Traffic } from '../egress.ts';
-import type { Destination, Verdict } from '../outbound-rules.ts';
+import type { Destination, MissingRule, Verdict } from '../outbound-rules.ts';
 import { type Query, addressData, addressInReverse, nameData, parseQuery } from './dns.ts';
 import { recordType, responseCode, responseTo } from './dns.ts';
 import { Names, isSynthetic } from './names.ts';
@@ -85,7 +85,8 @@ export class EgressGateway implements Disposable {
     const verdict = this.#egress.rules.forName(name);
     if (!verdict.isAllowed) {
       // Clients would repeat the query after a refusal, and wait.
-      this.#egress.record({ host: name, verdict: 'denied', reason: verdict.reason });
+      const { reason, missing } = verdict;
+      this.#egress.record({ host: name, verdict: 'denied', reason, missing });
       return responseTo(query, responseCode.noSuchName);
     }
     try {
@@ -143,7 +144,7 @@ export class EgressGateway implements Disposable {
     inner.on('close', () => this.#connections.delete(inner));
     try {
       const verdict = this.#verdictOn(destination, port);
-      if (!verdict.isAllowed) throw new Refused(verdict.reason);
+      if (!verdict.isAllowed) throw new Refused(verdict.reason, verdict.missing);
       const outer = await this.#connect(inner, { destination, port, verdict });
       const ended = this.#egress.record({ host, port, verdict: 'allowed', rule: verdict.rule });
       join(inner, outer, (traffic) => ended?.(traffic));
@@ -151,17 +152,20 @@ export class EgressGateway implements Disposable {
       // An orderly end would look like an empty response.
       inner.resetAndDestroy();
       if (error instanceof Refused) {
-        const { message: reason, address } = error;
-        this.#egress.record({ host, port, verdict: 'denied', reason, ...(address && { address }) });
+        const { message: reason, missing, address } = error;
+        this.#egress.record({ host, port, verdict: 'denied', reason, missing, ...(address && { address }) });
       }
     }
   }
 
   #verdictOn(destination: Destination, port: number): Verdict {
     if ('address' in destination && isSynthetic(destination.address)) {
-      return { isAllowed: false, reason: 'no name was looked up for this address' };
+      return { isAllowed: false, reason: 'no name was looked up for this address', missing: 'nothing' };
     }
-    return this.#egress.rules.forConnection(destination, port);
+    const verdict = this.#egress.rules.forConnection(destination, port);
+    if (verdict.isAllowed || 'name' in destination || missingFor(destination.address) === 'address')
+      return verdict;
+    return { ...verdict, missing: 'nothing' };
   }
 
   async #connect(inner: Socket, { destination, port, verdict }: Connection): Promise<Socket> {
@@ -173,14 +177,18 @@ export class EgressGateway implements Disposable {
     const peek = peeks[port];
     const named = peek === undefined ? name : await readName(inner, peek);
     if (named !== name) {
-      throw new Refused(named === null ? 'it names no host' : `it is for ${JSON.stringify(named)}`);
+      throw new Refused(
+        named === null ? 'it names no host' : `it is for ${JSON.stringify(named)}`,
+        'nothing',
+      );
     }
     const resolved = await this.#resolve(name);
     const { rules } = this.#egress;
     const refusals = resolved.map((address) => refusalFor(address, rules.listsAddress(address)));
     const addresses = resolved.filter((_address, index) => refusals[index] === undefined);
     if (addresses.length === 0) {
-      throw new Refused(`it is at ${resolved.join(', ')}, which is ${refusals[0]}`, resolved[0]);
+      const [first = ''] = resolved;
+      throw new Refused(`it is at ${resolved.join(', ')}, which is ${refusals[0]}`, missingFor(first), first);
     }
     // Only these addresses: what another lookup returns has not been checked.
     const found = addresses.map((address) => ({ address, family: isIP(address) }));
@@ -211,10 +219,12 @@ export class EgressGateway implements Disposable {
 
 /** A connection that the rules do not allow. The message says why. */
 class Refused extends Error {
+  readonly missing: MissingRule;
   readonly address: string | undefined;
 
-  constructor(message: string, address?: string) {
+  constructor(message: string, missing: MissingRule, address?: string) {
     super(message);
+    this.missing = missing;
     this.address = address;
   }
 }
@@ -227,17 +237,22 @@ interface Connection {
 
 function requireReachable(address: string, mayBePrivate: boolean): void {
   const refusal = refusalFor(address, mayBePrivate);
-  if (refusal !== undefined) throw new Refused(`it is ${refusal}`);
+  if (refusal !== undefined) throw new Refused(`it is ${refusal}`, missingFor(address));
 }
 
 /** Never this machine, whose addresses lead to services that trust their neighbors, and to other workloads. */
 function refusalFor(address: string, mayBePrivate: boolean): string | undefined {
-  const refusal = refusalOf(address, mayBePrivate);
-  if (refusal !== undefined) return refusal;
+  return refusalOf(address, mayBePrivate) ?? (isOwn(address) ? 'an address of this machine' : undefined);
+}
+
+function isOwn(address: string): boolean {
   const own = Object.values(networkInterfaces()).flat();
-  return own.some((found) => found?.address === address) || isLoopbackAddress(address)
-    ? 'an address of this machine'
-    : undefined;
+  return own.some((found) => found?.address === address) || isLoopbackAddress(address);
+}
+
+/** What the rules would need to allow a refused address. */
+function missingFor(address: string): MissingRule {
+  return refusalFor(address, true) === undefined ? 'address' : 'nothing';
 }
 
 /** The name in the first bytes, which stay in the stream; null if there is none. */

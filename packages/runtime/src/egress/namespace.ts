@@ -29,7 +29,8 @@ export class EgressNamespace implements Disposable {
   static async open(tools: EgressTools, wanted: readonly number[]): Promise<EgressNamespace> {
     // The helper holds the namespace of the server as descriptor 4, and is itself in a second one, of the gateway.
     const beside = `exec 4</proc/self/ns/net; exec ${JSON.stringify(tools.unshare)} --net -- "$@"`;
-    const before = ['--user', '--map-root-user', '--net', '--', tools.sh, '-c', beside, 'sh'];
+    const unshare = [tools.unshare, '--user', '--map-root-user', '--net', '--'];
+    const before = [...unshare, tools.sh, '-c', beside, 'sh'];
     return connect(tools, { wanted, before, inherited: [] }, (sockets, pid) => {
       const network = openSync(`/proc/${pid}/fd/4`, 'r');
       return new EgressNamespace(sockets, { network, user: openSync(`/proc/${pid}/ns/user`, 'r') });
@@ -38,7 +39,7 @@ export class EgressNamespace implements Disposable {
 
   /**
    * Connects a network namespace that exists and has no interface besides its loopback. Takes the descriptors, also when
-   * it throws. Only root can do this.
+   * it throws. Only root can do this, and the user who made the user namespace that owns it.
    */
   static async connect(
     tools: EgressTools,
@@ -46,7 +47,15 @@ export class EgressNamespace implements Disposable {
     descriptors: Descriptors,
   ): Promise<EgressNamespace> {
     try {
-      const parts = { wanted, before: ['--net', '--'], inherited: [descriptors.network] };
+      const { network, user } = descriptors;
+      const entering = enteringUser(5);
+      const before = [
+        ...(entering.length > 0 ? [tools.nsenter, ...entering, '--'] : []),
+        tools.unshare,
+        '--net',
+        '--',
+      ];
+      const parts = { wanted, before, inherited: [network, user] };
       return await connect(tools, parts, (sockets) => new EgressNamespace(sockets, descriptors));
     } catch (error) {
       for (const descriptor of Object.values(descriptors)) closeSync(descriptor);
@@ -71,9 +80,16 @@ export class EgressNamespace implements Disposable {
 
 type Descriptors = Pick<EgressNamespace, 'network' | 'user'>;
 
+/**
+ * What `nsenter` is told to enter the network of a container. A user other than root may do that only in the user
+ * namespace that owns it, which is the descriptor.
+ */
+export const enteringUser = (descriptor: number): string[] =>
+  process.getuid?.() === 0 ? [] : [`--user=/proc/self/fd/${descriptor}`, '--preserve-credentials'];
+
 interface Connecting {
   wanted: readonly number[];
-  /** What `unshare` is told before the helper. */
+  /** The command that starts the helper. */
   before: readonly string[];
   /** Further descriptors of the helper, from 4 on. */
   inherited: readonly number[];
@@ -81,20 +97,14 @@ interface Connecting {
 
 /** Runs the helper, and calls `take` while its descriptors can be opened. */
 async function connect(
-  { unshare, node, ip, nsenter }: EgressTools,
+  { node, ip, nsenter }: EgressTools,
   { wanted, before, inherited }: Connecting,
   take: (sockets: GatewaySockets, pid: number) => EgressNamespace,
 ): Promise<EgressNamespace> {
   const ports = new Set([...alwaysListening, ...wanted]);
-  const helper = spawnSealed(
-    unshare,
-    [...before, node, '--v8-pool-size=0', '--max-old-space-size=32', '-e', helperSource].concat([
-      ip,
-      nsenter,
-      [...ports].join(),
-    ]),
-    ['pipe', undefined, 'pipe', 'ipc', ...inherited],
-  );
+  const script = [node, '--v8-pool-size=0', '--max-old-space-size=32', '-e', helperSource];
+  const [program, ...args] = [...before, ...script, ip, nsenter, [...ports].join()];
+  const helper = spawnSealed(program, args, ['pipe', undefined, 'pipe', 'ipc', ...inherited]);
   helper.stdin?.on('error', () => {}); // it has ended, which its exit tells
   let said = '';
   helper.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString().slice(0, 2000)));

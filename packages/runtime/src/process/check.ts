@@ -104,7 +104,7 @@ async function tryOut(
   signal: AbortSignal,
   tools?: NetworkTools,
 ): Promise<string | undefined> {
-  await using own = tools === undefined ? undefined : new OwnNetwork(tools);
+  await using own = tools === undefined ? undefined : new OwnNetwork(tools, { kind: 'open' });
   const said: Buffer[] = [];
   try {
     const plan = await planSandbox({
@@ -226,8 +226,8 @@ function limitsOf({ cgroups, network, egress, prlimit, countsProcesses }: Machin
         ]
       : [
           true,
-          'with an open network a server reaches whatever this machine reaches, and what listens on this machine’s own addresses other than loopback',
-          concernsOpen,
+          'without network isolation a server reaches whatever this machine reaches, and what listens on this machine’s own addresses other than loopback',
+          'servers without network isolation',
         ],
     'problem' in egress
       ? [true, `servers with network rules cannot run here: ${egress.problem}; ${egress.hint}`, concernsRules]

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdir, symlink } from 'node:fs/promises';
 import { get } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -14,6 +15,7 @@ import { findProgram } from '../programs.ts';
 import { type ProcessRig, networksOf, never, openRig, talkTo } from './test-rig.ts';
 
 const open: Partial<Launch> = { network: { kind: 'open' } };
+const everything: Partial<Launch> = { network: { kind: 'open', privateAddresses: 'all' } };
 const python = '/usr/bin/python3';
 const hasPython = spawnSync(python, ['--version']).status === 0;
 const iproute = await findProgram('ip', { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' });
@@ -75,14 +77,58 @@ describe('a network of a server’s own', () => {
 
   test.runIf(canMakeNetworks)('leads to other hosts (as root, with iproute2)', async () => {
     await using neighbour = await openNeighbour();
-    await using server = await talkTo(rig, open);
+    await using server = await talkTo(rig, everything);
 
-    const dialled = await waitFor(async () => {
-      const answer = await server.call('dial', { host: neighbour.address, port: neighbour.port, ms: 500 });
-      return answer.failed ? undefined : answer;
-    });
+    const dialled = await reach(server, neighbour);
 
     expect(dialled.text).toContain('connected');
+  });
+
+  test.runIf(canMakeNetworks)('leads to granted private addresses alone', async () => {
+    await using neighbour = await openNeighbour();
+    const network = { kind: 'open', privateAddresses: [`${neighbour.address}/32`] } as const;
+    await using granted = await talkTo(rig, { network });
+    await using server = await talkTo(rig, open);
+    await reach(granted, neighbour);
+    const { address, port } = neighbour;
+
+    const dialled = await server.call('dial', { host: address, port, ms: 1000 });
+    const { text } = await server.call('execute', {
+      command: python,
+      args: ['-c', pastRoutes, address, String(port)],
+    });
+
+    expect(dialled).toMatchObject({ failed: true, text: expect.stringContaining('EHOSTUNREACH') });
+    expect(text).toContain('tried 4');
+    expect(text).not.toContain('reached');
+  });
+
+  test.each(['169.254.169.254', '10.0.0.1', '172.17.0.1', '192.168.0.1', '100.64.0.1', '198.18.0.1', 'own'])(
+    'does not lead to %s',
+    async (target) => {
+      await using host = await listenOnLoopback();
+      await using server = await talkTo(rig, open);
+      const own = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+      const address = target === 'own' ? own.find((found) => !found.internal)?.address : target;
+
+      const dialled = await server.call('dial', { host: address, port: host.port, ms: 1000 });
+
+      expect(dialled).toMatchObject({ failed: true, text: expect.stringContaining('EHOSTUNREACH') });
+      expect(host.visits).toEqual([]);
+    },
+  );
+
+  test.runIf(iproute !== undefined)('cannot be changed by the server', async () => {
+    await using server = await talkTo(rig, open);
+
+    for (const change of [
+      'route del unreachable 10.0.0.0/8',
+      'route add 10.0.0.0/9 via 10.0.2.2',
+      'rule del from all',
+    ]) {
+      const { text } = await server.call('execute', { command: iproute, args: change.split(' ') });
+      expect(text).toMatch(/not permitted/);
+    }
   });
 
   test('asks slirp4netns for names, and nobody else', async () => {
@@ -146,6 +192,16 @@ describe('a network of a server’s own', () => {
   });
 });
 
+type Server = Awaited<ReturnType<typeof talkTo>>;
+
+/** Dials until that succeeds, as the other end may still be starting. */
+function reach(server: Server, { address, port }: { address: string; port: number }) {
+  return waitFor(async () => {
+    const answer = await server.call('dial', { host: address, port, ms: 500 });
+    return answer.failed ? undefined : answer;
+  });
+}
+
 async function answers(address: InstanceAddress | undefined): Promise<boolean> {
   if (address?.kind !== 'socket') throw new Error('the instance has no socket');
   const asked = get({ socketPath: address.path, path: '/', agent: false });
@@ -154,6 +210,30 @@ async function answers(address: InstanceAddress | undefined): Promise<boolean> {
     () => false,
   );
 }
+
+/** Dials an address past the routes: bound to the device, through its gateway, and with the device in a datagram. */
+const pastRoutes = `
+import socket, struct, sys
+host, port = sys.argv[1], int(sys.argv[2])
+loose = bytes([131, 7, 4]) + socket.inet_aton(host) + b'\\x01'
+strict = bytes([137, 7, 4]) + socket.inet_aton(host) + b'\\x01'
+for target, level, option, value in (
+    (host, socket.SOL_SOCKET, 25, b'tap0'),
+    (host, socket.IPPROTO_IP, 50, struct.pack('!i', socket.if_nametoindex('tap0'))),
+    ('10.0.2.2', socket.IPPROTO_IP, 4, loose),
+    ('10.0.2.2', socket.IPPROTO_IP, 4, strict),
+):
+    s = socket.socket()
+    s.settimeout(1)
+    try:
+        s.setsockopt(level, option, value)
+        s.connect((target, port))
+        print('reached', target, value)
+    except OSError:
+        pass
+    s.close()
+print('tried 4')
+`;
 
 /** Dials loopback addresses past the server's own: bound to the device, and with the device named in a datagram. */
 const byDevice = `

@@ -7,7 +7,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { unavailable } from '@toolhive/contract/failure';
 import { hasIdentity, waitUntil } from './proc.ts';
 import { findProgram, installWith } from '../programs.ts';
+import type { OpenNetwork } from '../runtime.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';
+import { fencingRoutes } from './routes.ts';
 
 /** The programs that give a sandbox a network of its own. */
 export interface NetworkTools {
@@ -91,11 +93,12 @@ const options = [
 ];
 
 /**
- * A sandbox's own network: slirp4netns dials for it what the machine reaches, its loopback addresses excepted.
+ * A sandbox's own network: slirp4netns dials for it what the machine reaches, as far as routes in its namespace allow.
  * Disposing of it ends slirp4netns and waits until it is gone.
  */
 export class OwnNetwork implements AsyncDisposable {
   readonly #tools: NetworkTools;
+  readonly #routes: readonly string[];
   #slirp: ChildProcess | undefined;
   #ended: Promise<unknown> = Promise.resolve();
   #output = new Output();
@@ -103,8 +106,9 @@ export class OwnNetwork implements AsyncDisposable {
   #fenced: Promise<{ code: number | null }> | undefined;
   #disposed = false;
 
-  constructor(tools: NetworkTools) {
+  constructor(tools: NetworkTools, network: OpenNetwork) {
     this.#tools = tools;
+    this.#routes = fencingRoutes(network);
   }
 
   /**
@@ -150,7 +154,10 @@ export class OwnNetwork implements AsyncDisposable {
     const timeout = new AbortController();
     const late = delay(READY_TIMEOUT_MS, 'late', { signal: timeout.signal }).catch(() => undefined);
     const answered = once(streamOf(this.#slirp, descriptors.ready), 'data').then(
-      () => 'ready',
+      () => {
+        this.#fence?.stdin?.end(this.#routes.join('\n')); // some lead through the device
+        return 'ready';
+      },
       () => 'ended',
     );
     const both = Promise.all([answered, this.#fenced]).then(([answer, fence]) =>
@@ -180,26 +187,16 @@ export class OwnNetwork implements AsyncDisposable {
       [undefined, 'pipe', 'pipe', 'pipe', 'pipe', user, network],
     );
     this.#ended = exitOf(this.#slirp);
-    // A socket that is bound to the device looks for a loopback address behind it, where slirp4netns would dial
-    // that of the machine: for such a search the way ends here. Ordinary dials find the server's own loopback first.
     this.#fence = spawnSealed(
       nsenter,
-      [
-        ...enterUser,
-        `--net=/proc/self/fd/${descriptors.network}`,
-        ip,
-        'route',
-        'add',
-        'blackhole',
-        '127.0.0.0/8',
-      ],
-      [undefined, undefined, 'pipe', undefined, undefined, user, network],
+      [...enterUser, `--net=/proc/self/fd/${descriptors.network}`, ip, '-batch', '-'],
+      ['pipe', undefined, 'pipe', undefined, undefined, user, network],
     );
     this.#fenced = exitOf(this.#fence);
     for (const stream of [this.#slirp.stdout, this.#slirp.stderr, this.#fence.stderr]) {
       this.#output.take(stream);
     }
-    for (const stream of this.#slirp.stdio) stream?.on('error', () => {}); // it has ended, which its exit tells
+    for (const stream of [...this.#slirp.stdio, this.#fence.stdin]) stream?.on('error', () => {}); // it has ended, which its exit tells
   }
 }
 

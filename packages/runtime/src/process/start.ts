@@ -51,7 +51,8 @@ export async function startInstance(given: Start): Promise<Instance> {
   requireSecrets(launch);
   const network = networkOf(launch);
   const speaks = launch.transport.kind === 'stdio';
-  const tools = network === 'open' ? requireNetwork(machine) : undefined;
+  const own =
+    launch.network.kind === 'open' ? new OwnNetwork(requireNetwork(machine), launch.network) : undefined;
 
   await using undo = new AsyncDisposableStack();
   await using opened = await openMounts(await mountsOf(start));
@@ -59,7 +60,7 @@ export async function startInstance(given: Start): Promise<Instance> {
   const door = speaks ? undefined : undo.use(await Door.open(place));
   const limits = groupLimits(launch, network);
   const cgroup = undo.use(await Cgroup.open(machine.cgroups, groupName(place.daemonId), limits));
-  const own = tools === undefined ? undefined : undo.use(new OwnNetwork(tools));
+  if (own !== undefined) undo.use(own);
   const egress = await openEgress(start);
   using _descriptors = egress?.namespace;
   if (egress !== undefined) undo.use(egress.gateway);

@@ -12,6 +12,7 @@ import * as z from 'zod';
 import { buildImage } from '../docker/build.ts';
 import { removeContainer } from '../docker/container.ts';
 import { callEngine, connectEngine } from '../docker/engine.ts';
+import type { OrdinaryUser } from './ordinary-user.ts';
 
 const run = promisify(execFile);
 
@@ -76,6 +77,28 @@ export async function startPodmanEngine(): Promise<TestEngine> {
     [...storage, ...network, 'system', 'service', '--time=0', `unix://${socket}`],
     { CONTAINERS_CONF: config, CONTAINERS_REGISTRIES_CONF: registries },
   );
+}
+
+/** Starts the API service of a rootless Podman of an ordinary user. Its containers get no limits where cgroups are not delegated. */
+export async function startRootlessPodman(user: OrdinaryUser): Promise<TestEngine> {
+  const folder = await user.folder('podman');
+  const config = join(folder, 'containers.conf');
+  await writeFile(
+    config,
+    '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n',
+  );
+  const storage = join(folder, 'storage.conf');
+  await writeFile(storage, '[storage]\ndriver = "overlay"\n');
+  const socket = join(folder, 'podman.sock');
+  const [program, ...args] = user.command(
+    await find('podman'),
+    'system',
+    'service',
+    '--time=0',
+    `unix://${socket}`,
+  );
+  const env = { ...user.env, CONTAINERS_CONF: config, CONTAINERS_STORAGE_CONF: storage };
+  return startEngine('podman', folder, socket, program, args, env);
 }
 
 /** Builds `TEST_IMAGE` out of what this machine has: no registry is asked for anything. */

@@ -13,7 +13,7 @@ import { type WebHosts, openWebHosts } from './web-hosts.ts';
 
 /** Where servers run. */
 export interface RulesPlace extends AsyncDisposable {
-  runtime: Runtime;
+  runtime: Pick<Runtime, 'start'>;
   /** The test servers, ready to start. */
   source: ServerSource;
 }
@@ -30,15 +30,22 @@ type Talk = Conversation & AsyncDisposable;
 const never = new AbortController().signal;
 
 /** A workload's egress that remembers what was decided. */
-class TestEgress implements Egress {
-  rules = new Rules({ ports: [] });
+export class TestEgress implements Egress {
+  /** The rules as they were given. */
+  outbound: OutboundRules = { ports: [] };
+  rules = new Rules(this.outbound);
   decisions: EgressDecision[] = [];
   traffic: Traffic[] = [];
 
   reset(rules: OutboundRules): void {
-    this.rules = new Rules(rules);
+    this.change(rules);
     this.decisions = [];
     this.traffic = [];
+  }
+
+  change(rules: OutboundRules): void {
+    this.outbound = rules;
+    this.rules = new Rules(rules);
   }
 
   record = (decision: EgressDecision) => {
@@ -278,6 +285,31 @@ resolver.resolve4('evil.example').then(console.log, (e) => console.log(e.code));
       },
     );
 
+    test('a denial tells which rule is missing, if one could allow the connection', async () => {
+      const own = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+      const machine = own.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '';
+      names.set('api.example', ['10.0.0.1']).set('machine.example', [machine]);
+      egress.reset({ hosts: ['api.example', 'machine.example'], ports: [80] });
+
+      await fetched('http://evil.example/');
+      await fetched('http://api.example:8080/');
+      for (const name of ['api.example', 'machine.example']) await fetched(`http://${name}/`);
+      for (const address of ['10.0.0.2', machine, '198.18.200.1']) await dialled(address, 80);
+
+      const missing = new Map(
+        egress.decisions.map(({ host, port, missing }) => [`${host}:${port}`, missing]),
+      );
+      expect(Object.fromEntries(missing)).toEqual({
+        'evil.example:undefined': 'host',
+        'api.example:8080': 'port',
+        'api.example:80': 'address',
+        'machine.example:80': 'nothing',
+        '10.0.0.2:80': 'host',
+        [`${machine}:80`]: 'nothing',
+        '198.18.200.1:80': 'nothing',
+      });
+    });
+
     test('a name leads to a private address only if that address is listed, too', async () => {
       const [private_ = ''] = hosts.private;
       names.set('db.example', [private_]);
@@ -435,7 +467,7 @@ for (let count = 0; count < 1200; count += 1)
   test('a change of the rules applies to the next connection', async () => {
     const before = await fetched('http://evil.example/');
 
-    egress.rules = new Rules({ hosts: ['api.example', 'evil.example'], ports: [80, 443] });
+    egress.change({ hosts: ['api.example', 'evil.example'], ports: [80, 443] });
 
     expect(before.output).toContain('ENOTFOUND');
     expect((await fetched('http://evil.example/')).output).toContain(`http evil.example at ${other}`);

@@ -3,8 +3,10 @@ import { printable } from '@toolhive/contract/printable';
 import type { Page } from '../../out.ts';
 
 /** Writes what a workload may access, a line for each thing. */
-export function showPermissions(page: Page, { network, mounts, privileged, warnings }: Permissions): void {
+export function showPermissions(page: Page, permissions: Permissions): void {
+  const { network, inbound_hosts: inboundHosts, mounts, privileged, warnings } = permissions;
   page.line(`Network: ${printable(describeNetwork(network))}`);
+  if (inboundHosts !== undefined) page.line(`Requests: only for ${printable(inboundHosts.join(', '))}`);
   for (const { source, target, read_only: isReadOnly } of mounts) {
     page.line(`${isReadOnly ? 'Reads' : 'Reads and writes'} ${printable(source)} as ${printable(target)}`);
   }
@@ -14,11 +16,15 @@ export function showPermissions(page: Page, { network, mounts, privileged, warni
 }
 
 /** Describes what a server reaches, in one line. */
-export function describeNetwork({ kind, hosts, ports = [], mode, enforced }: NetworkAccess): string {
+export function describeNetwork(network: NetworkAccess): string {
+  const { kind, hosts, ports = [], private_hosts: privateHosts, mode, enforced } = network;
   if (kind === 'none') return 'none';
-  if (kind === 'open') return 'everything that this machine reaches';
   if (kind === 'mode') return `the network ${mode ?? ''} of the container engine`;
-  const where = hosts === undefined ? 'every public host' : hosts.join(', ');
   const note = enforced ? '' : ' (not enforced)';
+  if (kind === 'open') {
+    if (privateHosts === undefined) return 'everything that this machine reaches';
+    return `${['every public host', ...privateHosts].join(', ')} on every port${note}`;
+  }
+  const where = hosts === undefined ? 'every public host' : hosts.join(', ');
   return `${where} on port ${ports.join(', ')}${note}`;
 }
