@@ -9,6 +9,7 @@ import { registryOperations } from './registry.ts';
 import { secretOperations } from './secrets.ts';
 import { settingOperations } from './settings.ts';
 import { systemOperations } from './system.ts';
+import { toolPinOperations } from './tool-pins.ts';
 import { workloadOperations } from './workloads.ts';
 
 /** Every operation of the API, by its operation id. */
@@ -16,6 +17,7 @@ export const operations = {
   ...systemOperations,
   ...workloadOperations,
   ...networkOperations,
+  ...toolPinOperations,
   ...groupOperations,
   ...clientOperations,
   ...registryOperations,

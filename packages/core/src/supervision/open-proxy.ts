@@ -1,4 +1,6 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
+import { defaultToolPinning } from '@toolhive/contract/tool-pins';
+import type { ToolPinningMode } from '@toolhive/contract/tool-pins';
 import { WorkloadProxy } from '@toolhive/proxy/proxy';
 import type { ProxyOptions } from '@toolhive/proxy/proxy';
 import type { ToolRules } from '@toolhive/proxy/tool-filter';
@@ -6,7 +8,7 @@ import type { ToolRules } from '@toolhive/proxy/tool-filter';
 /** Opens the proxy of a workload as its run config says. */
 export function openProxy(
   runConfig: RunConfig,
-  options: Pick<ProxyOptions, 'version' | 'onExcess' | 'onFault' | 'onInvalidOutput'>,
+  options: Pick<ProxyOptions, 'version' | 'pins' | 'onExcess' | 'onFault' | 'onInvalidOutput'>,
 ): Promise<WorkloadProxy> {
   const { name, host, port, transport, sessions } = runConfig;
   return WorkloadProxy.open({
@@ -19,6 +21,11 @@ export function openProxy(
     metrics: runConfig.telemetry_config?.enablePrometheusMetricsPath === true,
     ...options,
   });
+}
+
+/** What happens when the server of a workload changes its tools. */
+export function pinningModeOf({ tool_pinning: mode }: RunConfig): ToolPinningMode {
+  return mode ?? defaultToolPinning;
 }
 
 /** Which tools of a workload clients see, and how. */

@@ -1,5 +1,6 @@
 import { ThvError, messageOf } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import type { Pins } from '@toolhive/proxy/tool-pinning';
 import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Logs } from '../state/logs.ts';
 import type { RemoteAuthState } from '../remote/auth-status.ts';
@@ -7,7 +8,7 @@ import { SignInPace } from '../remote/sign-in-pace.ts';
 import { causeOf } from './cause.ts';
 import { startLocalServer } from './local-server.ts';
 import type { LocalServerOptions } from './local-server.ts';
-import { openProxy } from './open-proxy.ts';
+import { openProxy, pinningModeOf } from './open-proxy.ts';
 import { reachRemoteServer } from './remote-server.ts';
 import type { RemoteServerOptions } from './remote-server.ts';
 import { runServer } from './run-loop.ts';
@@ -17,6 +18,8 @@ import type { WorkloadLog } from './workload-log.ts';
 export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOptions {
   logs: Logs;
   version: string;
+  /** What was recorded of the server's tools. `note` writes to the log of the proxy. */
+  pinsOf: (workload: string, note: (fields: Record<string, unknown>, message: string) => void) => Pins;
   timing: RunTiming & LocalServerOptions['timing'];
 }
 
@@ -63,6 +66,10 @@ export async function runWorkload(
     openProxy: (onExcess) =>
       openProxy(runConfig, {
         version,
+        pins:
+          pinningModeOf(runConfig) === 'off'
+            ? undefined
+            : options.pinsOf(runConfig.name, (fields, message) => log.note('warn', fields, message)),
         onExcess,
         onFault: (error) => log.note('warn', { err: error }, 'fault in the proxy'),
         onInvalidOutput: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
