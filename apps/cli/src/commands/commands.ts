@@ -4,6 +4,7 @@ import { configCommands } from './config/config.ts';
 import { groupCommands } from './groups/groups.ts';
 import { mcpCommands } from './mcp/mcp.ts';
 import { networkCommands } from './network/network.ts';
+import { pinCommands } from './pins/pins.ts';
 import { proxyCommands } from './proxy/proxy.ts';
 import { registryCommands } from './registry/registry.ts';
 import { secretCommands } from './secrets/secrets.ts';
@@ -13,6 +14,7 @@ import { workloadCommands } from './workloads/workloads.ts';
 const commands: readonly Command[] = [
   ...workloadCommands,
   ...networkCommands,
+  ...pinCommands,
   ...configCommands,
   ...secretCommands,
   ...clientCommands,
@@ -28,6 +30,7 @@ const groups: readonly CommandGroup[] = [
   { path: 'mcp', summary: 'Look at servers as their clients do, and be one' },
   { path: 'registry', summary: 'Look at the catalogue of servers' },
   { path: 'permission', summary: 'Look at and change what servers may access' },
+  { path: 'pin', summary: 'Look at and approve changes of the tools of servers' },
   { path: 'runtime', summary: 'Look at what servers can run in' },
   { path: 'group', summary: 'Put workloads together' },
   { path: 'client', summary: 'Keep applications that use servers configured' },

@@ -2,9 +2,7 @@ import * as z from 'zod';
 
 const when = (description: string) => z.string().meta({ description, format: 'date-time' });
 
-export const toolPinningModes = ['warn', 'block', 'off'] as const;
-
-export const ToolPinningMode = z.enum(toolPinningModes).meta({
+export const ToolPinningMode = z.enum(['warn', 'block', 'off']).meta({
   id: 'ToolPinningMode',
   description:
     'What happens when a server changes a tool, a prompt, a resource, or its instructions after their first use. warn: clients see the change, and the user is told. block: clients see the approved version, and cannot use what has changed, until the user approves the change. off: nothing is recorded.',
@@ -126,7 +124,7 @@ export const PinDecision = z
   .meta({
     id: 'PinDecision',
     description: 'The versions that a decision is about.',
-    examples: [{ items: [{ kind: 'tool', name: 'add', hash: exampleHash }] }, {}],
+    examples: [{}, { items: [{ kind: 'tool', name: 'add', hash: exampleHash }] }],
   });
 export type PinDecision = z.infer<typeof PinDecision>;
 

@@ -169,7 +169,7 @@ describe('published attacks', () => {
 
     const excerpts = findingsIn({ kind: 'tool', name: 'add', content }).map(({ excerpt }) => excerpt);
 
-    expect(excerpts).toEqual(Array(2).fill('description a\\u001b[31m\\u202e'));
+    expect(excerpts).toEqual(['cription a\\u001b[31m\\u202e', 'description a\\u001b[31m\\u202e']);
   });
 
   test('behind more text than is examined are announced by a finding', () => {

@@ -4,7 +4,9 @@ import { findingRules } from './finding-rules.ts';
 
 /** How much of an item the rules look at. A longer one is a finding itself. */
 const maxScanned = 64 * 1024;
-const maxExcerpt = 120;
+/** How much text is quoted before and after what was found, and how much at all. */
+const quoted = 15;
+const maxExcerpt = 80;
 /** A picture in a text, such as an icon. */
 const picture = /^data:image\/[\w.+-]{1,20};base64,[A-Za-z0-9+/=]*$/;
 /** Deeper ones do not occur: messages are refused before. */
@@ -36,9 +38,9 @@ export function findingsIn({
 }
 
 function excerptOf(text: string, found: RegExpExecArray): { excerpt?: string } {
-  const start = Math.max(0, found.index - 20);
-  const excerpt = text.slice(start, Math.max(found.index + found[0].length, start + maxExcerpt));
-  return { excerpt: escaped(excerpt.slice(0, maxExcerpt).replaceAll(/\s+/g, ' ')) };
+  const start = Math.max(0, found.index - quoted);
+  const end = Math.min(found.index + found[0].length + quoted, start + maxExcerpt);
+  return { excerpt: escaped(text.slice(start, end).replaceAll(/\s+/g, ' ')) };
 }
 
 /** All strings in a value, names of members too: models read those as well. At most as many as are examined. */

@@ -382,7 +382,11 @@ export class WorkloadPins implements Pins {
     const fields = { kind, item: name, ...(findings.length === 0 ? {} : { findings }) };
     if (change === 'removed')
       return this.#options.note(fields, 'the server does not list this item any more');
-    if (change === 'suspicious') return this.#options.note(fields, 'the text of the server is suspicious');
+    if (change === 'suspicious') {
+      // Of a version that waits for approval, the findings were told with the change.
+      if (item?.pending === undefined) this.#options.note(fields, 'the text of the server is suspicious');
+      return;
+    }
     const diff = item && this.#diffOf(item)?.slice(0, maxLoggedDiff);
     const fix = `thv pin show ${this.#workload}`;
     const message =
