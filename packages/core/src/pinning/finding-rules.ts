@@ -99,7 +99,7 @@ export const findingRules: readonly FindingRule[] = [
     where: 'text',
     // Joiners belong to some scripts and to emoji, selectors to emoji.
     pattern:
-      /[\u200b\u2060-\u2064\ufeff\u180e\u00ad\u034f\u115f\u1160\u3164]|(?<=[\x20-\x7e])[\u200c\u200d]|[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]{2}/u,
+      /[\u200b\u2060-\u2064\ufeff\u180e\u00ad\u115f\u1160\u3164]|\u034f|(?<=[\x20-\x7e])[\u200c\u200d]|[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]{2}/u,
   },
   {
     id: 'bidirectional-control',

@@ -4,7 +4,7 @@ import { findingRules } from './finding-rules.ts';
 import { findingsIn } from './findings.ts';
 
 const tagged = (text: string): string =>
-  [...text].map((character) => String.fromCodePoint(0xe0000 + character.charCodeAt(0))).join('');
+  String.fromCodePoint(...Array.from(Buffer.from(text, 'latin1'), (byte) => 0xe0000 + byte));
 
 interface Attack {
   rule: string;

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { json } from 'node:stream/consumers';
 import type { AddressInfo } from 'node:net';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { MemoryServer } from '@toolhive/runtime/memory';
@@ -74,12 +75,14 @@ export async function serveChanging(
   said: Says,
   port: number,
 ): Promise<{ url: string; close: () => Promise<void> }> {
-  const server = createServer(async (request, response) => {
-    if (request.method !== 'POST') return void response.writeHead(405).end();
-    const text = (await request.setEncoding('utf8').toArray()).join('');
-    const answer = answerOf(said, JSON.parse(text) as Asked);
-    if (answer === undefined) return void response.writeHead(202).end();
-    response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
+  const server = createServer((request, response) => {
+    if (request.method !== 'POST') response.writeHead(405).end();
+    else
+      void json(request).then((asked) => {
+        const answer = answerOf(said, asked as Asked);
+        if (answer === undefined) response.writeHead(202).end();
+        else response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
+      });
   });
   await once(server.listen(port, '127.0.0.1'), 'listening');
   const { port: bound } = server.address() as AddressInfo; // it listens on TCP

@@ -57,7 +57,7 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
     ...(runConfig.ephemeral === true ? { ephemeral: true } : {}),
     sessions: runConfig.sessions ?? 'own',
     tools_override: toolsOf(runConfig).overrides,
-    tool_pinning: pinningModeOf(runConfig),
+    ...(runConfig.tool_pinning === undefined ? {} : { tool_pinning: runConfig.tool_pinning }),
     transport: runConfig.transport,
     authz_config: '',
     ...(runConfig.ignore_config ? { ignore_config: runConfig.ignore_config } : {}),
