@@ -156,7 +156,7 @@ export const findingRules: readonly FindingRule[] = [
   },
   {
     id: 'reserved-name',
-    severity: 'medium',
+    severity: 'low',
     finds: 'is that of a tool that client applications have themselves',
     where: 'name',
     pattern: new RegExp(`^(?:${builtInTools})$`, 'i'),

@@ -40,8 +40,9 @@ const maxApproved = 8;
 const firstUseMs = 60 * 60 * 1000;
 /** How many lists that clients have begun to read are followed. */
 const maxTraversals = 32;
-/** How many changes of one server are written to the log and to the events, until the daemon is restarted. */
+/** How many changes of one server are written to the log and to the events in one hour. */
 const maxTold = 200;
+const toldMs = 60 * 60 * 1000;
 /** How many of them in one event. */
 const maxInEvent = 20;
 /** How much of a difference the log contains. */
@@ -82,7 +83,8 @@ export class WorkloadPins implements Pins {
   readonly #reviews = new SerialQueue();
   #bytes = 0;
   #version = 0;
-  #told = 0;
+  /** How many changes were reported since when. */
+  #told = { count: 0, sinceMs: 0 };
   #isComplete = true;
 
   constructor(workload: string, options: WorkloadPinsOptions) {
@@ -366,13 +368,16 @@ export class WorkloadPins implements Pins {
       });
       onPending(this.#waiting().length);
     }
-    const told = changes.slice(0, Math.max(0, maxTold - this.#told));
+    if (changes.length === 0) return;
+    const nowMs = this.#options.now().getTime();
+    if (nowMs - this.#told.sinceMs > toldMs) this.#told = { count: 0, sinceMs: nowMs };
+    const told = changes.slice(0, Math.max(0, maxTold - this.#told.count));
     for (const change of told) this.#tell(change);
     if (told.length > 0) onChanges(told.slice(0, maxInEvent));
-    if (told.length < changes.length && this.#told < Infinity) {
-      this.#told = Infinity;
-      this.#options.note({}, `further changes are only shown by: thv pin show ${this.#workload}`);
-    } else this.#told += told.length;
+    const isFirstExcess = told.length < changes.length && this.#told.count <= maxTold;
+    this.#told.count += changes.length;
+    if (!isFirstExcess) return;
+    this.#options.note({}, `for one hour, further changes are only shown by: thv pin show ${this.#workload}`);
   }
 
   #tell({ kind, item: name, change }: PinChange): void {
