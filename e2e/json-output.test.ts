@@ -205,6 +205,17 @@ describe('one document tells', () => {
     await user.mustThv('rm', 'ruled');
   });
 
+  test('what a server has changed about its tools', async () => {
+    await user.mustThv('run', testServer, '--name', 'pinned', '--', 'echo');
+    await user.mustThv('mcp', 'list', 'tools', '--server', 'pinned');
+
+    expect(await jsonOf('pin show pinned')).toMatchObject({ mode: 'warn', pending: 0 });
+    expect(await jsonOf('pin approve pinned --yes')).toEqual({ decided: 0, pending: 0 });
+    expect(await jsonOf('pin dismiss pinned --yes')).toEqual({ decided: 0, pending: 0 });
+    expect(await jsonOf('pin mode pinned block')).toEqual({ mode: 'block', restarted: false });
+    await user.mustThv('rm', 'pinned');
+  });
+
   test('who sees what, after somebody chose it with the keyboard', async () => {
     note(['client', 'setup']);
     const terminal = openTerminal(user, ['client', 'setup', '--format', 'json']);

@@ -173,6 +173,23 @@ test('the registry is read and pointed to a file', async () => {
   await expect(client.deleteRegistry(named('default'))).rejects.toMatchObject({ kind: 'invalid' });
 });
 
+test('what a server says about its tools is recorded, and changes wait for approval', async () => {
+  const body = { name: 'pinned', image: testServer, cmd_arguments: ['echo'], tool_pinning: 'block' as const };
+  const { port } = await client.createWorkload({ body }, follow);
+  await using mcp = await connectTo(`http://127.0.0.1:${port}/mcp`);
+  await mcp.call('echo', {});
+
+  const pins = await client.getToolPins(named('pinned'));
+  const approved = await client.approveToolPins({ ...named('pinned'), body: {} });
+  const dismissed = await client.dismissToolPins({ ...named('pinned'), body: {} });
+  const changed = await client.changeToolPinning({ ...named('pinned'), body: { mode: 'warn' } });
+  await client.deleteWorkload(named('pinned'), follow);
+
+  expect(pins).toMatchObject({ mode: 'block', pending: 0, complete: true });
+  expect([approved, dismissed]).toEqual([1, 2].map(() => ({ decided: 0, pending: 0 })));
+  expect(changed).toEqual({ mode: 'warn', restarted: false });
+});
+
 test('what a server tries to reach is recorded, and its rules are changed while it runs', async () => {
   const permission_profile = { network: { outbound: { allow_host: ['a.example'] } } };
   const body = { name: 'ruled', image: testServer, cmd_arguments: ['echo'], permission_profile };

@@ -46,6 +46,7 @@ const folders: Record<string, readonly string[]> = {
     'remote',
     'permissions',
     'network',
+    'pinning',
     'supervision',
     'workloads',
     'groups',

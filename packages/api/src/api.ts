@@ -27,6 +27,7 @@ import {
   watchNetworkDecisions,
 } from '@toolhive/core/permissions';
 import { getLearning, startLearning, stopLearning } from '@toolhive/core/learning';
+import { changeToolPinning, decidePins, getToolPins } from '@toolhive/core/tool-pins';
 import { invalid, notFound, notImplemented, unsupported } from '@toolhive/contract/failure';
 import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { Operation } from '@toolhive/contract/operation';
@@ -152,6 +153,7 @@ function mountWorkloads(mount: Mount, core: Core): void {
   );
   mount(operations.pruneLogs, () => pruneLogs(core));
   mountPermissions(mount, core);
+  mountToolPins(mount, core);
   mount(operations.stopWorkload, async ({ params }) => accepted(await stopWorkload(core, params.name)));
   mount(operations.startWorkload, async ({ params }) => accepted(await startWorkload(core, params.name)));
   mount(operations.restartWorkload, async ({ params }) => accepted(await restartWorkload(core, params.name)));
@@ -183,6 +185,17 @@ function mountPermissions(mount: Mount, core: Core): void {
   mount(operations.getLearning, async ({ params }) => getLearning(core, params.name));
   mount(operations.checkAuthorization, ({ params, body }) => checkAuthorization(core, params.name, body));
   mount(operations.stopLearning, ({ params, body }) => stopLearning(core, params.name, body.network));
+}
+
+function mountToolPins(mount: Mount, core: Core): void {
+  mount(operations.getToolPins, ({ params }) => getToolPins(core, params.name));
+  mount(operations.approveToolPins, async ({ params, body }) =>
+    decidePins(core, params.name, body, 'approve'),
+  );
+  mount(operations.dismissToolPins, async ({ params, body }) =>
+    decidePins(core, params.name, body, 'dismiss'),
+  );
+  mount(operations.changeToolPinning, ({ params, body }) => changeToolPinning(core, params.name, body.mode));
 }
 
 function mountGroupsAndClients(mount: Mount, core: Core): void {

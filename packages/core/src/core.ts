@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { messageOf } from '@toolhive/contract/failure';
 import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import type { ToolPinningMode } from '@toolhive/contract/tool-pins';
 import { openDockerRuntime } from '@toolhive/runtime/docker';
 import { openProcessRuntime } from '@toolhive/runtime/process';
 import type { Runtime } from '@toolhive/runtime/runtime';
@@ -35,8 +36,10 @@ import { SettingsFile } from './state/settings.ts';
 import { Statuses } from './state/statuses.ts';
 import { NetworkDecisions } from './network/decisions.ts';
 import { WorkloadEgress } from './network/workload-egress.ts';
+import { ToolPinsOfAll } from './pinning/tool-pins.ts';
 import { GrantedMounts } from './permissions/granted-mounts.ts';
 import type { LocalServerOptions } from './supervision/local-server.ts';
+import { pinningModeOf } from './supervision/open-proxy.ts';
 import { HiddenMemory } from './permissions/hidden-memory.ts';
 import { HomeLimit } from './supervision/home-limit.ts';
 import { defaultTiming } from './supervision/supervisor.ts';
@@ -62,6 +65,8 @@ export interface CoreOptions {
   clientDocument?: string | undefined;
   /** Replaces how the names of remote servers are resolved, in tests. */
   lookup?: Lookup;
+  /** Replaces the clock, in tests. */
+  now?: () => Date;
 }
 
 /** What the product does, composed. Every function of this package receives it. */
@@ -81,6 +86,8 @@ export interface Core extends AsyncDisposable {
   workloads: Workloads;
   /** What the egress gateways of all workloads have decided. */
   decisions: NetworkDecisions;
+  /** What servers said about their tools, and what of that is approved. */
+  pins: ToolPinsOfAll;
   /** What governs the network access of a server with rules. */
   egressOf: LocalServerOptions['egressOf'];
   /** Resolves the names of remote servers. */
@@ -93,7 +100,7 @@ export interface Core extends AsyncDisposable {
 
 /** Takes the state directory and makes it true. Throws `conflict` when another daemon has it. */
 export async function openCore(options: CoreOptions): Promise<Core> {
-  const { env, version, log, lookup = systemLookup } = options;
+  const { env, version, log, lookup = systemLookup, now = () => new Date() } = options;
   const paths = statePaths(env);
   await using opened = new AsyncDisposableStack();
   const { daemonId } = opened.use(await takeOwnership(paths, log));
@@ -102,6 +109,17 @@ export async function openCore(options: CoreOptions): Promise<Core> {
 
   const events = opened.use(await Events.open(paths.events, log));
   const decisions = opened.use(await NetworkDecisions.open(paths.decisions, log));
+  const pins = opened.use(
+    await ToolPinsOfAll.open(paths.pins, {
+      modeOf(name): ToolPinningMode {
+        const runConfig = workloads.find(name)?.runConfig;
+        return runConfig === undefined ? 'off' : pinningModeOf(runConfig);
+      },
+      onChanges: (name, changes) => events.emit({ type: 'pins.changed', name, changes: [...changes] }),
+      log,
+      now,
+    }),
+  );
   const settings = await SettingsFile.open(paths.settings, log);
   const registry = opened.use(
     await RegistryStore.open({
@@ -169,18 +187,20 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       secretsOf,
       accessOf,
       egressOf,
+      pinsOf: (name, note) => pins.forProxy(name, note),
       installation: installationSettings(settings),
       paths,
       version,
       log,
       timing: { ...defaultTiming, ...options.timing },
-      now: () => new Date(),
+      now,
       onChange(supervisor) {
         events.emit(workloadEvent(supervisor));
         clients.reconcileSoon();
       },
       onRemoved(name) {
         decisions.remove(name);
+        pins.remove(name);
         events.emit({ type: 'workload.removed', name });
         clients.reconcileSoon();
       },
@@ -220,6 +240,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     runtimes,
     workloads,
     decisions,
+    pins,
     egressOf,
     lookup,
   };

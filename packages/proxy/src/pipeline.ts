@@ -9,12 +9,15 @@ import type { Exchange, Middleware } from './middleware/middleware.ts';
 import { recovery } from './middleware/recovery.ts';
 import { toolFilter } from './middleware/tool-filter.ts';
 import type { ToolRules } from './middleware/tool-filter.ts';
+import { toolPinning } from './middleware/tool-pinning.ts';
+import type { Pins } from './middleware/tool-pinning.ts';
 
 /** What middleware is configured with. */
 export interface PipelineOptions extends HostAndOriginOptions, AuthenticationOptions {
   metrics?: Metrics | undefined;
   authorizer?: Authorizer | undefined;
   tools?: ToolRules | undefined;
+  pins?: Pins | undefined;
   /** Told of bugs, which callers are not. */
   onFault: (error: unknown) => void;
 }
@@ -36,6 +39,7 @@ const table: readonly MiddlewareRow[] = [
   { type: 'metrics', create: ({ metrics }) => metrics },
   { type: 'tool-filter', create: toolFilter },
   { type: 'authorization', create: authorization },
+  { type: 'tool-pinning', create: toolPinning },
 ];
 
 /** Creates the middleware that has something to do, the outermost first. Throws `invalid` for invalid options. */

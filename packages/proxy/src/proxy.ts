@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { messageOf, conflict, invalid } from '@toolhive/contract/failure';
 import type { Limits } from './bridge/limits.ts';
 import type { ToolRules } from './middleware/tool-filter.ts';
+import type { Pins } from './middleware/tool-pinning.ts';
 import type { Upstream, RunningServer, StartInstance } from './upstream/upstream.ts';
 import { HttpUpstream } from './upstream/http-upstream.ts';
 import { StdioUpstream } from './upstream/stdio-upstream.ts';
@@ -37,6 +38,8 @@ export interface ProxyOptions {
   sessions: 'own' | 'shared';
   /** The tools that clients see. By default, all of them. */
   tools?: ToolRules;
+  /** What was recorded of the server's tools. By default, nothing is. */
+  pins?: Pins | undefined;
   /** Whether `/metrics` reports figures about requests, for Prometheus. */
   metrics?: boolean;
   version: string;

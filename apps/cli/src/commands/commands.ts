@@ -5,6 +5,7 @@ import { groupCommands } from './groups/groups.ts';
 import { mcpCommands } from './mcp/mcp.ts';
 import { authorizationCommands } from './authorization/authorization.ts';
 import { networkCommands } from './network/network.ts';
+import { pinCommands } from './pins/pins.ts';
 import { proxyCommands } from './proxy/proxy.ts';
 import { registryCommands } from './registry/registry.ts';
 import { secretCommands } from './secrets/secrets.ts';
@@ -15,6 +16,7 @@ const commands: readonly Command[] = [
   ...workloadCommands,
   ...networkCommands,
   ...authorizationCommands,
+  ...pinCommands,
   ...configCommands,
   ...secretCommands,
   ...clientCommands,
@@ -31,6 +33,7 @@ const groups: readonly CommandGroup[] = [
   { path: 'registry', summary: 'Look at the catalogue of servers' },
   { path: 'authz', summary: 'Check what authorization policies allow' },
   { path: 'permission', summary: 'Look at and change what servers may access' },
+  { path: 'pin', summary: 'Look at and approve changes of the tools of servers' },
   { path: 'runtime', summary: 'Look at what servers can run in' },
   { path: 'group', summary: 'Put workloads together' },
   { path: 'client', summary: 'Keep applications that use servers configured' },

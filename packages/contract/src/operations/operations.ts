@@ -10,6 +10,7 @@ import { registryOperations } from './registry.ts';
 import { secretOperations } from './secrets.ts';
 import { settingOperations } from './settings.ts';
 import { systemOperations } from './system.ts';
+import { toolPinOperations } from './tool-pins.ts';
 import { workloadOperations } from './workloads.ts';
 
 /** Every operation of the API, by its operation id. */
@@ -18,6 +19,7 @@ export const operations = {
   ...workloadOperations,
   ...networkOperations,
   ...authorizationOperations,
+  ...toolPinOperations,
   ...groupOperations,
   ...clientOperations,
   ...registryOperations,

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { pinnedKinds } from './tool-pins.ts';
 import { WorkloadStatus } from './workload.ts';
 
 const at = z.string().meta({ description: 'When, as RFC 3339.', format: 'date-time' });
@@ -32,6 +33,20 @@ export const DaemonEvent = z
       at,
       name: z.string().meta({ description: 'The workload.' }),
       host: z.string().meta({ description: 'The host that its rules do not allow.' }),
+    }),
+    z.object({
+      type: z.literal('pins.changed'),
+      at,
+      name: z.string().meta({ description: 'The workload.' }),
+      changes: z
+        .array(
+          z.object({
+            kind: z.enum(pinnedKinds),
+            item: z.string().meta({ description: 'The name that the server gives it.' }),
+            change: z.enum(['changed', 'new', 'removed', 'suspicious']),
+          }),
+        )
+        .meta({ description: 'What the server has changed since the user approved it, at most 20 items.' }),
     }),
     z.object({ type: z.literal('reset'), at }),
   ])

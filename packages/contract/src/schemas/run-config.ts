@@ -7,6 +7,7 @@ import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { RegistryHeader, RegistryVariable } from './registry.ts';
 import { Risk } from './risk.ts';
 import { StoredResources } from './resources.ts';
+import { ToolPinningMode } from './tool-pins.ts';
 import { ProxyMode, Sessions, Transport } from './workload.ts';
 
 /** The version that we write, and the only one that there is. */
@@ -134,6 +135,7 @@ export const RunConfig = z
     sessions: Sessions.optional(),
     tools_filter: z.array(z.string()).nullish(),
     tools_override: z.record(z.string(), ToolOverride).nullish(),
+    tool_pinning: ToolPinningMode.optional(),
     ignore_config: sections.ignore_config.nullish(),
     middleware_configs: z
       .array(z.looseObject({ type: z.string(), parameters: z.looseObject({}).nullish() }))

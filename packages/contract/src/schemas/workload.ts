@@ -5,6 +5,7 @@ import { PermissionProfile } from './permission-profile.ts';
 import { RegistryHeader } from './registry.ts';
 import { Risk } from './risk.ts';
 import { ResourceLimits, ResourceRequest } from './resources.ts';
+import { ToolPinningMode } from './tool-pins.ts';
 
 /** How a server talks: over its standard input and output, or over HTTP in one of two ways. */
 export const Transport = z
@@ -241,6 +242,7 @@ export const CreateWorkload = z
       .record(z.string(), ToolOverride)
       .nullish()
       .meta({ description: 'By the name that the server gives a tool: what clients see instead.' }),
+    tool_pinning: ToolPinningMode.optional(),
     network_isolation: z
       .boolean()
       .optional()

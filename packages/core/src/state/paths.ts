@@ -26,6 +26,8 @@ export interface StatePaths {
   events: string;
   /** What servers tried to reach. */
   decisions: string;
+  /** What servers said about their tools. */
+  pins: string;
   /** Patterns of files that no server is to see, whatever is shared with it. */
   ignoreFile: string;
   /** What servers find in place of hidden files. */
@@ -69,6 +71,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     registrations: join(state, 'registrations.json'),
     events: join(state, 'events.db'),
     decisions: join(state, 'network.db'),
+    pins: join(state, 'pins.db'),
     ignoreFile: join(config, 'thvignore'),
     blanks: join(state, 'blanks'),
     hidden: join(state, 'hidden'),

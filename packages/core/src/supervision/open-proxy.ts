@@ -1,4 +1,6 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
+import { defaultToolPinning } from '@toolhive/contract/tool-pins';
+import type { ToolPinningMode } from '@toolhive/contract/tool-pins';
 import { WorkloadProxy } from '@toolhive/proxy/proxy';
 import type { ProxyOptions } from '@toolhive/proxy/proxy';
 import type { ToolRules } from '@toolhive/proxy/tool-filter';
@@ -12,6 +14,7 @@ export function openProxy(
     | 'access'
     | 'authorizer'
     | 'localUser'
+    | 'pins'
     | 'publicHosts'
     | 'trustProxyHeaders'
     | 'version'
@@ -32,6 +35,11 @@ export function openProxy(
     metrics: runConfig.telemetry_config?.enablePrometheusMetricsPath === true,
     ...options,
   });
+}
+
+/** What happens when the server of a workload changes its tools. */
+export function pinningModeOf({ tool_pinning: mode }: RunConfig): ToolPinningMode {
+  return mode ?? defaultToolPinning;
 }
 
 /** Which tools of a workload clients see, and how. */

@@ -1,5 +1,6 @@
 import { ThvError, messageOf } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import type { Pins } from '@toolhive/proxy/tool-pinning';
 import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Logs } from '../state/logs.ts';
 import type { RemoteAuthState } from '../remote/auth-status.ts';
@@ -8,7 +9,7 @@ import type { WorkloadAccess } from '../access/workload-access.ts';
 import { causeOf } from './cause.ts';
 import { startLocalServer } from './local-server.ts';
 import type { LocalServerOptions } from './local-server.ts';
-import { openProxy } from './open-proxy.ts';
+import { openProxy, pinningModeOf } from './open-proxy.ts';
 import { reachRemoteServer } from './remote-server.ts';
 import type { RemoteServerOptions } from './remote-server.ts';
 import { runServer } from './run-loop.ts';
@@ -20,6 +21,8 @@ export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOpti
   version: string;
   /** Who may use the workload, and for what. Throws for what cannot be enforced. */
   accessOf: (runConfig: RunConfig) => Promise<WorkloadAccess>;
+  /** What was recorded of the server's tools. `note` writes to the log of the proxy. */
+  pinsOf: (workload: string, note: (fields: Record<string, unknown>, message: string) => void) => Pins;
   timing: RunTiming & LocalServerOptions['timing'];
 }
 
@@ -68,6 +71,10 @@ export async function runWorkload(
       openProxy(runConfig, {
         ...opened.use(await options.accessOf(runConfig)),
         version,
+        pins:
+          pinningModeOf(runConfig) === 'off'
+            ? undefined
+            : options.pinsOf(runConfig.name, (fields, message) => log.note('warn', fields, message)),
         onExcess,
         onFault: (error) => log.note('warn', { err: error }, 'fault in the proxy'),
         onInvalidOutput: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),

@@ -12,7 +12,7 @@ import { enforcesRules, grantedNetworkOf } from '../permissions/network.ts';
 import { limitsOf, warningsOf } from '../permissions/warnings.ts';
 import { authzText, requestedExchange } from './access-settings.ts';
 import { describeHome } from './homes.ts';
-import { toolsOf } from '../supervision/open-proxy.ts';
+import { pinningModeOf, toolsOf } from '../supervision/open-proxy.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 
 /** Workloads by name: those that run, or all of them; of one group, or of every. */
@@ -20,7 +20,10 @@ export function listWorkloads(
   core: Core,
   { all, group }: { all?: boolean | undefined; group?: string | undefined },
 ): Workload[] {
-  const workloads = [...core.workloads.all().map(describe), ...core.workloads.setAside.map(describeSetAside)];
+  const workloads = [
+    ...core.workloads.all().map((supervisor) => describe(core, supervisor)),
+    ...core.workloads.setAside.map(describeSetAside),
+  ];
   if (group !== undefined) core.groups.require(group);
   // What was set aside is shown in every list: nobody would look for it.
   return workloads.filter(
@@ -35,7 +38,7 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
   const supervisor = core.workloads.require(name);
   const { runConfig, limits } = supervisor;
   const home = await describeHome(core, runConfig);
-  const { url, tools, ...described } = describe(supervisor);
+  const { url, tools, ...described } = describe(core, supervisor);
   return {
     ...described,
     ...(tools?.length ? { tools } : {}),
@@ -56,6 +59,7 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
     ...(runConfig.ephemeral === true ? { ephemeral: true } : {}),
     sessions: runConfig.sessions ?? 'own',
     tools_override: toolsOf(runConfig).overrides,
+    ...(runConfig.tool_pinning === undefined ? {} : { tool_pinning: runConfig.tool_pinning }),
     transport: runConfig.transport,
     authz_config: authzText(runConfig),
     ...describedAccess(runConfig),
@@ -103,7 +107,7 @@ function remotePartsOf({
   };
 }
 
-function describe({ runConfig, condition, limits, protocol }: Supervisor): Workload {
+function describe(core: Core, { runConfig, condition, limits, protocol }: Supervisor): Workload {
   return {
     name: runConfig.name,
     package: runConfig.remote_url || (runConfig.image ?? ''),
@@ -122,9 +126,19 @@ function describe({ runConfig, condition, limits, protocol }: Supervisor): Workl
     ...(protocol === undefined ? {} : { protocol }),
     ...(runConfig.runtime === undefined ? {} : { runtime: runConfig.runtime }),
     ...(isRemote(runConfig) ? {} : { resources: resourcesOf(runConfig.resources) }),
-    warnings: warningsOf(runConfig, limits),
+    warnings: [...warningsOf(runConfig, limits), ...pinWarnings(core, runConfig)],
     limits: limitsOf(runConfig, limits),
   };
+}
+
+function pinWarnings({ pins }: Core, runConfig: RunConfig): string[] {
+  const pending = pinningModeOf(runConfig) === 'off' ? 0 : pins.pendingOf(runConfig.name);
+  if (pending === 0) return [];
+  const what =
+    pending === 1 ? '1 tool, prompt, or resource has' : `${pending} tools, prompts, or resources have`;
+  return [
+    `WARNING: ${what} changed since you approved the server; to review: thv pin show ${runConfig.name}`,
+  ];
 }
 
 function describeSetAside({ name, path, why }: SetAside): Workload {

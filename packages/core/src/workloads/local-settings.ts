@@ -58,6 +58,7 @@ export function proxySettings({
   audit_config,
   telemetry_config,
   insecure_no_auth,
+  tool_pinning,
 }: CreateWorkload): Partial<RunConfig> {
   return {
     ...(tools?.length ? { tools_filter: tools } : {}),
@@ -66,6 +67,7 @@ export function proxySettings({
     ...(audit_config ? { audit_config } : {}),
     ...(telemetry_config ? { telemetry_config } : {}),
     ...(insecure_no_auth === true ? { insecure_no_auth } : {}),
+    ...(tool_pinning === undefined ? {} : { tool_pinning }),
   };
 }
 

@@ -35,6 +35,7 @@ const mappings: readonly FlagMapping[] = [
   plain('sessions', 'sessions'),
   plain('trust_proxy_headers', 'trust-proxy-headers'),
   plain('authz_config', 'authz-config', asPath),
+  plain('tool_pinning', 'tool-pinning'),
   plain('tools', 'tools', (names) => asList(names).flatMap((name) => name.split(','))),
   plain('labels', 'label', (texts) => readAssignments('label', asList(texts))),
   local(plain('target_port', 'target-port')),

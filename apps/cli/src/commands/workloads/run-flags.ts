@@ -257,6 +257,14 @@ const declared: readonly Flag[] = [
       completes: 'file',
     },
     {
+      name: 'tool-pinning',
+      kind: 'string',
+      value: 'MODE',
+      choices: ['warn', 'block', 'off'],
+      description:
+        'Report changed tools of the server (warn), hold them back until you approve them (block), or neither; warn if not given',
+    },
+    {
       name: 'trust-proxy-headers',
       kind: 'boolean',
       description: 'Trust the X-Forwarded-* headers of a reverse proxy in front, which all requests pass',

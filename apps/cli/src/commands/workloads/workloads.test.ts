@@ -91,6 +91,9 @@ test('the help of run says what it takes, by what it is about', () => {
           --tools NAME           A tool that clients may see, and no others than those that are named
                                  (can be repeated)
           --tools-override FILE  A JSON file that gives tools other names and descriptions
+          --tool-pinning MODE    Report changed tools of the server (warn), hold them back until you
+                                 approve them (block), or neither; warn if not given (one of warn,
+                                 block, off)
           --trust-proxy-headers  Trust the X-Forwarded-* headers of a reverse proxy in front, which all
                                  requests pass
           --authz-config FILE    A JSON or YAML file of Cedar policies: who may use which tools,

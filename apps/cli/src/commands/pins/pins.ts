@@ -1,0 +1,72 @@
+import type { Argument, Command, Flag } from '../../command.ts';
+
+const workload: Argument = {
+  name: 'name',
+  description: 'The workload',
+  required: true,
+  completes: 'workload',
+};
+
+const items: Argument = {
+  name: 'items',
+  description: 'Names of tools, prompts, or resources; without any, everything that waits for approval',
+  variadic: true,
+};
+
+const yes: Flag = {
+  name: 'yes',
+  shorthand: 'y',
+  kind: 'boolean',
+  description: 'Do not ask for confirmation',
+};
+
+/** What servers say about their tools, and which changes of that are approved. */
+export const pinCommands: readonly Command[] = [
+  {
+    path: 'pin show',
+    summary: 'Show which tools of a server have changed',
+    description:
+      'ToolHive records the tools, prompts, resources, and instructions of a server at their first use. This command shows what the server has changed since then, what is suspicious in its texts, and every recorded item. It ends with exit code 1 if a change waits for approval.',
+    arguments: [workload],
+    examples: ['thv pin show github', 'thv pin show github --format json'],
+    load: () => import('./show.ts'),
+  },
+  {
+    path: 'pin approve',
+    summary: 'Approve changed tools of a server',
+    description:
+      'Shows the changes and asks for confirmation. Only the versions that are shown are approved, even if the server changes them again in the meantime.',
+    arguments: [workload, items],
+    flags: [yes],
+    examples: ['thv pin approve github', 'thv pin approve github create_issue --yes'],
+    load: async () => {
+      const { decideWith } = await import('./decide.ts');
+      return { run: decideWith('approve') };
+    },
+  },
+  {
+    path: 'pin dismiss',
+    summary: 'Forget changes that a server has taken back',
+    description:
+      'Removes changes from the list without approving them. They are reported again if the server shows them again.',
+    arguments: [workload, items],
+    flags: [yes],
+    examples: ['thv pin dismiss github create_issue'],
+    load: async () => {
+      const { decideWith } = await import('./decide.ts');
+      return { run: decideWith('dismiss') };
+    },
+  },
+  {
+    path: 'pin mode',
+    summary: 'Choose what happens when a server changes its tools',
+    description:
+      'warn: clients see changes, and ToolHive reports them. block: clients see the approved version, and cannot use changed and new tools until you approve them. off: nothing is recorded. A change from or to off restarts the workload.',
+    arguments: [
+      workload,
+      { name: 'mode', description: 'What happens', required: true, choices: ['warn', 'block', 'off'] },
+    ],
+    examples: ['thv pin mode github block'],
+    load: () => import('./mode.ts'),
+  },
+];

@@ -1,0 +1,188 @@
+import { rm } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
+import type { StatementSync } from 'node:sqlite';
+import { messageOf } from '@toolhive/contract/failure';
+import type { PinFinding, PinnedItem } from '@toolhive/contract/tool-pins';
+import type { Logger } from 'pino';
+import { openDatabase } from '../state/database.ts';
+import { setAside } from '../state/set-aside.ts';
+import { isDamage } from '../state/sqlite.ts';
+
+export type PinnedKind = PinnedItem['kind'];
+
+/** A version of an item as it is stored. */
+export interface StoredVersion {
+  kind: PinnedKind;
+  name: string;
+  hash: string;
+  isApproved: boolean;
+  /** When it was approved, or first seen. */
+  at: string;
+  findings: PinFinding[];
+  /** How many bytes its content has. */
+  bytes: number;
+}
+
+/** When the items of a kind were first listed, and whether that first list has ended. */
+export interface StoredKind {
+  kind: PinnedKind;
+  beganAt: string;
+  isOver: boolean;
+}
+
+/** The SQLite database with what servers said about their tools. Survives power cuts. */
+export class PinStore implements Disposable {
+  readonly #database: DatabaseSync;
+  readonly #log: Logger;
+  readonly #put: StatementSync;
+  readonly #content: StatementSync;
+
+  private constructor(database: DatabaseSync, log: Logger) {
+    this.#database = database;
+    this.#log = log;
+    database.exec(`
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = NORMAL;
+      CREATE TABLE IF NOT EXISTS kinds (
+        workload TEXT NOT NULL, kind TEXT NOT NULL, began_at TEXT NOT NULL, is_over INTEGER NOT NULL,
+        PRIMARY KEY (workload, kind)
+      ) STRICT;
+      CREATE TABLE IF NOT EXISTS versions (
+        workload TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, hash TEXT NOT NULL,
+        is_approved INTEGER NOT NULL, at TEXT NOT NULL, findings TEXT NOT NULL, bytes INTEGER NOT NULL, content TEXT,
+        PRIMARY KEY (workload, kind, name, hash)
+      ) STRICT;
+      CREATE INDEX IF NOT EXISTS tools ON versions (kind, name);
+    `);
+    this.#put = database.prepare('INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
+    this.#content = database.prepare(
+      'SELECT content FROM versions WHERE workload = ? AND kind = ? AND name = ? AND hash = ?',
+    );
+  }
+
+  /**
+   * A damaged file is set aside, and then every server is in its first use again. Where none can be written, versions are
+   * remembered until the daemon ends.
+   */
+  static async open(path: string, log: Logger): Promise<PinStore> {
+    const opened = (): PinStore => new PinStore(openDatabase(path), log);
+    try {
+      try {
+        return opened();
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        await setAside(path, error, log);
+        for (const file of [`${path}-wal`, `${path}-shm`]) await rm(file, { force: true });
+        return opened();
+      }
+    } catch (error) {
+      log.error({ path, why: messageOf(error) }, 'tools are pinned only until the daemon ends');
+      return new PinStore(new DatabaseSync(':memory:'), log);
+    }
+  }
+
+  /** How many items of each workload wait for approval. */
+  pending(): Map<string, number> {
+    const rows = this.#database
+      .prepare('SELECT workload, count(*) AS count FROM versions WHERE is_approved = 0 GROUP BY workload')
+      .all();
+    return new Map(rows.map((row) => [String(row['workload']), Number(row['count'])]));
+  }
+
+  /** Everything that is stored of a workload except contents, the oldest first. */
+  read(workload: string): { kinds: StoredKind[]; versions: StoredVersion[] } {
+    const kinds = this.#database.prepare('SELECT * FROM kinds WHERE workload = ?').all(workload);
+    const versions = this.#database
+      .prepare(
+        'SELECT kind, name, hash, is_approved, at, findings, bytes FROM versions WHERE workload = ? ORDER BY at, rowid',
+      )
+      .all(workload);
+    return {
+      // Written by this class.
+      kinds: kinds.map((row) => ({
+        kind: row['kind'] as PinnedKind,
+        beganAt: String(row['began_at']),
+        isOver: row['is_over'] === 1,
+      })),
+      versions: versions.map((row) => ({
+        kind: row['kind'] as PinnedKind,
+        name: String(row['name']),
+        hash: String(row['hash']),
+        isApproved: row['is_approved'] === 1,
+        at: String(row['at']),
+        findings: JSON.parse(String(row['findings'])) as PinFinding[],
+        bytes: Number(row['bytes']),
+      })),
+    };
+  }
+
+  /** The content of a version; undefined if it was too long to be kept. */
+  contentOf(
+    workload: string,
+    { kind, name, hash }: Pick<StoredVersion, 'kind' | 'name' | 'hash'>,
+  ): string | undefined {
+    const content = this.#content.get(workload, kind, name, hash)?.['content'];
+    return typeof content === 'string' ? content : undefined;
+  }
+
+  /** Other workloads with a tool of this name, at most three. */
+  workloadsWith(tool: string, besides: string): string[] {
+    const rows = this.#database
+      .prepare(
+        "SELECT DISTINCT workload FROM versions WHERE kind = 'tool' AND name = ? AND workload != ? LIMIT 3",
+      )
+      .all(tool, besides);
+    return rows.map((row) => String(row['workload']));
+  }
+
+  saveKind(workload: string, { kind, beganAt, isOver }: StoredKind): void {
+    this.#database
+      .prepare('INSERT OR REPLACE INTO kinds VALUES (?, ?, ?, ?)')
+      .run(workload, kind, beganAt, isOver ? 1 : 0);
+  }
+
+  /** Stores versions. The content is left as it is where it is not given. */
+  save(workload: string, versions: readonly (StoredVersion & { content: string | undefined })[]): void {
+    this.#together(() => {
+      for (const { kind, name, hash, isApproved, at, findings, bytes, content } of versions) {
+        const text = content ?? this.contentOf(workload, { kind, name, hash }) ?? null;
+        const found = JSON.stringify(findings);
+        this.#put.run(workload, kind, name, hash, isApproved ? 1 : 0, at, found, bytes, text);
+      }
+    });
+  }
+
+  forget(workload: string, versions: readonly Pick<StoredVersion, 'kind' | 'name' | 'hash'>[]): void {
+    const statement = this.#database.prepare(
+      'DELETE FROM versions WHERE workload = ? AND kind = ? AND name = ? AND hash = ?',
+    );
+    this.#together(() => {
+      for (const { kind, name, hash } of versions) statement.run(workload, kind, name, hash);
+    });
+  }
+
+  /** Forgets a workload that was removed. */
+  remove(workload: string): void {
+    try {
+      this.#database.prepare('DELETE FROM versions WHERE workload = ?').run(workload);
+      this.#database.prepare('DELETE FROM kinds WHERE workload = ?').run(workload);
+    } catch (error) {
+      this.#log.error({ workload, why: messageOf(error) }, 'pinned tools could not be removed');
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#database.close();
+  }
+
+  #together(work: () => void): void {
+    this.#database.exec('BEGIN');
+    try {
+      work();
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      this.#database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import type { ToolPinningMode } from '@toolhive/contract/tool-pins';
+import type { Pins } from '@toolhive/proxy/tool-pinning';
+import type { Logger } from 'pino';
+import { PinStore } from './pin-store.ts';
+import { WorkloadPins } from './workload-pins.ts';
+import type { PinChange } from './workload-pins.ts';
+
+type Note = (fields: Record<string, unknown>, message: string) => void;
+
+export interface ToolPinsOptions {
+  /** The mode of a workload as it is now. */
+  modeOf: (workload: string) => ToolPinningMode;
+  onChanges: (workload: string, changes: readonly PinChange[]) => void;
+  log: Logger;
+  now: () => Date;
+}
+
+/** What was recorded of the servers of all workloads: what they say about their tools, and what of that is approved. */
+export class ToolPinsOfAll implements Disposable {
+  readonly #store: PinStore;
+  readonly #options: ToolPinsOptions;
+  readonly #workloads = new Map<string, WorkloadPins>();
+  /** Where notes go: to the log of the proxy while it runs. */
+  readonly #notes = new Map<string, Note>();
+  readonly #pending: Map<string, number>;
+
+  private constructor(store: PinStore, options: ToolPinsOptions) {
+    this.#store = store;
+    this.#options = options;
+    this.#pending = store.pending();
+  }
+
+  static async open(path: string, options: ToolPinsOptions): Promise<ToolPinsOfAll> {
+    return new ToolPinsOfAll(await PinStore.open(path, options.log), options);
+  }
+
+  /** What was recorded of a workload. */
+  of(workload: string): WorkloadPins {
+    const known = this.#workloads.get(workload);
+    if (known !== undefined) return known;
+    const { modeOf, onChanges, log, now } = this.#options;
+    const pins = new WorkloadPins(workload, {
+      store: this.#store,
+      mode: () => modeOf(workload),
+      onChanges: (changes) => onChanges(workload, changes),
+      onPending: (count) => this.#pending.set(workload, count),
+      note: (fields, message) => {
+        const note = this.#notes.get(workload);
+        if (note === undefined) log.warn({ workload, ...fields }, message);
+        else note(fields, message);
+      },
+      now,
+    });
+    this.#workloads.set(workload, pins);
+    return pins;
+  }
+
+  /** The same for a proxy, which loads it when the server is listed first. `note` writes to its log. */
+  forProxy(workload: string, note: Note): Pins {
+    this.#notes.set(workload, note);
+    const pins = (): WorkloadPins => this.of(workload);
+    return {
+      get version() {
+        return pins().version;
+      },
+      review: (listing) => pins().review(listing),
+      refusalOf: (kind, name) => pins().refusalOf(kind, name),
+    };
+  }
+
+  /** How many items of a workload wait for approval. */
+  pendingOf(workload: string): number {
+    return this.#pending.get(workload) ?? 0;
+  }
+
+  /** Forgets a workload that was removed. */
+  remove(workload: string): void {
+    this.#workloads.delete(workload);
+    this.#notes.delete(workload);
+    this.#pending.delete(workload);
+    this.#store.remove(workload);
+  }
+
+  [Symbol.dispose](): void {
+    this.#store[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,40 @@
+import type { PinDecision, ToolPinningMode, ToolPins } from '@toolhive/contract/tool-pins';
+import type { Core } from '../core.ts';
+import { pinningModeOf } from '../supervision/open-proxy.ts';
+
+/** What was recorded of the tools, prompts, resources, and instructions of a workload. */
+export function getToolPins(core: Core, name: string): Promise<ToolPins> {
+  core.workloads.require(name);
+  return core.pins.of(name).describe();
+}
+
+/** Approves versions that wait for that, or with `dismiss` forgets them. Throws `conflict` for any other version. */
+export function decidePins(
+  core: Core,
+  name: string,
+  decision: PinDecision,
+  kind: 'approve' | 'dismiss',
+): { decided: number; pending: number } {
+  core.workloads.require(name);
+  const pins = core.pins.of(name);
+  const decided = pins[kind](decision);
+  return { decided, pending: pins.pending };
+}
+
+/** Changes the mode of a workload. Only a change from or to `off` restarts it, which puts pinning into its proxy. */
+export async function changeToolPinning(
+  core: Core,
+  name: string,
+  mode: ToolPinningMode,
+): Promise<{ mode: ToolPinningMode; restarted: boolean }> {
+  const supervisor = core.workloads.require(name);
+  let before = pinningModeOf(supervisor.runConfig);
+  await core.workloads.amend(name, (runConfig) => {
+    before = pinningModeOf(runConfig);
+    return { ...runConfig, tool_pinning: mode };
+  });
+  const isRunning = !['stopped', 'stopping', 'removing'].includes(supervisor.condition.status);
+  const restarted = isRunning && (before === 'off') !== (mode === 'off');
+  if (restarted) await supervisor.restart();
+  return { mode, restarted };
+}

@@ -1,0 +1,207 @@
+import { hash } from 'node:crypto';
+import { requireUnambiguous } from '../jsonrpc/ambiguity.ts';
+import { errorCodes, idText, isObject, resultMessage } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import { refusal } from './message-pipeline.ts';
+import type { CallContext, Middleware, Outcome } from './middleware.ts';
+
+/** What a server says about itself that models read. */
+export type PinnedKind = 'instructions' | 'tool' | 'prompt' | 'resource' | 'resource-template';
+
+/** One answer of a server that lists items of one kind, or contains its instructions. */
+export interface Listing {
+  kind: PinnedKind;
+  /** The items with their names. An item without a name has none that can be recorded. */
+  items: readonly ListedItem[];
+  /** The cursor that the client sent, if it asked for a further page. */
+  cursor: string | undefined;
+  /** The cursor of the next page, if there is one. */
+  nextCursor: string | undefined;
+  /** The session of the client, if it has one: cursors of two sessions have nothing in common. */
+  session: string | undefined;
+}
+
+export interface ListedItem {
+  name: string | undefined;
+  content: unknown;
+}
+
+export interface Review {
+  /** What clients see of each item: the item itself, the version that was approved, or nothing. */
+  shown: readonly unknown[];
+  /** Whether the same answer needs no review as long as `version` stays the same. */
+  isSettled: boolean;
+}
+
+/** What was recorded of one server, and what its clients may see and use of it. Lists and uses agree. */
+export interface Pins {
+  /** Changes when the result of a review could be another one than before. */
+  readonly version: number;
+  /** Compares an answer of the server with what was recorded, and records what is new. */
+  review: (listing: Listing) => Promise<Review>;
+  /** Why clients may not use an item; undefined if they may. */
+  refusalOf: (kind: PinnedKind, name: string) => string | undefined;
+}
+
+interface List {
+  kind: PinnedKind;
+  /** The member of the result that contains the items. */
+  member: string;
+  /** The member of an item that identifies it. */
+  key: string;
+}
+
+/** The answers that are reviewed, by the method of their request. */
+const lists: Readonly<Record<string, List>> = {
+  'tools/list': { kind: 'tool', member: 'tools', key: 'name' },
+  'prompts/list': { kind: 'prompt', member: 'prompts', key: 'name' },
+  'resources/list': { kind: 'resource', member: 'resources', key: 'uri' },
+  'resources/templates/list': { kind: 'resource-template', member: 'resourceTemplates', key: 'uriTemplate' },
+};
+
+/** The answers that contain the instructions of the server. */
+const greetings: ReadonlySet<string> = new Set(['initialize', 'server/discover']);
+
+/** The requests that use an item, and the parameter that names it. */
+const uses: Readonly<Record<string, { kind: PinnedKind; parameter: string }>> = {
+  'tools/call': { kind: 'tool', parameter: 'name' },
+  'prompts/get': { kind: 'prompt', parameter: 'name' },
+  'resources/read': { kind: 'resource', parameter: 'uri' },
+  'resources/subscribe': { kind: 'resource', parameter: 'uri' },
+};
+
+/** How many answers are remembered that need no review. */
+const maxSettled = 16;
+
+/** Compares what a server says about its tools with what the user has approved. Undefined if nothing is recorded of it. */
+export function toolPinning({ pins }: { pins?: Pins | undefined }): Middleware | undefined {
+  return pins === undefined ? undefined : new ToolPinning(pins);
+}
+
+class ToolPinning implements Middleware {
+  readonly #pins: Pins;
+  /** The hashes of answers that need no review as long as the version of the pins is this one. */
+  readonly #settled = new Set<string>();
+  #version: number;
+
+  constructor(pins: Pins) {
+    this.#pins = pins;
+    this.#version = pins.version;
+  }
+
+  readonly message = (context: CallContext): Outcome | Promise<Outcome> => {
+    const { direction, message, request } = context;
+    if (direction === 'to server') return this.#use(message);
+    const method = request?.value.method;
+    if (message.kind !== 'response' || method === undefined) return message;
+    const list = Object.hasOwn(lists, method) ? lists[method] : undefined;
+    if (list === undefined && !greetings.has(method)) return message;
+    const { result } = message.value;
+    if (!isObject(result)) return message;
+    if (this.#isSettled(message, list?.member)) return message;
+    return list === undefined
+      ? this.#reviewInstructions(message, result)
+      : this.#reviewList(context, list, result);
+  };
+
+  #use(message: Message): Outcome {
+    const { method = '', params } = message.value;
+    const use = Object.hasOwn(uses, method) ? uses[method] : undefined;
+    const name = use === undefined ? undefined : params?.[use.parameter];
+    if (use === undefined || typeof name !== 'string') return message;
+    const reason = this.#pins.refusalOf(use.kind, name);
+    return reason === undefined ? message : refusal(errorCodes.invalidParams, reason);
+  }
+
+  async #reviewList(
+    { message, request, session }: CallContext,
+    { kind, member, key }: List,
+    result: Record<string, unknown>,
+  ): Promise<Message> {
+    const listed = Array.isArray(result[member]) ? (result[member] as unknown[]) : [];
+    const items = listed.map((content) => ({ name: textAt(content, key), content }));
+    const { version } = this.#pins;
+    const { shown, isSettled } = await this.#pins.review({
+      kind,
+      items,
+      cursor: textAt(request?.value.params, 'cursor'),
+      nextCursor: textAt(result, 'nextCursor'),
+      session,
+    });
+    const isSame = shown.every((item, index) => item === listed[index]) && isReadOneWay(message, member);
+    if (isSame && isSettled) this.#settle(message, member, version);
+    if (isSame) return message;
+    return this.#rewritten(message, result, member, { [member]: shown.filter((item) => item !== undefined) });
+  }
+
+  async #reviewInstructions(message: Message, result: Record<string, unknown>): Promise<Message> {
+    const { instructions } = result;
+    const isThere = instructions !== undefined && instructions !== null;
+    const items = isThere ? [{ name: '', content: instructions }] : [];
+    const { version } = this.#pins;
+    const { shown, isSettled } = await this.#pins.review({
+      kind: 'instructions',
+      items,
+      cursor: undefined,
+      nextCursor: undefined,
+      session: undefined,
+    });
+    const isSame = shown[0] === items[0]?.content && isReadOneWay(message, 'instructions');
+    if (isSame && isSettled) this.#settle(message, undefined, version);
+    if (isSame) return message;
+    const replaced = shown[0] === undefined ? {} : { instructions: shown[0] };
+    return this.#rewritten(message, result, 'instructions', replaced);
+  }
+
+  /** Written anew, so that clients read what was reviewed, and no other member of that name. */
+  #rewritten(
+    message: Message,
+    result: Record<string, unknown>,
+    member: string,
+    replaced: Record<string, unknown>,
+  ): Message {
+    const others = Object.entries(result).filter(([name]) => name.toLowerCase() !== member.toLowerCase());
+    return resultMessage(idText(message), { ...Object.fromEntries(others), ...replaced });
+  }
+
+  #isSettled(message: Message, member: string | undefined): boolean {
+    if (this.#version !== this.#pins.version) {
+      this.#settled.clear();
+      this.#version = this.#pins.version;
+    }
+    return this.#settled.size > 0 && this.#settled.has(digestOf(message, member));
+  }
+
+  #settle(message: Message, member: string | undefined, version: number): void {
+    if (version !== this.#pins.version || version !== this.#version) return; // reviewed against earlier pins
+    const [oldest] = this.#settled;
+    if (this.#settled.size >= maxSettled && oldest !== undefined) this.#settled.delete(oldest);
+    this.#settled.add(digestOf(message, member));
+  }
+}
+
+/**
+ * The hash of everything but the ID, which is another one in each answer, and of what the answer was reviewed for: the
+ * same text could answer several requests.
+ */
+function digestOf({ text, id }: Message, member: string | undefined): string {
+  const [start, end] = id ?? [0, 0];
+  return hash('sha256', `${member ?? ''}\n${text.slice(0, start)}\n${text.slice(end)}`);
+}
+
+/** Whether every reader finds the same items in an answer: some take the first of two members, or ignore case. */
+function isReadOneWay({ text, value }: Message, member: string): boolean {
+  const names = isObject(value.result) ? Object.keys(value.result) : [];
+  if (names.some((name) => name !== member && name.toLowerCase() === member.toLowerCase())) return false;
+  try {
+    requireUnambiguous(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function textAt(value: unknown, key: string): string | undefined {
+  const text = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  return typeof text === 'string' ? text : undefined;
+}
