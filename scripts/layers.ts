@@ -38,6 +38,7 @@ const folders: Record<string, readonly string[]> = {
     'state',
     'fetch',
     'access',
+    'audit',
     'secrets',
     'settings',
     'events',

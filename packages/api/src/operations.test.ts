@@ -148,7 +148,6 @@ test('an exported workload can be created again under its name', async () => {
 });
 
 test.each([
-  ['audit_config', { component: 'x' }],
   ['telemetry_config', { endpoint: 'otel.example:4318' }],
   [
     'authz_config',

@@ -1,3 +1,5 @@
+import { audit } from './middleware/audit.ts';
+import type { AuditOptions } from './middleware/audit.ts';
 import { authentication } from './middleware/authentication.ts';
 import type { ProxyAccess } from './middleware/authentication.ts';
 import { hostAndOrigin } from './middleware/host-and-origin.ts';
@@ -10,6 +12,8 @@ import type { ToolRules } from './middleware/tool-filter.ts';
 
 /** What middleware is configured with. */
 export interface PipelineOptions extends HostAndOriginOptions {
+  workload?: string | undefined;
+  audit?: AuditOptions | undefined;
   access?: ProxyAccess | undefined;
   metrics?: Metrics | undefined;
   tools?: ToolRules | undefined;
@@ -29,6 +33,8 @@ interface MiddlewareRow {
  */
 const table: readonly MiddlewareRow[] = [
   { type: 'recovery', create: recovery },
+  // Outside of everything that refuses requests. The principal is known when the record is written.
+  { type: 'audit', create: audit },
   { type: 'host-and-origin', create: hostAndOrigin },
   { type: 'authentication', create: authentication },
   { type: 'metrics', create: ({ metrics }) => metrics },

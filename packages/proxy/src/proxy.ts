@@ -11,6 +11,8 @@ import { StdioUpstream } from './upstream/stdio-upstream.ts';
 import { serveConnections } from './http/connections.ts';
 import type { ConnectionLimits } from './http/connections.ts';
 import { replyJson, replyText } from './http/reply.ts';
+import { Audit } from './middleware/audit.ts';
+import type { AuditOptions } from './middleware/audit.ts';
 import type { ProxyAccess } from './middleware/authentication.ts';
 import { WorkloadInput } from './input/workload-input.ts';
 import { openMetrics } from './middleware/metrics.ts';
@@ -36,6 +38,8 @@ export interface ProxyOptions {
   sessions: 'own' | 'shared';
   /** The tools that clients see. By default, all of them. */
   tools?: ToolRules;
+  /** What is recorded of requests, and who takes the records. By default, nothing. */
+  audit?: AuditOptions | undefined;
   /** Whether `/metrics` reports figures about requests, for Prometheus. */
   metrics?: boolean;
   version: string;
@@ -76,6 +80,7 @@ const checkingMs = 5_000;
 export class WorkloadProxy implements AsyncDisposable {
   readonly #options: ProxyOptions;
   readonly #metrics: Metrics | undefined;
+  readonly #audit: Audit | undefined;
   readonly #upstream: Upstream;
   readonly #server: Server;
   #health: 'healthy' | 'unhealthy' = 'unhealthy';
@@ -88,6 +93,7 @@ export class WorkloadProxy implements AsyncDisposable {
     const { workload = '', middleware: more = [], onFault } = options;
     const configured = { ...options, metrics, allowedHosts: namesOf(options.host) };
     const middlewares = [...createMiddleware(configured), ...more];
+    this.#audit = middlewares.find((one) => one instanceof Audit);
     const input = new WorkloadInput({ onInvalid: options.onInvalidOutput });
     const messages = new MessagePipeline(middlewares, onFault);
     const settings = { ...options, workload, input, messages };
@@ -153,6 +159,7 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#server.close(() => resolve());
     this.#server.closeAllConnections();
     await promise;
+    this.#audit?.close();
   }
 
   #dispatch(exchange: Exchange): void {

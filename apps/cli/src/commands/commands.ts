@@ -1,4 +1,5 @@
 import type { Command, CommandGroup, Program } from '../command.ts';
+import { auditCommands } from './audit/audit.ts';
 import { clientCommands } from './clients/clients.ts';
 import { configCommands } from './config/config.ts';
 import { groupCommands } from './groups/groups.ts';
@@ -13,6 +14,7 @@ import { workloadCommands } from './workloads/workloads.ts';
 const commands: readonly Command[] = [
   ...workloadCommands,
   ...networkCommands,
+  ...auditCommands,
   ...configCommands,
   ...secretCommands,
   ...clientCommands,

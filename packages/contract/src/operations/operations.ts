@@ -1,4 +1,5 @@
 import type { Operation } from '../operation.ts';
+import { auditOperations } from './audit.ts';
 import { clientOperations } from './clients.ts';
 import { diagnosisOperations } from './diagnosis.ts';
 import { eventOperations } from './events.ts';
@@ -22,6 +23,7 @@ export const operations = {
   ...secretOperations,
   ...settingOperations,
   ...eventOperations,
+  ...auditOperations,
   ...diagnosisOperations,
   ...imageOperations,
 } satisfies Record<string, Operation>;

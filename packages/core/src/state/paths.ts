@@ -26,6 +26,12 @@ export interface StatePaths {
   events: string;
   /** What servers tried to reach. */
   decisions: string;
+  /** Audit records, with the hash that each database or file of them ended with. */
+  audit: string;
+  /** The same records as lines. */
+  auditFile: string;
+  /** The last audit record in the database, outside of it. */
+  auditAnchor: string;
   /** Patterns of files that no server is to see, whatever is shared with it. */
   ignoreFile: string;
   /** What servers find in place of hidden files. */
@@ -69,6 +75,9 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     registrations: join(state, 'registrations.json'),
     events: join(state, 'events.db'),
     decisions: join(state, 'network.db'),
+    audit: join(state, 'audit.db'),
+    auditFile: join(state, 'audit.log'),
+    auditAnchor: join(state, 'audit-anchor.json'),
     ignoreFile: join(config, 'thvignore'),
     blanks: join(state, 'blanks'),
     hidden: join(state, 'hidden'),

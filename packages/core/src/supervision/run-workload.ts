@@ -1,5 +1,6 @@
 import { ThvError, messageOf } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import type { AuditOptions } from '@toolhive/proxy/audit';
 import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Logs } from '../state/logs.ts';
 import type { RemoteAuthState } from '../remote/auth-status.ts';
@@ -17,6 +18,8 @@ import type { WorkloadLog } from './workload-log.ts';
 export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOptions {
   logs: Logs;
   version: string;
+  /** How the proxy of a workload audits. Rejects if it cannot do so as configured. */
+  auditOf: (runConfig: RunConfig) => Promise<AuditOptions>;
   timing: RunTiming & LocalServerOptions['timing'];
 }
 
@@ -41,7 +44,7 @@ export async function runWorkload(
   options: RunWorkloadOptions,
   run: Run,
 ): Promise<void> {
-  const { logs, timing, version } = options;
+  const { logs, timing, version, auditOf } = options;
   const { hasWorked, log, report, onEvent, signal } = run;
   const pace = new SignInPace(); // one for all attempts
   await using serverLog = await logs.open(runConfig.name, 'server');
@@ -60,9 +63,10 @@ export async function runWorkload(
   await runServer({
     timing,
     hasWorked,
-    openProxy: (onExcess) =>
+    openProxy: async (onExcess) =>
       openProxy(runConfig, {
         version,
+        audit: await auditOf(runConfig),
         onExcess,
         onFault: (error) => log.note('warn', { err: error }, 'fault in the proxy'),
         onInvalidOutput: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),

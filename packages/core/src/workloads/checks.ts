@@ -5,6 +5,7 @@ import { toolFilter } from '@toolhive/proxy/tool-filter';
 import type { ToolRules } from '@toolhive/proxy/tool-filter';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Runtime } from '@toolhive/runtime/runtime';
+import { checkAuditConfig } from '../audit/audit-config.ts';
 import type { Core } from '../core.ts';
 import { refuseUnenforced } from '../permissions/enforcement.ts';
 import { refuseReplaceable } from '../permissions/granted-mounts.ts';
@@ -19,6 +20,7 @@ export function checkRunConfig(runConfig: RunConfig): void {
   refuseOpenAddress(runConfig);
   requireOverrides(toolsOf(runConfig));
   toolFilter({ tools: toolsOf(runConfig) }); // throws if two tools would have the same name
+  checkAuditConfig(runConfig);
   refuseUnenforced(runConfig);
 }
 

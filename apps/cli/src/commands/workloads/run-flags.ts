@@ -268,12 +268,12 @@ const declared: readonly Flag[] = [
       description: 'Policies about who may call what',
       completes: 'file',
     },
-    { name: 'enable-audit', kind: 'boolean', description: 'Write down every call' },
+    { name: 'enable-audit', kind: 'boolean', description: 'Record every call in the audit log' },
     {
       name: 'audit-config',
       kind: 'string',
       value: 'FILE',
-      description: 'A JSON file that says what to write down of every call',
+      description: 'A JSON file with the audit configuration: event types, bodies, and the log file',
       completes: 'file',
     },
   ]),
@@ -366,8 +366,6 @@ const coming: readonly string[] = [
   'thv-ca-bundle',
   'trust-proxy-headers',
   'authz-config',
-  'enable-audit',
-  'audit-config',
   'otel-endpoint',
   'otel-custom-attributes',
 ];

@@ -91,6 +91,9 @@ test('the help of run says what it takes, by what it is about', () => {
           --tools NAME           A tool that clients may see, and no others than those that are named
                                  (can be repeated)
           --tools-override FILE  A JSON file that gives tools other names and descriptions
+          --enable-audit         Record every call in the audit log
+          --audit-config FILE    A JSON file with the audit configuration: event types, bodies, and the
+                                 log file
 
     Remote authentication:
           --remote-auth                Sign in; that is done anyway when the server asks for it
