@@ -181,6 +181,13 @@ describe('one document tells', () => {
     expect(withGroup).toEqual({ name: 'pair', removed_workloads: ['pair-b'], moved_workloads: [] });
   });
 
+  test('the audit log', async () => {
+    const record = expect.objectContaining({ msg: 'audit_event', previous: text }) as object;
+
+    expect(await jsonOf('audit --limit 1')).toEqual([{ id: expect.any(Number) as number, record }]);
+    expect(await jsonOf('audit verify')).toEqual({ intact: true, chains: list });
+  });
+
   test('what a server may access, and what it tried to reach', async () => {
     await user.mustThv('run', testServer, '--name', 'ruled', '--permission-profile', 'none', '--', 'echo');
     const rules = (hosts: string[]) => ({

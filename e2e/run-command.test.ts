@@ -69,7 +69,6 @@ describe('the flags of thv run', () => {
   test.each([
     ['--trust-proxy-headers'],
     ['--authz-config', 'policies.json'],
-    ['--enable-audit'],
     ['--oidc-issuer', 'https://id.example.com'],
     ['--resource-url', 'https://mcp.example.com'],
     ['--jwks-allow-private-ip'],

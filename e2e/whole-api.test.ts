@@ -190,6 +190,26 @@ test('what a server says about its tools is recorded, and changes wait for appro
   expect(changed).toEqual({ mode: 'warn', restarted: false });
 });
 
+test('who did what is recorded, and the records can be verified', async () => {
+  const stop = new AbortController();
+  const query = { type: 'api_call' };
+  const events = await client.watchAudit({ query, headers: {} }, { signal: stop.signal });
+
+  await client.createGroup({ body: { name: 'audited' } });
+  let seen: string | undefined;
+  for await (const { event } of events) {
+    seen = event.record.target?.['method'];
+    break;
+  }
+  stop.abort();
+  await client.deleteGroup({ ...named('audited'), query: {} });
+  const { records } = await client.listAudit({ query: { ...query, limit: 1 } });
+
+  expect(seen).toBe('createGroup');
+  expect(records).toMatchObject([{ record: { target: { method: 'deleteGroup', name: 'audited' } } }]);
+  expect(await client.verifyAudit({})).toMatchObject({ intact: true });
+});
+
 test('what a server tries to reach is recorded, and its rules are changed while it runs', async () => {
   const permission_profile = { network: { outbound: { allow_host: ['a.example'] } } };
   const body = { name: 'ruled', image: testServer, cmd_arguments: ['echo'], permission_profile };

@@ -37,6 +37,7 @@ const folders: Record<string, readonly string[]> = {
   'packages/core': [
     'state',
     'fetch',
+    'audit',
     'secrets',
     'settings',
     'access',

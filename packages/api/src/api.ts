@@ -37,6 +37,7 @@ import type { DaemonProcess } from '@toolhive/contract/system';
 import type { CreatedWorkload } from '@toolhive/contract/workload';
 import { Hono } from 'hono';
 import type { MiddlewareHandler } from 'hono';
+import { callRecorder, recordRefusal } from './audit.ts';
 import { failureResponse } from './failures.ts';
 import { authenticated, bodiesAsJsonOnly, ownRequestsOnly, rateLimit, securityHeaders } from './guards.ts';
 import { mounter, pathsOf } from './mount.ts';
@@ -70,7 +71,10 @@ export interface DaemonSocket {
 /** The HTTP API over a core, for one listener. */
 export function createApi(core: Core, { listener, site, reference = false }: ApiOptions): Hono {
   const app = new Hono();
-  app.onError((error) => failureResponse(error, core.log));
+  app.onError((error, context) => {
+    recordRefusal(core.audit, context, error);
+    return failureResponse(error, core.log);
+  });
   // Foreign requests use up nothing of what the user's own programs may ask.
   app.use(securityHeaders, ownRequestsOnly(listener), rateLimit());
   if (site !== undefined) app.use(pagesOf(site));
@@ -78,7 +82,7 @@ export function createApi(core: Core, { listener, site, reference = false }: Api
   if ('access' in listener && listener.access !== undefined) app.use(authenticated(listener.access));
   app.use(bodiesAsJsonOnly);
 
-  const mount = mounter(app, core.log);
+  const mount = mounter(app, core.log, callRecorder(core.audit));
   mount(operations.getHealth, async (_input, { signal }) => void (await core.runtimes.choose(signal)));
   mount(operations.getVersion, async () => ({ version: core.version }));
   mount(operations.getRuntime, (_input, { signal }) => core.runtimes.check(signal));
@@ -92,6 +96,7 @@ export function createApi(core: Core, { listener, site, reference = false }: Api
   mountRegistry(mount, core);
   mountSecrets(mount, core);
   mountSettings(mount, core);
+  mountAudit(mount, core);
   mount(operations.watchEvents, async ({ headers }, { signal }) =>
     core.events.watch(headers['last-event-id'], signal),
   );
@@ -273,6 +278,19 @@ function mountSettings(mount: Mount, core: Core): void {
   );
   mount(operations.unsetSetting, ({ params }, { signal }) => unsetSetting(core, params.name, signal));
 }
+
+function mountAudit(mount: Mount, { audit }: Core): void {
+  mount(operations.listAudit, async ({ query: { since, until, limit, ...query } }) => ({
+    records: await audit.list({ ...query, since: msOf(since), until: msOf(until) }, limit),
+  }));
+  mount(operations.watchAudit, async ({ query, headers }, { signal }) =>
+    audit.watch(query, headers['last-event-id'], signal),
+  );
+  mount(operations.verifyAudit, (_input, { signal }) => audit.verify(signal));
+}
+
+const msOf = (time: string | undefined): number | undefined =>
+  time === undefined ? undefined : Date.parse(time);
 
 /** A workload that is starting, and who wants to know how that goes. */
 function followed(core: Core, result: CreatedWorkload): Followed<CreatedWorkload> {

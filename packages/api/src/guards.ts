@@ -90,7 +90,7 @@ function localAddressOf({ env }: Context): string | undefined {
 /** Lets pass whom `access` lets pass; everything asks, also what tells little. */
 export function authenticated(access: Access): MiddlewareHandler {
   return async (context, next) => {
-    await access(context.req.header('authorization'));
+    context.set('principal', await access(context.req.header('authorization')));
     await next();
   };
 }

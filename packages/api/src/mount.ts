@@ -39,10 +39,22 @@ const timeLimitMs = 60_000;
 const heartbeatMs = 15_000;
 
 /** Mounts operations on an application: routing, validation and answers come from their declarations. */
-export function mounter(app: Hono, log: Logger) {
+export function mounter(app: Hono, log: Logger, record: RecordCall) {
   return function mount<O extends Operation>(operation: O, handler: Handler<O>): void {
-    const answered = async (context: Context): Promise<Response> => {
+    const recorded = async (context: Context): Promise<Response> => {
+      const call: RecordedCall = { operation, context, startMs: performance.now(), input: undefined };
+      try {
+        const response = await answered(context, call);
+        if (!isGoingOn(response)) record(call, undefined);
+        return response;
+      } catch (thrown) {
+        record(call, thrown);
+        throw thrown;
+      }
+    };
+    const answered = async (context: Context, recorded: RecordedCall): Promise<Response> => {
       const input = await readInput(operation, context);
+      recorded.input = input;
       if (operation.progress !== true) {
         const call = silentCall(context);
         const work = (handler as (input: unknown, call: Call) => Promise<unknown>)(input, call);
@@ -50,18 +62,51 @@ export function mounter(app: Hono, log: Logger) {
       }
       const followed = handler as unknown as FollowedHandler; // `progress: true` makes it one
       if (context.req.header('accept')?.includes(progressMediaType) === true) {
-        return progressStream(context, log, (call) => followed(input, call));
+        return progressStream(context, log, async (call) => {
+          try {
+            const begun = await followed(input, call);
+            record(recorded, undefined);
+            return begun;
+          } catch (thrown) {
+            record(recorded, thrown);
+            throw thrown;
+          }
+        });
       }
       const call = silentCall(context);
       const { result } = await followed(input, call);
       return respond(context, operation, result, call.signal);
     };
     const answer = (context: Context): Promise<Response> =>
-      answered(context).catch((thrown: unknown) => {
+      recorded(context).catch((thrown: unknown) => {
         throw unlessGivenUp(thrown, context.req.raw.signal);
       });
     for (const path of pathsOf(operation)) app.on(operation.method, path, answer);
   };
+}
+
+/** A call of an operation, for the audit log. */
+export interface RecordedCall {
+  operation: Operation;
+  context: Context;
+  startMs: number;
+  /** What was read of it before it ended. */
+  input: Input | undefined;
+}
+
+/** Takes a call when it has ended, or when a long operation has begun. */
+export type RecordCall = (call: RecordedCall, thrown: unknown) => void;
+
+interface Input {
+  params: Readonly<Record<string, unknown>> | undefined;
+  query: unknown;
+  headers: unknown;
+  body: unknown;
+}
+
+/** Whether a response is a progress stream, which is recorded when the operation has begun. */
+function isGoingOn({ headers }: Response): boolean {
+  return headers.get('content-type') === progressMediaType;
 }
 
 type FollowedHandler = (input: unknown, call: Call) => Promise<Followed<unknown>>;
@@ -72,7 +117,7 @@ export function pathsOf(operation: Operation): string[] {
   return operation.alsoAtRoot === true ? [`${apiBase}${path}`, path] : [`${apiBase}${path}`];
 }
 
-async function readInput(operation: Operation, context: Context): Promise<unknown> {
+async function readInput(operation: Operation, context: Context): Promise<Input> {
   return {
     params: operation.params?.parse(context.req.param()),
     query: operation.query?.parse(context.req.query()),

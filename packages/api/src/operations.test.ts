@@ -148,7 +148,6 @@ test('an exported workload can be created again under its name', async () => {
 });
 
 test.each([
-  ['audit_config', { component: 'x' }],
   ['telemetry_config', { endpoint: 'otel.example:4318' }],
   ['middleware_configs', [{ type: 'authorization', parameters: { config_path: '/a' } }]],
 ])('a run config that asks for protection which does not exist yet is refused: %s', async (field, value) => {

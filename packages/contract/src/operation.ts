@@ -40,6 +40,7 @@ export const operationTags = {
   workloads: 'Running servers.',
   logs: 'What servers and their proxies wrote.',
   events: 'What changes, as it changes.',
+  audit: 'Who did what.',
   groups: 'Workloads that belong together.',
   clients: 'Applications that use the servers.',
   discovery: 'What is installed on this machine.',

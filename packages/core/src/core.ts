@@ -11,6 +11,9 @@ import type { Runtime } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
 import { openWorkloadAccess } from './access/workload-access.ts';
 import type { WorkloadAccess } from './access/workload-access.ts';
+import { recordEgressDenial, recordSecretAccess } from './audit/actions.ts';
+import { auditOf } from './audit/audit-config.ts';
+import { AuditLog } from './audit/audit-log.ts';
 import { ClientFiles } from './clients/client-files.ts';
 import { Events } from './events/events.ts';
 import type { EventToSend } from './events/events.ts';
@@ -75,6 +78,8 @@ export interface Core extends AsyncDisposable {
   paths: StatePaths;
   log: Logger;
   events: Events;
+  /** Who did what. */
+  audit: AuditLog;
   settings: SettingsFile;
   registry: RegistryStore;
   secrets: Secrets;
@@ -108,6 +113,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   await prepareDirectories(paths, registryCache, log);
 
   const events = opened.use(await Events.open(paths.events, log));
+  const audit = opened.use(await AuditLog.open(paths, log));
   const decisions = opened.use(await NetworkDecisions.open(paths.decisions, log));
   const pins = opened.use(
     await ToolPinsOfAll.open(paths.pins, {
@@ -137,6 +143,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       version,
       log,
       onChange: (change) => events.emit(secretEvent(change)),
+      onValue: (value) => audit.redaction.add(value),
       ...options.secrets,
     }),
   );
@@ -159,7 +166,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       {
         decisions,
         current: (name) => workloads.find(name)?.runConfig,
-        onDenial: (name, host) => events.emit({ type: 'network.denied', name, host }),
+        onDenial(name, decision) {
+          events.emit({ type: 'network.denied', name, host: decision.host });
+          recordEgressDenial(audit, name, decision);
+        },
       },
       note,
     );
@@ -184,8 +194,9 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       homeLimit: new HomeLimit(options.homeLimit),
       removeHome: (runConfig) => removeHome(runtimes, runConfig, log),
       requireGroup: (group) => void groups.require(group),
-      secretsOf,
       accessOf,
+      secretsOf: auditedSecrets(secrets, audit),
+      auditOf: (runConfig) => auditOf(runConfig, audit),
       egressOf,
       pinsOf: (name, note) => pins.forProxy(name, note),
       installation: installationSettings(settings),
@@ -228,6 +239,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   await clients.resume();
   const parts = {
     events,
+    audit,
     settings,
     registry,
     secrets,
@@ -309,6 +321,26 @@ function secretResolver(secrets: Secrets): Core['secretsOf'] {
     const references = (runConfig.secrets ?? []).map(parseReference);
     const values = await Promise.all(references.map((reference) => secrets.resolve(reference)));
     return Object.fromEntries(references.map(({ target }, index) => [target, values[index] ?? '']));
+  };
+}
+
+/** Resolves the secrets of a server that starts, and records each of them. */
+function auditedSecrets(secrets: Secrets, audit: AuditLog): Core['secretsOf'] {
+  return async (runConfig) => {
+    const references = (runConfig.secrets ?? []).map(parseReference);
+    const values = await Promise.allSettled(references.map((reference) => secrets.resolve(reference)));
+    for (const [index, { name }] of references.entries()) {
+      const isFound = values[index]?.status === 'fulfilled';
+      recordSecretAccess(audit, runConfig.name, name, isFound ? 'success' : 'failure');
+    }
+    const failed = values.find((value) => value.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    return Object.fromEntries(
+      references.map(({ target }, index) => {
+        const value = values[index];
+        return [target, value?.status === 'fulfilled' ? value.value : ''];
+      }),
+    );
   };
 }
 

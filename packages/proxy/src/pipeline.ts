@@ -1,5 +1,7 @@
 import { authorization } from './middleware/authorization.ts';
 import type { Authorizer } from './middleware/authorization.ts';
+import { audit } from './middleware/audit.ts';
+import type { AuditOptions } from './middleware/audit.ts';
 import { authentication } from './middleware/authentication.ts';
 import type { AuthenticationOptions } from './middleware/authentication.ts';
 import { hostAndOrigin } from './middleware/host-and-origin.ts';
@@ -14,6 +16,8 @@ import type { Pins } from './middleware/tool-pinning.ts';
 
 /** What middleware is configured with. */
 export interface PipelineOptions extends HostAndOriginOptions, AuthenticationOptions {
+  workload?: string | undefined;
+  audit?: AuditOptions | undefined;
   metrics?: Metrics | undefined;
   authorizer?: Authorizer | undefined;
   tools?: ToolRules | undefined;
@@ -34,6 +38,8 @@ interface MiddlewareRow {
  */
 const table: readonly MiddlewareRow[] = [
   { type: 'recovery', create: recovery },
+  // Outside of everything that refuses requests. The principal is known when the record is written.
+  { type: 'audit', create: audit },
   { type: 'host-and-origin', create: hostAndOrigin },
   { type: 'authentication', create: authentication },
   { type: 'metrics', create: ({ metrics }) => metrics },

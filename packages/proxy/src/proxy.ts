@@ -13,6 +13,8 @@ import { serveConnections } from './http/connections.ts';
 import type { ConnectionLimits } from './http/connections.ts';
 import { replyJson, replyText } from './http/reply.ts';
 import type { Authorizer } from './middleware/authorization.ts';
+import { Audit } from './middleware/audit.ts';
+import type { AuditOptions } from './middleware/audit.ts';
 import type { ProxyAccess } from './middleware/authentication.ts';
 import { WorkloadInput } from './input/workload-input.ts';
 import { openMetrics } from './middleware/metrics.ts';
@@ -40,6 +42,8 @@ export interface ProxyOptions {
   tools?: ToolRules;
   /** What was recorded of the server's tools. By default, nothing is. */
   pins?: Pins | undefined;
+  /** What is recorded of requests, and who takes the records. By default, nothing. */
+  audit?: AuditOptions | undefined;
   /** Whether `/metrics` reports figures about requests, for Prometheus. */
   metrics?: boolean;
   version: string;
@@ -90,6 +94,7 @@ const checkingMs = 5_000;
 export class WorkloadProxy implements AsyncDisposable {
   readonly #options: ProxyOptions;
   readonly #metrics: Metrics | undefined;
+  readonly #audit: Audit | undefined;
   readonly #upstream: Upstream;
   readonly #server: Server;
   #health: 'healthy' | 'unhealthy' = 'unhealthy';
@@ -108,6 +113,7 @@ export class WorkloadProxy implements AsyncDisposable {
     } = options;
     const configured = { ...options, metrics, allowedHosts: [...namesOf(options.host), ...publicHosts] };
     const middlewares = [...createMiddleware(configured), ...more];
+    this.#audit = middlewares.find((one) => one instanceof Audit);
     const input = new WorkloadInput({ onInvalid: options.onInvalidOutput });
     const messages = new MessagePipeline(middlewares, onFault);
     const settings = { ...options, workload, input, messages };
@@ -173,6 +179,7 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#server.close(() => resolve());
     this.#server.closeAllConnections();
     await promise;
+    this.#audit?.close();
   }
 
   #dispatch(exchange: Exchange): void {

@@ -1,4 +1,5 @@
 import type { Command, CommandGroup, Program } from '../command.ts';
+import { auditCommands } from './audit/audit.ts';
 import { clientCommands } from './clients/clients.ts';
 import { configCommands } from './config/config.ts';
 import { groupCommands } from './groups/groups.ts';
@@ -17,6 +18,7 @@ const commands: readonly Command[] = [
   ...networkCommands,
   ...authorizationCommands,
   ...pinCommands,
+  ...auditCommands,
   ...configCommands,
   ...secretCommands,
   ...clientCommands,

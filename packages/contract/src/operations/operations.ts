@@ -1,5 +1,6 @@
 import type { Operation } from '../operation.ts';
 import { authorizationOperations } from './authorization.ts';
+import { auditOperations } from './audit.ts';
 import { clientOperations } from './clients.ts';
 import { diagnosisOperations } from './diagnosis.ts';
 import { eventOperations } from './events.ts';
@@ -26,6 +27,7 @@ export const operations = {
   ...secretOperations,
   ...settingOperations,
   ...eventOperations,
+  ...auditOperations,
   ...diagnosisOperations,
   ...imageOperations,
 } satisfies Record<string, Operation>;

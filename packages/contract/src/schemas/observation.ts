@@ -4,16 +4,28 @@ const text = z.string().optional();
 const texts = z.array(z.string()).nullish();
 const flag = z.boolean().optional();
 
-/** What is written down of every call. Keys of other versions pass through untouched, here and below. */
+/** The largest body that an audit record can contain. */
+const maxAuditedBytes = 1024 * 1024;
+
+/** The calls that are audited, and how. Keys of other versions pass through untouched, here and below. */
 export const AuditConfig = z.looseObject({
-  component: text,
-  event_types: texts,
-  exclude_event_types: texts,
-  include_request_data: flag,
-  include_response_data: flag,
-  max_data_size: z.int().optional(),
-  log_file: text,
+  component: text.meta({
+    description: 'The component in the records; by default, the name of the workload.',
+  }),
+  event_types: texts.meta({ description: 'The types of events to record; by default, all of them.' }),
+  exclude_event_types: texts.meta({
+    description: 'The types of events to leave out, even if event_types lists them.',
+  }),
+  include_request_data: flag.meta({ description: 'Record the body of requests, redacted.' }),
+  include_response_data: flag.meta({ description: 'Record the body of responses, redacted.' }),
+  max_data_size: z.int().min(0).max(maxAuditedBytes).optional().meta({
+    description: 'The size in bytes up to which a body is recorded; 1024 if it is absent or 0.',
+  }),
+  log_file: text.meta({
+    description: 'The absolute path of a file for the records; by default, the audit log of ToolHive.',
+  }),
 });
+export type AuditConfig = z.infer<typeof AuditConfig>;
 
 /** What is measured and traced, and who is told. */
 export const TelemetryConfig = z.looseObject({

@@ -141,7 +141,7 @@ describe('the egress of a workload', () => {
     const options = {
       decisions,
       current: () => undefined,
-      onDenial: (name: string, host: string) => void denials.push(`${name} ${host}`),
+      onDenial: (name: string, { host }: { host: string }) => void denials.push(`${name} ${host}`),
     };
     const egress = new WorkloadEgress(withHosts('a.example'), options, (text) => lines.push(text));
 

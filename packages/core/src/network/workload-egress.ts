@@ -12,7 +12,7 @@ export interface WorkloadEgressOptions {
   /** The run config of a workload as it is now; undefined if there is no such workload any more. */
   current: (name: string) => RunConfig | undefined;
   /** Called for the first denial of each host and port. */
-  onDenial: (name: string, host: string) => void;
+  onDenial: (name: string, decision: EgressDecision) => void;
 }
 
 /** How many denials of one server its log and the events tell. */
@@ -54,7 +54,7 @@ export class WorkloadEgress implements Egress {
     if (isDenied) {
       // Both are limited: a server can try any number of names.
       const isExplained = this.#explain(name, decision);
-      if (isExplained && isNew) onDenial(name, decision.host);
+      if (isExplained && isNew) onDenial(name, decision);
     }
     return isDenied ? undefined : (traffic) => decisions.addTraffic(name, decision, traffic);
   };

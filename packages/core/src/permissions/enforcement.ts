@@ -14,8 +14,6 @@ interface Unenforced {
 
 /** What may be asked for and nothing enforces yet. Ignoring it would be worse than refusing it. */
 const unenforced: readonly Unenforced[] = [
-  { what: 'audit logs are', runConfig: 'audit_config' },
-  { what: 'audit logs are', runConfig: 'audit_config_path' },
   { what: 'telemetry is', runConfig: 'telemetry_config.endpoint' },
   { what: 'attributes of telemetry are', runConfig: 'telemetry_config.customAttributes' },
   { what: 'other hosts for servers are', request: 'target_host' },

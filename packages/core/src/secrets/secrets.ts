@@ -32,6 +32,8 @@ export interface SecretsOptions {
   log: Logger;
   /** Told what has changed, and never a value. */
   onChange?: (change: SecretsChange) => void;
+  /** Told each value that is read or stored, for those who must never repeat it. */
+  onValue?: (value: string) => void;
   /** Replaces the keyring of this system, in tests. */
   keyring?: Keyring;
   /** Replaces 1Password, in tests. */
@@ -165,6 +167,7 @@ export class Secrets implements AsyncDisposable {
   async read(name: string): Promise<string> {
     const value = (await this.#active().get(name)) ?? this.#fallback(name);
     if (value === undefined) throw secretNotFound(name);
+    this.#options.onValue?.(value);
     return value;
   }
 
@@ -208,6 +211,7 @@ export class Secrets implements AsyncDisposable {
   }
 
   async #set(provider: SecretsProvider, { name, value }: { name: string; value: string }): Promise<void> {
+    this.#options.onValue?.(value);
     await provider.set(name, value);
     this.#options.onChange?.({ kind: 'set', name });
   }

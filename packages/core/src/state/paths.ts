@@ -28,6 +28,12 @@ export interface StatePaths {
   decisions: string;
   /** What servers said about their tools. */
   pins: string;
+  /** Audit records, with the hash that each database or file of them ended with. */
+  audit: string;
+  /** The same records as lines. */
+  auditFile: string;
+  /** The last audit record in the database, outside of it. */
+  auditAnchor: string;
   /** Patterns of files that no server is to see, whatever is shared with it. */
   ignoreFile: string;
   /** What servers find in place of hidden files. */
@@ -72,6 +78,9 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     events: join(state, 'events.db'),
     decisions: join(state, 'network.db'),
     pins: join(state, 'pins.db'),
+    audit: join(state, 'audit.db'),
+    auditFile: join(state, 'audit.log'),
+    auditAnchor: join(state, 'audit-anchor.json'),
     ignoreFile: join(config, 'thvignore'),
     blanks: join(state, 'blanks'),
     hidden: join(state, 'hidden'),

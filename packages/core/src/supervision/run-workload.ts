@@ -1,6 +1,7 @@
 import { ThvError, messageOf } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Pins } from '@toolhive/proxy/tool-pinning';
+import type { AuditOptions } from '@toolhive/proxy/audit';
 import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Logs } from '../state/logs.ts';
 import type { RemoteAuthState } from '../remote/auth-status.ts';
@@ -23,6 +24,8 @@ export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOpti
   accessOf: (runConfig: RunConfig) => Promise<WorkloadAccess>;
   /** What was recorded of the server's tools. `note` writes to the log of the proxy. */
   pinsOf: (workload: string, note: (fields: Record<string, unknown>, message: string) => void) => Pins;
+  /** How the proxy of a workload audits. Rejects if it cannot do so as configured. */
+  auditOf: (runConfig: RunConfig) => Promise<AuditOptions>;
   timing: RunTiming & LocalServerOptions['timing'];
 }
 
@@ -47,7 +50,7 @@ export async function runWorkload(
   options: RunWorkloadOptions,
   run: Run,
 ): Promise<void> {
-  const { logs, timing, version } = options;
+  const { logs, timing, version, auditOf } = options;
   const { hasWorked, log, report, onEvent, signal } = run;
   const pace = new SignInPace(); // one for all attempts
   await using serverLog = await logs.open(runConfig.name, 'server');
@@ -75,6 +78,7 @@ export async function runWorkload(
           pinningModeOf(runConfig) === 'off'
             ? undefined
             : options.pinsOf(runConfig.name, (fields, message) => log.note('warn', fields, message)),
+        audit: await auditOf(runConfig),
         onExcess,
         onFault: (error) => log.note('warn', { err: error }, 'fault in the proxy'),
         onInvalidOutput: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),

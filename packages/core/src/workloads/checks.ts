@@ -6,6 +6,7 @@ import type { ToolRules } from '@toolhive/proxy/tool-filter';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import { isAuthenticated } from '../access/workload-access.ts';
+import { checkAuditConfig } from '../audit/audit-config.ts';
 import type { Core } from '../core.ts';
 import { refuseUnenforced } from '../permissions/enforcement.ts';
 import { refuseReplaceable } from '../permissions/granted-mounts.ts';
@@ -22,6 +23,7 @@ export function checkRunConfig(runConfig: RunConfig): void {
   requireOverrides(toolsOf(runConfig));
   toolFilter({ tools: toolsOf(runConfig) }); // throws if two tools would have the same name
   inboundRuleOf(runConfig); // throws for a host that is none
+  checkAuditConfig(runConfig);
   refuseUnenforced(runConfig);
 }
 

@@ -38,6 +38,7 @@ export function readIncoming(
       return;
     }
     exchange.message = incoming.message;
+    exchange.onMessages?.(incoming.messages);
     accept(incoming);
   });
 }

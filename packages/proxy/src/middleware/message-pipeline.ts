@@ -11,11 +11,13 @@ type Done = (outcome: Outcome, at: number) => void;
 /** Runs the middleware for messages: the outermost first on the way to the server, and last on the way to the client. */
 export class MessagePipeline {
   readonly #middlewares: readonly MessageMiddleware[];
+  readonly #refused: readonly NonNullable<Middleware['refused']>[];
   readonly #onFault: (error: unknown) => void;
 
   /** `onFault` is told of exceptions in middleware. */
   constructor(middlewares: readonly Middleware[], onFault: (error: unknown) => void) {
     this.#middlewares = middlewares.flatMap(({ message }) => message ?? []);
+    this.#refused = middlewares.flatMap(({ refused }) => refused ?? []);
     this.#onFault = onFault;
   }
 
@@ -74,7 +76,7 @@ export class MessagePipeline {
         void this.#continue(outcome, { context: passed, at, step, done });
         return;
       }
-      if (outcome.kind === 'refusal') return done(outcome, at);
+      if (outcome.kind === 'refusal') return this.#refuse(passed, outcome, { at, done });
       if (outcome !== passed.message) passed = { ...passed, message: outcome };
     }
     done(passed.message, from);
@@ -87,11 +89,17 @@ export class MessagePipeline {
   ): Promise<void> {
     const settled = await outcome.catch((error: unknown) => this.#fault(error));
     try {
-      if (settled.kind === 'refusal') done(settled, at);
+      if (settled.kind === 'refusal') this.#refuse(context, settled, { at, done });
       else this.#run({ ...context, message: settled }, at + step, done);
     } catch (error) {
       this.#onFault(error); // nothing waits for this promise
     }
+  }
+
+  #refuse(context: CallContext, refused: Refusal, { at, done }: { at: number; done: Done }): void {
+    const isFault = refused === fault;
+    for (const tell of this.#refused) tell({ context, refusal: refused, isFault });
+    done(refused, at);
   }
 
   #outcomeOf(context: CallContext, at: number): Outcome | Promise<Outcome> {
@@ -104,9 +112,16 @@ export class MessagePipeline {
 
   #fault(error: unknown): Refusal {
     this.#onFault(error);
-    return refusal(errorCodes.serverError, 'internal server error');
+    return fault;
   }
 }
+
+/** The refusal of a message on which a middleware has failed. */
+const fault: Refusal = {
+  kind: 'refusal',
+  code: errorCodes.serverError,
+  message: 'internal server error',
+};
 
 /** Returns a refusal, for a middleware to return. */
 export function refusal(code: number, message: string, data?: object): Refusal {

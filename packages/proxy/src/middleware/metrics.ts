@@ -16,7 +16,7 @@ const maxToolName = 128;
 const streamMethod = 'sse_connection';
 
 /** Counts the requests to one proxy, the refused ones too, and reports them in the text format of Prometheus. */
-export interface Metrics extends Required<Middleware> {
+export interface Metrics extends Middleware {
   /** Answers with all figures. */
   serve(exchange: Exchange): void;
 }

@@ -28,6 +28,8 @@ export interface Exchange {
   credentials?: Readonly<Record<string, string>>;
   /** The message in the body, as soon as it was read. Absent for a batch, and if the body is passed through unread. */
   message?: Message;
+  /** Told of the messages in the body, as soon as they were read. */
+  onMessages?: ((messages: readonly Message[]) => void) | undefined;
 }
 
 /** Who a message comes from or goes to, the same for all messages of a conversation. */
@@ -62,6 +64,14 @@ export interface Refusal {
   readonly http?: ResponseHead | undefined;
 }
 
+/** A message that goes no further. */
+export interface RefusedCall {
+  readonly context: CallContext;
+  readonly refusal: Refusal;
+  /** It was refused because a middleware failed. */
+  readonly isFault: boolean;
+}
+
 /** The message as it goes on, or why it does not. */
 export type Outcome = Message | Refusal;
 
@@ -81,4 +91,6 @@ export interface Middleware {
    * must wait; the messages that follow in the same stream then wait too.
    */
   readonly message?: ((context: CallContext) => Outcome | Promise<Outcome>) | undefined;
+  /** Told of each message that a middleware has refused, before anything else is. */
+  readonly refused?: ((refused: RefusedCall) => void) | undefined;
 }

@@ -262,7 +262,11 @@ const auditedBytes = 1024;
 
 async function readAudit(flags: FlagValues): Promise<unknown> {
   const file = flags.text('audit-config');
-  if (file !== undefined) return readJsonObject(file, 'the audit settings');
+  if (file !== undefined) {
+    const config = await readJsonObject(file, 'the audit configuration');
+    const { log_file: log } = config;
+    return typeof log === 'string' && log !== '' ? { ...config, log_file: resolve(log) } : config;
+  }
   return flags.has('enable-audit') ? { max_data_size: auditedBytes } : undefined;
 }
 

@@ -276,12 +276,12 @@ const declared: readonly Flag[] = [
       description: 'A JSON or YAML file of Cedar policies: who may use which tools, prompts, and resources',
       completes: 'file',
     },
-    { name: 'enable-audit', kind: 'boolean', description: 'Write down every call' },
+    { name: 'enable-audit', kind: 'boolean', description: 'Record every call in the audit log' },
     {
       name: 'audit-config',
       kind: 'string',
       value: 'FILE',
-      description: 'A JSON file that says what to write down of every call',
+      description: 'A JSON file with the audit configuration: event types, bodies, and the log file',
       completes: 'file',
     },
   ]),
@@ -371,7 +371,7 @@ const declared: readonly Flag[] = [
 ];
 
 /** What nothing enforces yet. The daemon refuses it; that is said here, so that nobody has to try. */
-const coming: readonly string[] = ['enable-audit', 'audit-config', 'otel-endpoint', 'otel-custom-attributes'];
+const coming: readonly string[] = ['otel-endpoint', 'otel-custom-attributes'];
 
 /** Everything that `thv run` takes. `request.ts` says what becomes of each. */
 export const runFlags: readonly Flag[] = declared.map((flag) =>

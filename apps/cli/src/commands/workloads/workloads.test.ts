@@ -98,6 +98,9 @@ test('the help of run says what it takes, by what it is about', () => {
                                  requests pass
           --authz-config FILE    A JSON or YAML file of Cedar policies: who may use which tools,
                                  prompts, and resources
+          --enable-audit         Record every call in the audit log
+          --audit-config FILE    A JSON file with the audit configuration: event types, bodies, and the
+                                 log file
 
     Client authentication:
           --oidc-issuer URL             Accept the tokens of this OpenID provider

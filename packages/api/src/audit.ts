@@ -1,0 +1,92 @@
+import type { IncomingMessage } from 'node:http';
+import { recordOperation } from '@toolhive/core/audit';
+import type { ApiCaller } from '@toolhive/core/audit';
+import type { Core } from '@toolhive/core/core';
+import { ThvError } from '@toolhive/contract/failure';
+import type { AuditOutcome } from '@toolhive/contract/audit';
+import type { Operation } from '@toolhive/contract/operation';
+import { operations } from '@toolhive/contract/operations';
+import type { Principal } from '@toolhive/proxy/principal';
+import type { Context } from 'hono';
+import { expectedFailure } from './failures.ts';
+import type { RecordCall } from './mount.ts';
+
+type Log = Core['audit'];
+
+const ids = new Map(Object.entries(operations).map(([id, operation]) => [operation as Operation, id]));
+
+/** Operations that only read what they return, although they are no GET requests. */
+const reading: readonly Operation[] = [operations.writeRecipe];
+/** Operations that read something that is worth a record. */
+const telling: readonly Operation[] = [operations.readSecret];
+
+/** Returns what records every call of the API that changes something or reads a secret. */
+export function callRecorder(log: Log): RecordCall {
+  return ({ operation, context, startMs, input }, thrown) => {
+    const isChange = operation.method !== 'GET' && !reading.includes(operation);
+    if (!isChange && !telling.includes(operation)) return;
+    const name = nameIn(input?.params) ?? nameIn(input?.body);
+    recordOperation(log, {
+      operation: ids.get(operation) ?? operation.path,
+      path: context.req.path,
+      kind: operation.tag,
+      name,
+      workload: operation.tag === 'workloads' ? name : undefined,
+      outcome: outcomeOf(thrown),
+      reason: reasonOf(thrown),
+      durationMs: performance.now() - startMs,
+      caller: callerOf(context, { isLocalUser: true }),
+    });
+    context.set('isRecorded', true);
+  };
+}
+
+const denied: readonly unknown[] = ['unauthorized', 'forbidden'];
+const isDenial = (error: unknown): boolean => error instanceof ThvError && denied.includes(error.kind);
+
+/** Records a request that was denied before it reached an operation. */
+export function recordRefusal(log: Log, context: Context, error: unknown): void {
+  if (!isDenial(error) || context.get('isRecorded') === true) return;
+  recordOperation(log, {
+    operation: context.req.method,
+    path: context.req.path,
+    kind: 'endpoint',
+    name: undefined,
+    workload: undefined,
+    outcome: 'denied',
+    reason: reasonOf(error),
+    durationMs: 0,
+    caller: callerOf(context, { isLocalUser: false }),
+  });
+}
+
+function outcomeOf(thrown: unknown): AuditOutcome {
+  if (thrown === undefined) return 'success';
+  if (isDenial(thrown)) return 'denied';
+  return expectedFailure(thrown) === undefined ? 'error' : 'failure';
+}
+
+/** What the client is told. Of a bug, that is nothing. */
+function reasonOf(thrown: unknown): string | undefined {
+  return thrown === undefined ? undefined : (expectedFailure(thrown)?.message ?? 'internal error');
+}
+
+/** Without authentication, the caller of an operation is the user of this machine. A denied one can be a web page. */
+function callerOf(context: Context, { isLocalUser }: { isLocalUser: boolean }): ApiCaller {
+  const { incoming } = (context.env ?? {}) as { incoming?: IncomingMessage }; // from @hono/node-server
+  const principal = context.get('principal') as Principal | undefined;
+  return {
+    principal: principal ?? { id: '' },
+    isLocalUser,
+    address: incoming?.socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/, ''),
+    userAgent: context.req.header('user-agent'),
+  };
+}
+
+/** What an operation is about, by the parameters and bodies that operations have. Never a value of a secret. */
+function nameIn(part: unknown): string | undefined {
+  if (typeof part !== 'object' || part === null) return undefined;
+  const { name, key, serverName, names, group } = part as Record<string, unknown>;
+  const found = name ?? key ?? serverName ?? (Array.isArray(names) ? names.join(', ') : undefined) ?? group;
+  return typeof found === 'string' && found !== '' ? found : undefined;
+}

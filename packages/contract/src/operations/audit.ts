@@ -1,0 +1,73 @@
+import * as z from 'zod';
+import { operation } from '../operation.ts';
+import { AuditOutcome, AuditRecords, AuditVerification, AuditWritten } from '../schemas/audit.ts';
+
+const filters = {
+  workload: z.string().max(256).optional().meta({ description: 'Only records about this workload.' }),
+  type: z.string().max(64).optional().meta({ description: 'Only records of this type.' }),
+  outcome: AuditOutcome.optional().meta({ description: 'Only records with this outcome.' }),
+  user: z.string().max(512).optional().meta({ description: 'Only actions of this user, by name or ID.' }),
+};
+
+export const auditOperations = {
+  listAudit: operation({
+    method: 'GET',
+    path: '/audit',
+    tag: 'audit',
+    summary: 'Read audit records',
+    description:
+      'Returns the newest records that match all filters, in the order in which they were written.',
+    query: z.object({
+      ...filters,
+      since: z.iso
+        .datetime({ offset: true })
+        .optional()
+        .meta({ description: 'Only records from this time on, as RFC 3339.', format: 'date-time' }),
+      until: z.iso
+        .datetime({ offset: true })
+        .optional()
+        .meta({ description: 'Only records before this time, as RFC 3339.', format: 'date-time' }),
+      limit: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(1000)
+        .optional()
+        .meta({ description: 'The maximum number of records; 100 by default.', type: 'integer' }),
+    }),
+    success: { status: 200, description: 'The records.', body: AuditRecords },
+    failures: [],
+  }),
+  watchAudit: operation({
+    method: 'GET',
+    path: '/audit/events',
+    tag: 'audit',
+    summary: 'Watch audit records',
+    description:
+      'Sends records as they are written. With `Last-Event-ID`, it begins with the first record after that one.',
+    query: z.object(filters),
+    headers: z.object({
+      'last-event-id': z
+        .string()
+        .max(40)
+        .optional()
+        .meta({ description: 'The ID of the last record that was received.' }),
+    }),
+    success: {
+      status: 200,
+      description: 'Records, until the client disconnects.',
+      body: { events: AuditWritten },
+    },
+    failures: ['unavailable'],
+  }),
+  verifyAudit: operation({
+    method: 'GET',
+    path: '/audit/verification',
+    tag: 'audit',
+    summary: 'Verify the audit log',
+    description:
+      'Follows the hash chain of the database and of each audit file, and reports the first record that was changed, removed, or added by another program.',
+    success: { status: 200, description: 'The result for each chain.', body: AuditVerification },
+    failures: [],
+  }),
+};

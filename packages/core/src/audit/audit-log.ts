@@ -1,0 +1,319 @@
+import { randomUUID } from 'node:crypto';
+import { userInfo } from 'node:os';
+import type { AuditVerification, AuditWritten, NumberedAuditRecord } from '@toolhive/contract/audit';
+import { messageOf, unavailable } from '@toolhive/contract/failure';
+import type { Sent } from '@toolhive/contract/operation';
+import type { AuditEntry, AuditedBody } from '@toolhive/proxy/audit';
+import type { Logger } from 'pino';
+import type { StatePaths } from '../state/paths.ts';
+import { AuditFile, verifyAuditFile } from './audit-file.ts';
+import { AuditStore } from './audit-store.ts';
+import type { AuditQuery, StoredRecord } from './audit-store.ts';
+import { Redaction } from './redaction.ts';
+
+/** How soon records are written, and how many at once: the event loop must not wait long for SQLite. */
+const writeMs = 100;
+const batch = 200;
+/** How much may wait to be written. What a flood brings beyond that is counted. */
+const maxWaiting = 20_000;
+const maxWaitingBytes = 32 * 1024 * 1024;
+const maxWatchers = 64;
+/** How many records a watcher is given at once. */
+const watchedAtOnce = 200;
+/** How many denials without a call are recorded at once, and how many more per second: web pages can cause any number. */
+const denials = { burst: 100, perSecond: 5 };
+
+interface Waiting {
+  entry: AuditEntry;
+  atMs: number;
+  /** The file for the line, instead of the one of the daemon. */
+  file: string | undefined;
+  bytes: number;
+}
+
+/**
+ * The audit log of the daemon. Recording returns at once; records are written in batches, to SQLite and to a file. Each
+ * record contains the hash of the one before it, so that changes and removals show.
+ */
+export class AuditLog implements AsyncDisposable {
+  /** The values that are removed from all records. */
+  readonly redaction = new Redaction();
+  /** The user of this machine, who acts if nobody was authenticated. */
+  readonly localUser = nameOfUser();
+  readonly #store: AuditStore;
+  readonly #paths: Pick<StatePaths, 'audit' | 'auditFile'>;
+  readonly #log: Logger;
+  readonly #files = new Map<string, AuditFile>();
+  readonly #failing = new Set<string>();
+  readonly #watchers = new Set<() => void>();
+  #waiting: Waiting[] = [];
+  #waitingBytes = 0;
+  #lost = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  #allowance = denials.burst;
+  #allowedMs = performance.now();
+  #suppressed = 0;
+  #isClosed = false;
+
+  private constructor(store: AuditStore, paths: Pick<StatePaths, 'audit' | 'auditFile'>, log: Logger) {
+    this.#store = store;
+    this.#paths = paths;
+    this.#log = log;
+  }
+
+  static async open(
+    paths: Pick<StatePaths, 'audit' | 'auditFile' | 'auditAnchor'>,
+    log: Logger,
+  ): Promise<AuditLog> {
+    return new AuditLog(await AuditStore.open(paths, log), paths, log);
+  }
+
+  /** Takes a record. `file` is where its line goes instead of the daemon's own file. */
+  record(entry: AuditEntry, file?: string): void {
+    const bytes = 1_000 + sizeOf(entry.bodies?.request) + sizeOf(entry.bodies?.response);
+    if (this.#waiting.length >= maxWaiting || this.#waitingBytes + bytes > maxWaitingBytes) this.#lost += 1;
+    else {
+      this.#waiting.push({ entry, atMs: Date.now(), file, bytes });
+      this.#waitingBytes += bytes;
+    }
+    this.#writeSoon();
+  }
+
+  /** Takes a denial of a request that anyone can repeat any number of times. Too many of them are only counted. */
+  recordDenial(entry: AuditEntry): void {
+    const nowMs = performance.now();
+    const { burst, perSecond } = denials;
+    this.#allowance = Math.min(burst, this.#allowance + ((nowMs - this.#allowedMs) / 1000) * perSecond);
+    this.#allowedMs = nowMs;
+    if (this.#allowance < 1) {
+      this.#suppressed += 1;
+      return;
+    }
+    this.#allowance -= 1;
+    const suppressed = this.#suppressed;
+    this.#suppressed = 0;
+    if (suppressed === 0) return this.record(entry);
+    const extra = { ...entry.metadata?.extra, similar_denials_before: suppressed };
+    this.record({ ...entry, metadata: { extra } });
+  }
+
+  /** The newest records that match, the oldest first. */
+  async list(query: AuditQuery, limit = 100): Promise<NumberedAuditRecord[]> {
+    await this.flush();
+    return this.#store.list(query, limit);
+  }
+
+  /** Every record that matches after the one with this ID, or from now on, until the signal aborts. */
+  async watch(
+    query: AuditQuery,
+    afterId: string | undefined,
+    signal: AbortSignal,
+  ): Promise<AsyncGenerator<Sent<AuditWritten>, void, void>> {
+    await this.flush(); // so that it does not begin with what was recorded before
+    // Here, because the generator begins only after the client was answered.
+    if (this.#watchers.size >= maxWatchers) {
+      throw unavailable(`${maxWatchers} clients already watch the audit log`, { hint: 'close one of them' });
+    }
+    const after = /^\d{1,15}$/.test(afterId ?? '') ? Number(afterId) : this.#store.lastId;
+    return this.#watched(query, after, signal);
+  }
+
+  /** Follows the chains of the database and of all files. */
+  async verify(signal: AbortSignal): Promise<AuditVerification> {
+    await this.flush();
+    const chains = [await this.#store.verify(this.#paths.audit, signal)];
+    for (const file of this.#store.files()) chains.push(await verifyAuditFile(file, this.#store, signal));
+    return { intact: chains.every(({ broken }) => broken === undefined), chains };
+  }
+
+  /** Returns when everything that was recorded is written. */
+  async flush(): Promise<void> {
+    do {
+      this.#write();
+      await this.#writing;
+    } while (this.#waiting.length > 0 && !this.#isClosed);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.flush();
+    this.#isClosed = true;
+    for (const wake of this.#watchers) wake();
+    for (const file of this.#files.values()) await file.close();
+    await this.#store.close();
+  }
+
+  /** Reads from the database, so a client that does not read what it is sent costs no memory. */
+  async *#watched(
+    query: AuditQuery,
+    after: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<Sent<AuditWritten>, void, void> {
+    let wake = (): void => {};
+    const tell = (): void => wake();
+    this.#watchers.add(tell);
+    signal.addEventListener('abort', tell, { once: true });
+    let last = after;
+    try {
+      while (!signal.aborted && !this.#isClosed) {
+        const seen = this.#store.lastId;
+        const found = this.#store.after(last, query, watchedAtOnce);
+        for (const { id, record } of found) {
+          yield { id: String(id), event: { type: 'record', id, record } };
+          if (signal.aborted || this.#isClosed) return;
+        }
+        // After less than a page, nothing else matches up to here.
+        last = found.length < watchedAtOnce ? Math.max(last, seen) : (found.at(-1)?.id ?? seen);
+        if (last < this.#store.lastId) continue;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          if (signal.aborted || this.#isClosed) resolve();
+        });
+      }
+    } finally {
+      this.#watchers.delete(tell);
+      signal.removeEventListener('abort', tell);
+    }
+  }
+
+  #writeSoon(): void {
+    this.#timer ??= setTimeout(() => this.#write(), writeMs).unref();
+  }
+
+  /** Writes one batch, and the next one later. */
+  #write(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#isClosed) return;
+    const taken = this.#waiting.splice(0, batch);
+    this.#waitingBytes -= taken.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (this.#lost > 0 && this.#waiting.length === 0) taken.push(this.#gap());
+    if (taken.length === 0) return;
+    if (this.#waiting.length > 0) this.#timer = setTimeout(() => this.#write(), 1).unref();
+    const ready = taken.map((waiting) => ({ file: waiting.file, stored: this.#complete(waiting) }));
+    this.#attempt(this.#paths.audit, () => this.#store.add(ready.map(({ stored }) => stored)));
+    for (const wake of this.#watchers) wake();
+    const byFile = Map.groupBy(ready, ({ file }) => file ?? this.#paths.auditFile);
+    this.#writing = this.#writeFiles(this.#writing, byFile);
+  }
+
+  async #writeFiles(
+    earlier: Promise<void>,
+    byFile: ReadonlyMap<string, readonly { stored: StoredRecord }[]>,
+  ): Promise<void> {
+    await earlier;
+    for (const [path, lines] of byFile) {
+      try {
+        await this.#fileAt(path).append(lines.map(({ stored }) => stored.text));
+        this.#failing.delete(path);
+      } catch (error) {
+        this.#failed(path, error);
+      }
+    }
+  }
+
+  #gap(): Waiting {
+    const lost = this.#lost;
+    this.#lost = 0;
+    const entry: AuditEntry = {
+      type: 'audit_gap',
+      outcome: 'error',
+      component: 'toolhive-api',
+      source: { type: 'local', value: 'daemon' },
+      subjects: { user: 'toolhive' },
+      metadata: { extra: { lost_records: lost } },
+    };
+    return { entry, atMs: Date.now(), file: undefined, bytes: 0 };
+  }
+
+  #attempt(place: string, write: () => void): void {
+    try {
+      write();
+      this.#failing.delete(place);
+    } catch (error) {
+      this.#failed(place, error);
+    }
+  }
+
+  /** Told once until it works again: a full disk would otherwise fill up the log of the daemon. */
+  #failed(place: string, error: unknown): void {
+    if (this.#failing.has(place)) return;
+    this.#failing.add(place);
+    this.#log.error({ path: place, why: messageOf(error) }, 'audit records cannot be written');
+  }
+
+  #fileAt(path: string): AuditFile {
+    const known = this.#files.get(path);
+    if (known !== undefined) return known;
+    const file = new AuditFile(path, this.#store);
+    this.#files.set(path, file);
+    return file;
+  }
+
+  /** Makes a line of an entry. Control characters are escaped, so it is one line. */
+  #complete({ entry, atMs }: Waiting): StoredRecord {
+    const { bodies, workload, ...given } = entry;
+    const at = new Date(atMs).toISOString();
+    const { type, outcome, component, source, subjects, target, metadata } =
+      this.redaction.withoutSecrets(given);
+    const record = {
+      time: new Date().toISOString(),
+      level: 'INFO+2',
+      msg: 'audit_event',
+      audit_id: randomUUID(),
+      type,
+      logged_at: at,
+      outcome,
+      component,
+      source,
+      subjects: sorted(subjects),
+      target: target === undefined ? undefined : sorted(target),
+      metadata: metadata === undefined ? undefined : { extra: sorted(metadata.extra) },
+      data: bodies === undefined ? undefined : this.#data(bodies),
+      workload,
+    };
+    return {
+      atMs,
+      text: JSON.stringify(record),
+      workload,
+      type,
+      outcome,
+      user: subjects['user'] ?? '',
+      userId: subjects['user_id'] ?? '',
+    };
+  }
+
+  #data({ request, response }: NonNullable<AuditEntry['bodies']>): Record<string, unknown> {
+    return {
+      ...(request === undefined ? {} : { request: this.#body(request) }),
+      ...(response === undefined ? {} : { response: this.#body(response) }),
+    };
+  }
+
+  #body(body: AuditedBody): unknown {
+    if (typeof body === 'number') return { omitted: 'larger than max_data_size', size_bytes: body };
+    try {
+      return this.redaction.clean(JSON.parse(body));
+    } catch {
+      return { omitted: 'not JSON', size_bytes: Buffer.byteLength(body) };
+    }
+  }
+}
+
+function sizeOf(body: AuditedBody | undefined): number {
+  return typeof body === 'string' ? 2 * body.length : 0;
+}
+
+/** The original sorts the keys of maps. */
+function sorted<Value>(map: Record<string, Value>): Record<string, Value> {
+  return Object.fromEntries(Object.entries(map).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function nameOfUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'local'; // the user has no entry in the user database
+  }
+}

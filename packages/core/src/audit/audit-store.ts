@@ -1,0 +1,339 @@
+import { readFile, rm } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
+import type { StatementSync } from 'node:sqlite';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { AuditOutcome, CheckedChain, NumberedAuditRecord } from '@toolhive/contract/audit';
+import { messageOf } from '@toolhive/contract/failure';
+import type { Logger } from 'pino';
+import { openDatabase } from '../state/database.ts';
+import { writeWhole } from '../state/files.ts';
+import { setAside } from '../state/set-aside.ts';
+import { isDamage } from '../state/sqlite.ts';
+import { chainStart, chained, hashOf, previousOf } from './chain.ts';
+
+/** How many records are kept, how many bytes, and for how long. */
+const retention = { records: 100_000, bytes: 256 * 1024 * 1024, days: 90 };
+/** What is kept beyond that before the oldest records go. */
+const slack = 1_000;
+/** How many records are verified in one turn of the event loop. */
+const verifiedAtOnce = 500;
+/** How long the anchor may be behind the database. */
+const anchorMs = 1_000;
+
+/** The place of a record in a chain. */
+interface Link {
+  id: number;
+  hash: string;
+}
+
+export interface AuditQuery {
+  workload?: string | undefined;
+  type?: string | undefined;
+  outcome?: AuditOutcome | undefined;
+  user?: string | undefined;
+  /** Milliseconds since 1970. */
+  since?: number | undefined;
+  until?: number | undefined;
+}
+
+/** A record that is ready to be stored, without its link. */
+export interface StoredRecord {
+  atMs: number;
+  /** The JSON text. */
+  text: string;
+  workload: string | undefined;
+  type: string;
+  outcome: string;
+  user: string;
+  userId: string;
+}
+
+/** The records in SQLite, chained by their hashes. The last link is also kept in a file beside the database. */
+export class AuditStore {
+  readonly #database: DatabaseSync;
+  readonly #insert: StatementSync;
+  readonly #anchorPath: string;
+  readonly #log: Logger;
+  readonly #limits: typeof retention;
+  #last: Link;
+  #first: number;
+  #bytes: number;
+  #anchored: Link;
+  #anchoring: NodeJS.Timeout | undefined;
+
+  private constructor(
+    database: DatabaseSync,
+    { anchorPath, log, limits }: { anchorPath: string; log: Logger; limits: typeof retention },
+    anchor: Link | undefined,
+  ) {
+    this.#database = database;
+    this.#anchorPath = anchorPath;
+    this.#log = log;
+    this.#limits = limits;
+    database.exec(`
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = NORMAL;
+      CREATE TABLE IF NOT EXISTS records (
+        id INTEGER PRIMARY KEY, at INTEGER NOT NULL, workload TEXT, type TEXT NOT NULL, outcome TEXT NOT NULL,
+        user TEXT NOT NULL, user_id TEXT NOT NULL, line TEXT NOT NULL
+      ) STRICT;
+      CREATE TABLE IF NOT EXISTS links (name TEXT PRIMARY KEY, id INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
+      CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, anchor TEXT NOT NULL) STRICT;
+    `);
+    this.#insert = database.prepare('INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
+    const newest = database.prepare('SELECT id, line FROM records ORDER BY id DESC LIMIT 1').get();
+    const sums = database.prepare('SELECT min(id) AS first, sum(length(line)) AS bytes FROM records').get();
+    const floor = this.#link('floor') ?? { id: 0, hash: chainStart };
+    const last =
+      newest === undefined ? floor : { id: Number(newest['id']), hash: hashOf(String(newest['line'])) };
+    this.#first = Number(sums?.['first'] ?? last.id + 1);
+    this.#bytes = Number(sums?.['bytes'] ?? 0);
+    // Records that are missing must stay missing: what follows continues from the last one that was written.
+    this.#last = anchor !== undefined && !this.#contains(anchor, floor) ? anchor : last;
+    this.#anchored = anchor ?? { id: 0, hash: chainStart };
+    if (this.#last !== last) {
+      log.warn({ expected: this.#last.id, found: last.id }, 'audit records were changed or removed');
+      this.#last = { id: Math.max(this.#last.id, last.id), hash: this.#last.hash };
+    }
+  }
+
+  /** Opens the database. A damaged one is set aside. If none can be written, records are kept until the daemon ends. */
+  static async open(
+    { audit: path, auditAnchor: anchorPath }: { audit: string; auditAnchor: string },
+    log: Logger,
+    limits: typeof retention = retention,
+  ): Promise<AuditStore> {
+    const anchor = await readAnchor(anchorPath);
+    const opened = (database: DatabaseSync): AuditStore =>
+      new AuditStore(database, { anchorPath, log, limits }, anchor);
+    try {
+      try {
+        return opened(openDatabase(path));
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        await setAside(path, error, log);
+        for (const file of [`${path}-wal`, `${path}-shm`]) await rm(file, { force: true });
+        return opened(openDatabase(path));
+      }
+    } catch (error) {
+      log.error({ path, why: messageOf(error) }, 'audit records are kept only until the daemon ends');
+      return new AuditStore(new DatabaseSync(':memory:'), { anchorPath, log, limits }, undefined);
+    }
+  }
+
+  /** The ID of the newest record. */
+  get lastId(): number {
+    return this.#last.id;
+  }
+
+  /** Adds records in one transaction. Throws like SQLite, and then adds none. */
+  add(records: readonly StoredRecord[]): void {
+    let { id, hash } = this.#last;
+    let bytes = 0;
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      for (const { atMs, text, workload, type, outcome, user, userId } of records) {
+        const line = chained(text, hash);
+        id += 1;
+        hash = hashOf(line);
+        bytes += line.length;
+        this.#insert.run(id, atMs, workload ?? null, type, outcome, user, userId, line);
+      }
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      this.#database.exec('ROLLBACK');
+      throw error;
+    }
+    this.#last = { id, hash };
+    this.#bytes += bytes;
+    this.#prune();
+    this.#anchorSoon();
+  }
+
+  /** The newest records that match, the oldest first. */
+  list(query: AuditQuery, limit: number): NumberedAuditRecord[] {
+    return this.#select(query, { after: 0, order: 'DESC', limit }).toReversed();
+  }
+
+  /** The next records that match after this ID, the oldest first. */
+  after(id: number, query: AuditQuery, limit: number): NumberedAuditRecord[] {
+    return this.#select(query, { after: id, order: 'ASC', limit });
+  }
+
+  /** What is remembered of a file of records. */
+  anchorOf(path: string): string | undefined {
+    const row = this.#database.prepare('SELECT anchor FROM files WHERE path = ?').get(path);
+    return row === undefined ? undefined : String(row['anchor']);
+  }
+
+  setAnchor(path: string, anchor: string): void {
+    this.#database.prepare('INSERT OR REPLACE INTO files VALUES (?, ?)').run(path, anchor);
+  }
+
+  /** Every file of records that has ever been written. */
+  files(): string[] {
+    return this.#database
+      .prepare('SELECT path FROM files ORDER BY path')
+      .all()
+      .map((row) => String(row['path']));
+  }
+
+  /** Follows the chain from the oldest record to the newest. */
+  async verify(place: string, signal: AbortSignal): Promise<CheckedChain> {
+    const floor = this.#link('floor') ?? { id: 0, hash: chainStart };
+    const page = this.#database.prepare('SELECT * FROM records WHERE id > ? ORDER BY id LIMIT ?');
+    const { id: end, hash: endHash } = this.#last;
+    let link = floor;
+    let records = 0;
+    const broken = (position: number, reason: string): CheckedChain => ({
+      place,
+      records,
+      broken: { position, reason },
+    });
+    for (;;) {
+      signal.throwIfAborted();
+      const rows = page.all(link.id, verifiedAtOnce);
+      for (const row of rows) {
+        const id = Number(row['id']);
+        if (id > end) break; // written meanwhile
+        const line = String(row['line']);
+        if (id !== link.id + 1) return broken(id, `${id - link.id - 1} records before it are missing`);
+        if (previousOf(line) !== link.hash) return broken(id, 'it does not continue the record before it');
+        if (!agrees(row, line)) return broken(id, 'its columns differ from the record');
+        records += 1;
+        link = { id, hash: hashOf(line) };
+        if (id === this.#anchored.id && link.hash !== this.#anchored.hash)
+          return broken(id, 'it differs from the record that was written');
+      }
+      if (rows.length < verifiedAtOnce || link.id >= end) break;
+      await turn();
+    }
+    const isPruned = this.#first > end;
+    if (link.id < end && !isPruned)
+      return broken(link.id + 1, `${end - link.id} records at the end are missing`);
+    if (link.id === end && link.hash !== endHash)
+      return broken(end, 'it differs from the record that was written');
+    return { place, records };
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#anchoring);
+    await this.#anchor();
+    this.#database.close();
+  }
+
+  #select(
+    { workload, type, outcome, user, since, until }: AuditQuery,
+    { after, order, limit }: { after: number; order: 'ASC' | 'DESC'; limit: number },
+  ): NumberedAuditRecord[] {
+    const conditions: [string, ...(string | number)[]][] = [
+      ['id > ?', after],
+      ...(workload === undefined ? [] : [['workload = ?', workload] as [string, string]]),
+      ...(type === undefined ? [] : [['type = ?', type] as [string, string]]),
+      ...(outcome === undefined ? [] : [['outcome = ?', outcome] as [string, string]]),
+      ...(user === undefined ? [] : [['(user = ? OR user_id = ?)', user, user] as [string, string, string]]),
+      ...(since === undefined ? [] : [['at >= ?', since] as [string, number]]),
+      ...(until === undefined ? [] : [['at < ?', until] as [string, number]]),
+    ];
+    const where = conditions.map(([condition]) => condition).join(' AND ');
+    const values = conditions.flatMap(([, ...parts]) => parts);
+    const sql = `SELECT id, line FROM records WHERE ${where} ORDER BY id ${order} LIMIT ?`;
+    return this.#database
+      .prepare(sql)
+      .all(...values, limit)
+      .flatMap((row) => {
+        const record = parsed(String(row['line']));
+        return record === undefined ? [] : [{ id: Number(row['id']), record }];
+      });
+  }
+
+  #contains({ id, hash }: Link, floor: Link): boolean {
+    if (id === floor.id) return hash === floor.hash;
+    if (id < floor.id) return true; // pruned since
+    const row = this.#database.prepare('SELECT line FROM records WHERE id = ?').get(id);
+    return row !== undefined && hashOf(String(row['line'])) === hash;
+  }
+
+  #link(name: string): Link | undefined {
+    const row = this.#database.prepare('SELECT id, hash FROM links WHERE name = ?').get(name);
+    return row === undefined ? undefined : { id: Number(row['id']), hash: String(row['hash']) };
+  }
+
+  /** Removes the oldest records beyond the limits, and remembers the last one of them. */
+  #prune(): void {
+    const { records, bytes, days } = this.#limits;
+    const count = this.#last.id - this.#first + 1;
+    const until = Date.now() - days * 24 * 3_600_000;
+    const tooMany = count > records + slack ? this.#last.id - records : 0;
+    const tooLarge = this.#bytes > bytes ? this.#first + Math.ceil(count / 10) : 0;
+    const oldest = this.#database.prepare('SELECT at FROM records ORDER BY id LIMIT 1').get();
+    const tooOld =
+      oldest !== undefined && Number(oldest['at']) < until
+        ? Number(this.#database.prepare('SELECT max(id) AS id FROM records WHERE at < ?').get(until)?.['id'])
+        : 0;
+    const last = Math.min(Math.max(tooMany, tooLarge, tooOld), this.#last.id - 1);
+    if (last < this.#first) return;
+    const row = this.#database.prepare('SELECT line FROM records WHERE id = ?').get(last);
+    if (row === undefined) return; // removed by another program, as a verification shows
+    this.#database.exec('BEGIN IMMEDIATE');
+    this.#database
+      .prepare("INSERT OR REPLACE INTO links VALUES ('floor', ?, ?)")
+      .run(last, hashOf(String(row['line'])));
+    this.#database.prepare('DELETE FROM records WHERE id <= ?').run(last);
+    this.#database.exec('COMMIT');
+    this.#first = last + 1;
+    const left = this.#database.prepare('SELECT sum(length(line)) AS bytes FROM records').get();
+    this.#bytes = Number(left?.['bytes'] ?? 0);
+  }
+
+  #anchorSoon(): void {
+    this.#anchoring ??= setTimeout(() => {
+      this.#anchoring = undefined;
+      void this.#anchor();
+    }, anchorMs).unref();
+  }
+
+  async #anchor(): Promise<void> {
+    const last = this.#last;
+    if (last.id === this.#anchored.id) return;
+    try {
+      await writeWhole(this.#anchorPath, JSON.stringify(last));
+      this.#anchored = last;
+    } catch (error) {
+      this.#log.error(
+        { path: this.#anchorPath, why: messageOf(error) },
+        'the audit anchor cannot be written',
+      );
+    }
+  }
+}
+
+async function readAnchor(path: string): Promise<Link | undefined> {
+  const text = await readFile(path, 'utf8').catch(() => ''); // nothing was recorded yet
+  const { id, hash } = (/^\{"id":(?<id>\d{1,15}),"hash":"(?<hash>[0-9a-f]{64})"\}$/.exec(text)?.groups ??
+    {}) as { id?: string; hash?: string };
+  return id === undefined || hash === undefined ? undefined : { id: Number(id), hash };
+}
+
+function parsed(line: string): NumberedAuditRecord['record'] | undefined {
+  try {
+    return JSON.parse(line) as NumberedAuditRecord['record']; // written by `add`
+  } catch {
+    return undefined; // changed by another program, as a verification shows
+  }
+}
+
+/** Whether the columns that records are selected by say what the record says. */
+function agrees(row: Record<string, unknown>, line: string): boolean {
+  const record = parsed(line);
+  if (record === undefined) return false;
+  const { type, outcome, workload, subjects, logged_at: loggedAt } = record;
+  return (
+    row['type'] === type &&
+    row['outcome'] === outcome &&
+    row['workload'] === (workload ?? null) &&
+    row['user'] === (subjects['user'] ?? '') &&
+    row['user_id'] === (subjects['user_id'] ?? '') &&
+    Number(row['at']) === Date.parse(loggedAt)
+  );
+}
