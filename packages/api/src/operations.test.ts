@@ -148,7 +148,6 @@ test('an exported workload can be created again under its name', async () => {
 });
 
 test.each([
-  ['telemetry_config', { endpoint: 'otel.example:4318' }],
   [
     'authz_config',
     { type: 'cedarv1', version: '1.0', cedar: { policies: ['permit(principal, action, resource);'] } },

@@ -176,6 +176,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       installation: installationSettings(settings),
       paths,
       version,
+      env,
       log,
       timing: { ...defaultTiming, ...options.timing },
       now: () => new Date(),

@@ -7,6 +7,7 @@ import type { HostAndOriginOptions } from './middleware/host-and-origin.ts';
 import type { Metrics } from './middleware/metrics.ts';
 import type { Exchange, Middleware } from './middleware/middleware.ts';
 import { recovery } from './middleware/recovery.ts';
+import type { Telemetry } from './middleware/telemetry.ts';
 import { toolFilter } from './middleware/tool-filter.ts';
 import type { ToolRules } from './middleware/tool-filter.ts';
 
@@ -16,6 +17,7 @@ export interface PipelineOptions extends HostAndOriginOptions {
   audit?: AuditOptions | undefined;
   access?: ProxyAccess | undefined;
   metrics?: Metrics | undefined;
+  telemetry?: Telemetry | undefined;
   tools?: ToolRules | undefined;
   /** Told of bugs, which callers are not. */
   onFault: (error: unknown) => void;
@@ -38,6 +40,7 @@ const table: readonly MiddlewareRow[] = [
   { type: 'host-and-origin', create: hostAndOrigin },
   { type: 'authentication', create: authentication },
   { type: 'metrics', create: ({ metrics }) => metrics },
+  { type: 'telemetry', create: ({ telemetry }) => telemetry },
   { type: 'tool-filter', create: toolFilter },
 ];
 

@@ -18,8 +18,6 @@ const unenforced: readonly Unenforced[] = [
   { what: 'authorization policies are', request: 'authz_config', runConfig: 'authz_config' },
   { what: 'authorization policies are', runConfig: 'authz_config_path' },
   { what: 'OIDC token validation is', request: 'oidc', runConfig: 'oidc_config' },
-  { what: 'telemetry is', runConfig: 'telemetry_config.endpoint' },
-  { what: 'attributes of telemetry are', runConfig: 'telemetry_config.customAttributes' },
   { what: 'token exchange is', request: 'token_exchange' },
   { what: 'other hosts for servers are', request: 'target_host' },
   { what: 'own certificate authorities are', runConfig: 'thv_ca_bundle' },

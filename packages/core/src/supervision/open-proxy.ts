@@ -6,7 +6,7 @@ import type { ToolRules } from '@toolhive/proxy/tool-filter';
 /** Opens the proxy of a workload as its run config says. */
 export function openProxy(
   runConfig: RunConfig,
-  options: Pick<ProxyOptions, 'version' | 'audit' | 'onExcess' | 'onFault' | 'onInvalidOutput'>,
+  options: Pick<ProxyOptions, 'version' | 'audit' | 'telemetry' | 'onExcess' | 'onFault' | 'onInvalidOutput'>,
 ): Promise<WorkloadProxy> {
   const { name, host, port, transport, sessions } = runConfig;
   return WorkloadProxy.open({

@@ -13,6 +13,7 @@ import { reachRemoteServer } from './remote-server.ts';
 import type { RemoteServerOptions } from './remote-server.ts';
 import { runServer } from './run-loop.ts';
 import type { RunEvent, RunTiming, StartedServer } from './run-loop.ts';
+import { telemetryOf } from './telemetry-options.ts';
 import type { WorkloadLog } from './workload-log.ts';
 
 export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOptions {
@@ -21,6 +22,8 @@ export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOpti
   /** How the proxy of a workload audits. Rejects if it cannot do so as configured. */
   auditOf: (runConfig: RunConfig) => Promise<AuditOptions>;
   timing: RunTiming & LocalServerOptions['timing'];
+  /** The environment of the daemon. */
+  env: NodeJS.ProcessEnv;
 }
 
 /** What concerns one run. */
@@ -44,7 +47,7 @@ export async function runWorkload(
   options: RunWorkloadOptions,
   run: Run,
 ): Promise<void> {
-  const { logs, timing, version, auditOf } = options;
+  const { logs, timing, version, env, auditOf } = options;
   const { hasWorked, log, report, onEvent, signal } = run;
   const pace = new SignInPace(); // one for all attempts
   await using serverLog = await logs.open(runConfig.name, 'server');
@@ -67,6 +70,11 @@ export async function runWorkload(
       openProxy(runConfig, {
         version,
         audit: await auditOf(runConfig),
+        telemetry: telemetryOf(runConfig, {
+          version,
+          env,
+          onFailure: (reason) => log.note('warn', { reason }, 'telemetry cannot be sent to its endpoint'),
+        }),
         onExcess,
         onFault: (error) => log.note('warn', { err: error }, 'fault in the proxy'),
         onInvalidOutput: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),

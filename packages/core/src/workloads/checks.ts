@@ -13,6 +13,7 @@ import { ignoreFileOf, readGlobalRules } from '../permissions/ignore-rules.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { networkOf } from '../permissions/network.ts';
 import { launchOf } from '../supervision/launch.ts';
+import { checkTelemetry } from '../supervision/telemetry-options.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
 
 /** Throws for a run config that is unsafe or contradicts itself. Looks at nothing else. */
@@ -21,6 +22,7 @@ export function checkRunConfig(runConfig: RunConfig): void {
   requireOverrides(toolsOf(runConfig));
   toolFilter({ tools: toolsOf(runConfig) }); // throws if two tools would have the same name
   checkAuditConfig(runConfig);
+  checkTelemetry(runConfig);
   refuseUnenforced(runConfig);
 }
 
