@@ -116,28 +116,16 @@ test('settings of telemetry hold for every workload that does not say otherwise'
   expect(await metricsOf('without', '--otel-enable-prometheus-metrics-path=false')).toBe(404);
 });
 
-test('a collector in the settings is kept with a warning, and keeps nothing from running', async () => {
+test('a collector in the settings receives the telemetry of workloads that are created afterwards', async () => {
   await using other = await makeUser();
-  const warning = 'otel-endpoint has no effect: nothing is sent to collectors yet\n';
-  const run = (name: string, ...flags: string[]): ReturnType<User['thv']> =>
-    other.thv('run', testServer, '--name', name, ...flags, '--', 'echo');
 
-  const set = await other.thv('config', 'otel', 'set-endpoint', 'localhost:4318');
-  const got = await other.thv('config', 'otel', 'get-endpoint');
-  const ran = await run('plain');
-  const refused = await run('asked', '--otel-endpoint', 'localhost:4318');
+  await other.mustThv('config', 'otel', 'set-endpoint', 'localhost:4318');
+  await other.mustThv('run', testServer, '--name', 'plain', '--', 'echo');
 
-  expect([set.code, set.stdout, set.stderr]).toEqual([
-    0,
-    'otel-endpoint is localhost:4318\n',
-    expect.stringContaining(`WARNING: ${warning}`),
-  ]);
-  expect([got.stdout, got.stderr]).toEqual(['localhost:4318\n', `note: ${warning}`]);
-  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining(`note: ${warning}`)]);
-  expect([refused.code, refused.stderr]).toEqual([
-    1,
-    expect.stringMatching(/telemetry.*not available yet.*\nHint: leave out --otel-endpoint/),
-  ]);
+  await other.mustThv('export', 'plain', join(other.home, 'plain.json'));
+  expect(JSON.parse(await readFile(join(other.home, 'plain.json'), 'utf8'))).toMatchObject({
+    telemetry_config: { endpoint: 'localhost:4318' },
+  });
 });
 
 test('what a person broke in config.yaml is told, and harms no other setting', async () => {

@@ -7,7 +7,7 @@ import { apiClient } from './testing/api.ts';
 import { proves } from './promises.ts';
 import { connectTo } from './testing/mcp.ts';
 import { openTerminal } from './testing/terminal.ts';
-import { makeUser, processesWith, testServer, until } from './testing/thv.ts';
+import { makeUser, processesWith, testServer, until, hasEnded } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
 let user: User;
@@ -75,8 +75,6 @@ describe('the flags of thv run', () => {
     ['--oidc-insecure-allow-http'],
     ['--jwks-auth-token-file', 'token'],
     ['--thv-ca-bundle', 'bundle.pem'],
-    ['--otel-endpoint', 'localhost:4318'],
-    ['--otel-custom-attributes', 'a=b'],
     ['--token-exchange-url', 'https://id.example.com/token'],
     ['--token-exchange-scopes', 'one,two'],
     ['--token-exchange-client-secret', 'not to be seen'],
@@ -330,8 +328,10 @@ test('in the foreground it tells when the daemon has ended', async () => {
   const { stdout, stderr, ended } = other.start('run', testServer, '--name', 'front', '-f');
   await until(() => stdout().includes('front runs at'));
 
+  const pid = await other.daemonPid();
   await other.api('POST', '/api/v1beta/hive/stop');
   const code = await ended;
+  await until(() => hasEnded(pid)); // it still writes into the home of the user
 
   expect([code, stderr()]).toEqual([
     5,

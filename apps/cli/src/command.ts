@@ -65,16 +65,14 @@ export interface Flag {
   choices?: readonly string[];
   required?: boolean;
   hidden?: boolean;
-  /** Not available yet: it is refused, and not shown in help. */
-  isComing?: boolean;
   /** Under which heading help shows it, where a command has many. */
   section?: string;
   completes?: Completion;
 }
 
 /** Whether a flag appears in help, on its page, in completion, and in suggestions. */
-export function isShown({ hidden, isComing }: Flag): boolean {
-  return hidden !== true && isComing !== true;
+export function isShown({ hidden }: Flag): boolean {
+  return hidden !== true;
 }
 
 /** How a value is read. `list` is given several times; `words` too, and may hold several with commas between. */

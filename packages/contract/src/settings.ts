@@ -13,8 +13,6 @@ export interface SettingDefinition {
   at: readonly [string, ...string[]];
   /** A value that it may have, as a person types it. */
   example: string;
-  /** Why it does nothing yet, though it can be set. */
-  withoutEffect?: string;
 }
 
 /**
@@ -56,7 +54,6 @@ export const settings = [
     summary: 'who collects traces and metrics (OTLP over HTTP)',
     at: ['otel', 'endpoint'],
     example: 'collector.example.com:4318',
-    withoutEffect: 'nothing is sent to collectors yet',
   },
   {
     name: 'otel-metrics-enabled',

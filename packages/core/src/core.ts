@@ -202,6 +202,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       installation: installationSettings(settings),
       paths,
       version,
+      env,
       log,
       timing: { ...defaultTiming, ...options.timing },
       now,

@@ -9,6 +9,7 @@ import type { HostAndOriginOptions } from './middleware/host-and-origin.ts';
 import type { Metrics } from './middleware/metrics.ts';
 import type { Exchange, Middleware } from './middleware/middleware.ts';
 import { recovery } from './middleware/recovery.ts';
+import type { Telemetry } from './middleware/telemetry.ts';
 import { toolFilter } from './middleware/tool-filter.ts';
 import type { ToolRules } from './middleware/tool-filter.ts';
 import { toolPinning } from './middleware/tool-pinning.ts';
@@ -20,6 +21,7 @@ export interface PipelineOptions extends HostAndOriginOptions, AuthenticationOpt
   audit?: AuditOptions | undefined;
   metrics?: Metrics | undefined;
   authorizer?: Authorizer | undefined;
+  telemetry?: Telemetry | undefined;
   tools?: ToolRules | undefined;
   pins?: Pins | undefined;
   /** Told of bugs, which callers are not. */
@@ -43,6 +45,7 @@ const table: readonly MiddlewareRow[] = [
   { type: 'host-and-origin', create: hostAndOrigin },
   { type: 'authentication', create: authentication },
   { type: 'metrics', create: ({ metrics }) => metrics },
+  { type: 'telemetry', create: ({ telemetry }) => telemetry },
   { type: 'tool-filter', create: toolFilter },
   { type: 'authorization', create: authorization },
   { type: 'tool-pinning', create: toolPinning },

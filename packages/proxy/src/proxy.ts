@@ -19,6 +19,7 @@ import type { ProxyAccess } from './middleware/authentication.ts';
 import { WorkloadInput } from './input/workload-input.ts';
 import { openMetrics } from './middleware/metrics.ts';
 import type { Metrics } from './middleware/metrics.ts';
+import type { Telemetry, TelemetryOptions } from './middleware/telemetry.ts';
 import { MessagePipeline } from './middleware/message-pipeline.ts';
 import { anonymous } from './middleware/middleware.ts';
 import type { Exchange, Middleware, Principal } from './middleware/middleware.ts';
@@ -46,6 +47,8 @@ export interface ProxyOptions {
   audit?: AuditOptions | undefined;
   /** Whether `/metrics` reports figures about requests, for Prometheus. */
   metrics?: boolean;
+  /** What is sent over OTLP, and where to. By default, nothing. */
+  telemetry?: TelemetryOptions | undefined;
   version: string;
   /** Who may use the proxy. By default, everyone who can reach it. */
   access?: ProxyAccess | undefined;
@@ -94,15 +97,20 @@ const checkingMs = 5_000;
 export class WorkloadProxy implements AsyncDisposable {
   readonly #options: ProxyOptions;
   readonly #metrics: Metrics | undefined;
+  readonly #telemetry: Telemetry | undefined;
   readonly #audit: Audit | undefined;
   readonly #upstream: Upstream;
   readonly #server: Server;
   #health: 'healthy' | 'unhealthy' = 'unhealthy';
   #reason = 'the server has not started yet';
 
-  private constructor(options: ProxyOptions, metrics: Metrics | undefined) {
+  private constructor(
+    options: ProxyOptions,
+    { metrics, telemetry }: { metrics: Metrics | undefined; telemetry: Telemetry | undefined },
+  ) {
     this.#options = options;
     this.#metrics = metrics;
+    this.#telemetry = telemetry;
     const { transport } = options;
     const {
       workload = '',
@@ -111,7 +119,12 @@ export class WorkloadProxy implements AsyncDisposable {
       localUser = anonymous,
       onFault,
     } = options;
-    const configured = { ...options, metrics, allowedHosts: [...namesOf(options.host), ...publicHosts] };
+    const configured = {
+      ...options,
+      metrics,
+      telemetry,
+      allowedHosts: [...namesOf(options.host), ...publicHosts],
+    };
     const middlewares = [...createMiddleware(configured), ...more];
     this.#audit = middlewares.find((one) => one instanceof Audit);
     const input = new WorkloadInput({ onInvalid: options.onInvalidOutput });
@@ -141,9 +154,17 @@ export class WorkloadProxy implements AsyncDisposable {
 
   /** Opens the port. Throws `conflict` if it is in use, and `invalid` for an address that is not of this machine. */
   static async open(options: ProxyOptions): Promise<WorkloadProxy> {
-    const { metrics, workload = '', transport } = options;
-    const proxy = new WorkloadProxy(options, metrics ? await openMetrics(workload, transport) : undefined);
-    await listen(proxy.#server, options);
+    const { metrics, telemetry, workload = '', transport } = options;
+    const proxy = new WorkloadProxy(options, {
+      metrics: metrics ? await openMetrics(workload, transport) : undefined,
+      telemetry: telemetry === undefined ? undefined : await startTelemetry(workload, telemetry),
+    });
+    try {
+      await listen(proxy.#server, options);
+    } catch (error) {
+      await proxy.#telemetry?.close();
+      throw error;
+    }
     return proxy;
   }
 
@@ -180,6 +201,7 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#server.closeAllConnections();
     await promise;
     this.#audit?.close();
+    await this.#telemetry?.close();
   }
 
   #dispatch(exchange: Exchange): void {
@@ -200,6 +222,12 @@ export class WorkloadProxy implements AsyncDisposable {
     };
     replyJson(response, isHealthy ? 200 : 503, JSON.stringify(body));
   }
+}
+
+/** Loads OpenTelemetry only for those who use it. */
+async function startTelemetry(workload: string, options: TelemetryOptions): Promise<Telemetry> {
+  const { openTelemetry } = await import('./middleware/telemetry.ts');
+  return openTelemetry(workload, options);
 }
 
 /** Returns the names, other than the loopback ones, that clients may use for a listener on `host`. */

@@ -421,7 +421,13 @@ async function strangeFiles(home: string, world: World): Promise<{ leftOver: str
   const allowed = new Set([
     ...workloads.flatMap((name) => [join(logs, `${name}.log`), join(logs, `${name}.server.log`)]),
     `${lock}-journal`,
-    ...[events, paths.decisions].flatMap((path) => [`${path}-wal`, `${path}-shm`]),
+    paths.auditFile,
+    paths.auditAnchor,
+    ...[events, paths.decisions, paths.pins, paths.audit].flatMap((path) => [
+      path,
+      `${path}-wal`,
+      `${path}-shm`,
+    ]),
     paths.clientEntries,
     secrets,
   ]);

@@ -56,8 +56,11 @@ const byType: Record<string, (schema: JsonSchema, context: SchemaContext) => fc.
 function strings({ pattern, minLength = 0, maxLength = 40 }: JsonSchema): fc.Arbitrary<string> {
   const isInBounds = ({ length }: string): boolean => length >= minLength && length <= maxLength;
   if (pattern !== undefined) {
+    const [, fixed = '40'] = /\{(\d+)\}\$$/.exec(pattern) ?? [];
     return fc
-      .stringMatching(new RegExp(pattern, 'u'), { maxLength: Math.min(maxLength, 40) })
+      .stringMatching(new RegExp(pattern, 'u'), {
+        maxLength: Math.min(maxLength, Math.max(40, Number(fixed))),
+      })
       .filter(isInBounds);
   }
   return fc.string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, minLength + 40) });

@@ -4,6 +4,11 @@ const redacted = '[REDACTED]';
 /** Keys whose values are not recorded, whatever they are. */
 const secretKey = /pass(word|wd|phrase)|token|secret|keys?$|auth|credential|private|cookie/i;
 
+/** Whether a key or the name of a variable says that its value is secret. */
+export function isSecretKey(key: string): boolean {
+  return secretKey.test(key);
+}
+
 /** How many secrets are remembered. A daemon has a few. */
 const maxSecrets = 10_000;
 /** Encoded forms that are shorter than this also appear by chance. */
@@ -33,7 +38,7 @@ export class Redaction {
     return Object.fromEntries(
       Object.entries(value).map(([key, item]) => [
         this.#text(key),
-        secretKey.test(key) && !isStructure(item) ? redacted : this.clean(item, depth + 1),
+        isSecretKey(key) && !isStructure(item) ? redacted : this.clean(item, depth + 1),
       ]),
     );
   }

@@ -14,8 +14,6 @@ interface Unenforced {
 
 /** What may be asked for and nothing enforces yet. Ignoring it would be worse than refusing it. */
 const unenforced: readonly Unenforced[] = [
-  { what: 'telemetry is', runConfig: 'telemetry_config.endpoint' },
-  { what: 'attributes of telemetry are', runConfig: 'telemetry_config.customAttributes' },
   { what: 'other hosts for servers are', request: 'target_host' },
   { what: 'files of environment variables are', runConfig: 'env_file_dir' },
   { what: 'patches for Kubernetes are', runConfig: 'k8s_pod_template_patch' },

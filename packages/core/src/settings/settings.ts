@@ -15,11 +15,9 @@ export function listSettings(core: Core): Setting[] {
 
 /** One setting as it stands. */
 export function getSetting({ settings: file }: Core, name: SettingName): Setting {
-  const { summary, withoutEffect } = definitionOf(name);
+  const { summary } = definitionOf(name);
   try {
-    const value = read(file.current, name) ?? null;
-    if (value === null || withoutEffect === undefined) return { name, summary, value };
-    return { name, summary, value, problem: `${name} has no effect: ${withoutEffect}` };
+    return { name, summary, value: read(file.current, name) ?? null };
   } catch (thrown) {
     return { name, summary, value: null, problem: messageOf(thrown) };
   }

@@ -17,6 +17,7 @@ export function openProxy(
     | 'localUser'
     | 'pins'
     | 'publicHosts'
+    | 'telemetry'
     | 'trustProxyHeaders'
     | 'version'
     | 'onExcess'

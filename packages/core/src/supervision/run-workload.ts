@@ -15,6 +15,7 @@ import { reachRemoteServer } from './remote-server.ts';
 import type { RemoteServerOptions } from './remote-server.ts';
 import { runServer } from './run-loop.ts';
 import type { RunEvent, RunTiming, StartedServer } from './run-loop.ts';
+import { telemetryOf } from './telemetry-options.ts';
 import type { WorkloadLog } from './workload-log.ts';
 
 export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOptions {
@@ -27,6 +28,8 @@ export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOpti
   /** How the proxy of a workload audits. Rejects if it cannot do so as configured. */
   auditOf: (runConfig: RunConfig) => Promise<AuditOptions>;
   timing: RunTiming & LocalServerOptions['timing'];
+  /** The environment of the daemon. */
+  env: NodeJS.ProcessEnv;
 }
 
 /** What concerns one run. */
@@ -50,7 +53,7 @@ export async function runWorkload(
   options: RunWorkloadOptions,
   run: Run,
 ): Promise<void> {
-  const { logs, timing, version, auditOf } = options;
+  const { logs, timing, version, env, auditOf } = options;
   const { hasWorked, log, report, onEvent, signal } = run;
   const pace = new SignInPace(); // one for all attempts
   await using serverLog = await logs.open(runConfig.name, 'server');
@@ -79,6 +82,11 @@ export async function runWorkload(
             ? undefined
             : options.pinsOf(runConfig.name, (fields, message) => log.note('warn', fields, message)),
         audit: await auditOf(runConfig),
+        telemetry: telemetryOf(runConfig, {
+          version,
+          env,
+          onFailure: (reason) => log.note('warn', { reason }, 'telemetry cannot be sent to its endpoint'),
+        }),
         onExcess,
         onFault: (error) => log.note('warn', { err: error }, 'fault in the proxy'),
         onInvalidOutput: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),

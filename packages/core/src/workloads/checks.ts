@@ -15,6 +15,7 @@ import { inboundRuleOf } from '../permissions/inbound-hosts.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { networkOf } from '../permissions/network.ts';
 import { launchOf } from '../supervision/launch.ts';
+import { checkTelemetry } from '../supervision/telemetry-options.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
 
 /** Throws for a run config that is unsafe or contradicts itself. Looks at nothing else. */
@@ -24,6 +25,7 @@ export function checkRunConfig(runConfig: RunConfig): void {
   toolFilter({ tools: toolsOf(runConfig) }); // throws if two tools would have the same name
   inboundRuleOf(runConfig); // throws for a host that is none
   checkAuditConfig(runConfig);
+  checkTelemetry(runConfig);
   refuseUnenforced(runConfig);
 }
 

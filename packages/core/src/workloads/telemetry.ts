@@ -5,11 +5,9 @@ import type { Settings } from '../state/settings.ts';
 
 type Telemetry = NonNullable<CreateWorkload['telemetry_config']>;
 
-/**
- * Which setting stands in for which part of a request. Not the endpoint: nothing is sent yet, and what is set for
- * everything is no reason to run nothing. The setting itself says so.
- */
+/** The setting that stands in for each part of a request. */
 const standIns = {
+  endpoint: 'otel-endpoint',
   metricsEnabled: 'otel-metrics-enabled',
   tracingEnabled: 'otel-tracing-enabled',
   samplingRate: 'otel-sampling-rate',

@@ -20,7 +20,8 @@ function resourceFlag(name: ResourceName): Flag {
   };
 }
 
-const declared: readonly Flag[] = [
+/** Everything that `thv run` takes. `request.ts` says what becomes of each. */
+export const runFlags: readonly Flag[] = [
   {
     name: 'name',
     kind: 'string',
@@ -326,9 +327,14 @@ const declared: readonly Flag[] = [
       name: 'otel-endpoint',
       kind: 'string',
       value: 'HOST:PORT',
-      description: 'Who collects it (OTLP over HTTP)',
+      description: 'The OpenTelemetry collector to send to (OTLP over HTTP)',
     },
-    { name: 'otel-service-name', kind: 'string', value: 'NAME', description: 'As whom to report' },
+    {
+      name: 'otel-service-name',
+      kind: 'string',
+      value: 'NAME',
+      description: 'The service name in traces and metrics',
+    },
     {
       name: 'otel-tracing-enabled',
       kind: 'boolean',
@@ -340,16 +346,16 @@ const declared: readonly Flag[] = [
       name: 'otel-sampling-rate',
       kind: 'number',
       value: 'RATE',
-      description: 'Which part of all traces is kept, from 0.0 to 1.0',
+      description: 'The share of traces to send, from 0.0 to 1.0',
       default: 0.1,
     },
     {
       name: 'otel-headers',
       kind: 'list',
       value: 'NAME=VALUE',
-      description: 'A header for whoever collects it',
+      description: 'A header for the collector',
     },
-    { name: 'otel-insecure', kind: 'boolean', description: 'Send it over plain http' },
+    { name: 'otel-insecure', kind: 'boolean', description: 'Use plain http instead of https' },
     {
       name: 'otel-enable-prometheus-metrics-path',
       kind: 'boolean',
@@ -359,21 +365,13 @@ const declared: readonly Flag[] = [
       name: 'otel-env-vars',
       kind: 'list',
       value: 'NAME',
-      description: 'An environment variable whose value stands in traces',
+      description: 'An environment variable of the daemon to include in traces',
     },
     {
       name: 'otel-custom-attributes',
       kind: 'string',
       value: 'NAME=VALUE,…',
-      description: 'What else to say about the workload',
+      description: 'Further attributes of all traces and metrics',
     },
   ]),
 ];
-
-/** What nothing enforces yet. The daemon refuses it; that is said here, so that nobody has to try. */
-const coming: readonly string[] = ['otel-endpoint', 'otel-custom-attributes'];
-
-/** Everything that `thv run` takes. `request.ts` says what becomes of each. */
-export const runFlags: readonly Flag[] = declared.map((flag) =>
-  coming.includes(flag.name) ? { ...flag, isComing: true } : flag,
-);

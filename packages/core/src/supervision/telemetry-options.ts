@@ -1,0 +1,76 @@
+import { hostname } from 'node:os';
+import { invalid } from '@toolhive/contract/failure';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { TelemetryOptions } from '@toolhive/proxy/telemetry';
+import { isSecretKey } from '../audit/redaction.ts';
+
+/** As in the original. */
+const defaultService = 'toolhive-mcp-proxy';
+/** What `thv run` sends if nothing else is said. */
+const defaultRate = 0.1;
+
+/** Throws `invalid` for a telemetry configuration with which nothing could be sent, or more than the user expects. */
+export function checkTelemetry({ telemetry_config: config }: RunConfig): void {
+  const { endpoint, tracingEnabled, metricsEnabled, environmentVariables, headers } = config ?? {};
+  if (!endpoint) return;
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(endpoint)) {
+    throw invalid(`the telemetry endpoint ${JSON.stringify(endpoint)} begins with a scheme`, {
+      hint: 'write HOST:PORT, and use insecure (--otel-insecure) for plain http',
+    });
+  }
+  const url = URL.parse(`https://${endpoint}`);
+  if (url === null || url.hostname === '' || url.href !== `https://${url.host}/` || url.username !== '') {
+    throw invalid(`invalid telemetry endpoint ${JSON.stringify(endpoint)}`, { hint: 'write HOST:PORT' });
+  }
+  if (tracingEnabled === false && metricsEnabled === false) {
+    throw invalid('telemetry has an endpoint, but traces and metrics are both disabled', {
+      hint: 'enable one of them, or leave out the endpoint',
+    });
+  }
+  const secret = environmentVariables?.find(isSecretKey);
+  if (secret !== undefined) {
+    throw invalid(
+      `the environment variable ${secret} is not sent with traces, because its name is one of a secret`,
+      {
+        hint: 'leave it out of environmentVariables (--otel-env-vars)',
+      },
+    );
+  }
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    // RFC 9110, section 5
+    if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || /[\0\r\n]/.test(value))
+      throw invalid(`invalid telemetry header ${JSON.stringify(name)}`);
+  }
+}
+
+/** What the proxy of a workload sends, and where to. Undefined without an endpoint. */
+export function telemetryOf(
+  runConfig: RunConfig,
+  {
+    version,
+    env,
+    onFailure,
+  }: { version: string; env: NodeJS.ProcessEnv; onFailure: TelemetryOptions['onFailure'] },
+): TelemetryOptions | undefined {
+  const { telemetry_config: config } = runConfig;
+  if (!config?.endpoint) return undefined;
+  checkTelemetry(runConfig);
+  const values = (config.environmentVariables ?? []).flatMap((name) => {
+    const value = env[name];
+    return value === undefined ? [] : [[`environment.${name}`, value]];
+  });
+  return {
+    endpoint: `${config.insecure === true ? 'http' : 'https'}://${config.endpoint}`,
+    headers: config.headers ?? {},
+    resource: {
+      'host.name': hostname(),
+      ...config.customAttributes,
+      'service.name': config.serviceName || defaultService,
+      'service.version': config.serviceVersion || version,
+    },
+    attributes: Object.fromEntries(values) as Record<string, string>,
+    samplingRate: config.tracingEnabled === false ? undefined : (config.samplingRate ?? defaultRate),
+    metrics: config.metricsEnabled !== false,
+    onFailure,
+  };
+}
