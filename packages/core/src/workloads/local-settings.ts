@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { invalid } from '@toolhive/contract/failure';
+import { isLoopback } from '@toolhive/contract/loopback';
 import { defaultGroup } from '@toolhive/contract/names';
 import { builtInProfiles } from '@toolhive/contract/permission-profile';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
@@ -117,12 +118,14 @@ function entryPermissions({ name, permissions }: NonNullable<Resolved['entry']>)
   if (permissions === undefined) return undefined;
   const { privileged, read = [], write = [], network } = permissions;
   const hosts = network?.outbound?.allow_host ?? [];
+  const inbound = network?.inbound?.allow_host ?? [];
   const asked = [
     ...(privileged === true ? ['to run privileged'] : []),
     ...read.map((mount) => `to read ${mount}`),
     ...write.map((mount) => `to write ${mount}`),
     ...(ownNetworks.includes(network?.mode) ? [] : [`for the network mode ${network?.mode}`]),
     ...hosts.filter(isAddress).map((host) => `to reach the address ${host}`),
+    ...inbound.filter((host) => !isLoopback(host)).map((host) => `for requests that name the host ${host}`),
   ];
   if (asked.length === 0) return withoutEverything(permissions);
   throw invalid(`the registry entry ${name} asks ${asked.join(', ')}, which registries cannot grant`, {

@@ -64,6 +64,20 @@ describe('a registry entry', () => {
     expect(build(needed, entry)).not.toHaveProperty('resources');
   });
 
+  test('cannot let web pages name another host in requests to the proxy', () => {
+    const withInbound = (host: string) => ({
+      ...weather,
+      permissions: { network: { inbound: { allow_host: [host] } } },
+    });
+
+    expect(() => build(needed, withInbound('evil.example'))).toThrow(
+      'for requests that name the host evil.example, which registries cannot grant',
+    );
+    expect(build(needed, withInbound('localhost'))).toMatchObject({
+      permission_profile: { network: { inbound: { allow_host: ['localhost'] } } },
+    });
+  });
+
   test('gets what it asks for from the user alone', () => {
     const entry = { ...weather, permissions: { privileged: true, write: ['/'] } };
 

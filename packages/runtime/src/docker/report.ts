@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import * as z from 'zod';
 import type { RuntimeLimit, RuntimeReport } from '../runtime.ts';
 import { callEngine, type Engine } from './engine.ts';
@@ -22,11 +23,16 @@ export async function reportOn(
 ): Promise<RuntimeReport> {
   const aborting = signal && { signal };
   // Podman runs other programs to answer either, which takes about half a second each.
-  const [{ Version }, info] = await Promise.all([
+  const [{ Version }, told] = await Promise.all([
     callEngine(engine, EngineVersion, { method: 'GET', path: '/version', ...aborting }),
     callEngine(engine, EngineInfo, { method: 'GET', path: '/info', ...aborting }),
   ]);
   const name = engine.kind === 'podman' ? 'Podman' : 'Docker Engine';
+  // Podman 4 does not say that it is rootless, and its socket belongs to the user who runs it.
+  const isUnsaid = engine.kind === 'podman' && (await isOfOrdinaryUser(engine.socket));
+  const info = isUnsaid
+    ? { ...told, SecurityOptions: [...(told.SecurityOptions ?? []), 'name=rootless'] }
+    : told;
   const rootless = isRootless(info) ? ', rootless' : '';
   const runsLinux = (info.OSType ?? 'linux') === 'linux';
   return {
@@ -81,6 +87,13 @@ export function limitsOf(engine: Engine, version: string, info: EngineInfo): Run
   return limits
     .filter(([applies]) => applies)
     .map(([, text, concerns = 'every server']) => ({ concerns, text }));
+}
+
+async function isOfOrdinaryUser(socket: string): Promise<boolean> {
+  return stat(socket).then(
+    ({ uid }) => uid !== 0,
+    () => false, // it has gone, and the next call says so
+  );
 }
 
 function isRootless(info: EngineInfo): boolean {

@@ -20,6 +20,7 @@ import { TestEgress, describeNetworkRules } from '../testing/network-rules.ts';
 import type { Request, Told } from '../testing/ordinary-daemon.ts';
 import { type OrdinaryUser, openOrdinaryUser } from '../testing/ordinary-user.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
+import { openDockerRuntime } from './docker.ts';
 
 const everywhere = { PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
 const programs = await Promise.all(
@@ -47,6 +48,21 @@ describe.runIf(canMakeNetworks && hasPodman)(
     describeNetworkRules({ node: 'node' }, async (resolve) => {
       const daemon = await OrdinaryDaemon.start(user, engine.socket, resolve);
       return { runtime: daemon, source, [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose]() };
+    });
+
+    test('the engine is known as rootless', async () => {
+      const tempDir = await user.folder('report');
+      const { socket } = engine;
+
+      const { detail, limits } = await openDockerRuntime({
+        daemonId: 'report',
+        env: process.env,
+        tempDir,
+        socket,
+      }).check();
+
+      expect(detail).toContain('rootless');
+      expect(limits.map(({ text }) => text).join()).not.toContain('root in a container is root outside');
     });
 
     test('a server that speaks HTTP is reached', async () => {

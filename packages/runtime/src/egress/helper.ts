@@ -16,50 +16,51 @@ export const resolverSettings = {
   text: `nameserver ${RESOLVER_ADDRESS}\noptions ${resolverOptions.join(' ')}\n`,
 };
 
+/** What `connectingScript` writes at last, in a line. */
+export const outcomes = { connected: 'connected', failed: 'failed' };
+
 /**
- * Runs in the namespace of a gateway, with the namespace of a server as descriptor 4: connects the two, opens the sockets
- * of the gateway, and sends them to the daemon. Plain JavaScript, because it is passed to Node.js as an argument.
+ * Runs in the namespace of a gateway, with the namespace of a server as descriptor 4: becomes the command in its arguments
+ * after the first two (`ip` and `nsenter`), connects the two namespaces meanwhile, and writes whether that worked.
  *
  * The route makes every address local in the namespace of the gateway. It is in the table `main`, because in the table
- * `local` it would take the replies, too. The resolver listens on its own address, because replies from another one are
- * ignored. The large MTU makes streams faster, as there is no real network between the two.
+ * `local` it would take the replies, too. The large MTU makes streams faster, as there is no real network between the two.
+ */
+export const connectingScript = `ip=$1 nsenter=$2
+shift 2
+connect() {
+"$ip" -batch - <<'GATEWAY' && "$nsenter" --net=/proc/self/fd/4 "$ip" -batch - <<'SERVER'
+link set lo up
+link add gateway type veth peer name eth0 netns /proc/self/fd/4
+addr add ${RESOLVER_ADDRESS}/30 dev gateway
+link set gateway mtu 65535 up
+route add local default dev lo table main
+GATEWAY
+link set lo up
+addr add ${SERVER_ADDRESS}/30 dev eth0
+link set eth0 mtu 65535 up
+route add default via ${RESOLVER_ADDRESS}
+SERVER
+}
+if connect 2>&1; then echo ${outcomes.connected}; else echo ${outcomes.failed}; fi &
+exec "$@"`;
+
+/**
+ * Opens the sockets of a gateway and sends them to the daemon, once that says that the namespaces are connected. Plain
+ * JavaScript, because it is passed to Node.js as an argument. The resolver listens on its own address, because replies from
+ * another one are ignored.
  */
 export const helperSource = `'use strict';
-const { spawnSync } = require('node:child_process');
 const dgram = require('node:dgram');
 const { once } = require('node:events');
 const net = require('node:net');
 
-const [ipProgram, nsenter, ports] = process.argv.slice(1);
+const [ports] = process.argv.slice(1);
 const resolver = '${RESOLVER_ADDRESS}';
 process.stdin.resume().on('close', () => process.exit(1)); // the daemon has ended
 
-const stdio = ['pipe', 'ignore', 'pipe', 'ignore', 4];
-
-function ip(lines, ...before) {
-  const [program, ...args] = [...before, ipProgram, '-batch', '-'];
-  const { status, stderr, error } = spawnSync(program, args, { input: lines.join('\\n'), stdio });
-  if (status !== 0) throw new Error('ip: ' + (error ? error.message : stderr.toString().trim()));
-}
-
 async function main() {
-  ip([
-    'link set lo up',
-    'link add gateway type veth peer name eth0 netns /proc/self/fd/4',
-    'addr add ' + resolver + '/30 dev gateway',
-    'link set gateway mtu 65535 up',
-    'route add local default dev lo table main',
-  ]);
-  ip(
-    [
-      'link set lo up',
-      'addr add ${SERVER_ADDRESS}/30 dev eth0',
-      'link set eth0 mtu 65535 up',
-      'route add default via ' + resolver,
-    ],
-    nsenter,
-    '--net=/proc/self/fd/4',
-  );
+  await once(process, 'message');
   const listeners = ports.split(',').map((port) => net.createServer().listen({ port: Number(port), host: '0.0.0.0' }));
   const lookups = net.createServer().listen({ port: 53, host: resolver });
   const datagrams = dgram.createSocket('udp4').bind(53, resolver);

@@ -5,7 +5,7 @@ import { unavailable } from '@toolhive/contract/failure';
 import { exitOf, spawnSealed } from '../spawn.ts';
 import { alwaysListening } from '../egress.ts';
 import type { GatewaySockets } from './gateway.ts';
-import { helperSource } from './helper.ts';
+import { connectingScript, helperSource, outcomes } from './helper.ts';
 import type { EgressTools } from './tools.ts';
 
 /**
@@ -97,25 +97,33 @@ interface Connecting {
 
 /** Runs the helper, and calls `take` while its descriptors can be opened. */
 async function connect(
-  { node, ip, nsenter }: EgressTools,
+  { node, sh, ip, nsenter }: EgressTools,
   { wanted, before, inherited }: Connecting,
   take: (sockets: GatewaySockets, pid: number) => EgressNamespace,
 ): Promise<EgressNamespace> {
   const ports = new Set([...alwaysListening, ...wanted]);
-  const script = [node, '--v8-pool-size=0', '--max-old-space-size=32', '-e', helperSource];
-  const [program, ...args] = [...before, ...script, ip, nsenter, [...ports].join()];
-  const helper = spawnSealed(program, args, ['pipe', undefined, 'pipe', 'ipc', ...inherited]);
+  const connecting = [sh, '-c', connectingScript, 'sh', ip, nsenter];
+  const opening = [
+    node,
+    '--v8-pool-size=0',
+    '--max-old-space-size=32',
+    '-e',
+    helperSource,
+    [...ports].join(),
+  ];
+  const [program = sh, ...args] = [...before, ...connecting, ...opening];
+  const helper = spawnSealed(program, args, ['pipe', 'pipe', 'pipe', 'ipc', ...inherited]);
   helper.stdin?.on('error', () => {}); // it has ended, which its exit tells
   let said = '';
   helper.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString().slice(0, 2000)));
   const ended = exitOf(helper);
   try {
-    const sockets = await Promise.race([
-      takeSockets(helper, ports.size),
-      ended.then(() => {
-        throw unavailable(`a network for a sandbox cannot be made: ${said.trim() || 'the helper ended'}`);
-      }),
-    ]);
+    const failed = ended.then(() => {
+      throw unavailable(`a network for a sandbox cannot be made: ${said.trim() || 'the helper ended'}`);
+    });
+    await Promise.race([untilConnected(helper), failed]);
+    helper.send('connected', () => {});
+    const sockets = await Promise.race([takeSockets(helper, ports.size), failed]);
     const made = take(sockets, helper.pid ?? 0);
     helper.send('taken', () => {});
     return made;
@@ -123,6 +131,20 @@ async function connect(
     helper.kill('SIGKILL');
     throw error;
   }
+}
+
+/** Waits until the namespaces are connected, and throws what kept the programs from that. */
+async function untilConnected({ stdout }: ReturnType<typeof spawnSealed>): Promise<void> {
+  let said = '';
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  stdout?.on('data', (chunk: Buffer) => {
+    said += chunk.toString().slice(0, 2000);
+    const [, reason = '', outcome] = /^(.*\n)?(\w+)\n$/s.exec(said) ?? [];
+    if (outcome === outcomes.connected) resolve();
+    if (outcome !== outcomes.failed) return;
+    reject(unavailable(`a network for a sandbox cannot be made: ${reason.trim()}`));
+  });
+  return promise;
 }
 
 async function takeSockets(

@@ -1,6 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { EgressNamespace } from '../egress/namespace.ts';
+import { findEgressTools } from '../egress/tools.ts';
 import { waitFor } from '../testing/conformance.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
 import { processesWith } from './test-rig.ts';
@@ -16,6 +21,21 @@ await EgressNamespace.open(await findEgressTools(process.env), [${port}]);
 `;
 
 describe.runIf(canMakeNetworks)('the helper that makes a network (as root, with iproute2)', () => {
+  test('tells what kept it from that', async () => {
+    const tools = await findEgressTools(process.env);
+    if ('problem' in tools) throw new Error(tools.problem);
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-helper-'));
+    const ip = join(folder.path, 'ip');
+    await writeFile(ip, '#!/bin/sh\necho Operation not supported >&2\nexit 2\n', { mode: 0o755 });
+
+    const opening = EgressNamespace.open({ ...tools, ip }, []);
+
+    await expect(opening).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: 'a network for a sandbox cannot be made: Operation not supported',
+    });
+  });
+
   test('ends with a daemon that is killed meanwhile', async () => {
     const child = spawn(process.execPath, ['--input-type=module', '-e', daemon], { stdio: 'ignore' });
     const helpers = () => processesWith(`,${port}`);
