@@ -385,7 +385,8 @@ describe('a hostile server', () => {
 
     expect(events.filter(({ type }) => type === 'pins.changed')).toHaveLength(200);
     expect(log.match(/has changed an item/g)?.length).toBeLessThanOrEqual(200);
-    const [excess, ...more] = log.match(/for one hour, further changes are only shown by: thv pin show math/g) ?? [];
+    const [excess, ...more] =
+      log.match(/for one hour, further changes are only shown by: thv pin show math/g) ?? [];
     expect([excess, more]).toEqual([expect.any(String), []]);
     expect((await api.client.getToolPins(named)).items.filter(({ kind }) => kind === 'tool')).toHaveLength(1);
   });

@@ -45,6 +45,12 @@ export const uvInstaller: Installer = {
     return version;
   },
 
+  async newest({ version: _, ...source }, context) {
+    const version = await uvInstaller.resolve(source, context);
+    if (version === undefined) throw notFound(`package ${source.name} not found`);
+    return { version };
+  },
+
   async install(source, context) {
     const others = (source.options?.with ?? []).flatMap((other) => ['--with', other]);
     const { result, python } = await withPython(source, context, (found) =>
