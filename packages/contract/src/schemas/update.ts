@@ -18,7 +18,7 @@ export const WorkloadUpdate = z
       description: 'When the newest version was published, if the registry tells.',
       format: 'date-time',
     }),
-    outdated: z.boolean().meta({ description: 'Whether the newest version is another one.' }),
+    outdated: z.boolean().meta({ description: 'Whether the newest version is newer than the current one.' }),
     young: z.boolean().meta({
       description: 'Whether the newest version is younger than the setting minimum-package-age says.',
     }),

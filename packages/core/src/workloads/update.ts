@@ -11,6 +11,7 @@ import { packageSourceOf } from '../supervision/launch.ts';
 import { editWorkload } from './create.ts';
 import { isRemote } from './describe.ts';
 import { trustedFor } from './trust.ts';
+import { isNewer } from './version-order.ts';
 
 type Call = Pick<PrepareOptions, 'report' | 'signal'>;
 
@@ -25,7 +26,7 @@ export async function findUpdate(core: Core, name: string, call: Call): Promise<
     const source = upgradable(runConfig);
     const { version: current = '' } = source;
     const { version: newest, publishedAt } = await newestOf(core, runConfig, source, call);
-    const outdated = newest !== current;
+    const outdated = isNewer(newest, current);
     return {
       ...common,
       current,

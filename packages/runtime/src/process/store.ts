@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ThvError, notFound, unsupported } from '@toolhive/contract/failure';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { SourcePin } from '../mount-source.ts';
 import type { PrepareOptions, Release } from '../runtime.ts';
 import { type PackageSource, formatSource, isLocalPath } from '../source.ts';
@@ -35,6 +36,8 @@ export class PackageStore {
   readonly #options: StoreOptions;
   readonly #machine: () => Promise<Machine>;
   readonly #flights = new SingleFlight<PackageSource>();
+  /** One after the other: each of them starts programs. */
+  readonly #lookUps = new SerialQueue();
 
   /** `machine` throws if no sandbox can run here: then nothing is installed either. */
   constructor(options: StoreOptions, machine: () => Promise<Machine>) {
@@ -56,11 +59,17 @@ export class PackageStore {
   async newest(source: PackageSource, options: PrepareOptions): Promise<Release> {
     const { installers } = await import('./installers/installers.ts');
     const installer = installers[source.scheme];
-    const { newest } = installer;
-    if (newest === undefined || isLocalPath(source)) {
-      throw unsupported(`the newest version of ${formatSource(source)} cannot be looked up`);
-    }
-    return this.#staged(source, installer, options, (context) => newest(source, context));
+    const { version: _, ...unversioned } = source;
+    const release = isLocalPath(source)
+      ? undefined
+      : await this.#lookUps.run(() => {
+          options.signal.throwIfAborted();
+          return this.#staged(source, installer, options, (context) =>
+            installer.newest(unversioned, context),
+          );
+        });
+    if (release !== undefined) return release;
+    throw unsupported(`the newest version of ${formatSource(source)} cannot be looked up`);
   }
 
   /** The installed package of a source that `prepare` returned. */

@@ -17,8 +17,8 @@ export interface Installer {
   keepsDownloads: boolean;
   /** Finds the release that the source means now; undefined where only installing it tells. */
   resolve(source: PackageSource, context: InstallContext): Promise<string | undefined>;
-  /** Finds the newest release, whatever version the source names. Absent where only installing it tells. */
-  newest?(source: PackageSource, context: InstallContext): Promise<Release>;
+  /** Finds the newest release of a source without a version; undefined where only installing it tells. */
+  newest(source: PackageSource, context: InstallContext): Promise<Release | undefined>;
   /** Installs into the empty folder of the context, which is moved to another place afterwards. */
   install(source: PackageSource, context: InstallContext): Promise<Install>;
 }

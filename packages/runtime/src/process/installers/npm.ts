@@ -40,7 +40,7 @@ export const npmInstaller: Installer = {
     return version;
   },
 
-  async newest({ version: _, ...source }, context) {
+  async newest(source, context) {
     const result = await npm(['view', specOf(source), 'version', 'time', '--json'], context);
     if (result.code !== 0) throw npmFailure(source, result);
     const found = parseJson(result.stdout);

@@ -45,10 +45,9 @@ export const uvInstaller: Installer = {
     return version;
   },
 
-  async newest({ version: _, ...source }, context) {
+  async newest(source, context) {
     const version = await uvInstaller.resolve(source, context);
-    if (version === undefined) throw notFound(`package ${source.name} not found`);
-    return { version };
+    return version === undefined ? undefined : { version };
   },
 
   async install(source, context) {
