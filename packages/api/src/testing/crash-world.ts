@@ -417,11 +417,12 @@ async function strangeFiles(home: string, world: World): Promise<{ leftOver: str
     socket,
     events,
     paths.decisions,
+    paths.pins,
   ]);
   const allowed = new Set([
     ...workloads.flatMap((name) => [join(logs, `${name}.log`), join(logs, `${name}.server.log`)]),
     `${lock}-journal`,
-    ...[events, paths.decisions].flatMap((path) => [`${path}-wal`, `${path}-shm`]),
+    ...[events, paths.decisions, paths.pins].flatMap((path) => [`${path}-wal`, `${path}-shm`]),
     paths.clientEntries,
     secrets,
   ]);
