@@ -223,6 +223,14 @@ describe('one document tells', () => {
     await user.mustThv('rm', 'pinned');
   });
 
+  test('which servers have a newer version', async () => {
+    await user.mustThv('run', testServer, '--name', 'newest', '--', 'echo');
+
+    expect(await jsonOf('outdated newest')).toMatchObject([{ name: 'newest', outdated: false }]);
+    expect(await jsonOf('upgrade newest')).toMatchObject({ name: 'newest', upgraded: false });
+    await user.mustThv('rm', 'newest');
+  });
+
   test('who sees what, after somebody chose it with the keyboard', async () => {
     note(['client', 'setup']);
     const terminal = openTerminal(user, ['client', 'setup', '--format', 'json']);

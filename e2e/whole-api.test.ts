@@ -173,6 +173,19 @@ test('the registry is read and pointed to a file', async () => {
   await expect(client.deleteRegistry(named('default'))).rejects.toMatchObject({ kind: 'invalid' });
 });
 
+test('a newer version of a server is looked up, and another version is run', async () => {
+  const body = { name: 'versioned', image: testServer, cmd_arguments: ['echo'] };
+  await client.createWorkload({ body }, follow);
+
+  const update = await client.getWorkloadUpdate(named('versioned'));
+  const version = update.newest ?? '';
+  const upgraded = await client.upgradeWorkload({ ...named('versioned'), body: { version } }, follow);
+  await client.deleteWorkload(named('versioned'), follow);
+
+  expect(update).toMatchObject({ name: 'versioned', outdated: false, current: version });
+  expect(upgraded.name).toBe('versioned');
+});
+
 test('what a server says about its tools is recorded, and changes wait for approval', async () => {
   const body = { name: 'pinned', image: testServer, cmd_arguments: ['echo'], tool_pinning: 'block' as const };
   const { port } = await client.createWorkload({ body }, follow);

@@ -27,6 +27,7 @@ import {
   watchNetworkDecisions,
 } from '@toolhive/core/permissions';
 import { getLearning, startLearning, stopLearning } from '@toolhive/core/learning';
+import { findUpdate, upgradeWorkload } from '@toolhive/core/update';
 import { changeToolPinning, decidePins, getToolPins } from '@toolhive/core/tool-pins';
 import { invalid, notFound, notImplemented, unsupported } from '@toolhive/contract/failure';
 import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
@@ -146,6 +147,12 @@ function mountWorkloads(mount: Mount, core: Core): void {
   mount(operations.getWorkload, async ({ params }) => getWorkload(core, params.name));
   mount(operations.editWorkload, async ({ params, body }, call) =>
     followed(core, await editWorkload(core, params.name, body, call)),
+  );
+  mount(operations.getWorkloadUpdate, ({ params }, { signal }) =>
+    findUpdate(core, params.name, { report: () => {}, signal }),
+  );
+  mount(operations.upgradeWorkload, async ({ params, body }, call) =>
+    followed(core, await upgradeWorkload(core, params.name, body.version, call)),
   );
   mount(operations.exportWorkload, async ({ params }) => exportWorkload(core, params.name));
   mount(operations.exportManifest, async ({ params }) => exportManifest(core, params.name));

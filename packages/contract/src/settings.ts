@@ -1,6 +1,14 @@
 /** How the value of a setting is read, and what it may be. */
 export type SettingKind =
-  'boolean' | 'rate' | 'endpoint' | 'variables' | 'certificate' | 'registry' | 'sources' | 'network';
+  | 'boolean'
+  | 'rate'
+  | 'endpoint'
+  | 'variables'
+  | 'certificate'
+  | 'registry'
+  | 'sources'
+  | 'network'
+  | 'hours';
 
 /** Something that a person can set for the whole daemon. */
 export interface SettingDefinition {
@@ -40,6 +48,14 @@ export const settings = [
     summary: 'the network of servers without a registry entry and without a profile: public, none, or ask',
     at: ['default_network'],
     example: 'ask',
+  },
+  {
+    name: 'minimum-package-age',
+    kind: 'hours',
+    summary:
+      'how many hours old a new version should be; upgrades to a younger one show a warning; 24 if not set',
+    at: ['minimum_package_age'],
+    example: '72',
   },
   {
     name: 'registry',

@@ -23,6 +23,12 @@ export interface Runtime {
   prepare(source: ServerSource, options: PrepareOptions): Promise<ServerSource>;
 
   /**
+   * Finds the newest release of a package without installing it. Absent in runtimes that look up none. Throws
+   * `unsupported` for packages whose newest release only an installation tells.
+   */
+  newest?(source: PackageSource, options: PrepareOptions): Promise<Release>;
+
+  /**
    * Throws `invalid` for what `start` would refuse whenever it is asked, so that nothing is made ready for it. Absent
    * in runtimes that leave that to an engine.
    */
@@ -48,6 +54,13 @@ export interface Runtime {
 
   /** Makes container images of packages; absent in runtimes that have none. */
   readonly images?: ImageBuilder;
+}
+
+/** A version of a package, as its registry describes it. */
+export interface Release {
+  version: string;
+  /** When it was published (RFC 3339), if the registry tells. */
+  publishedAt?: string;
 }
 
 /** The persistent home directories of workloads, which outlive instances and are deleted only on request. */

@@ -11,6 +11,7 @@ import { proxyCommands } from './proxy/proxy.ts';
 import { registryCommands } from './registry/registry.ts';
 import { secretCommands } from './secrets/secrets.ts';
 import { systemCommands } from './system/system.ts';
+import { updateCommands } from './updates/updates.ts';
 import { workloadCommands } from './workloads/workloads.ts';
 
 const commands: readonly Command[] = [
@@ -19,6 +20,7 @@ const commands: readonly Command[] = [
   ...authorizationCommands,
   ...pinCommands,
   ...auditCommands,
+  ...updateCommands,
   ...configCommands,
   ...secretCommands,
   ...clientCommands,

@@ -417,6 +417,7 @@ async function strangeFiles(home: string, world: World): Promise<{ leftOver: str
     socket,
     events,
     paths.decisions,
+    paths.pins,
   ]);
   const allowed = new Set([
     ...workloads.flatMap((name) => [join(logs, `${name}.log`), join(logs, `${name}.server.log`)]),

@@ -53,17 +53,16 @@ const byType: Record<string, (schema: JsonSchema, context: SchemaContext) => fc.
   object: objects,
 };
 
-function strings({ pattern, minLength = 0, maxLength = 40 }: JsonSchema): fc.Arbitrary<string> {
-  const isInBounds = ({ length }: string): boolean => length >= minLength && length <= maxLength;
-  if (pattern !== undefined) {
-    const [, fixed = '40'] = /\{(\d+)\}\$$/.exec(pattern) ?? [];
-    return fc
-      .stringMatching(new RegExp(pattern, 'u'), {
-        maxLength: Math.min(maxLength, Math.max(40, Number(fixed))),
-      })
-      .filter(isInBounds);
-  }
-  return fc.string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, minLength + 40) });
+function strings({ pattern, minLength = 0, maxLength }: JsonSchema): fc.Arbitrary<string> {
+  const longest = maxLength ?? 40;
+  if (pattern === undefined)
+    return fc.string({ unit: 'grapheme', minLength, maxLength: Math.min(longest, minLength + 40) });
+  // A pattern can demand one length, such as that of a hash.
+  const exact = /\{(\d+)\}\$$/.exec(pattern)?.[1];
+  const limit = exact === undefined ? Math.min(longest, 40) : Number(exact);
+  return fc
+    .stringMatching(new RegExp(pattern, 'u'), { maxLength: limit })
+    .filter(({ length }) => length >= minLength && length <= limit);
 }
 
 /** Most objects are refused for a single wrong property, so few of those that can be absent are there. */

@@ -10,6 +10,7 @@ import {
   WorkloadSelection,
   WorkloadStatus,
 } from '../schemas/workload.ts';
+import { UpgradeWorkload, WorkloadUpdate } from '../schemas/update.ts';
 import { QueryFlag } from './query.ts';
 
 const byName = z.object({ name: WorkloadName.meta({ description: 'The name of the workload.' }) });
@@ -117,6 +118,29 @@ export const workloadOperations = {
       'Replaces everything that the workload was asked for, and runs it with that. It keeps its name, and its port unless another is named. Until the new server is ready to start, the old one goes on; a request that is refused changes nothing. A run config, as an export gives it, is taken as well.',
     params: byName,
     body: WorkloadRequest,
+    success: { status: 200, description: 'Changed, and starting.', body: CreatedWorkload },
+    progress: true,
+    failures: ['not-found', 'conflict', 'unavailable', 'not-implemented'],
+  }),
+  getWorkloadUpdate: operation({
+    method: 'GET',
+    path: '/workloads/{name}/update',
+    tag: 'workloads',
+    summary: 'Look up a newer version of a server',
+    description: 'Asks the package registry, and installs nothing.',
+    params: byName,
+    success: { status: 200, description: 'What runs, and what is the newest.', body: WorkloadUpdate },
+    failures: ['not-found'],
+  }),
+  upgradeWorkload: operation({
+    method: 'POST',
+    path: '/workloads/{name}/upgrade',
+    tag: 'workloads',
+    summary: 'Run another version of a server',
+    description:
+      'Keeps the permissions and settings. The old version runs until the new one is installed. Changed tools are not approved by that.',
+    params: byName,
+    body: UpgradeWorkload,
     success: { status: 200, description: 'Changed, and starting.', body: CreatedWorkload },
     progress: true,
     failures: ['not-found', 'conflict', 'unavailable', 'not-implemented'],

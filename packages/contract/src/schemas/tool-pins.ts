@@ -33,8 +33,8 @@ const name = z.string().max(1_000).meta({
 });
 const hash = z
   .string()
-  .regex(/^[0-9a-f]{64}$/, 'not a SHA-256 hash')
-  .meta({ description: 'The SHA-256 hash of the canonical JSON (RFC 8785).' });
+  .max(64)
+  .meta({ description: 'The SHA-256 hash of the canonical JSON (RFC 8785), in hexadecimal digits.' });
 
 export const PinnedItem = z
   .object({

@@ -54,6 +54,11 @@ export const readers: Record<SettingKind, Reader> = {
     if (value === 'public' || value === 'none' || value === 'ask') return value;
     throw wrong(value, 'public, none, or ask');
   },
+  hours(value) {
+    const hours = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+    if (typeof hours === 'number' && hours >= 0 && hours <= 8_760) return hours;
+    throw wrong(value, 'a number of hours from 0 to 8760');
+  },
   registry: textOf,
 };
 

@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { json } from 'node:stream/consumers';
@@ -76,13 +77,8 @@ export async function serveChanging(
   port: number,
 ): Promise<{ url: string; close: () => Promise<void> }> {
   const server = createServer((request, response) => {
-    if (request.method !== 'POST') response.writeHead(405).end();
-    else
-      void json(request).then((asked) => {
-        const answer = answerOf(said, asked as Asked);
-        if (answer === undefined) response.writeHead(202).end();
-        else response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
-      });
+    if (request.method === 'POST') void respond(said, request, response);
+    else response.writeHead(405).end();
   });
   await once(server.listen(port, '127.0.0.1'), 'listening');
   const { port: bound } = server.address() as AddressInfo; // it listens on TCP
@@ -91,6 +87,12 @@ export async function serveChanging(
     await new Promise((resolve) => server.close(resolve));
   };
   return { url: `http://127.0.0.1:${bound}/mcp`, close };
+}
+
+async function respond(said: Says, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const answer = answerOf(said, (await json(request)) as Asked);
+  if (answer === undefined) response.writeHead(202).end();
+  else response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
 }
 
 function answerOf(said: Says, { id, method = '', params = {} }: Asked): string | undefined {

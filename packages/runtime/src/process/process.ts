@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unavailable, unsupported } from '@toolhive/contract/failure';
-import type { Instance, Launch, PrepareOptions, Runtime, RuntimeReport } from '../runtime.ts';
+import type { Instance, Launch, PrepareOptions, Release, Runtime, RuntimeReport } from '../runtime.ts';
 import type { PackageSource, ServerSource } from '../source.ts';
 import { sweepCgroups } from './cgroup.ts';
 import { type Inspection, type Machine, inspectMachine, reportOn } from './check.ts';
@@ -59,6 +59,10 @@ class ProcessRuntime implements Runtime {
 
   async check(): Promise<RuntimeReport> {
     return reportOn(await this.#inspect());
+  }
+
+  newest(source: PackageSource, options: PrepareOptions): Promise<Release> {
+    return this.#store.newest(source, options);
   }
 
   async prepare(source: ServerSource, options: PrepareOptions): Promise<ServerSource> {

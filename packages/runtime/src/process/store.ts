@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ThvError, notFound } from '@toolhive/contract/failure';
+import { ThvError, notFound, unsupported } from '@toolhive/contract/failure';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { SourcePin } from '../mount-source.ts';
-import type { PrepareOptions } from '../runtime.ts';
+import type { PrepareOptions, Release } from '../runtime.ts';
 import { type PackageSource, formatSource, isLocalPath } from '../source.ts';
 import type { Machine } from './check.ts';
 import { type Install, installFile, packageFolder, parseInstall } from './installers/install.ts';
@@ -35,6 +36,8 @@ export class PackageStore {
   readonly #options: StoreOptions;
   readonly #machine: () => Promise<Machine>;
   readonly #flights = new SingleFlight<PackageSource>();
+  /** One after the other: each of them starts programs. */
+  readonly #lookUps = new SerialQueue();
 
   /** `machine` throws if no sandbox can run here: then nothing is installed either. */
   constructor(options: StoreOptions, machine: () => Promise<Machine>) {
@@ -52,6 +55,23 @@ export class PackageStore {
     );
   }
 
+  /** Finds the newest release of a package. Throws `unsupported` if only installing it tells. */
+  async newest(source: PackageSource, options: PrepareOptions): Promise<Release> {
+    const { installers } = await import('./installers/installers.ts');
+    const installer = installers[source.scheme];
+    const { version: _, ...unversioned } = source;
+    const release = isLocalPath(source)
+      ? undefined
+      : await this.#lookUps.run(() => {
+          options.signal.throwIfAborted();
+          return this.#staged(source, installer, options, (context) =>
+            installer.newest(unversioned, context),
+          );
+        });
+    if (release !== undefined) return release;
+    throw unsupported(`the newest version of ${formatSource(source)} cannot be looked up`);
+  }
+
   /** The installed package of a source that `prepare` returned. */
   async require(source: PackageSource): Promise<InstalledPackage> {
     const found = await this.#find(source);
@@ -65,19 +85,40 @@ export class PackageStore {
   }
 
   async #prepare(source: PackageSource, options: PrepareOptions): Promise<PackageSource> {
-    const { report, signal, trusted, allowedSources, granted } = options;
+    const { report, granted } = options;
     // Loaded with the first package: the libraries behind it take megabytes of an idle daemon's memory.
     const { installers } = await import('./installers/installers.ts');
     const installer = installers[source.scheme];
     const isLocal = isLocalPath(source);
     if (!isLocal && installer.isPinned(source) && (await this.#find(source)) !== undefined) return source;
+    try {
+      return await this.#staged(source, installer, options, (context, staged) =>
+        isLocal
+          ? this.#installLocal(source, staged, context, granted)
+          : this.#install(installer, source, staged, context),
+      );
+    } catch (error) {
+      const fallback = await this.#newest(source);
+      if (fallback === undefined || !(error instanceof ThvError && error.kind === 'unavailable')) throw error;
+      report(`${error.message}: using ${source.name} ${fallback}, which is installed already`);
+      return { ...source, version: fallback };
+    }
+  }
+
+  /** Gives work an empty folder and what installers need. The folder is removed afterwards, unless it was moved. */
+  async #staged<Result>(
+    source: PackageSource,
+    installer: Installer,
+    { report, signal, trusted, allowedSources }: PrepareOptions,
+    work: (context: InstallContext, staged: string) => Promise<Result>,
+  ): Promise<Result> {
     const { cacheDir, env } = this.#options;
     const staging = this.#stagingFolder();
     await mkdir(staging, { recursive: true, mode: 0o700 });
     const staged = await mkdtemp(`${staging}/`);
     const folder = join(staged, packageFolder);
     const downloads =
-      installer.keepsDownloads || isLocal
+      installer.keepsDownloads || isLocalPath(source)
         ? join(cacheDir, '.downloads', source.scheme, fileName(source.name))
         : join(staged, 'downloads');
     await Promise.all([folder, downloads].map((path) => mkdir(path, { recursive: true, mode: 0o700 })));
@@ -94,14 +135,7 @@ export class PackageStore {
         report,
         signal,
       };
-      return isLocal
-        ? await this.#installLocal(source, staged, context, granted)
-        : await this.#install(installer, source, staged, context);
-    } catch (error) {
-      const fallback = await this.#newest(source);
-      if (fallback === undefined || !(error instanceof ThvError && error.kind === 'unavailable')) throw error;
-      report(`${error.message}: using ${source.name} ${fallback}, which is installed already`);
-      return { ...source, version: fallback };
+      return await work(context, staged);
     } finally {
       await remove(staged);
     }

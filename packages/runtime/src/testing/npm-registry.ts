@@ -52,6 +52,8 @@ function answer(published: Published[], origin: string, path: string, response: 
 function packument(versions: Published[], origin: string) {
   return {
     name: versions[0]?.manifest.name,
+    // Everything was published a moment ago.
+    time: Object.fromEntries(versions.map(({ manifest }) => [manifest.version, new Date().toISOString()])),
     'dist-tags': { latest: versions.at(-1)?.manifest.version },
     versions: Object.fromEntries(
       versions.map(({ manifest, tarball }) => [

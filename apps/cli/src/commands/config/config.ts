@@ -13,6 +13,7 @@ const values: Record<SettingKind, Pick<Argument, 'name' | 'description' | 'compl
   certificate: { name: 'path', description: 'A file with PEM certificates', completes: 'file' },
   sources: { name: 'sources', description: 'HOST/PATH of each, separated by commas' },
   network: { name: 'network', description: 'public, none, or ask' },
+  hours: { name: 'hours', description: 'A number of hours' },
   registry: {
     name: 'url-or-path',
     description: 'The https address of a registry, or a JSON file',

@@ -21,6 +21,8 @@ const commandOf: Partial<Record<OperationId, readonly [path: string, word?: stri
   approveToolPins: ['pin approve', 'github'],
   dismissToolPins: ['pin dismiss', 'github'],
   changeToolPinning: ['pin mode', 'github'],
+  getWorkloadUpdate: ['outdated', 'memory'],
+  upgradeWorkload: ['upgrade', '--yes'],
   exportWorkload: ['export', '.json'],
   exportManifest: ['export', 'k8s'],
   getWorkloadLogs: ['logs'],

@@ -32,6 +32,8 @@ export const goInstaller: Installer = {
   /** What a path means as a module is known to `go install` alone, and to the binary that it makes. */
   resolve: async () => undefined,
 
+  newest: async () => undefined,
+
   async install(source, context) {
     const wanted = `${source.name}@${source.version ?? 'latest'}`;
     // The module cache would be read-only even to its owner without -modcacherw.

@@ -1,3 +1,4 @@
+import type { Release } from '../../runtime.ts';
 import type { PackageScheme, PackageSource } from '../../source.ts';
 import { goInstaller } from './go.ts';
 import type { Install } from './install.ts';
@@ -16,6 +17,8 @@ export interface Installer {
   keepsDownloads: boolean;
   /** Finds the release that the source means now; undefined where only installing it tells. */
   resolve(source: PackageSource, context: InstallContext): Promise<string | undefined>;
+  /** Finds the newest release of a source without a version; undefined where only installing it tells. */
+  newest(source: PackageSource, context: InstallContext): Promise<Release | undefined>;
   /** Installs into the empty folder of the context, which is moved to another place afterwards. */
   install(source: PackageSource, context: InstallContext): Promise<Install>;
 }

@@ -40,6 +40,18 @@ export const npmInstaller: Installer = {
     return version;
   },
 
+  async newest(source, context) {
+    const result = await npm(['view', specOf(source), 'version', 'time', '--json'], context);
+    if (result.code !== 0) throw npmFailure(source, result);
+    const found = parseJson(result.stdout);
+    // Without times, npm prints the version alone.
+    const version = newestOf(field(found, 'version') ?? found);
+    if (version === undefined) throw notFound(`package ${source.name} not found`);
+    const time = field(field(found, 'time'), version);
+    const at = typeof time === 'string' ? Date.parse(time) : NaN;
+    return { version, ...(Number.isNaN(at) ? {} : { publishedAt: new Date(at).toISOString() }) };
+  },
+
   async install(source, context) {
     const result = await npm([...installCommand(context), specOf(source)], context);
     if (result.code !== 0) throw npmFailure(source, result);

@@ -45,6 +45,11 @@ export const uvInstaller: Installer = {
     return version;
   },
 
+  async newest(source, context) {
+    const version = await uvInstaller.resolve(source, context);
+    return version === undefined ? undefined : { version };
+  },
+
   async install(source, context) {
     const others = (source.options?.with ?? []).flatMap((other) => ['--with', other]);
     const { result, python } = await withPython(source, context, (found) =>

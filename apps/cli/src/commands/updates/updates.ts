@@ -1,0 +1,31 @@
+import type { Command } from '../../command.ts';
+
+/** Newer versions of the packages of servers. */
+export const updateCommands: readonly Command[] = [
+  {
+    path: 'outdated',
+    summary: 'Show which servers have a newer version',
+    description:
+      'Looks up the newest version of each npm and Python package in its registry, and installs nothing. Versions of container images and Go modules are not looked up.',
+    arguments: [
+      {
+        name: 'names',
+        description: 'Workloads; all of them if not given',
+        variadic: true,
+        completes: 'workload',
+      },
+    ],
+    examples: ['thv outdated', 'thv outdated memory'],
+    load: () => import('./outdated.ts'),
+  },
+  {
+    path: 'upgrade',
+    summary: 'Run a newer version of a server',
+    description:
+      'Shows the newest version and when it was published, and asks for confirmation. The workload keeps its permissions and settings. An upgrade approves no changed tools: look at them afterwards with `thv pin show NAME`.',
+    arguments: [{ name: 'name', description: 'The workload', required: true, completes: 'workload' }],
+    flags: [{ name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Do not ask for confirmation' }],
+    examples: ['thv upgrade memory', 'thv upgrade memory --yes'],
+    load: () => import('./upgrade.ts'),
+  },
+];

@@ -1,0 +1,92 @@
+import { ThvError, conflict } from '@toolhive/contract/failure';
+import type { WorkloadUpdate } from '@toolhive/contract/update';
+import type { CreatedWorkload } from '@toolhive/contract/workload';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { PrepareOptions, Release } from '@toolhive/runtime/runtime';
+import { formatSource, isLocalPath } from '@toolhive/runtime/source';
+import type { PackageSource } from '@toolhive/runtime/source';
+import type { Core } from '../core.ts';
+import { installationSettings, valueOf } from '../settings/settings.ts';
+import { packageSourceOf } from '../supervision/launch.ts';
+import { editWorkload } from './create.ts';
+import { isRemote } from './describe.ts';
+import { trustedFor } from './trust.ts';
+import { isNewer } from './version-order.ts';
+
+type Call = Pick<PrepareOptions, 'report' | 'signal'>;
+
+/** How old a version should be by default: most malicious releases are found within a day. */
+const defaultMinimumHours = 24;
+
+/** Looks up whether there is a newer version of the package of a workload. Installs nothing. */
+export async function findUpdate(core: Core, name: string, call: Call): Promise<WorkloadUpdate> {
+  const { runConfig } = core.workloads.require(name);
+  const common = { name, package: runConfig.remote_url || (runConfig.image ?? '') };
+  try {
+    const source = upgradable(runConfig);
+    const { version: current = '' } = source;
+    const { version: newest, publishedAt } = await newestOf(core, runConfig, source, call);
+    const outdated = isNewer(newest, current);
+    return {
+      ...common,
+      current,
+      newest,
+      ...(publishedAt === undefined ? {} : { published_at: publishedAt }),
+      outdated,
+      young: outdated && isYoung(core, publishedAt),
+    };
+  } catch (error) {
+    // A package that is gone from its registry, or that nothing can be told about, is no reason to tell nothing of others.
+    if (!(error instanceof ThvError && lookupFailures.has(error.kind))) throw error;
+    return { ...common, outdated: false, young: false, reason: error.message };
+  }
+}
+
+const lookupFailures: ReadonlySet<string> = new Set(['unsupported', 'unavailable', 'not-found', 'conflict']);
+
+/**
+ * Runs another version of the package of a workload, with the same permissions and settings. The workload runs until
+ * the version is installed. What was approved of its tools stays as it is, so that changed tools wait for approval.
+ */
+export async function upgradeWorkload(
+  core: Core,
+  name: string,
+  version: string,
+  call: Call,
+): Promise<CreatedWorkload> {
+  const { runConfig } = core.workloads.require(name);
+  const source = upgradable(runConfig);
+  return editWorkload(core, name, { ...runConfig, image: formatSource({ ...source, version }) }, call);
+}
+
+/** The package of a workload. Throws `conflict` if its version is not that of a package registry. */
+function upgradable(runConfig: RunConfig): PackageSource {
+  const { name } = runConfig;
+  if (isRemote(runConfig)) throw conflict(`${name} is a remote server, whose version is not ours to choose`);
+  const source = packageSourceOf(runConfig);
+  if (source.kind === 'image') {
+    throw conflict(`${name} runs a container image, whose newer versions ToolHive does not look up`);
+  }
+  if (isLocalPath(source)) throw conflict(`${name} runs a package of this machine, which has no versions`);
+  return source;
+}
+
+async function newestOf(
+  core: Core,
+  { runtime: chosen }: RunConfig,
+  source: PackageSource,
+  call: Call,
+): Promise<Release> {
+  const runtime = await core.runtimes.choose(call.signal);
+  if (runtime.newest === undefined || (chosen !== undefined && chosen !== runtime.name)) {
+    throw new ThvError('unsupported', 'newer versions are only looked up for sandboxed processes');
+  }
+  const trusted = trustedFor(core.settings, undefined, source);
+  return runtime.newest(source, { ...call, ...installationSettings(core.settings), trusted });
+}
+
+function isYoung({ settings }: Core, publishedAt: string | undefined): boolean {
+  if (publishedAt === undefined) return false;
+  const hours = Number(valueOf(settings.current, 'minimum-package-age') ?? defaultMinimumHours);
+  return Date.now() - Date.parse(publishedAt) < hours * 60 * 60 * 1000;
+}
