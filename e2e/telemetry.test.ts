@@ -64,8 +64,23 @@ describe('telemetry', () => {
 
   test('to a collector that is not there affects no call, and is reported once', async () => {
     await using user = await makeUser();
-    const flags = ['--otel-endpoint', `127.0.0.1:${await freePort()}`, '--otel-insecure', '--otel-sampling-rate=1'];
-    const started = await user.mustThv('run', testServer, '--name', 'w', ...flags, '--format', 'json', '--', 'echo');
+    const flags = [
+      '--otel-endpoint',
+      `127.0.0.1:${await freePort()}`,
+      '--otel-insecure',
+      '--otel-sampling-rate=1',
+    ];
+    const started = await user.mustThv(
+      'run',
+      testServer,
+      '--name',
+      'w',
+      ...flags,
+      '--format',
+      'json',
+      '--',
+      'echo',
+    );
     const { url } = JSON.parse(started) as { url: string };
 
     await using client = await askableClients.legacy(url);

@@ -27,7 +27,7 @@ interface Attribute {
 }
 
 /** The parts of OTLP JSON that tests read. */
-export interface OtlpJson {
+interface OtlpJson {
   resourceSpans?: {
     resource: { attributes: Attribute[] };
     scopeSpans: { spans: { name: string; traceId: string; kind: number; attributes: Attribute[] }[] }[];

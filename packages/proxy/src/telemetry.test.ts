@@ -55,7 +55,10 @@ test('each request of either generation is a span with the names of the conventi
     'network.transport': 'tcp',
   });
   expect(legacy?.attributes['mcp.session.id']).not.toBe(session.id);
-  expect(modern?.attributes).toMatchObject({ 'jsonrpc.request.id': 'm1', 'mcp.protocol.version': '2026-07-28' });
+  expect(modern?.attributes).toMatchObject({
+    'jsonrpc.request.id': 'm1',
+    'mcp.protocol.version': '2026-07-28',
+  });
   expect(JSON.stringify(receiver.spans)).not.toContain('private');
   expect(receiver.headers[0]).toMatchObject({ 'x-key': 'k' });
 });
@@ -179,7 +182,9 @@ test('durations are measured in the buckets of the conventions', async () => {
 
 test('names that clients make up do not make ever more series', async () => {
   await using receiver = await openOtlpReceiver();
-  await using proxy = await openScriptedProxy({ telemetry: sendingTo(receiver, { samplingRate: undefined }) });
+  await using proxy = await openScriptedProxy({
+    telemetry: sendingTo(receiver, { samplingRate: undefined }),
+  });
   for (let count = 0; count < 250; count += 1)
     await answerOf(await postModern(proxy.url, 'tools/list', {}, { id: count }));
   const manners = proxy.servers[0]?.manners;
@@ -189,7 +194,9 @@ test('names that clients make up do not make ever more series', async () => {
 
   const points = () =>
     receiver.metrics.findLast(({ name }) => name === 'mcp.server.operation.duration')?.points ?? [];
-  await expect.poll(() => points().some(({ attributes }) => attributes['gen_ai.tool.name'] === '_OTHER')).toBe(true);
+  await expect
+    .poll(() => points().some(({ attributes }) => attributes['gen_ai.tool.name'] === '_OTHER'))
+    .toBe(true);
 
   expect(points().length).toBeLessThan(210);
   expect(receiver.spans).toEqual([]);
@@ -200,9 +207,14 @@ test('resources are named without credentials and queries', async () => {
   await using proxy = await openScriptedProxy({ telemetry: sendingTo(receiver) });
 
   await answerOf(
-    await postModern(proxy.url, 'resources/read', { uri: 'https://u:pass@host.example/a?token=t#f' }, {
-      headers: { 'mcp-name': 'https://u:pass@host.example/a?token=t#f' },
-    }),
+    await postModern(
+      proxy.url,
+      'resources/read',
+      { uri: 'https://u:pass@host.example/a?token=t#f' },
+      {
+        headers: { 'mcp-name': 'https://u:pass@host.example/a?token=t#f' },
+      },
+    ),
   );
 
   await expect.poll(() => receiver.spans.length).toBe(1);
@@ -217,7 +229,8 @@ test('an endpoint that fails is reported once, and affects no call', async () =>
   const telemetry = sendingTo(receiver, { onFailure: (reason) => failures.push(reason) });
   await using proxy = await openScriptedProxy({ telemetry });
 
-  const call = async () => (await answerOf(await postModern(proxy.url, 'tools/call', { name: 'recall' }))).result;
+  const call = async () =>
+    (await answerOf(await postModern(proxy.url, 'tools/call', { name: 'recall' }))).result;
   expect(await call()).toBeDefined();
   await expect.poll(() => receiver.headers.length).toBeGreaterThan(3);
   expect(await call()).toBeDefined();

@@ -29,9 +29,12 @@ export function checkTelemetry({ telemetry_config: config }: RunConfig): void {
   }
   const secret = environmentVariables?.find(isSecretKey);
   if (secret !== undefined) {
-    throw invalid(`the environment variable ${secret} is not sent with traces, because its name is one of a secret`, {
-      hint: 'leave it out of environmentVariables (--otel-env-vars)',
-    });
+    throw invalid(
+      `the environment variable ${secret} is not sent with traces, because its name is one of a secret`,
+      {
+        hint: 'leave it out of environmentVariables (--otel-env-vars)',
+      },
+    );
   }
   for (const [name, value] of Object.entries(headers ?? {})) {
     // RFC 9110, section 5

@@ -1,4 +1,5 @@
 import type { Meter, Tracer } from '@opentelemetry/api';
+import type { Resource } from '@opentelemetry/resources';
 import { messageOf } from '@toolhive/contract/failure';
 import type { TelemetryOptions } from './telemetry.ts';
 
@@ -47,7 +48,7 @@ export async function openExport(options: TelemetryOptions): Promise<Exporting> 
 }
 
 interface Parts {
-  resource: ReturnType<typeof import('@opentelemetry/resources').resourceFromAttributes>;
+  resource: Resource;
   report: (result: Result) => void;
 }
 
@@ -94,19 +95,25 @@ async function openMetering(options: TelemetryOptions, { resource, report }: Par
 }
 
 function endpointOf({ endpoint, headers }: TelemetryOptions, signal: 'traces' | 'metrics') {
-  return { url: `${endpoint}/v1/${signal}`, headers: { ...headers }, timeoutMillis: exportMs, concurrencyLimit: 2 };
+  return {
+    url: `${endpoint}/v1/${signal}`,
+    headers: { ...headers },
+    timeoutMillis: exportMs,
+    concurrencyLimit: 2,
+  };
 }
 
 /** Reports every result of an exporter, and hides failures from its caller, which would report them to everyone. */
-function reported<
-  Exporter extends { export: (items: never, done: (result: Result) => void) => void },
->(exporter: Exporter, report: (result: Result) => void): Exporter {
-  const send = exporter.export.bind(exporter) as (items: unknown, done: (result: Result) => void) => void;
-  exporter.export = ((items: unknown, done: (result: Result) => void) =>
+function reported<Exporter extends { export: (items: never, done: (result: Result) => void) => void }>(
+  exporter: Exporter,
+  report: (result: Result) => void,
+): Exporter {
+  const send: (items: never, done: (result: Result) => void) => void = exporter.export.bind(exporter);
+  exporter.export = (items: never, done: (result: Result) => void) =>
     send(items, (result) => {
       report(result);
       done({ code: 0 });
-    })) as Exporter['export'];
+    });
   return exporter;
 }
 

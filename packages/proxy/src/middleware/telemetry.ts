@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
-import { ROOT_CONTEXT, SpanKind, SpanStatusCode, createTraceState, isSpanContextValid, trace } from '@opentelemetry/api';
+import {
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  createTraceState,
+  isSpanContextValid,
+  trace,
+} from '@opentelemetry/api';
 import type { Attributes, Histogram, Link, Span, SpanContext, Tracer } from '@opentelemetry/api';
 import { insertMembers, isObject, readMessage, replaceAt, spanOf } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
@@ -309,7 +316,8 @@ const carrying: readonly unknown[] = ['tools/call', 'prompts/get', 'resources/re
 /** Returns a request that carries the context of its span to the server, in `_meta` (MCP, General fields). */
 function withContext(message: Message, { traceId, spanId, traceFlags }: SpanContext): Message {
   const { text, value } = message;
-  if (!carrying.includes(value.method) || value.params === undefined || text.length > maxRewritten) return message;
+  if (!carrying.includes(value.method) || value.params === undefined || text.length > maxRewritten)
+    return message;
   const traceparent = `00-${traceId}-${spanId}-0${traceFlags & 1}`;
   const present = spanOf(text, ['params', '_meta', 'traceparent']);
   return readMessage(

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A span as a collector receives it. */
-export interface ReceivedSpan {
+interface ReceivedSpan {
   name: string;
   kind: number;
   traceId: string;
@@ -87,7 +87,11 @@ function metricsIn(body: Buffer): ReceivedMetric[] {
     unit: text(metric, 3),
     points: all(all(metric, 9)[0], 1).map((point) => ({
       attributes: attributesIn(all(point, 9)),
-      count: Number(fieldsOf(point).find(({ number }) => number === 4)?.bytes.readBigUInt64LE() ?? 0n),
+      count: Number(
+        fieldsOf(point)
+          .find(({ number }) => number === 4)
+          ?.bytes.readBigUInt64LE() ?? 0n,
+      ),
       bounds: doublesIn(all(point, 7)[0]),
     })),
   }));

@@ -314,7 +314,12 @@ const declared: readonly Flag[] = [
       value: 'HOST:PORT',
       description: 'The OpenTelemetry collector to send to (OTLP over HTTP)',
     },
-    { name: 'otel-service-name', kind: 'string', value: 'NAME', description: 'The service name in traces and metrics' },
+    {
+      name: 'otel-service-name',
+      kind: 'string',
+      value: 'NAME',
+      description: 'The service name in traces and metrics',
+    },
     {
       name: 'otel-tracing-enabled',
       kind: 'boolean',

@@ -115,16 +115,19 @@ test('the help of run says what it takes, by what it is about', () => {
           --remote-auth-timeout TIME   How long to wait for somebody to sign in (default: 5m)
 
     Telemetry:
-          --otel-service-name NAME   As whom to report
+          --otel-endpoint HOST:PORT  The OpenTelemetry collector to send to (OTLP over HTTP)
+          --otel-service-name NAME   The service name in traces and metrics
           --otel-tracing-enabled     Send traces (default: true)
           --otel-metrics-enabled     Send metrics (default: true)
-          --otel-sampling-rate RATE  Which part of all traces is kept, from 0.0 to 1.0 (default: 0.1)
-          --otel-headers NAME=VALUE  A header for whoever collects it (can be repeated)
-          --otel-insecure            Send it over plain http
+          --otel-sampling-rate RATE  The share of traces to send, from 0.0 to 1.0 (default: 0.1)
+          --otel-headers NAME=VALUE  A header for the collector (can be repeated)
+          --otel-insecure            Use plain http instead of https
           --otel-enable-prometheus-metrics-path
                                      Let Prometheus fetch metrics from /metrics on the port of the proxy
-          --otel-env-vars NAME       An environment variable whose value stands in traces (can be
+          --otel-env-vars NAME       An environment variable of the daemon to include in traces (can be
                                      repeated)
+          --otel-custom-attributes NAME=VALUE,…
+                                     Further attributes of all traces and metrics
 
     Examples:
       $ thv run filesystem --volume ~/notes:/projects -- /projects
