@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runFlags } from '../apps/cli/src/commands/workloads/run-flags.ts';
 import { apiClient } from './testing/api.ts';
 import { proves } from './promises.ts';
 import { connectTo } from './testing/mcp.ts';

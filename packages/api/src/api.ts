@@ -290,8 +290,8 @@ function mountAudit(mount: Mount, { audit }: Core): void {
   mount(operations.listAudit, async ({ query: { since, until, limit, ...query } }) => ({
     records: await audit.list({ ...query, since: msOf(since), until: msOf(until) }, limit),
   }));
-  mount(operations.watchAudit, async ({ query, headers }, { signal }) =>
-    audit.watch(query, headers['last-event-id'], signal),
+  mount(operations.watchAudit, async ({ query: { since, ...query }, headers }, { signal }) =>
+    audit.watch({ ...query, since: msOf(since) }, headers['last-event-id'], signal),
   );
   mount(operations.verifyAudit, (_input, { signal }) => audit.verify(signal));
 }

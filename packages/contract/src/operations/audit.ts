@@ -6,6 +6,10 @@ const filters = {
   workload: z.string().max(256).optional().meta({ description: 'Only records about this workload.' }),
   type: z.string().max(64).optional().meta({ description: 'Only records of this type.' }),
   outcome: AuditOutcome.optional().meta({ description: 'Only records with this outcome.' }),
+  since: z.iso
+    .datetime({ offset: true })
+    .optional()
+    .meta({ description: 'Only records from this time on, as RFC 3339.', format: 'date-time' }),
   user: z.string().max(512).optional().meta({ description: 'Only actions of this user, by name or ID.' }),
 };
 
@@ -19,10 +23,6 @@ export const auditOperations = {
       'Returns the newest records that match all filters, in the order in which they were written.',
     query: z.object({
       ...filters,
-      since: z.iso
-        .datetime({ offset: true })
-        .optional()
-        .meta({ description: 'Only records from this time on, as RFC 3339.', format: 'date-time' }),
       until: z.iso
         .datetime({ offset: true })
         .optional()

@@ -5,7 +5,7 @@ const texts = z.array(z.string()).nullish();
 const flag = z.boolean().optional();
 
 /** The largest body that an audit record can contain. */
-const maxAuditedBytes = 1024 * 1024;
+const maxAuditedBytes = 256 * 1024;
 
 /** The calls that are audited, and how. Keys of other versions pass through untouched, here and below. */
 export const AuditConfig = z.looseObject({

@@ -348,6 +348,22 @@ describe('limits', () => {
     await again.close();
   });
 
+  test('the oldest records are removed from a database that is too large', async () => {
+    const store = await AuditStore.open(paths, log, { records: 1e9, bytes: 200_000, days: 90 });
+    const large = (): StoredRecord => ({
+      ...aRecord(0),
+      text: aRecord(0).text.replace('"u"', `"${'x'.repeat(900)}"`),
+      user: 'x'.repeat(900),
+    });
+    for (let index = 0; index < 3_000; index += 100) store.add(Array.from({ length: 100 }, large));
+
+    const { records, broken } = await store.verify('database', never);
+
+    expect(broken).toBeUndefined();
+    expect(records).toBeLessThan(2_000);
+    await store.close();
+  });
+
   test('files are rotated, and the chain continues through them', async () => {
     const store = await AuditStore.open(paths, log);
     const file = new AuditFile(paths.auditFile, store, { bytes: 1_000, older: 2 });

@@ -13,7 +13,7 @@ import { Redaction } from './redaction.ts';
 
 /** How soon records are written, and how many at once: the event loop must not wait long for SQLite. */
 const writeMs = 100;
-const batch = 200;
+const batch = { records: 200, bytes: 1024 * 1024 };
 /** How much may wait to be written. What a flood brings beyond that is counted. */
 const maxWaiting = 20_000;
 const maxWaitingBytes = 32 * 1024 * 1024;
@@ -158,13 +158,12 @@ export class AuditLog implements AsyncDisposable {
     try {
       while (!signal.aborted && !this.#isClosed) {
         const seen = this.#store.lastId;
-        const found = this.#store.after(last, query, watchedAtOnce);
-        for (const { id, record } of found) {
+        const { records, isComplete } = this.#store.after(last, query, watchedAtOnce);
+        for (const { id, record } of records) {
           yield { id: String(id), event: { type: 'record', id, record } };
           if (signal.aborted || this.#isClosed) return;
         }
-        // After less than a page, nothing else matches up to here.
-        last = found.length < watchedAtOnce ? Math.max(last, seen) : (found.at(-1)?.id ?? seen);
+        last = isComplete ? Math.max(last, seen) : (records.at(-1)?.id ?? seen);
         if (last < this.#store.lastId) continue;
         await new Promise<void>((resolve) => {
           wake = resolve;
@@ -186,8 +185,7 @@ export class AuditLog implements AsyncDisposable {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#isClosed) return;
-    const taken = this.#waiting.splice(0, batch);
-    this.#waitingBytes -= taken.reduce((sum, { bytes }) => sum + bytes, 0);
+    const taken = this.#take();
     if (this.#lost > 0 && this.#waiting.length === 0) taken.push(this.#gap());
     if (taken.length === 0) return;
     if (this.#waiting.length > 0) this.#timer = setTimeout(() => this.#write(), 1).unref();
@@ -211,6 +209,17 @@ export class AuditLog implements AsyncDisposable {
         this.#failed(path, error);
       }
     }
+  }
+
+  #take(): Waiting[] {
+    let [count, bytes] = [0, 0];
+    for (const waiting of this.#waiting) {
+      if (count >= batch.records || (count > 0 && bytes + waiting.bytes > batch.bytes)) break;
+      count += 1;
+      bytes += waiting.bytes;
+    }
+    this.#waitingBytes -= bytes;
+    return this.#waiting.splice(0, count);
   }
 
   #gap(): Waiting {

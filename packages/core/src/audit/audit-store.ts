@@ -16,7 +16,11 @@ const retention = { records: 100_000, bytes: 256 * 1024 * 1024, days: 90 };
 /** What is kept beyond that before the oldest records go. */
 const slack = 1_000;
 /** How many records are verified in one turn of the event loop. */
-const verifiedAtOnce = 500;
+const verifiedAtOnce = 20;
+/** How many records are removed at once. */
+const removedAtOnce = 1_000;
+/** How much one selection returns. */
+const maxSelectedBytes = 8 * 1024 * 1024;
 /** How long the anchor may be behind the database. */
 const anchorMs = 1_000;
 
@@ -34,6 +38,13 @@ export interface AuditQuery {
   /** Milliseconds since 1970. */
   since?: number | undefined;
   until?: number | undefined;
+}
+
+/** The result of a selection. */
+interface Selected {
+  records: NumberedAuditRecord[];
+  /** Nothing else matches. */
+  isComplete: boolean;
 }
 
 /** A record that is ready to be stored, without its link. */
@@ -57,7 +68,6 @@ export class AuditStore {
   readonly #limits: typeof retention;
   #last: Link;
   #first: number;
-  #bytes: number;
   #anchored: Link;
   #anchoring: NodeJS.Timeout | undefined;
 
@@ -72,22 +82,22 @@ export class AuditStore {
     this.#limits = limits;
     database.exec(`
       PRAGMA journal_mode = WAL;
-      PRAGMA synchronous = NORMAL;
+      PRAGMA synchronous = OFF;
       CREATE TABLE IF NOT EXISTS records (
         id INTEGER PRIMARY KEY, at INTEGER NOT NULL, workload TEXT, type TEXT NOT NULL, outcome TEXT NOT NULL,
         user TEXT NOT NULL, user_id TEXT NOT NULL, line TEXT NOT NULL
       ) STRICT;
+      CREATE INDEX IF NOT EXISTS selection ON records (id, at, workload, type, outcome, user, user_id);
       CREATE TABLE IF NOT EXISTS links (name TEXT PRIMARY KEY, id INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
       CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, anchor TEXT NOT NULL) STRICT;
     `);
     this.#insert = database.prepare('INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
     const newest = database.prepare('SELECT id, line FROM records ORDER BY id DESC LIMIT 1').get();
-    const sums = database.prepare('SELECT min(id) AS first, sum(length(line)) AS bytes FROM records').get();
+    const oldest = database.prepare('SELECT min(id) AS first FROM records').get();
     const floor = this.#link('floor') ?? { id: 0, hash: chainStart };
     const last =
       newest === undefined ? floor : { id: Number(newest['id']), hash: hashOf(String(newest['line'])) };
-    this.#first = Number(sums?.['first'] ?? last.id + 1);
-    this.#bytes = Number(sums?.['bytes'] ?? 0);
+    this.#first = Number(oldest?.['first'] ?? last.id + 1);
     // Records that are missing must stay missing: what follows continues from the last one that was written.
     this.#last = anchor !== undefined && !this.#contains(anchor, floor) ? anchor : last;
     this.#anchored = anchor ?? { id: 0, hash: chainStart };
@@ -129,14 +139,12 @@ export class AuditStore {
   /** Adds records in one transaction. Throws like SQLite, and then adds none. */
   add(records: readonly StoredRecord[]): void {
     let { id, hash } = this.#last;
-    let bytes = 0;
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       for (const { atMs, text, workload, type, outcome, user, userId } of records) {
         const line = chained(text, hash);
         id += 1;
         hash = hashOf(line);
-        bytes += line.length;
         this.#insert.run(id, atMs, workload ?? null, type, outcome, user, userId, line);
       }
       this.#database.exec('COMMIT');
@@ -145,18 +153,17 @@ export class AuditStore {
       throw error;
     }
     this.#last = { id, hash };
-    this.#bytes += bytes;
     this.#prune();
     this.#anchorSoon();
   }
 
   /** The newest records that match, the oldest first. */
   list(query: AuditQuery, limit: number): NumberedAuditRecord[] {
-    return this.#select(query, { after: 0, order: 'DESC', limit }).toReversed();
+    return this.#select(query, { after: 0, order: 'DESC', limit }).records.toReversed();
   }
 
-  /** The next records that match after this ID, the oldest first. */
-  after(id: number, query: AuditQuery, limit: number): NumberedAuditRecord[] {
+  /** The next records that match after this ID, the oldest first, and whether these are all of them. */
+  after(id: number, query: AuditQuery, limit: number): Selected {
     return this.#select(query, { after: id, order: 'ASC', limit });
   }
 
@@ -225,7 +232,7 @@ export class AuditStore {
   #select(
     { workload, type, outcome, user, since, until }: AuditQuery,
     { after, order, limit }: { after: number; order: 'ASC' | 'DESC'; limit: number },
-  ): NumberedAuditRecord[] {
+  ): Selected {
     const conditions: [string, ...(string | number)[]][] = [
       ['id > ?', after],
       ...(workload === undefined ? [] : [['workload = ?', workload] as [string, string]]),
@@ -237,14 +244,21 @@ export class AuditStore {
     ];
     const where = conditions.map(([condition]) => condition).join(' AND ');
     const values = conditions.flatMap(([, ...parts]) => parts);
-    const sql = `SELECT id, line FROM records WHERE ${where} ORDER BY id ${order} LIMIT ?`;
-    return this.#database
-      .prepare(sql)
-      .all(...values, limit)
-      .flatMap((row) => {
-        const record = parsed(String(row['line']));
-        return record === undefined ? [] : [{ id: Number(row['id']), record }];
-      });
+    // The index contains everything but the records themselves, which are large.
+    const ids = `SELECT id FROM records INDEXED BY selection WHERE ${where} ORDER BY id ${order} LIMIT ?`;
+    const sql = `SELECT id, line FROM records WHERE id IN (${ids}) ORDER BY id ${order}`;
+    const records: NumberedAuditRecord[] = [];
+    let found = 0;
+    let bytes = 0;
+    for (const row of this.#database.prepare(sql).iterate(...values, limit)) {
+      const line = String(row['line']);
+      bytes += line.length;
+      if (found > 0 && bytes > maxSelectedBytes) return { records, isComplete: false };
+      found += 1;
+      const record = parsed(line);
+      if (record !== undefined) records.push({ id: Number(row['id']), record });
+    }
+    return { records, isComplete: found < limit };
   }
 
   #contains({ id, hash }: Link, floor: Link): boolean {
@@ -264,14 +278,12 @@ export class AuditStore {
     const { records, bytes, days } = this.#limits;
     const count = this.#last.id - this.#first + 1;
     const until = Date.now() - days * 24 * 3_600_000;
+    const most = this.#first + removedAtOnce - 1;
     const tooMany = count > records + slack ? this.#last.id - records : 0;
-    const tooLarge = this.#bytes > bytes ? this.#first + Math.ceil(count / 10) : 0;
-    const oldest = this.#database.prepare('SELECT at FROM records ORDER BY id LIMIT 1').get();
-    const tooOld =
-      oldest !== undefined && Number(oldest['at']) < until
-        ? Number(this.#database.prepare('SELECT max(id) AS id FROM records WHERE at < ?').get(until)?.['id'])
-        : 0;
-    const last = Math.min(Math.max(tooMany, tooLarge, tooOld), this.#last.id - 1);
+    const tooLarge = this.#size() > bytes ? most : 0;
+    const old = this.#database.prepare('SELECT max(id) AS id FROM records WHERE id <= ? AND at < ?');
+    const tooOld = Number(old.get(most, until)?.['id'] ?? 0);
+    const last = Math.min(Math.max(tooMany, tooLarge, tooOld), most, this.#last.id - 1);
     if (last < this.#first) return;
     const row = this.#database.prepare('SELECT line FROM records WHERE id = ?').get(last);
     if (row === undefined) return; // removed by another program, as a verification shows
@@ -282,8 +294,13 @@ export class AuditStore {
     this.#database.prepare('DELETE FROM records WHERE id <= ?').run(last);
     this.#database.exec('COMMIT');
     this.#first = last + 1;
-    const left = this.#database.prepare('SELECT sum(length(line)) AS bytes FROM records').get();
-    this.#bytes = Number(left?.['bytes'] ?? 0);
+  }
+
+  /** The size of the database without its free pages. */
+  #size(): number {
+    const pragma = (name: string): number =>
+      Number(this.#database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
+    return (pragma('page_count') - pragma('freelist_count')) * pragma('page_size');
   }
 
   #anchorSoon(): void {

@@ -63,6 +63,9 @@ export class ToolPinsOfAll implements Disposable {
       get version() {
         return pins().version;
       },
+      get isEnforced() {
+        return pins().isEnforced;
+      },
       review: (listing) => pins().review(listing),
       refusalOf: (kind, name) => pins().refusalOf(kind, name),
     };

@@ -109,12 +109,17 @@ export class WorkloadPins implements Pins {
     return this.#waiting().length;
   }
 
+  /** Whether clients are kept from what waits for approval. */
+  get isEnforced(): boolean {
+    return this.#options.mode() === 'block';
+  }
+
   review(listing: Listing): Promise<Review> {
     return this.#reviews.run(() => this.#review(listing));
   }
 
   refusalOf(kind: PinnedKind, name: string): string | undefined {
-    if (this.#options.mode() !== 'block') return undefined;
+    if (!this.isEnforced) return undefined;
     const item = this.#items.get(keyOf(kind, name));
     const what = `the ${kind} ${JSON.stringify(name.slice(0, maxName))}`;
     const fix = `ask the user to review it with: thv pin show ${this.#workload}`;

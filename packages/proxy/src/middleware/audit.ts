@@ -87,6 +87,7 @@ export class Audit implements Middleware {
   readonly #pending = new WeakMap<Message, Pending>();
   readonly #detached = new Map<Pending, number>();
   #sweeping: NodeJS.Timeout | undefined;
+  readonly isObserver = true;
   readonly message: Middleware['message'];
 
   constructor(options: AuditOptions & { workload: string; isAuthenticating: boolean }) {

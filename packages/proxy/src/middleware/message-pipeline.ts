@@ -10,12 +10,14 @@ type Done = (outcome: Outcome, at: number) => void;
 
 /** Runs the middleware for messages: the outermost first on the way to the server, and last on the way to the client. */
 export class MessagePipeline {
+  readonly #all: readonly Middleware[];
   readonly #middlewares: readonly MessageMiddleware[];
   readonly #refused: readonly NonNullable<Middleware['refused']>[];
   readonly #onFault: (error: unknown) => void;
 
   /** `onFault` is told of exceptions in middleware. */
   constructor(middlewares: readonly Middleware[], onFault: (error: unknown) => void) {
+    this.#all = middlewares.filter(({ message }) => message !== undefined);
     this.#middlewares = middlewares.flatMap(({ message }) => message ?? []);
     this.#refused = middlewares.flatMap(({ refused }) => refused ?? []);
     this.#onFault = onFault;
@@ -24,6 +26,11 @@ export class MessagePipeline {
   /** There is no middleware for messages, so messages need not be read. */
   get isEmpty(): boolean {
     return this.#middlewares.length === 0;
+  }
+
+  /** All middleware for messages only looks at them. */
+  get onlyObserves(): boolean {
+    return this.#all.every(({ isObserver }) => isObserver === true);
   }
 
   /**

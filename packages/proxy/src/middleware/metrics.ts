@@ -94,6 +94,7 @@ class ProxyMetrics implements Metrics {
     next();
   };
 
+  readonly isObserver = true;
   readonly message = ({ direction, message, request }: CallContext): Message => {
     if (direction === 'to client' && message.kind === 'response' && request?.value.method === 'tools/call') {
       const { result, error } = message.value;

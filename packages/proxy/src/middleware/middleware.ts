@@ -82,6 +82,8 @@ export type Outcome = Message | Refusal;
  * dropped. Middleware outside of the one that refuses sees the error as the response. An exception refuses too.
  */
 export interface Middleware {
+  /** It changes and refuses no messages, so requests that contain none that it could read need not be refused. */
+  readonly isObserver?: boolean | undefined;
   /** Passes an HTTP request on by calling `next`, or answers it. */
   readonly request?: ((exchange: Exchange, next: () => void) => void) | undefined;
   /**

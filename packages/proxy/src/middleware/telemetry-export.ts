@@ -1,4 +1,5 @@
 import type { Meter, Tracer } from '@opentelemetry/api';
+import type { Resource } from '@opentelemetry/resources';
 import { messageOf } from '@toolhive/contract/failure';
 import type { TelemetryOptions } from './telemetry.ts';
 
@@ -47,7 +48,7 @@ export async function openExport(options: TelemetryOptions): Promise<Exporting> 
 }
 
 interface Parts {
-  resource: ReturnType<typeof import('@opentelemetry/resources').resourceFromAttributes>;
+  resource: Resource;
   report: (result: Result) => void;
 }
 
@@ -107,12 +108,12 @@ function reported<Exporter extends { export: (items: never, done: (result: Resul
   exporter: Exporter,
   report: (result: Result) => void,
 ): Exporter {
-  const send = exporter.export.bind(exporter) as (items: unknown, done: (result: Result) => void) => void;
-  exporter.export = ((items: unknown, done: (result: Result) => void) =>
+  const send: (items: never, done: (result: Result) => void) => void = exporter.export.bind(exporter);
+  exporter.export = (items: never, done: (result: Result) => void) =>
     send(items, (result) => {
       report(result);
       done({ code: 0 });
-    })) as Exporter['export'];
+    });
   return exporter;
 }
 

@@ -135,6 +135,7 @@ class ProxyTelemetry implements Telemetry {
     next();
   };
 
+  readonly isObserver = true;
   readonly message = (context: CallContext): Message => {
     const { direction, message, request } = context;
     if (direction === 'to server' && message.kind === 'request') return this.#begin(context);

@@ -39,6 +39,8 @@ export interface Pins {
   readonly version: number;
   /** Compares an answer of the server with what was recorded, and records what is new. */
   review: (listing: Listing) => Promise<Review>;
+  /** Whether clients are kept from anything. Otherwise changes are only reported. */
+  readonly isEnforced: boolean;
   /** Why clients may not use an item; undefined if they may. */
   refusalOf: (kind: PinnedKind, name: string) => string | undefined;
 }
@@ -87,6 +89,10 @@ class ToolPinning implements Middleware {
   constructor(pins: Pins) {
     this.#pins = pins;
     this.#version = pins.version;
+  }
+
+  get isObserver(): boolean {
+    return !this.#pins.isEnforced;
   }
 
   readonly message = (context: CallContext): Outcome | Promise<Outcome> => {

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A span as a collector receives it. */
-export interface ReceivedSpan {
+interface ReceivedSpan {
   name: string;
   kind: number;
   traceId: string;

@@ -108,7 +108,11 @@ export class HttpUpstream implements Upstream {
     if (!this.#up.isRemote && !this.#isForeign(exchange)) {
       // Middleware must see every message, and sessions belong to principals.
       const isGuarded = !messages.isEmpty || access !== undefined;
-      if (!isGuarded) return this.#forwarder.forward(exchange.request, exchange.response);
+      // What is not MCP can be passed through unless that would be a way around a rule.
+      const mayPass = access === undefined && messages.onlyObserves;
+      const isOther = transport === 'streamable-http' && exchange.path !== '/mcp';
+      if (!isGuarded || (isOther && mayPass))
+        return this.#forwarder.forward(exchange.request, exchange.response);
       if (transport === 'streamable-http') return this.#guarded.handle(exchange);
     }
     // A bridge has connections that several principals use, and the token of one of them is for none of the others.

@@ -16,10 +16,10 @@ export async function run({ flags, out, client, signal }: CommandCall): Promise<
     type: flags.text('type'),
     outcome: flags.text('outcome') as AuditRecord['outcome'] | undefined, // one of the choices
     user: flags.text('user'),
+    since: timeFrom(flags.text('since'), 'since'),
   };
   const query = {
     ...filters,
-    since: timeFrom(flags.text('since'), 'since'),
     until: timeFrom(flags.text('until'), 'until'),
     limit: limitFrom(flags.number('limit') ?? 100),
   };

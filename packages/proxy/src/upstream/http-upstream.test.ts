@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { unauthorized } from '@toolhive/contract/failure';
 import { expect, test } from 'vitest';
+import type { CallContext } from '../middleware/middleware.ts';
 import { openTestProxy } from '../testing/test-proxy.ts';
 
 // What an HTTP server learns of the credentials of callers.
@@ -96,3 +97,20 @@ test('a caller whose token cannot be exchanged is refused, and the server learns
   expect([answer.status, await answer.text()]).toEqual([401, 'not for you\n']);
   expect(server.seen.length).toBe(before);
 });
+
+test.each([
+  ['passes', true, 200],
+  ['refuses', false, 404],
+])(
+  '%s requests for other paths if middleware only looks at messages: %s',
+  async (_what, isObserver, status) => {
+    await using server = await openServer();
+    const looking = { isObserver, message: ({ message }: CallContext) => message };
+    await using proxy = await openTestProxy({ transport: 'streamable-http', middleware: [looking] });
+    await proxy.proxy.connect({ address: server.address }, refuseOthers, AbortSignal.timeout(20_000));
+
+    const answer = await post(proxy.url, '/hook');
+
+    expect(answer.status).toBe(status);
+  },
+);
