@@ -3,7 +3,7 @@ import { Load } from './load.ts';
 import { inTurns, median, quantile } from './statistics.ts';
 
 /** A server that listens on a port. */
-export type PortChild = Child<{ port: number }>;
+export type PortChild = Child<{ port: number; token?: string | undefined }>;
 
 const connectionCount = 32;
 const warmUpMs = 1_000;
@@ -30,7 +30,7 @@ export async function compareThroughput<Name extends string>(
   const measured = await inTurns(
     rounds,
     await mapValues(servers, async (server) => {
-      const load = opened.use(await Load.open(server.ready.port, connectionCount));
+      const load = opened.use(await Load.open(server.ready.port, connectionCount, server.ready.token));
       await load.run(warmUpMs);
       return async () => {
         const before = await server.usage();
@@ -62,7 +62,7 @@ export async function compareLatency<Name extends string>(
   const rounds = await inTurns(
     8,
     await mapValues(servers, async (server) => {
-      const load = opened.use(await Load.open(server.ready.port, 1));
+      const load = opened.use(await Load.open(server.ready.port, 1, server.ready.token));
       await load.run(warmUpMs / 2);
       return async () => {
         const { latenciesMs } = await load.run(500);

@@ -22,8 +22,9 @@ export class Load implements Disposable {
     this.#connections = connections;
   }
 
-  static async open(port: number, connections: number): Promise<Load> {
-    const load = new Load(Array.from({ length: connections }, () => new Connection(port)));
+  /** `token` is the bearer token of each request. */
+  static async open(port: number, connections: number, token?: string): Promise<Load> {
+    const load = new Load(Array.from({ length: connections }, () => new Connection(port, token)));
     await load.#each((connection) => connection.connect());
     await load.#each((connection) => connection.begin());
     load[Symbol.dispose]();
@@ -64,14 +65,16 @@ const lastChunk = '\r\n0\r\n\r\n';
 
 class Connection implements Disposable {
   readonly #port: number;
+  readonly #authorization: string;
   #socket: Socket | undefined;
   #session = '';
   #received = '';
   #answered: (head: string, body: string) => void = () => {};
   #failed: (error: Error) => void = () => {};
 
-  constructor(port: number) {
+  constructor(port: number, token?: string) {
     this.#port = port;
+    this.#authorization = token === undefined ? '' : `authorization: Bearer ${token}\r\n`;
   }
 
   async connect(): Promise<void> {
@@ -100,7 +103,7 @@ class Connection implements Disposable {
       else reject(new Error(`no stream: ${head}`));
     });
     this.#socket?.write(
-      `GET /mcp HTTP/1.1\r\nhost: 127.0.0.1:${this.#port}\r\naccept: text/event-stream\r\n${this.#sessionLine()}\r\n`,
+      `GET /mcp HTTP/1.1\r\nhost: 127.0.0.1:${this.#port}\r\naccept: text/event-stream\r\n${this.#authorization}${this.#sessionLine()}\r\n`,
     );
     await promise;
   }
@@ -149,7 +152,7 @@ class Connection implements Disposable {
   #send(body: string): void {
     const session = this.#sessionLine();
     this.#socket?.write(
-      `POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:${this.#port}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n${session}content-length: ${body.length}\r\n\r\n${body}`,
+      `POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:${this.#port}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n${this.#authorization}${session}content-length: ${body.length}\r\n\r\n${body}`,
       'latin1',
     );
   }

@@ -3,6 +3,7 @@ import { bridge } from './bridge.ts';
 import { cli } from './cli.ts';
 import { egress } from './egress.ts';
 import { underFloods } from './floods.ts';
+import { governed } from './governed.ts';
 import { list } from './list.ts';
 import { memory } from './memory.ts';
 import { proxy } from './proxy.ts';
@@ -26,6 +27,7 @@ interface Benchmark {
 export const benchmarks: readonly Benchmark[] = [
   { name: 'bridge', run: bridge },
   { name: 'proxy', run: proxy },
+  { name: 'governed', run: governed },
   { name: 'floods', run: underFloods },
   { name: 'egress', run: egress },
   { name: 'memory', run: memory },
