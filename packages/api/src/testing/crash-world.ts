@@ -417,12 +417,15 @@ async function strangeFiles(home: string, world: World): Promise<{ leftOver: str
     socket,
     events,
     paths.decisions,
+    paths.audit,
   ]);
   const allowed = new Set([
     ...workloads.flatMap((name) => [join(logs, `${name}.log`), join(logs, `${name}.server.log`)]),
     `${lock}-journal`,
-    ...[events, paths.decisions].flatMap((path) => [`${path}-wal`, `${path}-shm`]),
+    ...[events, paths.decisions, paths.audit].flatMap((path) => [`${path}-wal`, `${path}-shm`]),
     paths.clientEntries,
+    paths.auditFile,
+    paths.auditAnchor,
     secrets,
   ]);
   const present = new Set(await filesUnder(home));
