@@ -418,18 +418,15 @@ async function strangeFiles(home: string, world: World): Promise<{ leftOver: str
     events,
     paths.decisions,
     paths.pins,
+    paths.audit,
   ]);
   const allowed = new Set([
     ...workloads.flatMap((name) => [join(logs, `${name}.log`), join(logs, `${name}.server.log`)]),
     `${lock}-journal`,
+    ...[events, paths.decisions, paths.pins, paths.audit].flatMap((path) => [`${path}-wal`, `${path}-shm`]),
+    paths.clientEntries,
     paths.auditFile,
     paths.auditAnchor,
-    ...[events, paths.decisions, paths.pins, paths.audit].flatMap((path) => [
-      path,
-      `${path}-wal`,
-      `${path}-shm`,
-    ]),
-    paths.clientEntries,
     secrets,
   ]);
   const present = new Set(await filesUnder(home));

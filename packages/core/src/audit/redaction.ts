@@ -45,6 +45,7 @@ export class Redaction {
 
   /** Returns a value in which only known secrets are replaced. */
   withoutSecrets<Value>(value: Value): Value {
+    if (this.#secrets.size === 0) return value;
     if (typeof value === 'string') return this.#text(value) as Value; // a text stays one
     if (typeof value !== 'object' || value === null) return value;
     if (Array.isArray(value)) return value.map((item: unknown) => this.withoutSecrets(item)) as Value;
