@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtempDisposable, readFile, readdir, stat, symlink } from 'node:fs/promises';
+import { mkdir, mkdtempDisposable, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openRemoteServer } from '@toolhive/core/testing/remote-server';
@@ -72,6 +72,16 @@ describe('the single executable', () => {
 
     expect(code).not.toBe(0);
     expect(stderr).toContain('Error: npm is not installed\nHint: install Node.js');
+  });
+
+  test('has the engine for policies in it', async () => {
+    const file = join(user.home, 'policies.json');
+    const policies = ['permit(principal, action == Action::"call", resource);'];
+    await writeFile(file, JSON.stringify({ version: '1.0', type: 'cedarv1', cedar: { policies } }));
+
+    const { stderr } = await user.thv('run', '--authz-config', file, 'https://mcp.example.com/mcp');
+
+    expect(stderr).toContain('policy0, line 1, column 29: unrecognized action `Action::"call"`');
   });
 
   test('has the client of 1Password in it', async () => {

@@ -188,6 +188,27 @@ describe('one document tells', () => {
     expect(await jsonOf('audit verify')).toEqual({ intact: true, chains: list });
   });
 
+  test('what policies allow, and what they deny', async () => {
+    const policies = {
+      version: '1.0',
+      type: 'cedarv1',
+      cedar: { policies: ['permit(principal, action, resource == Tool::"echo");'] },
+    };
+    const file = join(user.home, 'policies.json');
+    await writeFile(file, JSON.stringify(policies));
+    await user.mustThv('run', testServer, '--name', 'governed', '--authz-config', file, '--', 'echo');
+
+    const allowed = await jsonOf('authz check governed --principal ada --tool echo');
+    const denied = await user.thv(
+      ...'authz check governed --principal ada --tool read --format json'.split(' '),
+    );
+
+    expect(allowed).toMatchObject({ allowed: true, policies: [{ id: 'policy0' }] });
+    expect([denied.code, JSON.parse(denied.stdout)]).toMatchObject([1, { allowed: false, policies: [] }]);
+    expect(JSON.parse(denied.stderr)).toMatchObject({ kind: 'forbidden' });
+    await user.mustThv('rm', '--yes', 'governed');
+  });
+
   test('what a server may access, and what it tried to reach', async () => {
     await user.mustThv('run', testServer, '--name', 'ruled', '--permission-profile', 'none', '--', 'echo');
     const rules = (hosts: string[]) => ({

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -140,4 +140,59 @@ test('ends when it is told to, though nobody reads any more what it writes', asy
   daemon.kill('SIGTERM');
 
   expect(await ended).toBe(0);
+});
+
+test('gives each token the rights that policies say', async () => {
+  await using user = await makeUser();
+  const [tokens, policies] = [join(user.home, 'tokens.txt'), join(user.home, 'policies.json')];
+  await writeFile(tokens, 'reader a-token-to-read-with\nother  a-token-without-any-right\n');
+  const permit = 'permit(principal == Client::"token:reader", action in Action::"read", resource);';
+  await writeFile(
+    policies,
+    JSON.stringify({ version: '1.0', type: 'cedarv1', cedar: { policies: [permit] } }),
+  );
+  await using daemon = await serve(user, '--token-file', tokens, '--authz-config', policies);
+  const ask = async (token: string, method: string, path: string): Promise<number> => {
+    const headers = { authorization: `Bearer ${token}` };
+    return (await fetch(`${daemon.base}/api/v1beta${path}`, { method, headers })).status;
+  };
+
+  expect(await ask('a-token-to-read-with', 'GET', '/settings')).toBe(200);
+  expect(await ask('a-token-to-read-with', 'POST', '/logs/prune')).toBe(403);
+  expect(await ask('a-token-without-any-right', 'GET', '/settings')).toBe(403);
+  expect(await ask('a-token-of-somebody-else', 'GET', '/settings')).toBe(401);
+  expect(await user.mustThv('list')).toContain('No workloads'); // the socket of the user has no policies
+});
+
+test.each([
+  ['without tokens', ['--authz-config', '/nowhere'], /needs callers that are known/],
+  [
+    'with one token in the file, and another word',
+    ['--token-file', 'TOKENS'],
+    /entry 1 of the token file is not a name and a token/,
+  ],
+  [
+    'with tools that know no policies',
+    [
+      '--oidc-issuer',
+      'https://id.example.com',
+      '--oidc-audience',
+      'x',
+      '--experimental-mcp',
+      '--authz-config',
+      '/nowhere',
+    ],
+    /does not know the policies/,
+  ],
+])('does not serve %s', async (_what, words, message) => {
+  await using user = await makeUser();
+  await writeFile(join(user.home, 'tokens'), 'a b c\n');
+
+  const { code, stderr } = await user.thv(
+    'serve',
+    ...words.map((word) => word.replace('TOKENS', join(user.home, 'tokens'))),
+  );
+
+  expect(code).toBe(2);
+  expect(stderr).toMatch(message);
 });

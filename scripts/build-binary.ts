@@ -67,13 +67,14 @@ async function bundleInOne(outfile: string): Promise<string[]> {
     format: 'cjs',
     minify: true,
     plugins: [...bundling.plugins, wasmFromAssets],
+    supported: { 'dynamic-import': false },
     // What looks for files beside itself looks beside the executable.
     define: { 'import.meta.url': 'besideExecutable' },
     banner: { js: "const besideExecutable = require('node:url').pathToFileURL(process.execPath).href;" },
   });
   const outside = Object.values(metafile.outputs)
     .flatMap(({ imports }) => imports)
-    .filter(({ path, kind }) => kind === 'dynamic-import' || !isBuiltin(path));
+    .filter(({ path }) => !isBuiltin(path));
   if (outside.length > 0) throw new Error(`not in the bundle: ${outside.map(({ path }) => path).join(', ')}`);
   return filesOf(metafile);
 }

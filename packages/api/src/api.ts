@@ -1,6 +1,7 @@
 import type { Access } from '@toolhive/core/access';
 import type { Core } from '@toolhive/core/core';
 import { changeSetting, getSetting, listSettings, unsetSetting } from '@toolhive/core/settings';
+import type { ApiPolicies } from '@toolhive/core/api-policies';
 import { checkAuthorization } from '@toolhive/core/authorization';
 import { createWorkload, editWorkload } from '@toolhive/core/create';
 import { getWorkload, listWorkloads } from '@toolhive/core/describe';
@@ -38,6 +39,7 @@ import type { DaemonProcess } from '@toolhive/contract/system';
 import type { CreatedWorkload } from '@toolhive/contract/workload';
 import { Hono } from 'hono';
 import type { MiddlewareHandler } from 'hono';
+import { ApiAuthorization } from './authorization.ts';
 import { callRecorder, recordRefusal } from './audit.ts';
 import { failureResponse } from './failures.ts';
 import { authenticated, bodiesAsJsonOnly, ownRequestsOnly, rateLimit, securityHeaders } from './guards.ts';
@@ -60,6 +62,8 @@ export interface TcpListener {
   port: number;
   /** Who may call; everybody who reaches it, when there is no rule. */
   access?: Access | undefined;
+  /** What callers may do; everything by default. Needs `access`, which says who they are. */
+  policies?: ApiPolicies | undefined;
 }
 
 /** The daemon's own socket, over which it answers for itself, too. */
@@ -83,7 +87,8 @@ export function createApi(core: Core, { listener, site, reference = false }: Api
   if ('access' in listener && listener.access !== undefined) app.use(authenticated(listener.access));
   app.use(bodiesAsJsonOnly);
 
-  const mount = mounter(app, core.log, callRecorder(core.audit));
+  const authorization = new ApiAuthorization(core, 'access' in listener ? listener.policies : undefined);
+  const mount = mounter(app, { log: core.log, record: callRecorder(core.audit), authorization });
   mount(operations.getHealth, async (_input, { signal }) => void (await core.runtimes.choose(signal)));
   mount(operations.getVersion, async () => ({ version: core.version }));
   mount(operations.getRuntime, (_input, { signal }) => core.runtimes.check(signal));
@@ -140,7 +145,9 @@ function pagesOf(site: Site): MiddlewareHandler {
 type Mount = ReturnType<typeof mounter>;
 
 function mountWorkloads(mount: Mount, core: Core): void {
-  mount(operations.listWorkloads, async ({ query }) => ({ workloads: listWorkloads(core, query) }));
+  mount(operations.listWorkloads, async ({ query }, { isVisible }) => ({
+    workloads: listWorkloads(core, query).filter(({ name }) => isVisible('Workload', name)),
+  }));
   mount(operations.createWorkload, async ({ body }, call) =>
     followed(core, await createWorkload(core, body, call)),
   );
@@ -212,7 +219,9 @@ function mountToolPins(mount: Mount, core: Core): void {
 
 function mountGroupsAndClients(mount: Mount, core: Core): void {
   const { groups, clients } = core;
-  mount(operations.listGroups, async () => ({ groups: listGroups(core) }));
+  mount(operations.listGroups, async (_input, { isVisible }) => ({
+    groups: listGroups(core).filter(({ name }) => isVisible('Group', name)),
+  }));
   mount(operations.createGroup, async ({ body }) => {
     await groups.create(body.name);
     return body;

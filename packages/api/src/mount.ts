@@ -4,6 +4,7 @@ import type { ProgressLine } from '@toolhive/contract/wire';
 import { cancelled, messageOf, timedOut } from '@toolhive/contract/failure';
 import type { Context, Hono } from 'hono';
 import type { Logger } from 'pino';
+import type { ApiAuthorization } from './authorization.ts';
 import { expectedFailure, plainText } from './failures.ts';
 import { readJson } from './guards.ts';
 
@@ -13,6 +14,8 @@ export interface Call {
   report: (message: string) => void;
   /** Aborted when the caller goes away. */
   signal: AbortSignal;
+  /** Whether the caller may read a workload or a group. */
+  isVisible: (kind: 'Workload' | 'Group', name: string) => boolean;
 }
 
 /** What a handler of a long operation gives back: the answer now, and the rest to follow. */
@@ -39,7 +42,10 @@ const timeLimitMs = 60_000;
 const heartbeatMs = 15_000;
 
 /** Mounts operations on an application: routing, validation and answers come from their declarations. */
-export function mounter(app: Hono, log: Logger, record: RecordCall) {
+export function mounter(
+  app: Hono,
+  { log, record, authorization }: { log: Logger; record: RecordCall; authorization: ApiAuthorization },
+) {
   return function mount<O extends Operation>(operation: O, handler: Handler<O>): void {
     const recorded = async (context: Context): Promise<Response> => {
       const call: RecordedCall = { operation, context, startMs: performance.now(), input: undefined };
@@ -55,14 +61,16 @@ export function mounter(app: Hono, log: Logger, record: RecordCall) {
     const answered = async (context: Context, recorded: RecordedCall): Promise<Response> => {
       const input = await readInput(operation, context);
       recorded.input = input;
+      authorization.require(context, operation, input);
+      const isVisible = authorization.visibility(context);
       if (operation.progress !== true) {
-        const call = silentCall(context);
+        const call = silentCall(context, isVisible);
         const work = (handler as (input: unknown, call: Call) => Promise<unknown>)(input, call);
         return respond(context, operation, await withinTime(work), call.signal);
       }
       const followed = handler as unknown as FollowedHandler; // `progress: true` makes it one
       if (context.req.header('accept')?.includes(progressMediaType) === true) {
-        return progressStream(context, log, async (call) => {
+        return progressStream({ context, log, isVisible }, async (call) => {
           try {
             const begun = await followed(input, call);
             record(recorded, undefined);
@@ -73,7 +81,7 @@ export function mounter(app: Hono, log: Logger, record: RecordCall) {
           }
         });
       }
-      const call = silentCall(context);
+      const call = silentCall(context, isVisible);
       const { result } = await followed(input, call);
       return respond(context, operation, result, call.signal);
     };
@@ -126,8 +134,8 @@ async function readInput(operation: Operation, context: Context): Promise<Input>
   };
 }
 
-function silentCall(context: Context): Call {
-  return { report: () => {}, signal: context.req.raw.signal };
+function silentCall(context: Context, isVisible: Call['isVisible']): Call {
+  return { report: () => {}, signal: context.req.raw.signal, isVisible };
 }
 
 /** Work that was ended because nobody waits for it any more is no fault, whatever it says about that. */
@@ -204,8 +212,7 @@ function streamed(
 
 /** Runs a long operation to its end while the caller reads along, a JSON object a line. */
 function progressStream(
-  context: Context,
-  log: Logger,
+  { context, log, isVisible }: { context: Context; log: Logger } & Pick<Call, 'isVisible'>,
   begin: (call: Call) => Promise<Followed<unknown>>,
 ): Response {
   const { signal } = context.req.raw;
@@ -215,7 +222,7 @@ function progressStream(
   const write = (line: ProgressLine<unknown>): void => {
     void writer.write(encoder.encode(`${JSON.stringify(line)}\n`)).catch(() => {}); // nobody reads any more
   };
-  const call: Call = { report: (progress) => write({ progress }), signal };
+  const call: Call = { report: (progress) => write({ progress }), signal, isVisible };
   const run = async (): Promise<void> => {
     try {
       const { result, follow } = await begin(call);

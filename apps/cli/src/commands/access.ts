@@ -12,7 +12,7 @@ export async function accessFor(
   flags: FlagValues,
   { host, what, note }: { host: string; what: string; note: (text: string) => void },
 ): Promise<Access | undefined> {
-  const asked = { token: await readToken(flags.text('token-file')), oidc: oidcFrom(flags) };
+  const asked = { ...(await readTokens(flags.text('token-file'))), oidc: oidcFrom(flags) };
   const access = await openAccessIfAsked(asked);
   if (access !== undefined || isLoopback(host)) return access;
   const warning = `${what} on ${host} would let everybody who reaches it run programs on this machine`;
@@ -41,12 +41,30 @@ export function oidcFrom(flags: FlagValues): OidcOptions | undefined {
 
 /** Without tokens to check, the libraries that do it are not loaded. */
 async function openAccessIfAsked(asked: AccessOptions): Promise<Access | undefined> {
-  if (asked.token === undefined && asked.oidc === undefined) return undefined;
+  const { token, tokens, oidc } = asked;
+  if (token === undefined && tokens === undefined && oidc === undefined) return undefined;
   const { openAccess } = await import('@toolhive/core/access');
   return openAccess(asked);
 }
 
-async function readToken(path: string | undefined): Promise<string | undefined> {
-  if (path === undefined) return process.env['TOOLHIVE_API_TOKEN'];
-  return (await readText(path, 'the token file')).trim();
+/** Reads a file with one token, or with a name and a token in each line. */
+async function readTokens(path: string | undefined): Promise<Pick<AccessOptions, 'token' | 'tokens'>> {
+  if (path === undefined) return { token: process.env['TOOLHIVE_API_TOKEN'] };
+  const lines = (await readText(path, 'the token file')).split('\n').map((line) => line.trim());
+  const words = lines.filter((line) => line !== '' && !line.startsWith('#')).map((line) => line.split(/\s+/));
+  const [[first, second] = []] = words;
+  if (words.length === 1 && second === undefined) return { token: first ?? '' };
+  const tokens = new Map<string, string>();
+  for (const [index, [name = '', token, ...others]] of words.entries()) {
+    if (token === undefined || others.length > 0 || !/^[\w.-]{1,64}$/.test(name)) {
+      // The text is not repeated, because it may be a token.
+      throw invalid(`entry ${index + 1} of the token file is not a name and a token`, {
+        hint: 'write one token alone, or NAME TOKEN in each line',
+      });
+    }
+    if (tokens.has(name)) throw invalid(`the token file has two tokens with the name ${name}`);
+    tokens.set(name, token);
+  }
+  if (tokens.size === 0) throw invalid('the token file has no token', { hint: 'write one into it' });
+  return { tokens: Object.fromEntries(tokens) };
 }

@@ -7,7 +7,8 @@ export const listenerFlags: readonly Flag[] = [
     name: 'token-file',
     kind: 'string',
     value: 'PATH',
-    description: 'A file with the bearer token that callers must send',
+    description:
+      'A file with the bearer token that callers must send, or with a name and a token in each line',
     completes: 'file',
   },
   ...oidcFlags,

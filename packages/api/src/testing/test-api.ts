@@ -2,6 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { createClient } from '@toolhive/contract/client';
 import type { Client, Send } from '@toolhive/contract/client';
 import type { Access } from '@toolhive/core/access';
+import type { ApiPolicies } from '@toolhive/core/api-policies';
 import type { Core, CoreOptions } from '@toolhive/core/core';
 import { makeHome, openTestCore, testServer } from '@toolhive/core/testing';
 import { createApi } from '../api.ts';
@@ -29,6 +30,7 @@ interface TestApiOptions {
   /** The address to listen on; requests go to loopback all the same. */
   host?: string;
   access?: Access | undefined;
+  policies?: ApiPolicies;
   site?: Site;
   /** Puts files into the home of the user before the daemon opens. */
   prepareHome?: (home: string) => Promise<void>;
@@ -46,7 +48,15 @@ interface Answer {
 
 export async function openTestApi(
   changes: Partial<CoreOptions> = {},
-  { host = '127.0.0.1', access, prepareHome = async () => {}, env = {}, limits, site }: TestApiOptions = {},
+  {
+    host = '127.0.0.1',
+    access,
+    policies,
+    prepareHome = async () => {},
+    env = {},
+    limits,
+    site,
+  }: TestApiOptions = {},
 ): Promise<TestApi> {
   await using opened = new AsyncDisposableStack();
   const home = opened.use(await makeHome());
@@ -54,7 +64,11 @@ export async function openTestApi(
   const core = opened.use(await openTestCore({ ...home, env: { ...home.env, ...env } }, changes));
   const listener = { host, port: 0 };
   const { port } = opened.use(
-    await listenOnTcp(createApi(core, { listener: { ...listener, access }, site }), listener, limits),
+    await listenOnTcp(
+      createApi(core, { listener: { ...listener, access, policies }, site }),
+      listener,
+      limits,
+    ),
   );
   const everything = opened.move();
   const json = { 'content-type': 'application/json' };

@@ -23,14 +23,14 @@ const sections = {
   oidc_config: z.looseObject({
     issuer: text,
     audience: text,
-    jwksURL: text,
+    jwksurl: text,
     introspectionURL: text,
     clientID: text,
     clientSecret: z
       .string()
       .optional()
       .meta({ description: 'A reference to a secret, as NAME,target=oidc_secret.' }),
-    caCertPath: text,
+    cacertPath: text,
     authTokenFile: text,
     resourceURL: text,
     allowPrivateIP: flag,

@@ -8,8 +8,10 @@ export type { OidcOptions } from './oidc.ts';
 
 /** Who may call. Each part is asked for only if it is given; several of them are alternatives. */
 export interface AccessOptions {
-  /** A fixed bearer token. */
+  /** A fixed bearer token. Its holder is `token`. */
   token?: string | undefined;
+  /** Further tokens by the names of their holders, who are `token:NAME`. */
+  tokens?: Readonly<Record<string, string>> | undefined;
   /** An OpenID provider whose tokens are accepted. */
   oidc?: OidcOptions | undefined;
 }
@@ -17,29 +19,33 @@ export interface AccessOptions {
 /** Returns the caller with this `Authorization` header, or throws `unauthorized`. */
 export type Access = (authorization: string | undefined) => Promise<Principal>;
 
-/** Everyone who presents the fixed token. */
-const tokenHolder: Principal = { id: 'token' };
-
 /** The shortest token that nobody guesses. */
 const minTokenLength = 16;
 
 /** Checks the options, and makes the rule out of them; undefined when everybody may call. Contacts nobody yet. */
-export function openAccess({ token, oidc }: AccessOptions): Access | undefined {
-  if (token === undefined && oidc === undefined) return undefined;
-  const isToken = token === undefined ? () => false : tokenRule(token);
+export function openAccess({ token, tokens = {}, oidc }: AccessOptions): Access | undefined {
+  const fixed = [
+    ...(token === undefined ? [] : [tokenRule('token', token)]),
+    ...Object.entries(tokens).map(([name, value]) => tokenRule(`token:${name}`, value)),
+  ];
+  if (fixed.length === 0 && oidc === undefined) return undefined;
   const checkOidc = oidc === undefined ? undefined : oidcRule(oidc);
   return async (authorization) => {
     const [, presented] = /^bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(authorization ?? '') ?? [];
     if (presented === undefined) {
       throw unauthorized('a bearer token is asked for here', { hint: 'send Authorization: Bearer TOKEN' });
     }
-    if (isToken(presented)) return tokenHolder;
+    // All are compared, so that the time does not tell which one it could be.
+    const holders = fixed.map((holderOf) => holderOf(presented));
+    const holder = holders.find((found) => found !== undefined);
+    if (holder !== undefined) return holder;
     if (checkOidc === undefined) throw unauthorized('the token is not the one that is asked for');
     return checkOidc(presented);
   };
 }
 
-function tokenRule(token: string): (presented: string) => boolean {
+/** Returns what tells whether a presented token is that of a holder. */
+function tokenRule(holder: string, token: string): (presented: string) => Principal | undefined {
   if (token.length < minTokenLength || !/^[A-Za-z0-9._~+/=-]+$/.test(token)) {
     throw invalid(`a token has at least ${minTokenLength} letters, digits or any of ._~+/=-`, {
       hint: 'make one with openssl rand -hex 32',
@@ -47,7 +53,8 @@ function tokenRule(token: string): (presented: string) => boolean {
   }
   const expected = digest(token);
   // Digests are of one length, so the comparison tells nothing about the token.
-  return (presented) => timingSafeEqual(digest(presented), expected);
+  const principal: Principal = { id: holder, claims: { sub: holder } };
+  return (presented) => (timingSafeEqual(digest(presented), expected) ? principal : undefined);
 }
 
 function digest(text: string): Buffer {

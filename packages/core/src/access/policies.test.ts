@@ -2,7 +2,7 @@ import type { AuthzConfig } from '@toolhive/contract/authorization';
 import type { AccessQuestion } from '@toolhive/proxy/authorization';
 import { describe, expect, test } from 'vitest';
 import { Policies } from './policies.ts';
-import type { PolicyDecision } from './policies.ts';
+import type { PolicyDecision } from './policy-set.ts';
 
 const permitAll = 'permit(principal, action, resource);';
 

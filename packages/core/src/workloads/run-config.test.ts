@@ -114,7 +114,6 @@ test('labels, and what is to be observed, stand in the run config', () => {
 });
 
 test.each<[string, CreateWorkload]>([
-  ['token_exchange', { token_exchange: { token_url: 'https://id.example' } }],
   ['target_host', { target_host: 'elsewhere' }],
   ['image_verification', { image_verification: 'enabled' }],
   ['k8s_pod_template_patch', { k8s_pod_template_patch: '{}' }],

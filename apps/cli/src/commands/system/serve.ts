@@ -1,8 +1,11 @@
 import { join, resolve } from 'node:path';
 import { createApi } from '@toolhive/api/api';
+import { apiActions } from '@toolhive/api/authorization';
 import { listenOnSocket, listenOnTcp } from '@toolhive/api/listen';
 import { openSite } from '@toolhive/api/site';
 import type { Site } from '@toolhive/api/site';
+import type { Access } from '@toolhive/core/access';
+import type { ApiPolicies } from '@toolhive/core/api-policies';
 import { openCore } from '@toolhive/core/core';
 import type { Core, CoreOptions } from '@toolhive/core/core';
 import { makePrivateDirectory } from '@toolhive/core/private-directory';
@@ -10,7 +13,7 @@ import { statePaths } from '@toolhive/core/paths';
 import { openControl } from '@toolhive/control/control';
 import type { Control, ControlOptions } from '@toolhive/control/control';
 import type { Client } from '@toolhive/contract/client';
-import { ThvError, conflict, unavailable } from '@toolhive/contract/failure';
+import { ThvError, conflict, invalid, unavailable } from '@toolhive/contract/failure';
 import { apiBase } from '@toolhive/contract/wire';
 import type { Logger } from 'pino';
 import { untilAborted, waitUntil } from '../../wait.ts';
@@ -49,6 +52,7 @@ export async function serve(
   const guarded = { host: socket === undefined ? host : 'localhost', what: 'the API', note: out.note };
   const port = portFrom(flags);
   const access = await accessFor(flags, guarded);
+  const policies = await policiesFrom(flags, access);
   const tools = flags.has('experimental-mcp') ? await toolsFrom(flags, out.note) : undefined;
   const clientDocument = process.env['TOOLHIVE_CLIENT_DOCUMENT'];
   const options = { env: process.env, version, log, clientDocument };
@@ -67,7 +71,7 @@ export async function serve(
     daemon.use(await listenOnSocket(createApi(core, { listener: own, reference }), resolve(socket)));
     base = `unix:${resolve(socket)}`;
   } else if (!isBackground) {
-    const address = { host, port, access };
+    const address = { host, port, access, policies };
     const listener = daemon.use(
       await listenOnTcp(createApi(core, { listener: address, site: documentation(), reference }), address),
     );
@@ -80,6 +84,25 @@ export async function serve(
   await untilAborted(ended.signal);
   log.info('daemon ends');
   if (ended.signal.reason !== asked) throw ended.signal.reason;
+}
+
+/** What callers of the API may do, as a file of policies says. */
+async function policiesFrom(flags: FlagValues, access: Access | undefined): Promise<ApiPolicies | undefined> {
+  const file = flags.text('authz-config');
+  if (file === undefined) return undefined;
+  if (access === undefined || flags.text('socket') !== undefined) {
+    throw invalid('--authz-config needs callers that are known', {
+      hint: 'listen on a port, and give --token-file or --oidc-issuer',
+    });
+  }
+  // They act for their callers with the rights of the user of this daemon.
+  if (flags.has('experimental-mcp'))
+    throw invalid('--experimental-mcp does not know the policies of --authz-config', {
+      hint: 'leave out one of them',
+    });
+  const { ApiPolicies } = await import('@toolhive/core/api-policies');
+  const { readAuthzFile } = await import('@toolhive/core/authz-file');
+  return ApiPolicies.open(await readAuthzFile(resolve(file)), apiActions);
 }
 
 /** A daemon that was started in the background ends by itself when nobody needs it. */

@@ -31,6 +31,13 @@ export const systemCommands: readonly Command[] = [
         description: 'A Unix socket to listen on instead of HOST and PORT',
       },
       ...listenerFlags,
+      {
+        name: 'authz-config',
+        kind: 'string',
+        value: 'FILE',
+        description: 'A JSON or YAML file of Cedar policies: who may do what through the API',
+        completes: 'file',
+      },
       ...inSection('The tools of this product, over MCP', [
         {
           name: 'experimental-mcp',

@@ -1,0 +1,97 @@
+import type { ApiAction, ApiPolicies, ApiResource } from '@toolhive/core/api-policies';
+import type { Core } from '@toolhive/core/core';
+import { forbidden } from '@toolhive/contract/failure';
+import { defaultGroup } from '@toolhive/contract/names';
+import type { Operation } from '@toolhive/contract/operation';
+import { operations } from '@toolhive/contract/operations';
+import type { Principal } from '@toolhive/proxy/principal';
+import type { Context } from 'hono';
+
+/** Operations that only return something, although they are no GET requests. */
+const reading: readonly Operation[] = [operations.writeRecipe, operations.checkAuthorization];
+
+const actions = new Map<Operation, ApiAction>(
+  Object.entries<Operation>(operations).map(([id, operation]) => {
+    const isRead = operation.method === 'GET' || reading.includes(operation);
+    return [operation, { id, kind: isRead ? 'read' : 'write' }];
+  }),
+);
+
+/** Every operation that policies of the API can name. */
+export const apiActions: readonly ApiAction[] = [...actions.values()];
+
+interface Input {
+  params?: Readonly<Record<string, unknown>> | undefined;
+  body?: unknown;
+}
+
+/** Lists that contain what the caller may read, instead of being allowed or denied as a whole. */
+const filtered: readonly Operation[] = [operations.listWorkloads, operations.listGroups];
+
+/** Decides what callers of the API may do. Everything, unless there are policies. */
+export class ApiAuthorization {
+  readonly #core: Core;
+  readonly #policies: ApiPolicies | undefined;
+
+  constructor(core: Core, policies: ApiPolicies | undefined) {
+    this.#core = core;
+    this.#policies = policies;
+  }
+
+  /** Throws `forbidden` unless the caller may do this with everything that it is about. */
+  require(context: Context, operation: Operation, input: Input): void {
+    if (this.#policies === undefined || filtered.includes(operation)) return;
+    const denied = this.#resourcesOf(operation, input).find(
+      (resource) => !this.#isAllowed(context, operation, resource),
+    );
+    if (denied === undefined) return;
+    const about = denied.type === 'System' ? '' : ` for ${denied.type.toLowerCase()} ${denied.name}`;
+    throw forbidden(`no policy allows ${actions.get(operation)?.id ?? operation.path}${about}`);
+  }
+
+  /** Returns what tells whether the caller may read a workload or a group. */
+  visibility(context: Context): (kind: 'Workload' | 'Group', name: string) => boolean {
+    if (this.#policies === undefined) return () => true;
+    return (kind, name) =>
+      kind === 'Workload'
+        ? this.#isAllowed(context, operations.getWorkload, this.#workload(name))
+        : this.#isAllowed(context, operations.getGroup, { type: 'Group', name });
+  }
+
+  #isAllowed(context: Context, operation: Operation, resource: ApiResource): boolean {
+    const action = actions.get(operation);
+    const principal = context.get('principal') as Principal | undefined;
+    if (action === undefined || principal === undefined) return false;
+    return this.#policies?.isAllowed(principal, action, resource) === true;
+  }
+
+  #workload(name: string): ApiResource {
+    const runConfig = this.#core.workloads.find(name)?.runConfig;
+    return { type: 'Workload', name, group: runConfig && (runConfig.group ?? defaultGroup) };
+  }
+
+  #resourcesOf(operation: Operation, { params = {}, body }: Input): ApiResource[] {
+    const { names, name, group, groups } = (body ?? {}) as {
+      names?: unknown;
+      name?: unknown;
+      group?: unknown;
+      groups?: unknown;
+    };
+    const inGroup = (of: unknown): ApiResource => ({ type: 'Group', name: String(of) });
+    const found: ApiResource[] = [];
+    if (/^\/workloads(\/|$)/.test(operation.path)) {
+      if (typeof params['name'] === 'string') found.push(this.#workload(params['name']));
+      if (operation === operations.createWorkload || operation === operations.editWorkload)
+        found.push(inGroup(group === undefined || group === '' ? defaultGroup : group));
+      else if (Array.isArray(names)) found.push(...names.map((one) => this.#workload(String(one))));
+      else if (typeof group === 'string' && group !== '') found.push(inGroup(group));
+    } else if (/^\/groups(\/|$)/.test(operation.path)) {
+      if (params['name'] !== undefined) found.push(inGroup(params['name']));
+      else if (name !== undefined) found.push(inGroup(name));
+    } else if (/^\/clients(\/|$)/.test(operation.path)) {
+      if (params['group'] !== undefined) found.push(inGroup(params['group']));
+      if (Array.isArray(groups)) found.push(...groups.map(inGroup));
+    }
+    return found.length === 0 ? [{ type: 'System' }] : found;
+  }
+}

@@ -1,0 +1,196 @@
+import type { AuthzConfig } from '@toolhive/contract/authorization';
+import { invalid } from '@toolhive/contract/failure';
+import type {
+  CedarValueJson,
+  DetailedError,
+  EntityJson,
+  SchemaJson,
+  TypeAndId,
+} from '@cedar-policy/cedar-wasm/nodejs';
+import { cedar, loadCedar } from './cedar.ts';
+
+/** What policies decide, and because of which of them. */
+export interface PolicyDecision {
+  isAllowed: boolean;
+  /** The policies that decided. Empty if no policy allows it. */
+  policies: readonly string[];
+  /** Why policies could not be evaluated. Each error is a denial. */
+  errors: readonly string[];
+}
+
+type Attributes = Readonly<Record<string, CedarValueJson>>;
+
+/** An entity with the attributes that are known, and its parents. */
+export interface KnownEntity {
+  uid: TypeAndId;
+  attributes?: Attributes;
+  parents?: readonly TypeAndId[];
+}
+
+export interface PolicyRequest {
+  principal: KnownEntity;
+  action: KnownEntity;
+  resource: KnownEntity;
+  context: Attributes;
+}
+
+/** The entity types and actions that policies can name. */
+export type PolicySchema = SchemaJson<string>[''];
+
+/** Prepared policies have names in the Cedar engine, which never forgets one. Those of policies that ended are used again. */
+const freeNames: string[] = [];
+let lastName = 0;
+
+/** Cedar policies that are ready to decide. Must be disposed of. */
+export class PolicySet implements Disposable {
+  readonly #name: string;
+  readonly #texts: Readonly<Record<string, string>>;
+  readonly #given: ReadonlyMap<string, EntityJson>;
+
+  private constructor(config: AuthzConfig, schema: NonNullable<PolicySchema>) {
+    this.#texts = policyTexts(config);
+    checkPolicies(this.#texts, schema);
+    this.#given = new Map(entitiesOf(config).map((entity) => [keyOf(typeAndId(entity.uid)), entity]));
+    this.#name = freeNames.pop() ?? `policies${++lastName}`;
+    const answer = cedar().preparsePolicySet(this.#name, { staticPolicies: this.#texts });
+    if (answer.type === 'failure') throw invalid(`the policies are invalid: ${answer.errors[0]?.message}`);
+  }
+
+  /** Throws `invalid` with the place of the first mistake. */
+  static async open(config: AuthzConfig, schema: NonNullable<PolicySchema>): Promise<PolicySet> {
+    await loadCedar();
+    return new PolicySet(config, schema);
+  }
+
+  [Symbol.dispose](): void {
+    freeNames.push(this.#name);
+  }
+
+  get texts(): Readonly<Record<string, string>> {
+    return this.#texts;
+  }
+
+  decide({ principal, action, resource, context }: PolicyRequest): PolicyDecision {
+    const entities = new Map(this.#given);
+    for (const entity of [principal, action, resource]) this.#put(entities, entity);
+    const answer = cedar().statefulIsAuthorized({
+      principal: principal.uid,
+      action: action.uid,
+      resource: resource.uid,
+      context,
+      preparsedPolicySetId: this.#name,
+      entities: [...entities.values()],
+      validateRequest: false,
+    });
+    if (answer.type === 'failure') return deniedFor(answer.errors.map(({ message }) => message).join('; '));
+    const { decision, diagnostics } = answer.response;
+    const errors = diagnostics.errors.map(({ policyId, error }) => `${policyId}: ${error.message}`);
+    return {
+      isAllowed: decision === 'allow' && errors.length === 0,
+      policies: diagnostics.reason.toSorted(),
+      errors,
+    };
+  }
+
+  /** Adds what is known of an entity to what the configuration says about it. */
+  #put(entities: Map<string, EntityJson>, { uid, attributes = {}, parents = [] }: KnownEntity): void {
+    const given = this.#given.get(keyOf(uid));
+    entities.set(keyOf(uid), {
+      uid,
+      attrs: { ...given?.attrs, ...attributes },
+      parents: [...(given?.parents ?? []), ...parents],
+    });
+  }
+}
+
+/** A denial for a reason other than policies. */
+export function deniedFor(why: string): PolicyDecision {
+  return { isAllowed: false, policies: [], errors: [why] };
+}
+
+/** Returns the claims of a token as attributes. Objects are left out: policies could not rely on their types. */
+export function claimsOf(claims: Readonly<Record<string, unknown>>): Attributes {
+  return Object.fromEntries(
+    Object.entries(claims).flatMap(([name, value]) => {
+      const written = cedarValueOf(value);
+      return written === undefined ? [] : [[`claim_${name}`, written]];
+    }),
+  );
+}
+
+/** Returns a scalar or a list of scalars as a Cedar value. Numbers are decimals, as in the original. */
+export function cedarValueOf(value: unknown): CedarValueJson | undefined {
+  if (typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number') return decimalOf(value);
+  if (!Array.isArray(value)) return undefined;
+  return value.flatMap((one: unknown) => (Array.isArray(one) ? [] : (cedarValueOf(one) ?? [])));
+}
+
+/** A Cedar decimal has at most four digits after the point. A number that has no such form is left out. */
+function decimalOf(value: number): CedarValueJson | undefined {
+  if (!Number.isFinite(value) || Math.abs(value) >= 922_337_203_685_477) return undefined;
+  const text = value.toFixed(4);
+  return Number(text) === value ? { __extn: { fn: 'decimal', arg: text } } : undefined;
+}
+
+/** Throws `invalid` for policies that Cedar cannot read or that name what does not exist, with line and column. */
+function checkPolicies(policies: Readonly<Record<string, string>>, schema: NonNullable<PolicySchema>): void {
+  for (const [id, text] of Object.entries(policies)) {
+    const answer = cedar().checkParsePolicySet({ staticPolicies: { [id]: text } });
+    if (answer.type === 'failure') throw mistake(id, text, answer.errors[0]);
+  }
+  const answer = cedar().validate({
+    schema: { '': schema },
+    policies: { staticPolicies: policies },
+    validationSettings: { mode: 'strict' },
+  });
+  if (answer.type === 'failure') throw invalid(`the policies are invalid: ${answer.errors[0]?.message}`);
+  // The attributes of callers and arguments are not known before there are any, so only names are checked.
+  const wrong = answer.validationErrors.find(({ error }) => error.message.includes('unrecognized '));
+  if (wrong !== undefined) throw mistake(wrong.policyId, policies[wrong.policyId] ?? '', wrong.error);
+}
+
+function policyTexts({ cedar: config }: AuthzConfig): Record<string, string> {
+  const policies = config?.policies ?? [];
+  if (policies.length === 0) {
+    throw invalid('the authorization configuration has no policies', {
+      hint: 'add at least one to cedar.policies: without any, nothing would be allowed',
+    });
+  }
+  return Object.fromEntries(policies.map((text, index) => [`policy${index}`, text]));
+}
+
+function entitiesOf({ cedar: config }: AuthzConfig): EntityJson[] {
+  const text = config?.entities_json;
+  if (text === undefined || text.trim() === '') return [];
+  let entities: unknown;
+  try {
+    entities = JSON.parse(text);
+  } catch (cause) {
+    throw invalid('cedar.entities_json is not JSON', { cause });
+  }
+  const answer = cedar().checkParseEntities({ entities: entities as EntityJson[] });
+  if (answer.type === 'failure')
+    throw invalid(`cedar.entities_json is invalid: ${answer.errors[0]?.message ?? ''}`);
+  return entities as EntityJson[]; // checked by Cedar
+}
+
+function mistake(id: string, text: string, error: DetailedError | undefined): Error {
+  const { message = 'it cannot be read', help, sourceLocations = [] } = error ?? {};
+  const [place] = sourceLocations;
+  const before = Buffer.from(text)
+    .subarray(0, place?.start ?? 0)
+    .toString(); // Cedar counts bytes
+  const line = before.split('\n').length;
+  const column = Array.from(before.slice(before.lastIndexOf('\n') + 1)).length + 1;
+  const what = message.replace(/^failed to parse policy with id `\w+` from string: |^for policy `\w+`, /, '');
+  return invalid(`cedar.policies has a mistake in ${id}, line ${line}, column ${column}: ${what}`, {
+    hint: help ?? place?.label ?? 'see https://docs.cedarpolicy.com for the language',
+  });
+}
+
+function typeAndId(uid: EntityJson['uid']): TypeAndId {
+  return '__entity' in uid ? uid.__entity : uid;
+}
+
+const keyOf = ({ type, id }: TypeAndId): string => JSON.stringify([type, id]);
