@@ -254,9 +254,9 @@ describe('what a server needs', () => {
     });
     const terminal = openTerminal(user, ['run', 'weather', '--proxy-mode', 'streamable-http']);
 
-    await terminal.shows('WEATHER_KEY: ');
+    await terminal.shows(/WEATHER_KEY: $/); // the description before it begins in the same way
     terminal.type('what nobody sees\r');
-    await terminal.shows('WEATHER_CITY: ');
+    await terminal.shows(/WEATHER_CITY: $/);
     terminal.type('Ghent\r');
     const code = await terminal.ended;
     await using client = await connectTo(/http:\S+\/mcp/.exec(terminal.screen())?.[0] ?? '');
@@ -272,7 +272,7 @@ describe('what a server needs', () => {
   test('is given up with Ctrl-C', async () => {
     const terminal = openTerminal(user, ['run', 'weather']);
 
-    await terminal.shows('WEATHER_KEY: ');
+    await terminal.shows(/WEATHER_KEY: $/); // the description before it begins in the same way
     terminal.type('\x03');
     const code = await terminal.ended;
 

@@ -161,7 +161,7 @@ test('gives each token the rights that policies say', async () => {
   expect(await ask('a-token-to-read-with', 'POST', '/logs/prune')).toBe(403);
   expect(await ask('a-token-without-any-right', 'GET', '/settings')).toBe(403);
   expect(await ask('a-token-of-somebody-else', 'GET', '/settings')).toBe(401);
-  expect(await user.mustThv('list')).toContain('No workloads'); // the socket of the user has no policies
+  expect(await user.mustThv('list')).toContain('No workload runs'); // the socket of the user has no policies
 });
 
 test.each([
