@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { freePort } from '@toolhive/runtime/free-port';
+import { isInstalled } from '../../scripts/machine.ts';
 import { root } from './thv.ts';
 
-const go = '/usr/local/go/bin/go';
+/** Go from the PATH, or from the directory in which its own packages install it. */
+const go = isInstalled('go') ? 'go' : '/usr/local/go/bin/go';
 
 /** Whether this machine can build the collector. */
-export const hasGo = await access(go).then(
+export const hasGo = await access(go === 'go' ? '/' : go).then(
   () => true,
   () => false,
 );
