@@ -1,15 +1,13 @@
-import { readFile, rm } from 'node:fs/promises';
-import { DatabaseSync } from 'node:sqlite';
+import { readFile } from 'node:fs/promises';
+import type { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { AuditOutcome, CheckedChain, NumberedAuditRecord } from '@toolhive/contract/audit';
 import { messageOf } from '@toolhive/contract/failure';
 import type { Logger } from 'pino';
-import { openDatabase } from '../state/database.ts';
 import { writeWhole } from '../state/files.ts';
-import { setAside } from '../state/set-aside.ts';
-import { isDamage } from '../state/sqlite.ts';
 import { chainStart, chained, hashOf, previousOf } from './chain.ts';
+import { openRecoverable } from '../state/recoverable-database.ts';
 
 /** How many records are kept, how many bytes, and for how long. */
 const retention = { records: 100_000, bytes: 256 * 1024 * 1024, days: 90 };
@@ -114,21 +112,13 @@ export class AuditStore {
     limits: typeof retention = retention,
   ): Promise<AuditStore> {
     const anchor = await readAnchor(anchorPath);
-    const opened = (database: DatabaseSync): AuditStore =>
-      new AuditStore(database, { anchorPath, log, limits }, anchor);
-    try {
-      try {
-        return opened(openDatabase(path));
-      } catch (error) {
-        if (!isDamage(error)) throw error;
-        await setAside(path, error, log);
-        for (const file of [`${path}-wal`, `${path}-shm`]) await rm(file, { force: true });
-        return opened(openDatabase(path));
-      }
-    } catch (error) {
-      log.error({ path, why: messageOf(error) }, 'audit records are kept only until the daemon ends');
-      return new AuditStore(new DatabaseSync(':memory:'), { anchorPath, log, limits }, undefined);
-    }
+    const options = { anchorPath, log, limits };
+    return openRecoverable(path, {
+      log,
+      use: (database) => new AuditStore(database, options, anchor),
+      inMemory: 'audit records are kept only until the daemon ends',
+      useInMemory: (database) => new AuditStore(database, options, undefined),
+    });
   }
 
   /** The ID of the newest record. */

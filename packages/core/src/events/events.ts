@@ -1,13 +1,10 @@
-import { rm } from 'node:fs/promises';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
 import type { DaemonEvent } from '@toolhive/contract/event';
 import type { Sent } from '@toolhive/contract/operation';
 import type { Logger } from 'pino';
-import { openDatabase } from '../state/database.ts';
-import { setAside } from '../state/set-aside.ts';
-import { isDamage } from '../state/sqlite.ts';
+import { openRecoverable } from '../state/recoverable-database.ts';
 
 /** How many events are remembered for those who come back. */
 const remembered = 10_000;
@@ -56,20 +53,11 @@ export class Events implements Disposable {
    * are remembered only until the daemon ends.
    */
   static async open(path: string, log: Logger): Promise<Events> {
-    const opened = (): Events => new Events(openDatabase(path), log);
-    try {
-      try {
-        return opened();
-      } catch (error) {
-        if (!isDamage(error)) throw error;
-        await setAside(path, error, log);
-        for (const file of [`${path}-wal`, `${path}-shm`]) await rm(file, { force: true });
-        return opened();
-      }
-    } catch (error) {
-      log.error({ path, why: messageOf(error) }, 'events are remembered only until the daemon ends');
-      return new Events(new DatabaseSync(':memory:'), log);
-    }
+    return openRecoverable(path, {
+      log,
+      use: (database) => new Events(database, log),
+      inMemory: 'events are remembered only until the daemon ends',
+    });
   }
 
   /** Tells the watchers. What happened has happened, so an event that cannot be saved is told all the same. */

@@ -1,14 +1,11 @@
-import { rm } from 'node:fs/promises';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
 import type { NetworkDecision } from '@toolhive/contract/network';
 import type { Sent } from '@toolhive/contract/operation';
 import type { NetworkDecisionMade } from '@toolhive/contract/network';
 import type { EgressDecision, Traffic } from '@toolhive/runtime/egress';
 import type { Logger } from 'pino';
-import { openDatabase } from '../state/database.ts';
-import { setAside } from '../state/set-aside.ts';
-import { isDamage } from '../state/sqlite.ts';
+import { openRecoverable } from '../state/recoverable-database.ts';
 
 type Verdict = NetworkDecision['verdict'];
 
@@ -44,23 +41,11 @@ export class NetworkDecisions implements Disposable {
 
   /** A damaged file is set aside. Where none can be written, decisions are remembered until the daemon ends. */
   static async open(path: string, log: Logger): Promise<NetworkDecisions> {
-    const opened = (): NetworkDecisions => new NetworkDecisions(openDatabase(path), log);
-    try {
-      try {
-        return opened();
-      } catch (error) {
-        if (!isDamage(error)) throw error;
-        await setAside(path, error, log);
-        for (const file of [`${path}-wal`, `${path}-shm`]) await rm(file, { force: true });
-        return opened();
-      }
-    } catch (error) {
-      log.error(
-        { path, why: messageOf(error) },
-        'network decisions are remembered only until the daemon ends',
-      );
-      return new NetworkDecisions(new DatabaseSync(':memory:'), log);
-    }
+    return openRecoverable(path, {
+      log,
+      use: (database) => new NetworkDecisions(database, log),
+      inMemory: 'network decisions are remembered only until the daemon ends',
+    });
   }
 
   /** Counts a decision. Returns it, and whether it is the first of its kind. */

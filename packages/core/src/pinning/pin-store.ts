@@ -1,12 +1,8 @@
-import { rm } from 'node:fs/promises';
-import { DatabaseSync } from 'node:sqlite';
-import type { StatementSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { messageOf } from '@toolhive/contract/failure';
 import type { PinFinding, PinnedItem } from '@toolhive/contract/tool-pins';
 import type { Logger } from 'pino';
-import { openDatabase } from '../state/database.ts';
-import { setAside } from '../state/set-aside.ts';
-import { isDamage } from '../state/sqlite.ts';
+import { openRecoverable } from '../state/recoverable-database.ts';
 
 export type PinnedKind = PinnedItem['kind'];
 
@@ -65,20 +61,11 @@ export class PinStore implements Disposable {
    * remembered until the daemon ends.
    */
   static async open(path: string, log: Logger): Promise<PinStore> {
-    const opened = (): PinStore => new PinStore(openDatabase(path), log);
-    try {
-      try {
-        return opened();
-      } catch (error) {
-        if (!isDamage(error)) throw error;
-        await setAside(path, error, log);
-        for (const file of [`${path}-wal`, `${path}-shm`]) await rm(file, { force: true });
-        return opened();
-      }
-    } catch (error) {
-      log.error({ path, why: messageOf(error) }, 'tools are pinned only until the daemon ends');
-      return new PinStore(new DatabaseSync(':memory:'), log);
-    }
+    return openRecoverable(path, {
+      log,
+      use: (database) => new PinStore(database, log),
+      inMemory: 'tools are pinned only until the daemon ends',
+    });
   }
 
   /** How many items of each workload wait for approval. */
