@@ -101,9 +101,9 @@ describe('the audit log', () => {
   });
 
   test('is refused in a file that something else reads', async () => {
-    await writeFile(join(user.home, '.profile'), 'export A=1\n');
+    await writeFile(join(user.home, 'notes.log'), 'export A=1\n');
     const config = join(user.home, 'other.json');
-    await writeFile(config, JSON.stringify({ log_file: join(user.home, '.profile') }));
+    await writeFile(config, JSON.stringify({ log_file: join(user.home, 'notes.log') }));
 
     const { code, stderr } = await user.thv(
       'run',
@@ -118,7 +118,7 @@ describe('the audit log', () => {
 
     expect(code).not.toBe(0);
     expect(stderr).toContain('it is a file of another program or user');
-    expect(await readFile(join(user.home, '.profile'), 'utf8')).toBe('export A=1\n');
+    expect(await readFile(join(user.home, 'notes.log'), 'utf8')).toBe('export A=1\n');
   });
 
   test('shows a change of a record by another program, with exit code 1', async () => {

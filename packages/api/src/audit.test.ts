@@ -152,6 +152,8 @@ test('an audit configuration that would record nothing useful is refused', async
   await expect(attempt({ event_types: ['mcp_tool'] })).rejects.toThrow('unknown audit event type "mcp_tool"');
   await expect(attempt({ exclude_event_types: ['sse_connection'] })).rejects.toThrow('sse_connection');
   await expect(attempt({ log_file: 'relative.log' })).rejects.toThrow('absolute');
+  for (const name of ['.bash_profile', '.ssh/rc', 'script.sh', '.log', 'cron.d/job'])
+    await expect(attempt({ log_file: `/home/ada/${name}` })).rejects.toThrow('name of a log file');
   await expect(attempt({ max_data_size: -1 })).rejects.toMatchObject({ kind: 'invalid' });
 });
 
@@ -165,7 +167,7 @@ test('a workload whose audit log cannot be written does not start', async () => 
         name: 'w',
         image: testServer,
         cmd_arguments: ['echo'],
-        audit_config: { log_file: `${file}/x` },
+        audit_config: { log_file: `${file}/x.log` },
       },
     },
     follow,

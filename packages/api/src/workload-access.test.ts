@@ -60,6 +60,29 @@ describe('a workload that authenticates its callers', () => {
     expect((await call(url, 'echo', 'opaque-good')).status).toBe(200);
   });
 
+  test('cannot be imported with a file whose contents it would send to a host', async () => {
+    await using provider = await openIdProvider();
+    await using api = await openTestApi();
+    const file = join(api.home, 'token');
+    await writeFile(file, 'the token of somebody');
+    await run(api, { oidc: { ...oidcOf(provider), auth_token_file: file } });
+    const exported = await api.client.exportWorkload(named);
+
+    await api.client.editWorkload({ ...named, body: exported }); // its own
+    const other = api.client.createWorkload({ body: { ...exported, name: 'other', port: 0 } });
+    const moved = api.client.editWorkload({
+      ...named,
+      body: {
+        ...exported,
+        jwks_auth_token_file: join(api.home, 'other'),
+        oidc_config: { ...exported.oidc_config, AuthTokenFile: '' },
+      },
+    });
+
+    await expect(other).rejects.toMatchObject({ kind: 'invalid' });
+    await expect(moved).rejects.toThrow(/cannot make ToolHive read the token file/);
+  });
+
   test('may be reached from other machines', async () => {
     await using provider = await openIdProvider();
     await using api = await openTestApi();

@@ -44,7 +44,7 @@ export async function readAuthzFile(path: string): Promise<AuthzConfig> {
 
 function yamlOf(text: string, about: string): unknown {
   try {
-    return parseYaml(text, { maxAliasCount: 0 }); // an alias can make a small file very large
+    return parseYaml(text, { maxAliasCount: 0, prettyErrors: false }); // an alias can make a small file very large
   } catch (error) {
     throw invalid(`${about} is not YAML: ${messageOf(error)}`, { cause: error });
   }

@@ -25,8 +25,14 @@ function check({ event_types: included, exclude_event_types: excluded, log_file:
   if (unknown !== undefined) {
     throw invalid(`unknown audit event type ${JSON.stringify(unknown)}`, { hint: `use ${known.join(', ')}` });
   }
-  if (file !== undefined && file !== '' && !isAbsolute(file))
-    throw invalid(`log_file ${file} is not an absolute path`);
+  if (file === undefined || file === '') return;
+  if (!isAbsolute(file)) throw invalid(`log_file ${file} is not an absolute path`);
+  // Records contain text from clients. A new file with another name could be one that a shell or a scheduler executes.
+  if (!/[^/.][^/]*\.(?:log|json|jsonl|ndjson)$/.test(file)) {
+    throw invalid(`log_file ${file} does not have the name of a log file`, {
+      hint: 'use a name that ends with .log, .json, .jsonl, or .ndjson',
+    });
+  }
 }
 
 /** How the proxy of a workload audits. Throws `invalid` if it cannot do so as configured: then it must not start. */

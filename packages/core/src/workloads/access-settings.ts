@@ -1,3 +1,4 @@
+import { invalid } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { readAuthzConfig } from '../access/authz-file.ts';
@@ -16,7 +17,9 @@ export async function accessSettings(
   secrets: Secrets,
   request: WorkloadRequest,
   workload: string,
+  present?: RunConfig,
 ): Promise<AccessSettings> {
+  if (request.schema_version !== undefined) refuseTokenFile(request, present);
   const asked = request.schema_version === undefined ? requestedAccess(request) : storedAccess(request);
   const { oidc, authz, trusts, exchange } = asked;
   const policies = typeof authz === 'string' ? await readAuthzConfig(authz) : authz;
@@ -32,6 +35,19 @@ export async function accessSettings(
     ...(trusts ? { trust_proxy_headers: true } : {}),
     ...(exchange === undefined ? {} : { token_exchange_config: exchange }),
   };
+}
+
+/**
+ * The contents of the file are sent to a host that the same run config names, and others may have written it. A
+ * request is written by the user.
+ */
+function refuseTokenFile(runConfig: RunConfig, present: RunConfig | undefined): void {
+  const asked = requestedOidc(runConfig)?.auth_token_file;
+  if (asked === undefined || (present !== undefined && requestedOidc(present)?.auth_token_file === asked))
+    return;
+  throw invalid(`a run config cannot make ToolHive read the token file ${asked}`, {
+    hint: 'remove AuthTokenFile and jwks_auth_token_file, and run the server with --jwks-auth-token-file instead',
+  });
 }
 
 /** The policies of a run config as a request takes them. */

@@ -81,7 +81,7 @@ export async function editWorkload(
   const port = await keepOrChoosePort(draft, reservation, supervisor.runConfig);
 
   const { registry_hosts, learning } = supervisor.runConfig;
-  const access = await accessSettings(core.secrets, request, name);
+  const access = await accessSettings(core.secrets, request, name, supervisor.runConfig);
   const asked = withRegistryHosts(
     { ...buildRunConfig(draft, source, { name, port }), ...access },
     registry_hosts,
