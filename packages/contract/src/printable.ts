@@ -3,7 +3,7 @@
  * characters, and everything that is not seen or that changes how other text is seen (format characters such as
  * U+200B, and those that change its direction). Only the two selectors of emoji are left alone.
  */
-function unprintable(): RegExp {
+export function unprintable(): RegExp {
   // In a function, so that commands that print plain text do not compile it.
   return /(?!\t|\n|\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/gu;
 }

@@ -1,0 +1,61 @@
+import type { DaemonEvent } from '@toolhive/contract/event';
+import { client } from './client.ts';
+
+/** Whether events arrive. */
+export type Connection = 'connecting' | 'live' | 'lost';
+
+interface Listener {
+  onEvent: (event: DaemonEvent) => void;
+  onConnection: (connection: Connection) => void;
+}
+
+type Message = { event: DaemonEvent } | { connection: Connection } | { hello: true };
+
+/** The time between attempts to reach a daemon that does not respond. */
+const retryMs = 500;
+
+/**
+ * Follows the events of the daemon. One tab reads the stream and passes events on to the others, because a browser
+ * opens at most six connections to one host. When that tab is closed, another one takes over.
+ */
+export function followEvents({ onEvent, onConnection }: Listener): void {
+  const channel = new BroadcastChannel('toolhive-events');
+  let isLeader = false;
+  let connection: Connection = 'connecting';
+  const tell = (message: Message): void => {
+    deliver(message);
+    channel.postMessage(message);
+  };
+  const deliver = (message: Message): void => {
+    if ('event' in message) onEvent(message.event);
+    else if ('connection' in message) onConnection((connection = message.connection));
+    else if (isLeader) channel.postMessage({ connection } satisfies Message);
+  };
+  channel.addEventListener('message', ({ data }: MessageEvent<Message>) => deliver(data));
+  void navigator.locks.request('toolhive-events', async () => {
+    isLeader = true;
+    await lead((message) => tell(message));
+  });
+  channel.postMessage({ hello: true } satisfies Message);
+}
+
+/** Reads the stream until the tab is closed. */
+async function lead(tell: (message: Message) => void): Promise<never> {
+  let last: string | undefined;
+  for (;;) {
+    try {
+      const events = await client.watchEvents({ headers: { 'last-event-id': last } });
+      tell({ connection: 'live' });
+      // Changes since the page was loaded, or since the connection was lost without an event to resume after.
+      if (last === undefined) tell({ event: { type: 'reset', at: new Date().toISOString() } });
+      for await (const { id, event } of events) {
+        if (id !== '') last = id;
+        tell({ event });
+      }
+    } catch {
+      // The connection is lost or refused, which the state below tells; the next attempt finds out more.
+    }
+    tell({ connection: 'lost' });
+    await new Promise((resolve) => setTimeout(resolve, retryMs));
+  }
+}

@@ -1,0 +1,149 @@
+import type { DaemonEvent } from '@toolhive/contract/event';
+import type { Workload } from '@toolhive/contract/workload';
+import { client } from './client.ts';
+import type { Resource } from './store.ts';
+
+/** Keeps the inferred type of the data. */
+const resource = <Data>(declaration: Resource<Data>): Resource<Data> => declaration;
+
+const isAbout = (prefix: string, name?: string) => (event: DaemonEvent) =>
+  event.type.startsWith(`${prefix}.`) && (name === undefined || ('name' in event && event.name === name));
+
+/** All workloads, also those that are stopped. */
+export const workloads = resource<Workload[]>({
+  key: 'workloads',
+  load: async (signal) => (await client.listWorkloads({ query: { all: true } }, { signal })).workloads,
+  isChangedBy: isAbout('workload'),
+  apply: (list, event) => {
+    if (event.type === 'workload.removed') return list.filter(({ name }) => name !== event.name);
+    if (event.type !== 'workload.changed') return list;
+    return list.map((workload) =>
+      workload.name === event.name
+        ? {
+            ...withoutContext(workload),
+            group: event.group,
+            status: event.status,
+            ...(event.status_context === undefined ? {} : { status_context: event.status_context }),
+          }
+        : workload,
+    );
+  },
+});
+
+function withoutContext({ status_context: _context, ...workload }: Workload): Workload {
+  return workload;
+}
+
+export const workload = (name: string) =>
+  resource({
+    key: `workload/${name}`,
+    load: (signal) => client.getWorkload({ params: { name } }, { signal }),
+    isChangedBy: isAbout('workload', name),
+  });
+
+export const permissions = (name: string) =>
+  resource({
+    key: `permissions/${name}`,
+    load: (signal) => client.getPermissions({ params: { name } }, { signal }),
+    isChangedBy: isAbout('workload', name),
+  });
+
+export const networkDecisions = (name: string) =>
+  resource({
+    key: `network/${name}`,
+    load: async (signal) => (await client.listNetworkDecisions({ params: { name }, query: {} }, { signal })).decisions,
+    isChangedBy: (event) => event.type === 'network.denied' && event.name === name,
+    everyMs: 3_000,
+  });
+
+export const toolPins = (name: string) =>
+  resource({
+    key: `pins/${name}`,
+    load: (signal) => client.getToolPins({ params: { name } }, { signal }),
+    isChangedBy: (event) => event.type === 'pins.changed' && event.name === name,
+  });
+
+export const groups = resource({
+  key: 'groups',
+  load: async (signal) => (await client.listGroups({}, { signal })).groups,
+  isChangedBy: (event) => isAbout('group')(event) || isAbout('client')(event),
+});
+
+export const clients = resource({
+  key: 'clients',
+  load: async (signal) => {
+    const [statuses, registered] = await Promise.all([
+      client.discoverClients({}, { signal }),
+      client.listClients({}, { signal }),
+    ]);
+    return statuses.clients.map((status) => ({
+      ...status,
+      groups: registered.find(({ name }) => name === status.client_type)?.groups ?? [],
+    }));
+  },
+  isChangedBy: (event) => isAbout('client')(event) || isAbout('group')(event),
+});
+
+export const secrets = resource({
+  key: 'secrets',
+  load: async (signal) => {
+    const provider = await client.getSecretsProvider({}, { signal });
+    const isReadable = !provider.locked && provider.capabilities.can_list;
+    return { provider, keys: isReadable ? (await client.listSecrets({}, { signal })).keys : [] };
+  },
+  isChangedBy: (event) => /^secrets?\./.test(event.type),
+});
+
+export const registries = resource({
+  key: 'registries',
+  load: async (signal) => (await client.listRegistries({}, { signal })).registries,
+  isChangedBy: isAbout('registry'),
+});
+
+export const registryServers = (registry: string, query: { search?: string; limit?: number; offset?: number }) =>
+  resource({
+    key: `registry/${registry}/${JSON.stringify(query)}`,
+    load: (signal) => client.listRegistryServers({ params: { name: registry }, query }, { signal }),
+    isChangedBy: isAbout('registry'),
+  });
+
+export const registryServer = (registry: string, serverName: string) =>
+  resource({
+    key: `registry-server/${registry}/${serverName}`,
+    load: (signal) => client.getRegistryServer({ params: { name: registry, serverName } }, { signal }),
+    isChangedBy: isAbout('registry'),
+  });
+
+export const settings = resource({
+  key: 'settings',
+  load: async (signal) => (await client.listSettings({}, { signal })).settings,
+  isChangedBy: isAbout('setting'),
+});
+
+export const version = resource({
+  key: 'version',
+  load: async (signal) => (await client.getVersion({}, { signal })).version,
+});
+
+export const runtimes = resource({
+  key: 'runtimes',
+  load: (signal) => client.getRuntime({}, { signal }),
+});
+
+export const machineDiagnosis = resource({
+  key: 'diagnosis',
+  load: (signal) => client.diagnoseMachine({}, { signal }),
+});
+
+export const workloadDiagnosis = (name: string) =>
+  resource({
+    key: `diagnosis/${name}`,
+    load: (signal) => client.diagnoseWorkload({ params: { name } }, { signal }),
+  });
+
+export const audit = (query: { workload?: string; outcome?: 'success' | 'failure' | 'denied' | 'error'; limit?: number }) =>
+  resource({
+    key: `audit/${JSON.stringify(query)}`,
+    load: async (signal) => (await client.listAudit({ query }, { signal })).records.toReversed(),
+    everyMs: 3_000,
+  });

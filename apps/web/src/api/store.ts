@@ -1,0 +1,193 @@
+import { useCallback, useEffect, useSyncExternalStore } from 'react';
+import type { DaemonEvent } from '@toolhive/contract/event';
+import { ThvError, messageOf } from '@toolhive/contract/failure';
+import { followEvents } from './events.ts';
+import type { Connection } from './events.ts';
+
+/** Data of the daemon that a screen shows, and the events that change it. */
+export interface Resource<Data> {
+  /** Unique among all resources. */
+  key: string;
+  load: (signal: AbortSignal) => Promise<Data>;
+  /** Whether an event changes the data, so that it has to be loaded again. */
+  isChangedBy?: (event: DaemonEvent) => boolean;
+  /** Applies an event to loaded data at once, before it is loaded again. */
+  apply?: (data: Data, event: DaemonEvent) => Data;
+  /** Loaded again after this time while it is shown, for data that no event tells about. */
+  everyMs?: number;
+}
+
+export interface Loaded<Data> {
+  data: Data | undefined;
+  /** When the data was loaded, in milliseconds since 1970. */
+  at: number | undefined;
+  /** The failure of the last attempt. The data is that of an earlier one. */
+  error: ThvError | undefined;
+  isLoading: boolean;
+}
+
+interface Entry {
+  resource: Resource<unknown>;
+  state: Loaded<unknown>;
+  listeners: Set<() => void>;
+  loading: AbortController | undefined;
+  /** An event has arrived during the loading. */
+  isOutdated: boolean;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  /** When nobody shows it any more, the data is forgotten at this time. */
+  forget: ReturnType<typeof setTimeout> | undefined;
+}
+
+const entries = new Map<string, Entry>();
+const nothing: Loaded<never> = { data: undefined, at: undefined, error: undefined, isLoading: true };
+
+/** How long data is kept that no screen shows, so that going back shows it at once. */
+const keptMs = 60_000;
+/** The shortest time between two loads of the same data. */
+const restMs = 100;
+
+/** Returns the data of a resource and keeps it current while the component is mounted. */
+export function useResource<Data>(resource: Resource<Data>): Loaded<Data> {
+  const { key } = resource;
+  const subscribe = useCallback(
+    (listener: () => void) => {
+      const entry = entryOf(resource as Resource<unknown>);
+      clearTimeout(entry.forget);
+      entry.listeners.add(listener);
+      return () => {
+        entry.listeners.delete(listener);
+        if (entry.listeners.size > 0) return;
+        clearTimeout(entry.timer);
+        entry.timer = undefined;
+        entry.forget = setTimeout(() => drop(key), keptMs);
+      };
+    },
+    // The key stands for the resource, which is a new object at each rendering.
+    [key],
+  );
+  const state = useSyncExternalStore(subscribe, () => entries.get(key)?.state ?? nothing);
+  useEffect(() => {
+    const entry = entryOf(resource as Resource<unknown>);
+    if (entry.loading === undefined && (entry.state.data === undefined || resource.everyMs !== undefined)) {
+      void load(entry);
+    }
+  }, [key]);
+  return state as Loaded<Data>; // the key determines the type
+}
+
+/** Loads data again, as after a change that this page has made. */
+export function refresh(key: string): void {
+  const entry = entries.get(key);
+  if (entry !== undefined) invalidate(entry);
+}
+
+function entryOf(resource: Resource<unknown>): Entry {
+  const existing = entries.get(resource.key);
+  if (existing !== undefined) {
+    existing.resource = resource;
+    return existing;
+  }
+  const entry: Entry = {
+    resource,
+    state: nothing,
+    listeners: new Set(),
+    loading: undefined,
+    isOutdated: false,
+    timer: undefined,
+    forget: undefined,
+  };
+  entries.set(resource.key, entry);
+  return entry;
+}
+
+function drop(key: string): void {
+  entries.get(key)?.loading?.abort();
+  entries.delete(key);
+}
+
+async function load(entry: Entry): Promise<void> {
+  const controller = new AbortController();
+  entry.loading = controller;
+  entry.isOutdated = false;
+  set(entry, { ...entry.state, isLoading: true });
+  try {
+    const data = await entry.resource.load(controller.signal);
+    set(entry, { data, at: Date.now(), error: undefined, isLoading: false });
+  } catch (thrown) {
+    set(entry, { ...entry.state, error: failureOf(thrown), isLoading: false });
+  }
+  entry.loading = undefined;
+  if (entry.isOutdated) schedule(entry, restMs);
+  else if (entry.resource.everyMs !== undefined && entry.listeners.size > 0)
+    schedule(entry, entry.resource.everyMs);
+}
+
+function schedule(entry: Entry, ms: number): void {
+  clearTimeout(entry.timer);
+  entry.timer = setTimeout(() => {
+    entry.timer = undefined;
+    if (entry.listeners.size > 0 && entry.loading === undefined) void load(entry);
+  }, ms);
+}
+
+function invalidate(entry: Entry): void {
+  if (entry.loading !== undefined) entry.isOutdated = true;
+  else if (entry.listeners.size === 0) drop(entry.resource.key);
+  else schedule(entry, entry.state.at !== undefined && Date.now() - entry.state.at < restMs ? restMs : 0);
+}
+
+function set(entry: Entry, state: Loaded<unknown>): void {
+  entry.state = state;
+  for (const listener of entry.listeners) listener();
+}
+
+/** Whatever was thrown as a failure that can be shown. */
+export function failureOf(thrown: unknown): ThvError {
+  return thrown instanceof ThvError ? thrown : new ThvError('unavailable', messageOf(thrown));
+}
+
+let connection: Connection = 'connecting';
+let lostAt: number | undefined;
+const connectionListeners = new Set<() => void>();
+const eventListeners = new Set<(event: DaemonEvent) => void>();
+
+/** Starts to keep all resources current. */
+export function startStore(): void {
+  followEvents({
+    onEvent(event) {
+      for (const entry of entries.values()) {
+        const { resource, state } = entry;
+        if (state.data !== undefined && resource.apply !== undefined) {
+          const data = resource.apply(state.data, event);
+          if (data !== state.data) set(entry, { ...state, data });
+        }
+        if (event.type === 'reset' || resource.isChangedBy?.(event) === true) invalidate(entry);
+      }
+      for (const listener of eventListeners) listener(event);
+    },
+    onConnection(next) {
+      if (next === connection) return;
+      connection = next;
+      lostAt = next === 'lost' ? Date.now() : undefined;
+      for (const listener of connectionListeners) listener();
+    },
+  });
+}
+
+/** Calls back for each event while the component is mounted. */
+export function useEvents(onEvent: (event: DaemonEvent) => void): void {
+  useEffect(() => {
+    eventListeners.add(onEvent);
+    return () => void eventListeners.delete(onEvent);
+  }, [onEvent]);
+}
+
+/** Whether events arrive, and since when they do not. */
+export function useConnection(): { connection: Connection; lostAt: number | undefined } {
+  const subscribe = useCallback((listener: () => void) => {
+    connectionListeners.add(listener);
+    return () => void connectionListeners.delete(listener);
+  }, []);
+  const current = useSyncExternalStore(subscribe, () => connection);
+  return { connection: current, lostAt };
+}

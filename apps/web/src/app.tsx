@@ -1,0 +1,53 @@
+import { Suspense, lazy } from 'react';
+import type { ComponentType, ReactNode } from 'react';
+import { Route, Router, Switch } from 'wouter';
+import { Home } from './features/home/home.tsx';
+import { Shell } from './shell.tsx';
+import { Empty, Skeleton } from './ui/states.tsx';
+
+const screen = <Name extends string>(
+  load: () => Promise<Record<Name, ComponentType>>,
+  name: Name,
+): ComponentType => lazy(async () => ({ default: (await load())[name] }));
+
+/** Every screen but the first one is loaded when it is opened. */
+const screens: Record<string, ComponentType> = {
+  '/': Home,
+  '/welcome': screen(() => import('./features/welcome/welcome.tsx'), 'Welcome'),
+  '/add': screen(() => import('./features/add/add.tsx'), 'Add'),
+  '/add/:registry/:server': screen(() => import('./features/add/entry.tsx'), 'AddEntry'),
+  '/w/:name/tools': screen(() => import('./features/workload/tools.tsx'), 'Tools'),
+  '/w/:name/traffic': screen(() => import('./features/workload/traffic.tsx'), 'Traffic'),
+  '/w/:name/network': screen(() => import('./features/workload/network.tsx'), 'Network'),
+  '/w/:name/logs': screen(() => import('./features/workload/logs.tsx'), 'Logs'),
+  '/w/:name/edit': screen(() => import('./features/workload/edit.tsx'), 'Edit'),
+  '/w/:name': screen(() => import('./features/workload/overview.tsx'), 'Overview'),
+  '/groups': screen(() => import('./features/groups/groups.tsx'), 'Groups'),
+  '/groups/:name': screen(() => import('./features/groups/group.tsx'), 'GroupScreen'),
+  '/clients': screen(() => import('./features/clients/clients.tsx'), 'Clients'),
+  '/secrets': screen(() => import('./features/secrets/secrets.tsx'), 'Secrets'),
+  '/registries': screen(() => import('./features/registries/registries.tsx'), 'Registries'),
+  '/activity': screen(() => import('./features/activity/activity.tsx'), 'Activity'),
+  '/doctor': screen(() => import('./features/doctor/doctor.tsx'), 'Doctor'),
+  '/settings': screen(() => import('./features/settings/settings.tsx'), 'Settings'),
+};
+
+/** The whole web UI. */
+export function App(): ReactNode {
+  return (
+    <Router base="/ui">
+      <Shell>
+        <Suspense fallback={<Skeleton what="the screen" />}>
+          <Switch>
+            {Object.entries(screens).map(([path, component]) => (
+              <Route key={path} path={path} component={component} />
+            ))}
+            <Route>
+              <Empty title="This screen does not exist">Choose one from the navigation.</Empty>
+            </Route>
+          </Switch>
+        </Suspense>
+      </Shell>
+    </Router>
+  );
+}

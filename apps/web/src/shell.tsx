@@ -1,0 +1,141 @@
+import { Component, useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
+import { Link, useLocation } from 'wouter';
+import { signInFailure } from './api/sign-in.ts';
+import { workloads } from './api/resources.ts';
+import { failureOf, useConnection, useResource } from './api/store.ts';
+import { Palette } from './features/palette/palette.tsx';
+import { Shortcuts } from './features/palette/shortcuts.tsx';
+import { ago } from './ui/format.ts';
+import { Failure } from './ui/states.tsx';
+import { Toasts } from './ui/toasts.tsx';
+
+const sections = [
+  { path: '/', label: 'Workloads' },
+  { path: '/add', label: 'Add a server' },
+  { path: '/groups', label: 'Groups' },
+  { path: '/clients', label: 'Clients' },
+  { path: '/secrets', label: 'Secrets' },
+  { path: '/registries', label: 'Registries' },
+  { path: '/activity', label: 'Activity' },
+  { path: '/doctor', label: 'Doctor' },
+  { path: '/settings', label: 'Settings' },
+] as const;
+
+/** The frame of every screen: navigation, connection state, messages, and the command palette. */
+export function Shell({ children }: { children: ReactNode }): ReactNode {
+  const [location] = useLocation();
+  const [open, setOpen] = useState<'palette' | 'shortcuts' | undefined>();
+  const { connection } = useConnection();
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
+        event.preventDefault();
+        setOpen('palette');
+      } else if (event.key === '?' && !isTyping(event.target)) {
+        setOpen('shortcuts');
+      }
+    };
+    window.addEventListener('keydown', onKeyDown);
+    return () => window.removeEventListener('keydown', onKeyDown);
+  }, []);
+  const section = location.startsWith('/w/')
+    ? '/'
+    : (sections.findLast(({ path }) => path !== '/' && location.startsWith(path))?.path ?? '/');
+  return (
+    <>
+      <a className="skip" href="#main">
+        Skip to content
+      </a>
+      <div className="shell">
+        <nav aria-label="Main">
+          <Link href="/" className="brand">
+            <img src="/ui/icon.svg" alt="" width="24" height="24" />
+            ToolHive
+          </Link>
+          <ul>
+            {sections.map(({ path, label }) => (
+              <li key={path}>
+                <Link href={path} aria-current={path === section ? 'page' : undefined}>
+                  {label}
+                </Link>
+              </li>
+            ))}
+          </ul>
+          <div className="nav-end">
+            <button type="button" onClick={() => setOpen('palette')} aria-keyshortcuts="Control+K Meta+K">
+              Search and commands <kbd>Ctrl K</kbd>
+            </button>
+            <a href="/toolhive" target="_blank" rel="noopener">
+              Documentation
+            </a>
+          </div>
+        </nav>
+        <main id="main" tabIndex={-1} data-offline={connection === 'lost'}>
+          <ConnectionBanner />
+          <Boundary key={location}>{children}</Boundary>
+        </main>
+      </div>
+      <Toasts />
+      {open === 'palette' && <Palette onClose={() => setOpen(undefined)} />}
+      {open === 'shortcuts' && <Shortcuts onClose={() => setOpen(undefined)} />}
+    </>
+  );
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+}
+
+/** Says that the daemon does not respond, and how old the data on the screen is. */
+function ConnectionBanner(): ReactNode {
+  const { connection, lostAt } = useConnection();
+  const { at, error } = useResource(workloads);
+  if (signInFailure !== undefined) {
+    return <Failure failure={failureOf(signInFailure)} title="Cannot sign in" />;
+  }
+  if (error?.kind === 'unauthorized') {
+    return (
+      <div className="notice warning" role="alert">
+        <strong>Sign in to use this page</strong>
+        <p className="fix">
+          Fix: run <code>thv ui</code> on this machine. It opens this page with a one-time code.
+        </p>
+      </div>
+    );
+  }
+  if (connection !== 'lost') return null;
+  return (
+    <div className="notice failure" role="alert">
+      <strong>The daemon does not respond</strong>
+      <p>
+        {at === undefined ? 'No data was loaded.' : `This page shows data from ${ago(at, lostAt)}.`} It reconnects
+        automatically.
+      </p>
+      <p className="fix">
+        Fix: start the daemon again with <code>thv serve</code> or <code>thv ui</code>.
+      </p>
+    </div>
+  );
+}
+
+/** Shows a fault of one screen without losing the others. */
+class Boundary extends Component<{ children: ReactNode }, { fault: unknown }> {
+  override readonly state: { fault: unknown } = { fault: undefined };
+
+  static getDerivedStateFromError(fault: unknown): { fault: unknown } {
+    return { fault };
+  }
+
+  override render(): ReactNode {
+    const { fault } = this.state;
+    if (fault === undefined) return this.props.children;
+    return (
+      <Failure
+        failure={failureOf(fault)}
+        title="This screen failed"
+        onRetry={() => this.setState({ fault: undefined })}
+      />
+    );
+  }
+}

@@ -1,0 +1,43 @@
+/** How long ago a time was, in words. */
+export function ago(time: string | number, now = Date.now()): string {
+  const seconds = Math.round((now - new Date(time).getTime()) / 1000);
+  if (seconds < 5) return 'just now';
+  const [amount, unit] = units.map(([unit, size]) => [Math.floor(seconds / size), unit] as const).find(
+    ([amount]) => amount >= 1,
+  ) ?? [0, 'second' as const];
+  return relative.format(-amount, unit);
+}
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
+const units = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+] as const;
+
+/** A time in the format of the reader's system. */
+export function dateTime(time: string | number): string {
+  return new Date(time).toLocaleString([], { dateStyle: 'medium', timeStyle: 'medium' });
+}
+
+/** A size in binary units. */
+export function bytes(size: number): string {
+  const [amount, unit] = ['B', 'KiB', 'MiB', 'GiB', 'TiB'].reduce<[number, string]>(
+    ([value, current], next) => (current === '' ? [value, next] : value < 1024 ? [value, current] : [value / 1024, next]),
+    [size, ''],
+  );
+  return `${amount < 10 && unit !== 'B' ? amount.toFixed(1) : Math.round(amount)} ${unit}`;
+}
+
+/** A count with its noun. */
+export function count(amount: number, noun: string, plural = `${noun}s`): string {
+  return `${amount.toLocaleString('en')} ${amount === 1 ? noun : plural}`;
+}
+
+/** A duration in milliseconds, with as many digits as are useful. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}

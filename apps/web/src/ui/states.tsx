@@ -1,0 +1,123 @@
+import { useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
+import type { ThvError } from '@toolhive/contract/failure';
+import { refresh } from '../api/store.ts';
+import type { Loaded } from '../api/store.ts';
+import { ForeignText } from './text.tsx';
+
+/** Data that is loaded sooner never shows a skeleton, which would only flicker. */
+const skeletonAfterMs = 150;
+
+/** Shows loaded data, or the state of the loading: skeleton, failure with a retry, or earlier data with the failure. */
+export function Shown<Data>({
+  loaded,
+  name,
+  what,
+  children,
+}: {
+  loaded: Loaded<Data>;
+  /** The key of the resource. */
+  name: string;
+  /** The content as a noun phrase: "the workloads". */
+  what: string;
+  children: (data: Data) => ReactNode;
+}): ReactNode {
+  const { data, error } = loaded;
+  if (data === undefined) {
+    return error === undefined ? (
+      <Skeleton what={what} />
+    ) : (
+      <Failure failure={error} title={`Cannot load ${what}`} onRetry={() => refresh(name)} />
+    );
+  }
+  return (
+    <>
+      {error !== undefined && error.kind !== 'unavailable' && (
+        <Failure failure={error} title={`Cannot update ${what}`} onRetry={() => refresh(name)} />
+      )}
+      {children(data)}
+    </>
+  );
+}
+
+/** Placeholder lines while data is loaded. */
+export function Skeleton({ what }: { what: string }): ReactNode {
+  const [isVisible, setVisible] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setVisible(true), skeletonAfterMs);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <div role="status" className="skeleton" data-visible={isVisible}>
+      <span className="visually-hidden">Loading {what}</span>
+      <div />
+      <div />
+      <div />
+    </div>
+  );
+}
+
+/** A failure with its cause, its fix, and a way to try again. */
+export function Failure({
+  failure,
+  title,
+  onRetry,
+}: {
+  failure: ThvError;
+  title?: string;
+  onRetry?: (() => void) | undefined;
+}): ReactNode {
+  return (
+    <div role="alert" className="notice failure">
+      {title !== undefined && <strong>{title}</strong>}
+      <p>
+        <ForeignText>{sentence(failure.message)}</ForeignText>
+      </p>
+      {failure.hint !== undefined && (
+        <p className="fix">
+          Fix: <ForeignText>{failure.hint}</ForeignText>
+        </p>
+      )}
+      {onRetry !== undefined && (
+        <button type="button" onClick={onRetry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+function sentence(text: string): string {
+  const capitalized = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?:]$/.test(capitalized) ? capitalized : `${capitalized}.`;
+}
+
+/** The purpose of an empty screen, and one action. */
+export function Empty({
+  title,
+  children,
+  action,
+}: {
+  title: string;
+  children?: ReactNode;
+  action?: ReactNode;
+}): ReactNode {
+  return (
+    <div className="empty">
+      <h2>{title}</h2>
+      {children !== undefined && <p>{children}</p>}
+      {action}
+    </div>
+  );
+}
+
+/** Something the user should know. */
+export function Notice({
+  kind = 'information',
+  children,
+}: {
+  kind?: 'information' | 'warning' | 'failure';
+  children: ReactNode;
+}): ReactNode {
+  return <div className={`notice ${kind}`}>{children}</div>;
+}

@@ -1,0 +1,118 @@
+import { useSyncExternalStore } from 'react';
+import type { ReactNode } from 'react';
+import type { ThvError } from '@toolhive/contract/failure';
+import { failureOf } from '../api/store.ts';
+import { ForeignText } from './text.tsx';
+
+interface Toast {
+  id: number;
+  text: string;
+  hint?: string | undefined;
+  kind: 'information' | 'failure';
+  action?: { label: string; run: () => void } | undefined;
+}
+
+let toasts: readonly Toast[] = [];
+let nextId = 1;
+const listeners = new Set<() => void>();
+
+function change(next: readonly Toast[]): void {
+  toasts = next;
+  for (const listener of listeners) listener();
+}
+
+function dismiss(id: number): void {
+  change(toasts.filter((toast) => toast.id !== id));
+}
+
+/** How long a message is shown. Failures stay until they are dismissed. */
+const shownMs = 5_000;
+
+/** Shows a message for a few seconds. */
+export function toast(text: string, action?: Toast['action']): number {
+  const id = nextId++;
+  change([...toasts.slice(-3), { id, text, action, kind: 'information' }]);
+  setTimeout(() => dismiss(id), shownMs);
+  return id;
+}
+
+/** Shows a failure until it is dismissed. */
+export function toastFailure(what: string, failure: ThvError): void {
+  const id = nextId++;
+  change([...toasts.slice(-3), { id, text: `${what}: ${failure.message}`, hint: failure.hint, kind: 'failure' }]);
+}
+
+/** Runs an action, and shows why it failed if it does. Returns whether it succeeded. */
+export async function attempt(what: string, action: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await action();
+    return true;
+  } catch (thrown) {
+    toastFailure(what, failureOf(thrown));
+    return false;
+  }
+}
+
+/** How long a destructive action can be undone. */
+export const undoMs = 5_000;
+
+/** Announces an action, and runs it after a few seconds unless the user undoes it. A closed tab runs it at once. */
+export function withUndo(text: string, { run, onUndo }: { run: () => void; onUndo: () => void }): void {
+  const finish = (): void => {
+    clearTimeout(timer);
+    window.removeEventListener('pagehide', finish);
+    dismiss(id);
+    run();
+  };
+  const id = nextId++;
+  const timer = setTimeout(finish, undoMs);
+  window.addEventListener('pagehide', finish);
+  const undo = (): void => {
+    clearTimeout(timer);
+    window.removeEventListener('pagehide', finish);
+    onUndo();
+  };
+  change([...toasts.slice(-3), { id, text, action: { label: 'Undo', run: undo }, kind: 'information' }]);
+}
+
+/** The messages at the edge of the page. */
+export function Toasts(): ReactNode {
+  const shown = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    () => toasts,
+  );
+  return (
+    <div className="toasts" role="region" aria-label="Messages">
+      {shown.map(({ id, text, hint, kind, action }) => (
+        <div key={id} className={`toast ${kind}`} role={kind === 'failure' ? 'alert' : 'status'}>
+          <span>
+            <ForeignText>{text}</ForeignText>
+            {hint !== undefined && (
+              <>
+                <br />
+                Fix: <ForeignText>{hint}</ForeignText>
+              </>
+            )}
+          </span>
+          {action !== undefined && (
+            <button
+              type="button"
+              onClick={() => {
+                dismiss(id);
+                action.run();
+              }}
+            >
+              {action.label}
+            </button>
+          )}
+          <button type="button" className="icon" aria-label="Dismiss" onClick={() => dismiss(id)}>
+            ×
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}

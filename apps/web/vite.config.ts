@@ -1,0 +1,106 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import react from '@vitejs/plugin-react';
+import type { Operation } from '@toolhive/contract/operation';
+import { operations } from '@toolhive/contract/operations';
+import { defineConfig } from 'vite';
+import type { Plugin } from 'vite';
+
+/** Where the daemon serves the web UI. */
+const base = '/ui/';
+
+/** The daemon that the development server forwards requests to. */
+const daemon = process.env['TOOLHIVE_API_URL'] ?? 'http://127.0.0.1:8080';
+
+export default defineConfig({
+  root: import.meta.dirname,
+  base,
+  plugins: [react(), operationsWithoutSchemas(), colorsOfDocumentation()],
+  build: {
+    target: ['chrome120', 'firefox121', 'safari17.4'],
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0, // the Content-Security-Policy allows no inline styles or scripts
+    cssCodeSplit: false,
+    emptyOutDir: true,
+  },
+  server: { proxy: { '/api': { target: daemon, changeOrigin: true } } },
+});
+
+/**
+ * Replaces the operations by what the client needs of them: their routes and the kinds of their answers. The schemas
+ * and the validation library would be a quarter of the script.
+ */
+function operationsWithoutSchemas(): Plugin {
+  const virtual = '\0operations';
+  return {
+    name: 'operations-without-schemas',
+    enforce: 'pre',
+    resolveId(source, importer) {
+      const isClient = importer?.endsWith('/contract/src/client.ts') === true;
+      return isClient && source.endsWith('/operations.ts') ? virtual : undefined;
+    },
+    load(id) {
+      if (id !== virtual) return undefined;
+      const routes = Object.entries<Operation>(operations).map(
+        ([name, { method, path, progress, success }]) => [
+          name,
+          { method, path, progress, success: { body: shapeOf(success.body) } },
+        ],
+      );
+      return `export const operations = ${JSON.stringify(Object.fromEntries(routes))};`;
+    },
+  };
+}
+
+function shapeOf(body: Operation['success']['body']): unknown {
+  if (body === undefined || body === 'text') return body;
+  return 'events' in body ? { events: {} } : {};
+}
+
+/** The custom properties of the web UI, and those of the documentation that they have their values from. */
+const colors = {
+  accent: '--ifm-color-primary',
+  'accent-strong': '--ifm-color-primary-darker',
+  ground: '--ifm-background-color',
+  text: '--ifm-font-color-base',
+  heading: '--ifm-heading-color',
+  quiet: '--th-quiet',
+  line: '--th-line',
+  raised: '--th-raised',
+  code: '--th-code',
+  selected: '--ifm-menu-color-background-active',
+  hover: '--ifm-menu-color-background-hover',
+} as const;
+
+/** Provides the colors of the documentation site as `virtual:colors.css`, so that both look the same. */
+function colorsOfDocumentation(): Plugin {
+  const source = fileURLToPath(new URL('../docs/src/css/site.css', import.meta.url));
+  const virtual = '\0colors.css';
+  return {
+    name: 'colors-of-documentation',
+    resolveId: (name) => (name === 'virtual:colors.css' ? virtual : undefined),
+    async load(id) {
+      if (id !== virtual) return undefined;
+      this.addWatchFile(source);
+      const css = await readFile(source, 'utf8');
+      const light = declarations(css, ':root');
+      const dark = declarations(css, "[data-theme='dark']");
+      return [
+        `:root { color-scheme: light; ${light} }`,
+        `@media (prefers-color-scheme: dark) { :root:not([data-theme='light']) { color-scheme: dark; ${dark} } }`,
+        `[data-theme='dark'] { color-scheme: dark; ${dark} }`,
+      ].join('\n');
+    },
+  };
+}
+
+function declarations(css: string, selector: string): string {
+  const start = css.indexOf(`${selector} {`);
+  const block = css.slice(start, css.indexOf('}', start));
+  const found = Object.entries(colors).map(([name, from]) => {
+    const [, value] = new RegExp(`${from}: ([^;]+);`).exec(block) ?? [];
+    if (value === undefined) throw new Error(`${selector} in site.css does not define ${from}`);
+    return `--${name}: ${value};`;
+  });
+  return found.join(' ');
+}
