@@ -81,17 +81,19 @@ function describe(id: string, operation: Operation): object {
       ...parameters('query', operation.query),
       ...parameters('header', operation.headers),
     ],
-    ...(operation.body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: true,
-            content: { 'application/json': { schema: schemaOf(operation.body, 'input') } },
-          },
-        }),
+    ...requestBody(operation),
     responses: { ...successResponses(operation), ...failureResponses(operation) },
   };
 }
+
+function requestBody({ method, body, passThrough }: Operation): object {
+  if (body === undefined && !(passThrough === true && method === 'POST')) return {};
+  const schema = body === undefined ? anyMessage : schemaOf(body, 'input');
+  return { requestBody: { required: true, content: { 'application/json': { schema } } } };
+}
+
+/** What operations of another protocol take and return. */
+const anyMessage = { description: 'JSON-RPC, as MCP specifies it.' };
 
 function described({ description, socketOnly }: Operation): { description?: string } {
   const limit = socketOnly === true ? "Answered only on the daemon's own Unix socket." : undefined;
@@ -114,11 +116,23 @@ function parameters(location: 'path' | 'query' | 'header', schema: z.ZodObject |
 
 function successResponses(operation: Operation): Record<string, object> {
   const { status, description, body } = operation.success;
+  if (operation.passThrough === true && status === 200) {
+    const content = {
+      ...(operation.method === 'POST' ? { 'application/json': { schema: anyMessage } } : {}),
+      'text/event-stream': { schema: { type: 'string' } },
+    };
+    return { 200: { description, content } };
+  }
   const answer =
     body === undefined
       ? {}
       : body === 'text'
-        ? { 'text/plain': { schema: { type: 'string' } } }
+        ? {
+            'text/plain': { schema: { type: 'string' } },
+            ...(operation.success.lines === undefined
+              ? {}
+              : { [progressMediaType]: { schema: schemaOf(operation.success.lines, 'output') } }),
+          }
         : 'events' in body
           ? { 'text/event-stream': { schema: schemaOf(body.events, 'output') } }
           : { 'application/json': { schema: schemaOf(body, 'output') } };
