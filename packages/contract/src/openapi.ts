@@ -93,7 +93,11 @@ function requestBody({ method, body, passThrough }: Operation): object {
 }
 
 /** What operations of another protocol take and return. */
-const anyMessage = { description: 'JSON-RPC, as MCP specifies it.' };
+const anyMessage = {
+  type: 'object',
+  description: 'A JSON-RPC message, as MCP specifies it.',
+  examples: [{ jsonrpc: '2.0', id: 1, method: 'ping' }],
+};
 
 function described({ description, socketOnly }: Operation): { description?: string } {
   const limit = socketOnly === true ? "Answered only on the daemon's own Unix socket." : undefined;

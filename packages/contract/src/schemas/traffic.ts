@@ -18,7 +18,10 @@ export type CallingClient = z.infer<typeof CallingClient>;
 export const SessionId = z
   .string()
   .regex(/^[0-9a-f]{16}$/, 'must be 16 hexadecimal digits')
-  .meta({ description: 'The ID of the session in the API, which is not its `Mcp-Session-Id`.' });
+  .meta({
+    description: 'The ID of the session in the API, which is not its `Mcp-Session-Id`.',
+    examples: ['2c26b46b68ffc68f'],
+  });
 
 export const CallOutcome = z.enum(['ok', 'error', 'denied', 'cancelled']).meta({
   description:
