@@ -35,7 +35,8 @@ import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { Operation } from '@toolhive/contract/operation';
 import { documentOperation, openApiDocument } from '@toolhive/contract/openapi';
 import { operations } from '@toolhive/contract/operations';
-import type { DaemonProcess } from '@toolhive/contract/system';
+import type { Daemon, DaemonProcess } from '@toolhive/contract/system';
+import { daemonFeatures } from '@toolhive/contract/system';
 import type { CreatedWorkload } from '@toolhive/contract/workload';
 import { Hono } from 'hono';
 import type { MiddlewareHandler } from 'hono';
@@ -109,8 +110,8 @@ export function createApi(core: Core, { listener, site, reference = false }: Api
   mount(operations.diagnoseMachine, (_input, { signal }) => diagnoseMachine(core, signal));
   mount(operations.diagnoseWorkload, ({ params }, { signal }) => diagnoseWorkload(core, params.name, signal));
   mount(operations.diagnoseClient, ({ params }, { signal }) => diagnoseClient(core, params.name, signal));
+  mount(operations.getDaemon, async () => describeDaemon(core, { listener, site, reference }));
   if ('stop' in listener) {
-    mount(operations.getDaemon, async () => listener.daemon);
     mount(operations.readSecret, async ({ params: { key } }) => ({
       key,
       value: await core.secrets.read(key),
@@ -143,6 +144,22 @@ function pagesOf(site: Site): MiddlewareHandler {
 }
 
 type Mount = ReturnType<typeof mounter>;
+
+function describeDaemon(core: Core, { listener, site, reference }: ApiOptions): Daemon {
+  const isOn: Record<Daemon['features'][number], boolean> = {
+    authentication: 'access' in listener && listener.access !== undefined,
+    policies: 'policies' in listener && listener.policies !== undefined,
+    documentation: site !== undefined,
+    reference: reference === true,
+    stop: 'stop' in listener,
+  };
+  return {
+    // Only a daemon in the foreground listens on TCP.
+    ...('stop' in listener ? listener.daemon : { pid: process.pid, background: false }),
+    started_at: core.startedAt,
+    features: daemonFeatures.filter((feature) => isOn[feature]),
+  };
+}
 
 function mountWorkloads(mount: Mount, core: Core): void {
   mount(operations.listWorkloads, async ({ query }, { isVisible }) => ({

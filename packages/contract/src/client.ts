@@ -29,7 +29,7 @@ export interface CallOptions {
 
 /** The API as functions, one for each operation; failures are thrown as the `ThvError` that the daemon threw. */
 export type Client = {
-  [Id in OperationId]: (
+  [Id in OperationId as Operations[Id] extends { passThrough: true } ? never : Id]: (
     call: OperationCall<Operations[Id]>,
     options?: CallOptions,
   ) => Promise<OperationResult<Operations[Id]>>;

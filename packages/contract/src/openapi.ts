@@ -81,17 +81,23 @@ function describe(id: string, operation: Operation): object {
       ...parameters('query', operation.query),
       ...parameters('header', operation.headers),
     ],
-    ...(operation.body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: true,
-            content: { 'application/json': { schema: schemaOf(operation.body, 'input') } },
-          },
-        }),
+    ...requestBody(operation),
     responses: { ...successResponses(operation), ...failureResponses(operation) },
   };
 }
+
+function requestBody({ method, body, passThrough }: Operation): object {
+  if (body === undefined && !(passThrough === true && method === 'POST')) return {};
+  const schema = body === undefined ? anyMessage : schemaOf(body, 'input');
+  return { requestBody: { required: true, content: { 'application/json': { schema } } } };
+}
+
+/** What operations of another protocol take and return. */
+const anyMessage = {
+  type: 'object',
+  description: 'A JSON-RPC message, as MCP specifies it.',
+  examples: [{ jsonrpc: '2.0', id: 1, method: 'ping' }],
+};
 
 function described({ description, socketOnly }: Operation): { description?: string } {
   const limit = socketOnly === true ? "Answered only on the daemon's own Unix socket." : undefined;
@@ -114,11 +120,23 @@ function parameters(location: 'path' | 'query' | 'header', schema: z.ZodObject |
 
 function successResponses(operation: Operation): Record<string, object> {
   const { status, description, body } = operation.success;
+  if (operation.passThrough === true && status === 200) {
+    const content = {
+      ...(operation.method === 'POST' ? { 'application/json': { schema: anyMessage } } : {}),
+      'text/event-stream': { schema: { type: 'string' } },
+    };
+    return { 200: { description, content } };
+  }
   const answer =
     body === undefined
       ? {}
       : body === 'text'
-        ? { 'text/plain': { schema: { type: 'string' } } }
+        ? {
+            'text/plain': { schema: { type: 'string' } },
+            ...(operation.success.lines === undefined
+              ? {}
+              : { [progressMediaType]: { schema: schemaOf(operation.success.lines, 'output') } }),
+          }
         : 'events' in body
           ? { 'text/event-stream': { schema: schemaOf(body.events, 'output') } }
           : { 'application/json': { schema: schemaOf(body, 'output') } };

@@ -22,7 +22,11 @@ export interface Operation {
     description: string;
     /** A schema for JSON, `text` for plain text; absent where there is no body. */
     body?: z.ZodType | 'text' | EventStream;
+    /** The schema of each line, if a plain text is sent as JSON lines to those who ask for them. */
+    lines?: z.ZodType;
   };
+  /** Body and response belong to another protocol and pass unread. The typed client has no function for it. */
+  passThrough?: boolean;
   /** Goes on after its answer; with the media type for progress, it answers line by line until it is done. */
   progress?: boolean;
   /** What can go wrong beyond what its method and its input bring along, such as `invalid`. */

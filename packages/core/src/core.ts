@@ -75,6 +75,8 @@ export interface CoreOptions {
 /** What the product does, composed. Every function of this package receives it. */
 export interface Core extends AsyncDisposable {
   version: string;
+  /** When the daemon started, as RFC 3339. */
+  startedAt: string;
   paths: StatePaths;
   log: Logger;
   events: Events;
@@ -106,6 +108,7 @@ export interface Core extends AsyncDisposable {
 /** Takes the state directory and makes it true. Throws `conflict` when another daemon has it. */
 export async function openCore(options: CoreOptions): Promise<Core> {
   const { env, version, log, lookup = systemLookup, now = () => new Date() } = options;
+  const startedAt = now().toISOString();
   const paths = statePaths(env);
   await using opened = new AsyncDisposableStack();
   const { daemonId } = opened.use(await takeOwnership(paths, log));
@@ -259,6 +262,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   };
   const core: Core = {
     version,
+    startedAt,
     paths,
     log,
     ...parts,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { operation } from '../operation.ts';
-import { CreateGroup, CreatedGroup, Group, Groups } from '../schemas/group.ts';
+import { CreateGroup, CreatedGroup, EditGroup, Group, Groups } from '../schemas/group.ts';
 import { GroupName } from '../schemas/names.ts';
 import { QueryFlag } from './query.ts';
 
@@ -32,6 +32,18 @@ export const groupOperations = {
     params: byName,
     success: { status: 200, description: 'The group.', body: Group },
     failures: ['not-found'],
+  }),
+  editGroup: operation({
+    method: 'POST',
+    path: '/groups/{name}/edit',
+    tag: 'groups',
+    summary: 'Change the name or the description of a group',
+    description:
+      'Workloads stay in the group, and clients stay registered with it. Running workloads are not restarted. The default group keeps its name.',
+    params: byName,
+    body: EditGroup,
+    success: { status: 200, description: 'The group as it is now.', body: Group },
+    failures: ['not-found', 'conflict'],
   }),
   deleteGroup: operation({
     method: 'DELETE',

@@ -12,6 +12,7 @@ import { secretOperations } from './secrets.ts';
 import { settingOperations } from './settings.ts';
 import { systemOperations } from './system.ts';
 import { toolPinOperations } from './tool-pins.ts';
+import { trafficOperations } from './traffic.ts';
 import { workloadOperations } from './workloads.ts';
 
 /** Every operation of the API, by its operation id. */
@@ -21,6 +22,7 @@ export const operations = {
   ...networkOperations,
   ...authorizationOperations,
   ...toolPinOperations,
+  ...trafficOperations,
   ...groupOperations,
   ...clientOperations,
   ...registryOperations,

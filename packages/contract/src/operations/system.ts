@@ -27,13 +27,26 @@ export const RuntimeChecks = z
   .meta({ id: 'RuntimeChecks', description: 'What this machine can run servers in.' });
 export type RuntimeChecks = z.infer<typeof RuntimeChecks>;
 
-export const DaemonProcess = z
-  .object({
-    pid: z.int().meta({ description: 'Its process id.' }),
-    background: z.boolean().meta({ description: 'A command started it, and nobody looks at it.' }),
-  })
-  .meta({ id: 'DaemonProcess', description: 'The process of a daemon.' });
+/** The process of a daemon. */
+export const DaemonProcess = z.object({
+  pid: z.int().meta({ description: 'Its process id.' }),
+  background: z.boolean().meta({ description: 'A command started it, and nobody looks at it.' }),
+});
 export type DaemonProcess = z.infer<typeof DaemonProcess>;
+
+/**
+ * `authentication`: callers need a token. `policies`: policies decide what callers may do. `documentation`: serves the
+ * documentation site. `reference`: serves the page `/api/doc`. `stop`: the daemon can be stopped over this listener.
+ */
+export const daemonFeatures = ['authentication', 'policies', 'documentation', 'reference', 'stop'] as const;
+
+export const Daemon = DaemonProcess.extend({
+  started_at: z.string().meta({ description: 'When the daemon started.', format: 'date-time' }),
+  features: z
+    .array(z.enum(daemonFeatures))
+    .meta({ description: 'The optional parts that this listener of the daemon has.' }),
+}).meta({ id: 'Daemon', description: 'The daemon that answers.' });
+export type Daemon = z.infer<typeof Daemon>;
 
 export const systemOperations = {
   getHealth: operation({
@@ -71,10 +84,9 @@ export const systemOperations = {
   getDaemon: operation({
     method: 'GET',
     path: '/hive',
-    socketOnly: true,
     tag: 'system',
     summary: 'Describe the daemon that answers',
-    success: { status: 200, description: 'The process of the daemon.', body: DaemonProcess },
+    success: { status: 200, description: 'The daemon.', body: Daemon },
     failures: [],
   }),
   stopDaemon: operation({

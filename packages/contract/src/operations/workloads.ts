@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { operation } from '../operation.ts';
 import { GroupName, WorkloadName } from '../schemas/names.ts';
+import { LogRecord } from '../schemas/log-record.ts';
 import { RunConfig } from '../schemas/run-config.ts';
 import {
   CreateWorkload,
@@ -32,6 +33,23 @@ const logWindow = (lines: number) =>
     follow: QueryFlag.optional().meta({
       description: '`true` goes on with what is written from now on, until the caller or the workload ends.',
     }),
+    format: z.enum(['text', 'ndjson']).optional().meta({
+      description:
+        '`ndjson` sends one JSON object per line, and so does the header `Accept: application/x-ndjson`.',
+    }),
+    before: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .optional()
+      .meta({ description: 'Only lines before the one with this `line`.', type: 'integer' }),
+    limit: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(10_000)
+      .optional()
+      .meta({ description: 'Another name for `tail`, which it overrides.', type: 'integer' }),
   });
 
 /** One operation on several workloads. Nothing is done when one of the names is wrong. */
@@ -183,7 +201,7 @@ export const workloadOperations = {
     summary: 'Read what a server wrote',
     params: byName,
     query: logWindow(100),
-    success: { status: 200, description: 'The last lines.', body: 'text' },
+    success: { status: 200, description: 'The last lines.', body: 'text', lines: LogRecord },
     failures: ['not-found'],
   }),
   getProxyLogs: operation({
@@ -193,7 +211,12 @@ export const workloadOperations = {
     summary: 'Read what the proxy of a server noted',
     params: byName,
     query: logWindow(10_000),
-    success: { status: 200, description: 'The last lines, one JSON object each.', body: 'text' },
+    success: {
+      status: 200,
+      description: 'The last lines, one JSON object each.',
+      body: 'text',
+      lines: LogRecord,
+    },
     failures: ['not-found'],
   }),
   pruneLogs: operation({

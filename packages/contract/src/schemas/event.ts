@@ -48,6 +48,34 @@ export const DaemonEvent = z
         )
         .meta({ description: 'What the server has changed since the user approved it, at most 20 items.' }),
     }),
+    z.object({
+      type: z.literal('workload.progress'),
+      at,
+      name: z.string().meta({ description: 'The workload, which may not exist yet.' }),
+      message: z
+        .string()
+        .meta({ description: 'What its creation or change is doing, at most 500 characters.' }),
+    }),
+    z.object({
+      type: z.literal('tool.changed'),
+      at,
+      name: z.string().meta({ description: 'The workload.' }),
+      items: z
+        .array(
+          z.object({
+            kind: z.enum(pinnedKinds),
+            item: z.string().meta({ description: 'The name that the server gives it.' }),
+            change: z.enum(['changed', 'new', 'removed']),
+          }),
+        )
+        .meta({ description: 'How its list differs from the one before, at most 20 items.' }),
+    }),
+    z.object({
+      type: z.literal('approval.requested'),
+      at,
+      name: z.string().meta({ description: 'The workload.' }),
+      pending: z.int().meta({ description: 'How many items are held back until the user approves them.' }),
+    }),
     z.object({ type: z.literal('reset'), at }),
   ])
   .meta({

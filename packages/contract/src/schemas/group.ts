@@ -5,6 +5,7 @@ import { GroupName } from './names.ts';
 export const Group = z
   .object({
     name: z.string(),
+    description: z.string().optional().meta({ description: 'What the group is for.' }),
     registered_clients: z
       .array(z.string())
       .meta({ description: 'The client applications whose files name its workloads.' }),
@@ -18,10 +19,29 @@ export type Group = z.infer<typeof Group>;
 
 export const Groups = z.object({ groups: z.array(Group) }).meta({ id: 'Groups', description: 'By name.' });
 
+const GroupDescription = z
+  .string()
+  .max(500)
+  .meta({ description: 'What the group is for, in at most 500 characters.' });
+
 export const CreateGroup = z
-  .object({ name: GroupName })
+  .object({ name: GroupName, description: GroupDescription.optional() })
   .meta({ id: 'CreateGroup', description: 'A group to make.', examples: [{ name: 'research' }] });
 
+export const EditGroup = z
+  .object({
+    name: GroupName.optional().meta({ description: 'The new name. By default, the group keeps its name.' }),
+    description: GroupDescription.optional().meta({
+      description: 'The new description, empty for none. By default, the group keeps its description.',
+    }),
+  })
+  .meta({
+    id: 'EditGroup',
+    description: 'What changes about a group.',
+    examples: [{ name: 'reading', description: 'Papers and notes' }],
+  });
+export type EditGroup = z.infer<typeof EditGroup>;
+
 export const CreatedGroup = z
-  .object({ name: z.string() })
+  .object({ name: z.string(), description: z.string().optional() })
   .meta({ id: 'CreatedGroup', description: 'A group that was made.', examples: [{ name: 'research' }] });

@@ -73,8 +73,9 @@ export function examplePath(document: OpenApi, { path, operation }: Call): strin
     .filter((parameter) => parameter.in === 'path')
     .reduce((filled, { name, schema }) => {
       const [example] = schema.examples ?? resolved(document, schema).examples ?? [];
-      if (typeof example !== 'string') throw new Error(`${name} of ${operation.operationId} has no example`);
-      return filled.replace(`{${name}}`, encodeURIComponent(example));
+      if (typeof example !== 'string' && typeof example !== 'number')
+        throw new Error(`${name} of ${operation.operationId} has no example`);
+      return filled.replace(`{${name}}`, encodeURIComponent(String(example)));
     }, path);
 }
 
