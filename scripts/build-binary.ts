@@ -1,6 +1,6 @@
 // The single executable, for people without Node.js: `npm run build:binary`.
 import { execFile } from 'node:child_process';
-import { chmod, copyFile, mkdir, mkdtempDisposable, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, glob, mkdir, mkdtempDisposable, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire, isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,8 @@ import { promisify } from 'node:util';
 import { keyringAsset } from '@toolhive/core/keyring-helper';
 import { build } from 'esbuild';
 import type { Plugin } from 'esbuild';
-import { bundling, filesOf, licensesOf, root } from './build.ts';
+import { bundling, filesOf, licensesOf, root, uiLibraries } from './build.ts';
+import { buildUi, uiFolder } from './build-ui.ts';
 
 const run = promisify(execFile);
 const isMac = process.platform === 'darwin';
@@ -25,11 +26,14 @@ export async function buildBinary(target: string): Promise<void> {
   const script = join(work.path, 'thv.cjs');
   const bundled = await bundleInOne(script);
   const keyring = findKeyringLibrary();
+  await buildUi();
+  const uiFiles = await Array.fromAsync(glob(['*.*', 'assets/*.*'], { cwd: uiFolder }));
   const blob = await prepareBlob(work.path, {
     main: script,
     assets: {
       ...Object.fromEntries(wasmPackages.map(({ asset, wasm }) => [asset, wasm])),
       ...(keyring === undefined ? {} : { [keyringAsset]: keyring }),
+      ...Object.fromEntries(uiFiles.map((name) => [`ui/${name}`, join(uiFolder, name)])),
     },
   });
 
@@ -48,6 +52,7 @@ export async function buildBinary(target: string): Promise<void> {
   }
   const licenses = await licensesOf([
     ...bundled,
+    ...uiLibraries,
     ...wasmPackages.map(({ wasm }) => wasm),
     ...(keyring === undefined ? [] : [keyring]),
   ]);

@@ -1,10 +1,11 @@
-import { glob, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, glob, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Operation } from '@toolhive/contract/operation';
 import { operations } from '@toolhive/contract/operations';
 import { build, transform } from 'esbuild';
 import type { BuildOptions, Metafile, Plugin } from 'esbuild';
+import { buildUi, uiFolder } from './build-ui.ts';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 const cli = join(root, 'apps/cli/');
@@ -12,6 +13,7 @@ const cli = join(root, 'apps/cli/');
 /** Bundles `thv`: one entry, and a chunk for each part that most commands do not need. Does nothing when nothing has changed. */
 export async function buildCli(): Promise<void> {
   const outdir = `${cli}dist`;
+  await buildUi();
   if (await isCurrent(outdir)) return;
   // Made beside the old one and put in its place, so that a command that runs meanwhile finds one of both.
   const fresh = `${outdir}-${process.pid}`;
@@ -19,18 +21,24 @@ export async function buildCli(): Promise<void> {
     const plugins = bundling.plugins.filter((plugin) => plugin !== builtinsByNeed); // CommonJS takes them by need anyway
     const metafile = await bundle({ thv: `${cli}src/main.ts` }, fresh, { banner: {}, plugins });
     await toCommonJs(fresh, chunksOfOurs(metafile));
-    const inputs = filesOf(metafile);
+    await cp(uiFolder, `${fresh}/ui`, { recursive: true });
+    const inputs = [...filesOf(metafile), `${uiFolder}/.inputs`];
     await writeFile(
       `${fresh}/${inputsFile}`,
       JSON.stringify(await timesOf([...inputs, import.meta.filename])),
     );
-    await writeFile(`${fresh}/licenses.txt`, await licensesOf(inputs));
+    await writeFile(`${fresh}/licenses.txt`, await licensesOf([...inputs, ...uiLibraries]));
     await rm(outdir, { recursive: true, force: true });
     await rename(fresh, outdir);
   } finally {
     await rm(fresh, { recursive: true, force: true });
   }
 }
+
+/** The packages of others in the web UI. */
+export const uiLibraries = ['react', 'react-dom', 'scheduler', 'wouter', 'regexparam', '@cfworker/json-schema'].map(
+  (name) => `${root}node_modules/${name}/package.json`,
+);
 
 /** What a bundle was made of: each file with the time of its last change. */
 const inputsFile = 'inputs.json';

@@ -29,6 +29,7 @@ const checks: readonly Check[] = [
   program('oxlint', '--type-aware', '--deny-warnings'),
   program('tsc'),
   program('tsc', '--project', 'apps/docs'),
+  program('tsc', '--project', 'apps/web'),
   program('knip'),
   finding('layers', findLayerBreaches),
   finding('generated files', findStale),

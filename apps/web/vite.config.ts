@@ -22,6 +22,7 @@ export default defineConfig({
     assetsInlineLimit: 0, // the Content-Security-Policy allows no inline styles or scripts
     cssCodeSplit: false,
     emptyOutDir: true,
+    rolldownOptions: { checks: { pluginTimings: false } },
   },
   server: { proxy: { '/api': { target: daemon, changeOrigin: true } } },
 });

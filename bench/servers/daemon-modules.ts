@@ -25,7 +25,9 @@ export async function serveDaemon(): Promise<void> {
   );
   opened.use(
     await listenOnSocket(
-      createApi(core, { listener: { daemon: { pid: process.pid, background: true }, stop: () => {} } }),
+      createApi(core, {
+        listener: { daemon: { pid: process.pid, background: true }, stop: () => {}, openUi: async () => '' },
+      }),
       core.paths.socket,
     ),
   );

@@ -6,9 +6,9 @@ import { Shell } from './shell.tsx';
 import { Empty, Skeleton } from './ui/states.tsx';
 
 const screen = <Name extends string>(
-  load: () => Promise<Record<Name, ComponentType>>,
+  load: () => Promise<Record<Name, () => ReactNode>>,
   name: Name,
-): ComponentType => lazy(async () => ({ default: (await load())[name] }));
+): ComponentType => lazy(async () => ({ default: (await load())[name] as ComponentType })); // it has no props
 
 /** Every screen but the first one is loaded when it is opened. */
 const screens: Record<string, ComponentType> = {

@@ -45,6 +45,7 @@ import { callRecorder, recordRefusal } from './audit.ts';
 import { failureResponse } from './failures.ts';
 import { authenticated, bodiesAsJsonOnly, ownRequestsOnly, rateLimit, securityHeaders } from './guards.ts';
 import { mounter, pathsOf } from './mount.ts';
+import { UiSessions, sessionCookie } from './ui-sessions.ts';
 import { referencePage } from './reference-page.ts';
 import type { Site } from './site.ts';
 import type { Followed } from './mount.ts';
@@ -54,6 +55,10 @@ export interface ApiOptions {
   listener: TcpListener | DaemonSocket;
   /** What else is served there, to everybody: the documentation. */
   site?: Site | undefined;
+  /** The files of the web UI, which are served to everybody, too. */
+  ui?: Site | undefined;
+  /** The browsers that have signed in. */
+  uiSessions?: UiSessions | undefined;
   /** Is there a page about the API at `/api/doc`? */
   reference?: boolean;
 }
@@ -72,10 +77,15 @@ export interface DaemonSocket {
   daemon: DaemonProcess;
   /** Ends the daemon. */
   stop: () => void;
+  /** Returns the address of the web UI, and opens a listener for it if there is none. */
+  openUi: () => Promise<string>;
 }
 
 /** The HTTP API over a core, for one listener. */
-export function createApi(core: Core, { listener, site, reference = false }: ApiOptions): Hono {
+export function createApi(
+  core: Core,
+  { listener, site, ui, uiSessions = new UiSessions(), reference = false }: ApiOptions,
+): Hono {
   const app = new Hono();
   app.onError((error, context) => {
     recordRefusal(core.audit, context, error);
@@ -83,9 +93,13 @@ export function createApi(core: Core, { listener, site, reference = false }: Api
   });
   // Foreign requests use up nothing of what the user's own programs may ask.
   app.use(securityHeaders, ownRequestsOnly(listener), rateLimit());
+  if (ui !== undefined) app.use(pagesOf(ui));
   if (site !== undefined) app.use(pagesOf(site));
   // Whoever opens the Unix socket is the user of this daemon: the file system says so.
-  if ('access' in listener && listener.access !== undefined) app.use(authenticated(listener.access));
+  if ('access' in listener && listener.access !== undefined) {
+    const [signInPath = ''] = pathsOf(operations.createUiSession);
+    app.use(authenticated(listener.access, uiSessions, signInPath));
+  }
   app.use(bodiesAsJsonOnly);
 
   const authorization = new ApiAuthorization(core, 'access' in listener ? listener.policies : undefined);
@@ -111,7 +125,11 @@ export function createApi(core: Core, { listener, site, reference = false }: Api
   mount(operations.diagnoseWorkload, ({ params }, { signal }) => diagnoseWorkload(core, params.name, signal));
   mount(operations.diagnoseClient, ({ params }, { signal }) => diagnoseClient(core, params.name, signal));
   mount(operations.getDaemon, async () => describeDaemon(core, { listener, site, reference }));
+  mount(operations.createUiSession, async ({ body }, { host, responseHeaders }) => {
+    responseHeaders.append('set-cookie', sessionCookie(host, uiSessions.redeem(body.code)));
+  });
   if ('stop' in listener) {
+    mount(operations.openUi, async () => ({ url: await listener.openUi() }));
     mount(operations.readSecret, async ({ params: { key } }) => ({
       key,
       value: await core.secrets.read(key),

@@ -14,7 +14,10 @@ import {
 import { parseJson } from '@toolhive/contract/json-text';
 import { apiRequests } from '@toolhive/proxy/byte-budget';
 import { hostOfOrigin, hostRule, isDialled } from '@toolhive/proxy/host-and-origin';
+import type { Principal } from '@toolhive/proxy/principal';
 import type { Context, MiddlewareHandler } from 'hono';
+import { sessionIn } from './ui-sessions.ts';
+import type { UiSessions } from './ui-sessions.ts';
 
 /** The largest body that a write may have. */
 const maxBodyBytes = 1024 * 1024;
@@ -87,12 +90,37 @@ function localAddressOf({ env }: Context): string | undefined {
   return incoming?.socket.localAddress;
 }
 
-/** Lets pass whom `access` lets pass; everything asks, also what tells little. */
-export function authenticated(access: Access): MiddlewareHandler {
+/**
+ * Lets requests pass that `access` accepts, and those of browsers that have signed in to the web UI. Every path needs
+ * authentication except `signInPath`.
+ */
+export function authenticated(
+  access: Access,
+  sessions: UiSessions,
+  signInPath: string,
+): MiddlewareHandler {
   return async (context, next) => {
-    context.set('principal', await access(context.req.header('authorization')));
+    const { req } = context;
+    const authorization = req.header('authorization');
+    if (req.path === signInPath && req.method === 'POST') {
+      // The code in the body is the credential.
+    } else if (authorization === undefined && isSignedIn(context, sessions)) {
+      context.set('principal', uiPrincipal);
+    } else {
+      context.set('principal', await access(authorization));
+    }
     await next();
   };
+}
+
+/** A browser of the user of this daemon, who alone can get a code from its Unix socket. */
+export const uiPrincipal: Principal = { id: 'ui', claims: { sub: 'ui' } };
+
+/** A cookie counts only in requests of the page itself. Other ports of this machine are of the same site. */
+function isSignedIn({ req }: Context, sessions: UiSessions): boolean {
+  if (req.header('sec-fetch-site') !== 'same-origin') return false;
+  const session = sessionIn(req.header('cookie'), req.header('host') ?? '');
+  return session !== undefined && sessions.accepts(session);
 }
 
 /** How many requests one listener answers: so many at once, and from then on so many a second. */

@@ -16,6 +16,10 @@ export interface Call {
   signal: AbortSignal;
   /** Whether the caller may read a workload or a group. */
   isVisible: (kind: 'Workload' | 'Group', name: string) => boolean;
+  /** The address that the caller used. */
+  host: string;
+  /** Added to those of a successful answer. */
+  responseHeaders: Headers;
 }
 
 /** What a handler of a long operation gives back: the answer now, and the rest to follow. */
@@ -66,7 +70,7 @@ export function mounter(
       if (operation.progress !== true) {
         const call = silentCall(context, isVisible);
         const work = (handler as (input: unknown, call: Call) => Promise<unknown>)(input, call);
-        return respond(context, operation, await withinTime(work), call.signal);
+        return withHeaders(respond(context, operation, await withinTime(work), call.signal), call);
       }
       const followed = handler as unknown as FollowedHandler; // `progress: true` makes it one
       if (context.req.header('accept')?.includes(progressMediaType) === true) {
@@ -135,7 +139,13 @@ async function readInput(operation: Operation, context: Context): Promise<Input>
 }
 
 function silentCall(context: Context, isVisible: Call['isVisible']): Call {
-  return { report: () => {}, signal: context.req.raw.signal, isVisible };
+  return {
+    report: () => {},
+    signal: context.req.raw.signal,
+    isVisible,
+    host: context.req.header('host') ?? '',
+    responseHeaders: new Headers(),
+  };
 }
 
 /** Work that was ended because nobody waits for it any more is no fault, whatever it says about that. */
@@ -156,6 +166,11 @@ async function withinTime<Result>(work: Promise<Result>): Promise<Result> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+function withHeaders(response: Response, { responseHeaders }: Call): Response {
+  for (const [name, value] of responseHeaders) response.headers.append(name, value);
+  return response;
 }
 
 function respond(context: Context, { success }: Operation, result: unknown, signal: AbortSignal): Response {
@@ -222,7 +237,7 @@ function progressStream(
   const write = (line: ProgressLine<unknown>): void => {
     void writer.write(encoder.encode(`${JSON.stringify(line)}\n`)).catch(() => {}); // nobody reads any more
   };
-  const call: Call = { report: (progress) => write({ progress }), signal, isVisible };
+  const call: Call = { ...silentCall(context, isVisible), report: (progress) => write({ progress }) };
   const run = async (): Promise<void> => {
     try {
       const { result, follow } = await begin(call);

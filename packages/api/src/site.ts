@@ -110,14 +110,14 @@ async function encoded(
   accepted: string,
 ): Promise<{ path: string; encoding?: string }> {
   for (const { encoding, end } of encodings) {
-    const compressed = accepts(accepted, encoding) ? await fileAt(folder, path + end) : undefined;
+    const compressed = acceptsEncoding(accepted, encoding) ? await fileAt(folder, path + end) : undefined;
     if (compressed !== undefined) return { path: compressed.path, encoding };
   }
   return { path };
 }
 
 /** Whether a list of codings has this one, and not with the weight that refuses it. */
-function accepts(list: string, coding: string): boolean {
+export function acceptsEncoding(list: string, coding: string): boolean {
   const isRefused = new Map(
     list.split(',').map((item) => {
       const [name = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
@@ -151,6 +151,6 @@ const types: Record<string, string> = {
   '.yaml': 'application/yaml; charset=utf-8',
 };
 
-function typeOf(path: string): string {
+export function typeOf(path: string): string {
   return types[extname(path)] ?? 'application/octet-stream';
 }

@@ -1,4 +1,5 @@
 import type { DaemonEvent } from '@toolhive/contract/event';
+import type { ClientName } from '@toolhive/contract/client-application';
 import type { Workload } from '@toolhive/contract/workload';
 import { client } from './client.ts';
 import type { Resource } from './store.ts';
@@ -12,7 +13,7 @@ const isAbout = (prefix: string, name?: string) => (event: DaemonEvent) =>
 /** All workloads, also those that are stopped. */
 export const workloads = resource<Workload[]>({
   key: 'workloads',
-  load: async (signal) => (await client.listWorkloads({ query: { all: true } }, { signal })).workloads,
+  load: async (signal) => (await client.listWorkloads({ query: { all: 'true' } }, { signal })).workloads,
   isChangedBy: isAbout('workload'),
   apply: (list, event) => {
     if (event.type === 'workload.removed') return list.filter(({ name }) => name !== event.name);
@@ -146,4 +147,68 @@ export const audit = (query: { workload?: string; outcome?: 'success' | 'failure
     key: `audit/${JSON.stringify(query)}`,
     load: async (signal) => (await client.listAudit({ query }, { signal })).records.toReversed(),
     everyMs: 3_000,
+  });
+
+export const capabilities = (name: string) =>
+  resource({
+    key: `capabilities/${name}`,
+    load: (signal) => client.getCapabilities({ params: { name }, query: {} }, { signal }),
+    isChangedBy: (event) =>
+      ['tool.changed', 'pins.changed', 'workload.changed'].includes(event.type) && 'name' in event && event.name === name,
+  });
+
+export const usage = (name: string) =>
+  resource({
+    key: `usage/${name}`,
+    load: (signal) => client.getUsage({ params: { name } }, { signal }),
+    everyMs: 2_000,
+  });
+
+export const sessions = (name: string) =>
+  resource({
+    key: `sessions/${name}`,
+    load: async (signal) => (await client.listSessions({ params: { name } }, { signal })).sessions,
+    everyMs: 2_000,
+  });
+
+export const traffic = (name: string) =>
+  resource({
+    key: `traffic/${name}`,
+    load: (signal) => client.listTraffic({ params: { name }, query: { limit: 1000 } }, { signal }),
+  });
+
+export const update = (name: string) =>
+  resource({
+    key: `update/${name}`,
+    load: (signal) => client.getWorkloadUpdate({ params: { name } }, { signal }),
+  });
+
+export const daemon = resource({
+  key: 'daemon',
+  load: (signal) => client.getDaemon({}, { signal }),
+});
+
+/** The workloads that use each secret. */
+export const secretUses = resource({
+  key: 'secret-uses',
+  load: async (signal) => {
+    const { workloads: list } = await client.listWorkloads({ query: { all: 'true' } }, { signal });
+    const uses = new Map<string, string[]>();
+    for (const { name, package: source } of list) {
+      if (source === '') continue; // its run config cannot be read
+      const details = await client.getWorkload({ params: { name } }, { signal });
+      for (const secret of details.secrets ?? []) {
+        uses.set(secret.name, [...(uses.get(secret.name) ?? []), name]);
+      }
+    }
+    return uses;
+  },
+  isChangedBy: (event) => event.type === 'workload.removed',
+});
+
+export const clientPreview = (name: ClientName, group: string) =>
+  resource({
+    key: `client-preview/${name}/${group}`,
+    load: (signal) => client.previewClient({ params: { name }, query: { group } }, { signal }),
+    isChangedBy: isAbout('workload'),
   });

@@ -40,7 +40,7 @@ export async function openDaemon(home: string, complain?: (text: string) => void
       },
     ),
   );
-  const listener = { daemon: { pid: process.pid, background: true }, stop: () => {} };
+  const listener = { daemon: { pid: process.pid, background: true }, stop: () => {}, openUi: async () => '' };
   opened.use(await listenOnSocket(createApi(core, { listener }), core.paths.socket));
   const client = apiClient({ socketPath: core.paths.socket });
   const everything = opened.move();

@@ -9,6 +9,7 @@ import {
   RegisteredClient,
 } from '../schemas/client.ts';
 import { GroupName } from '../schemas/names.ts';
+import { ClientPreview } from '../schemas/preview.ts';
 
 const byName = z.object({ name: ClientName.meta({ description: 'The name of the application.' }) });
 
@@ -24,6 +25,19 @@ export const clientOperations = {
       body: z.array(RegisteredClient),
     },
     failures: [],
+  }),
+  previewClient: operation({
+    method: 'GET',
+    path: '/clients/{name}/preview',
+    tag: 'clients',
+    summary: 'Show how registering a client would change its configuration file',
+    description: 'Changes nothing.',
+    params: byName,
+    query: z.object({
+      group: GroupName.optional().meta({ description: 'The group; `default` if it is absent.' }),
+    }),
+    success: { status: 200, description: 'The change.', body: ClientPreview },
+    failures: ['not-found'],
   }),
   createClient: operation({
     method: 'POST',

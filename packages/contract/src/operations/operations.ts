@@ -13,11 +13,13 @@ import { settingOperations } from './settings.ts';
 import { systemOperations } from './system.ts';
 import { toolPinOperations } from './tool-pins.ts';
 import { trafficOperations } from './traffic.ts';
+import { uiOperations } from './ui.ts';
 import { workloadOperations } from './workloads.ts';
 
 /** Every operation of the API, by its operation id. */
 export const operations = {
   ...systemOperations,
+  ...uiOperations,
   ...workloadOperations,
   ...networkOperations,
   ...authorizationOperations,

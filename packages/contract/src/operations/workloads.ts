@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { operation } from '../operation.ts';
 import { GroupName, WorkloadName } from '../schemas/names.ts';
 import { LogRecord } from '../schemas/log-record.ts';
+import { ImportDocument, ImportPreview, WorkloadCheck } from '../schemas/preview.ts';
 import { RunConfig } from '../schemas/run-config.ts';
 import {
   CreateWorkload,
@@ -139,6 +140,32 @@ export const workloadOperations = {
     success: { status: 200, description: 'Changed, and starting.', body: CreatedWorkload },
     progress: true,
     failures: ['not-found', 'conflict', 'unavailable', 'not-implemented'],
+  }),
+  checkWorkload: operation({
+    method: 'POST',
+    path: '/workloads/check',
+    tag: 'workloads',
+    summary: 'Check a request for a workload',
+    description:
+      'Finds out what the request would create, without installing or starting anything. Fails like the request itself would, except for missing consent, which the answer lists.',
+    query: z.object({
+      edit: WorkloadName.optional().meta({
+        description: 'The workload that the request would edit. By default, it would create one.',
+      }),
+    }),
+    body: WorkloadRequest,
+    success: { status: 200, description: 'What the request would create.', body: WorkloadCheck },
+    failures: ['not-found', 'conflict', 'unavailable', 'not-implemented'],
+  }),
+  previewImport: operation({
+    method: 'POST',
+    path: '/import/preview',
+    tag: 'workloads',
+    summary: 'Translate the configuration of a client into workloads',
+    description: 'Runs nothing. Each request of the answer can be sent to create the workload.',
+    body: ImportDocument,
+    success: { status: 200, description: 'The servers of the document.', body: ImportPreview },
+    failures: [],
   }),
   getWorkloadUpdate: operation({
     method: 'GET',

@@ -3,6 +3,7 @@ import { createApi } from '@toolhive/api/api';
 import { apiActions } from '@toolhive/api/authorization';
 import { listenOnSocket, listenOnTcp } from '@toolhive/api/listen';
 import { openSite } from '@toolhive/api/site';
+import { UiSessions } from '@toolhive/api/ui-sessions';
 import type { Site } from '@toolhive/api/site';
 import type { Access } from '@toolhive/core/access';
 import type { ApiPolicies } from '@toolhive/core/api-policies';
@@ -26,6 +27,9 @@ import { openLog } from '../../log.ts';
 import { version } from '../../version.ts';
 import { accessFor } from '../access.ts';
 import { portFrom } from '../port.ts';
+import { UiListener } from './ui-listener.ts';
+import { uiPath } from '@toolhive/api/ui';
+import { webUi } from './ui-files.ts';
 import { untilUnused } from './unused.ts';
 
 /** The reason of an end that somebody has asked for. */
@@ -60,11 +64,17 @@ export async function serve(
   const core = daemon.use(
     isBackground ? await openCore(options) : await openOrTakeOver(options, out.note, signal),
   );
-  const own = { daemon: { pid: process.pid, background: isBackground }, stop };
+  const sessions = new UiSessions();
+  const ui = daemon.use(new UiListener(core, sessions));
+  const own = {
+    daemon: { pid: process.pid, background: isBackground },
+    stop,
+    openUi: () => ui.open(),
+  };
   const { socket: ownSocket, sharedSocketDirectory: shared } = core.paths;
   if (shared !== undefined) await makePrivateDirectory(shared);
   const listener = daemon.use(await listenOnSocket(createApi(core, { listener: own }), ownSocket));
-  if (isBackground) void endWhenUnused({ core, listener, env: process.env, signal: ended.signal }, log, stop);
+  if (isBackground) void endWhenUnused({ core, listeners: [listener, ui], env: process.env, signal: ended.signal }, log, stop);
   const reference = flags.has('openapi');
   let base: string | undefined;
   if (socket !== undefined) {
@@ -73,8 +83,18 @@ export async function serve(
   } else if (!isBackground) {
     const address = { host, port, access, policies };
     const listener = daemon.use(
-      await listenOnTcp(createApi(core, { listener: address, site: documentation(), reference }), address),
+      await listenOnTcp(
+        createApi(core, {
+          listener: address,
+          site: documentation(),
+          ui: webUi(),
+          uiSessions: sessions,
+          reference,
+        }),
+        address,
+      ),
     );
+    ui.use({ host, port: listener.port, isGuarded: access !== undefined });
     base = `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`;
   }
   const control = tools === undefined ? undefined : daemon.use(await openTools(tools, log));
@@ -190,6 +210,7 @@ async function announce(
     api: `${base}${apiBase}`,
     openapi: `${base}/api/openapi.json`,
     reference: reference ? `${base}/api/doc` : undefined,
+    ui: base.startsWith('http') ? `${base}${uiPath}` : undefined,
     health: `${base}/health`,
     socket: core.paths.socket,
     tools,
@@ -201,6 +222,7 @@ async function announce(
     `  API        ${addresses.api}`,
     `  OpenAPI    ${addresses.openapi}`,
     ...(addresses.reference === undefined ? [] : [`  Reference  ${addresses.reference}`]),
+    ...(addresses.ui === undefined ? [] : [`  Web UI     ${addresses.ui}`]),
     `  Health     ${addresses.health}`,
     `  CLI        ${addresses.socket}`,
     ...(tools === undefined ? [] : [`  Tools      ${tools}`]),

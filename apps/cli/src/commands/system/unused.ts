@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Listener } from '@toolhive/api/listen';
 import { ThvError, invalid } from '@toolhive/contract/failure';
 import type { Core } from '@toolhive/core/core';
 import { millisecondsOf } from '../../duration.ts';
@@ -11,13 +10,14 @@ const longestCheckMs = 5_000;
 
 interface Watched {
   core: Core;
-  listener: Listener;
+  /** Tell how long no connection was open. */
+  listeners: readonly { idleMs(): number }[];
   env: NodeJS.ProcessEnv;
   signal: AbortSignal;
 }
 
 /** Waits until nobody needs a background daemon, and returns the reason. Rejects when `signal` aborts. */
-export async function untilUnused({ core, listener, env, signal }: Watched): Promise<string> {
+export async function untilUnused({ core, listeners, env, signal }: Watched): Promise<string> {
   const idleMs = idleLimit(env);
   const own = await identityOf(core.paths.lock);
   const checkMs = Math.min(longestCheckMs, Math.max(idleMs / 4, 50));
@@ -25,7 +25,7 @@ export async function untilUnused({ core, listener, env, signal }: Watched): Pro
     await delay(checkMs, undefined, { signal, ref: false });
     // Another daemon may have made a new directory in its place.
     if (await isGone(core.paths.lock, own)) return 'the state directory was removed';
-    if (idleMs > 0 && listener.idleMs() >= idleMs && (await isIdle(core))) return 'it is not used';
+    if (idleMs > 0 && listeners.every((one) => one.idleMs() >= idleMs) && (await isIdle(core))) return 'it is not used';
   }
 }
 

@@ -1,0 +1,85 @@
+import { createApi } from '@toolhive/api/api';
+import { listenOnTcp } from '@toolhive/api/listen';
+import type { Listener } from '@toolhive/api/listen';
+import { uiPath } from '@toolhive/api/ui';
+import type { UiSessions } from '@toolhive/api/ui-sessions';
+import type { Core } from '@toolhive/core/core';
+import { ThvError, unauthorized, unavailable } from '@toolhive/contract/failure';
+import { webUi } from './ui-files.ts';
+
+/** Where the web UI is if `thv serve` serves it. */
+interface Served {
+  host: string;
+  port: number;
+  /** Whether callers have to authenticate. */
+  isGuarded: boolean;
+}
+
+/** The port of `thv serve`, which people know. */
+const usualPort = 8080;
+
+/**
+ * Serves the web UI to `thv ui`: on the TCP listener of `thv serve`, or on one of its own that accepts only browsers
+ * that have signed in, because every program and web page on this machine can reach a port.
+ */
+export class UiListener implements AsyncDisposable {
+  readonly #core: Core;
+  readonly #sessions: UiSessions;
+  #served: Promise<Served> | undefined;
+  #own: Listener | undefined;
+
+  constructor(core: Core, sessions: UiSessions) {
+    this.#core = core;
+    this.#sessions = sessions;
+  }
+
+  /** Takes a listener that serves the web UI already. */
+  use(served: Served): void {
+    this.#served = Promise.resolve(served);
+  }
+
+  /** Returns the address of the web UI, with a code for one browser if browsers have to sign in. */
+  async open(): Promise<string> {
+    if (this.#served === undefined) {
+      this.#served = this.#listen();
+      this.#served.catch(() => (this.#served = undefined)); // the next call tries again
+    }
+    const { host, port, isGuarded } = await this.#served;
+    const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+    const address = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}${uiPath}`;
+    return isGuarded ? `${address}#code=${this.#sessions.issueCode()}` : address;
+  }
+
+  async #listen(): Promise<Served> {
+    const ui = webUi();
+    if (ui === undefined) {
+      throw unavailable('this installation has no web UI', { hint: 'run npm run ui:build, or install ToolHive again' });
+    }
+    const host = '127.0.0.1';
+    const listen = (port: number): Promise<Listener> => {
+      const access = async (): Promise<never> => {
+        throw unauthorized('sign in to the web UI', { hint: 'run thv ui' });
+      };
+      const app = createApi(this.#core, {
+        listener: { host, port, access },
+        ui,
+        uiSessions: this.#sessions,
+      });
+      return listenOnTcp(app, { host, port });
+    };
+    this.#own = await listen(usualPort).catch((thrown: unknown) => {
+      if (thrown instanceof ThvError && thrown.kind === 'conflict') return listen(0);
+      throw thrown;
+    });
+    return { host, port: this.#own.port, isGuarded: true };
+  }
+
+  /** How long no browser was connected. */
+  idleMs(): number {
+    return this.#own?.idleMs() ?? Number.POSITIVE_INFINITY;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#own?.[Symbol.asyncDispose]();
+  }
+}

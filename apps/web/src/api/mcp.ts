@@ -1,0 +1,211 @@
+import { ThvError } from '@toolhive/contract/failure';
+import { apiBase } from '@toolhive/contract/wire';
+
+/** The protocol version of the web UI. The workload's proxy translates for servers of other versions. */
+const protocolVersion = '2026-07-28';
+
+const clientInfo = { name: 'toolhive-ui', title: 'ToolHive web UI', version: '1' };
+const clientCapabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+
+export type Values = Record<string, unknown>;
+
+/** A request of the server that the user has to answer before the call can continue. */
+export interface InputRequest {
+  key: string;
+  method: string;
+  params: Values;
+}
+
+export interface CallEvents {
+  signal: AbortSignal;
+  onProgress: (progress: { progress: number; total?: number | undefined; message?: string | undefined }) => void;
+  /** A log message of the server. */
+  onLog: (level: string, data: unknown) => void;
+  /** Returns the result for each request by its key. Throws to cancel the call. */
+  onInput: (requests: readonly InputRequest[]) => Promise<Values>;
+}
+
+export interface CallTarget {
+  /** The name of the workload. */
+  workload: string;
+  /** The `Authorization` header for a workload that authenticates its callers. */
+  authorization?: string | undefined;
+}
+
+/** What an MCP server answers with instead of a result. */
+export class McpError extends Error {
+  override readonly name = 'McpError';
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** The most often that a server may ask for input in the course of one call. */
+const maxRounds = 20;
+let nextId = 1;
+
+/**
+ * Sends a request to a server through the relay of the API (MCP 2026-07-28, Streamable HTTP), and returns its result.
+ * Throws `McpError` for an error of the server, and `ThvError` if the relay refuses the request.
+ */
+export async function callMcp(
+  target: CallTarget,
+  { method, params, mirrored = {} }: { method: string; params: Values; mirrored?: Record<string, string> },
+  events: CallEvents,
+): Promise<Values> {
+  let current = params;
+  for (let round = 0; round < maxRounds; round++) {
+    const result = await send(target, { method, params: current, mirrored }, events);
+    if (result['resultType'] !== 'input_required') return result;
+    const requests = Object.entries(asObject(result['inputRequests'])).map(([key, request]) => {
+      const { method: asked, params: details } = asObject(request);
+      return { key, method: String(asked), params: asObject(details) };
+    });
+    const inputResponses = await events.onInput(requests);
+    const state = result['requestState'];
+    current = { ...params, inputResponses, ...(state === undefined ? {} : { requestState: state }) };
+  }
+  throw new McpError(0, `the server asked for input more than ${maxRounds} times`, undefined);
+}
+
+async function send(
+  { workload, authorization }: CallTarget,
+  { method, params, mirrored }: { method: string; params: Values; mirrored: Record<string, string> },
+  { signal, onProgress, onLog }: CallEvents,
+): Promise<Values> {
+  const id = nextId++;
+  const response = await fetch(`${apiBase}/workloads/${encodeURIComponent(workload)}/mcp`, {
+    method: 'POST',
+    headers: {
+      ...requestHeaders(method, params),
+      ...Object.fromEntries(Object.entries(mirrored).map(([name, value]) => [name, headerValue(value)])),
+      ...(authorization === undefined ? {} : { 'x-workload-authorization': authorization }),
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id, method, params: withMeta(params, id) }),
+    signal,
+    cache: 'no-store',
+  });
+  const type = response.headers.get('content-type') ?? '';
+  if (type.startsWith('text/event-stream')) {
+    for await (const message of messagesOf(response)) {
+      if (message['id'] === id) return resultOf(message);
+      const details = asObject(message['params']);
+      if (message['method'] === 'notifications/progress') {
+        onProgress({
+          progress: Number(details['progress']),
+          total: typeof details['total'] === 'number' ? details['total'] : undefined,
+          message: typeof details['message'] === 'string' ? details['message'] : undefined,
+        });
+      } else if (message['method'] === 'notifications/message') {
+        onLog(String(details['level']), details['data']);
+      }
+    }
+    throw new ThvError('unavailable', 'the server closed the connection before it answered');
+  }
+  const text = await response.text();
+  const message = type.startsWith('application/json') ? parsed(text) : undefined;
+  if (message !== undefined && ('result' in message || 'error' in message)) return resultOf(message);
+  const [problem = '', hint] = text.trimEnd().split('\nhint: ');
+  throw new ThvError(response.status === 401 ? 'unauthorized' : 'unavailable', problem || `status ${response.status}`, {
+    hint,
+  });
+}
+
+/** The headers of a request, which the curl command of the tester has as well. */
+export function requestHeaders(method: string, params: Values): Record<string, string> {
+  const name = params[method === 'resources/read' ? 'uri' : 'name'];
+  return {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'mcp-protocol-version': protocolVersion,
+    'mcp-method': method,
+    ...(typeof name === 'string' && /^(tools\/call|prompts\/get|resources\/read)$/.test(method)
+      ? { 'mcp-name': headerValue(name) }
+      : {}),
+  };
+}
+
+export function withMeta(params: Values, progressToken: number): Values {
+  return {
+    ...params,
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': protocolVersion,
+      'io.modelcontextprotocol/clientInfo': clientInfo,
+      'io.modelcontextprotocol/clientCapabilities': clientCapabilities,
+      'io.modelcontextprotocol/logLevel': 'info',
+      progressToken,
+    },
+  };
+}
+
+/** The headers that repeat arguments of a tool (MCP 2026-07-28, Streamable HTTP, Custom Headers). */
+export function mirroredHeaders(schema: unknown, args: unknown, depth = 0): Record<string, string> {
+  const properties = asObject(asObject(schema)['properties']);
+  const headers: Record<string, string> = {};
+  if (depth > 16) return headers;
+  for (const [name, part] of Object.entries(properties)) {
+    const header = asObject(part)['x-mcp-header'];
+    const value = asObject(args)[name];
+    if (typeof header === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(header) && value !== undefined && value !== null) {
+      headers[`mcp-param-${header.toLowerCase()}`] = typeof value === 'string' ? value : JSON.stringify(value);
+    }
+    Object.assign(headers, mirroredHeaders(part, value, depth + 1));
+  }
+  return headers;
+}
+
+/** Encodes a value that cannot be in a header as it is (MCP 2026-07-28, Streamable HTTP, Value Encoding). */
+function headerValue(value: string): string {
+  if (/^[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?$/.test(value) && !/^=\?base64\?.*\?=$/.test(value)) return value;
+  const bytes = new TextEncoder().encode(value);
+  return `=?base64?${btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))}?=`;
+}
+
+async function* messagesOf({ body }: Response): AsyncGenerator<Values> {
+  if (body === null) return;
+  let rest = '';
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const blocks = (rest + value.replaceAll('\r\n', '\n')).split('\n\n');
+      rest = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const data = block
+          .split('\n')
+          .filter((line) => line.startsWith('data:'))
+          .map((line) => line.slice(5).replace(/^ /, ''))
+          .join('\n');
+        const message = data === '' ? undefined : parsed(data);
+        if (message !== undefined) yield message;
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => {}); // it has ended by itself
+  }
+}
+
+function parsed(text: string): Values | undefined {
+  try {
+    return asObject(JSON.parse(text));
+  } catch {
+    return undefined; // not JSON, so it is no message
+  }
+}
+
+function resultOf(message: Values): Values {
+  if (message['error'] === undefined) return asObject(message['result']);
+  const { code, message: text, data } = asObject(message['error']);
+  throw new McpError(Number(code), String(text), data);
+}
+
+/** The value as an object, empty if it is none. */
+export function asObject(value: unknown): Values {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : {};
+}

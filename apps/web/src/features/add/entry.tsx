@@ -1,0 +1,112 @@
+import { useRef, useState } from 'react';
+import type { ReactNode } from 'react';
+import type { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
+import { useLocation, useParams } from 'wouter';
+import { registryServer } from '../../api/resources.ts';
+import { useResource } from '../../api/store.ts';
+import { Launch } from '../../ui/launch.tsx';
+import { Page } from '../../ui/page.tsx';
+import { ProfileList } from '../../ui/permissions.tsx';
+import { Shown } from '../../ui/states.tsx';
+import { ForeignLink, ForeignText } from '../../ui/text.tsx';
+import { draftOfEntry, profileOf } from '../../ui/workload-draft.ts';
+import { WorkloadForm } from '../../ui/workload-form.tsx';
+
+/** The form for an entry of a registry, with what the server would be allowed to do. */
+export function AddEntry(): ReactNode {
+  const { registry = '', server = '' } = useParams();
+  const name = decodeURIComponent(server);
+  const resource = registryServer(decodeURIComponent(registry), name);
+  const loaded = useResource(resource);
+  return (
+    <Page title={`Run ${name}`} help="/toolhive/guides-ui/run-mcp-servers">
+      <Shown loaded={loaded} name={resource.key} what="the registry entry">
+        {({ server: local, remote_server: remote }) => {
+          const entry = local ?? remote;
+          return entry === undefined ? null : <EntryForm key={name} name={name} entry={entry} />;
+        }}
+      </Shown>
+    </Page>
+  );
+}
+
+function EntryForm({ name, entry }: { name: string; entry: RegistryServer | RegistryRemoteServer }): ReactNode {
+  const [draft, setDraft] = useState(() => draftOfEntry(entry, name));
+  const form = useRef<HTMLFormElement>(null);
+  const [, navigate] = useLocation();
+  const local = 'image' in entry ? entry : undefined;
+  const mounts = draft.mounts
+    .filter(({ source }) => source !== '')
+    .map(({ source, target, isReadOnly }) => ({ path: `${source}:${target || source}`, isReadOnly }));
+  const profile = profileOf(draft) ?? local?.permissions;
+  const shown = {
+    ...profile,
+    network: profile?.network ?? { outbound: { allow_port: [80, 443] } },
+    read: [...(profile?.read ?? []), ...mounts.filter(({ isReadOnly }) => isReadOnly).map(({ path }) => path)],
+    write: [...(profile?.write ?? []), ...mounts.filter(({ isReadOnly }) => !isReadOnly).map(({ path }) => path)],
+  };
+  return (
+    <>
+      <p>
+        <ForeignText>{entry.description}</ForeignText>
+      </p>
+      <div className="columns">
+        <form ref={form} noValidate={false}>
+          <WorkloadForm
+            draft={draft}
+            onChange={setDraft}
+            source="none"
+          />
+          <Launch
+            draft={draft}
+            isValid={() => form.current?.reportValidity() === true}
+            onDone={(created) => navigate(`/w/${encodeURIComponent(created)}`)}
+          />
+        </form>
+        <aside>
+          {local !== undefined && (
+            <>
+              <h2>What the server may do</h2>
+              <ProfileList profile={shown} />
+            </>
+          )}
+          <h2>About the server</h2>
+          <dl className="pairs">
+            <Pair term="Tier">{entry.tier}</Pair>
+            <Pair term="Source">
+              <ForeignText>{local?.package?.source ?? local?.image ?? ('url' in entry ? entry.url : '')}</ForeignText>
+            </Pair>
+            <Pair term="Transport">{entry.transport}</Pair>
+            {entry.repository_url !== undefined && (
+              <Pair term="Repository">
+                <ForeignLink url={entry.repository_url} />
+              </Pair>
+            )}
+            {local?.provenance !== undefined && (
+              <Pair term="Signed by">
+                <ForeignText>{local.provenance.signer_identity ?? local.provenance.repository_uri ?? 'not stated'}</ForeignText>
+              </Pair>
+            )}
+          </dl>
+          {entry.tools.length > 0 && (
+            <>
+              <h3>{entry.tools.length} tools</h3>
+              <p className="quiet">
+                <ForeignText>{entry.tools.join(', ')}</ForeignText>
+              </p>
+            </>
+          )}
+        </aside>
+      </div>
+    </>
+  );
+}
+
+function Pair({ term, children }: { term: string; children: ReactNode }): ReactNode {
+  return (
+    <div>
+      <dt>{term}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

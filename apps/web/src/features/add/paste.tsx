@@ -1,0 +1,121 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import type { ImportPreview } from '@toolhive/contract/preview';
+import type { ThvError } from '@toolhive/contract/failure';
+import { Link, useLocation } from 'wouter';
+import { client } from '../../api/client.ts';
+import { failureOf } from '../../api/store.ts';
+import { Action } from '../../ui/action.tsx';
+import { Launch } from '../../ui/launch.tsx';
+import { Failure } from '../../ui/states.tsx';
+import { ForeignText } from '../../ui/text.tsx';
+import { draftOfRequest } from '../../ui/workload-draft.ts';
+import type { Draft } from '../../ui/workload-draft.ts';
+import { WorkloadForm } from '../../ui/workload-form.tsx';
+
+type Imported = ImportPreview['servers'][number];
+
+const example = '{ "mcpServers": { "time": { "command": "uvx", "args": ["mcp-server-time"] } } }';
+
+/** Turns the configuration of a client into workloads. */
+export function Paste(): ReactNode {
+  const [text, setText] = useState('');
+  const [servers, setServers] = useState<readonly Imported[] | undefined>();
+  const [failure, setFailure] = useState<ThvError | undefined>();
+  const preview = async (): Promise<void> => {
+    setFailure(undefined);
+    setServers(undefined);
+    try {
+      setServers((await client.previewImport({ body: { document: text } })).servers);
+    } catch (thrown) {
+      setFailure(failureOf(thrown));
+    }
+  };
+  return (
+    <>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void preview();
+        }}
+      >
+        <div className="field">
+          <label htmlFor="document">Configuration of an MCP client</label>
+          <textarea
+            id="document"
+            className="json"
+            required
+            spellCheck={false}
+            placeholder={example}
+            value={text}
+            aria-describedby="document-hint"
+            onChange={({ target }) => setText(target.value)}
+          />
+          <span id="document-hint" className="hint">
+            JSON, YAML, or TOML with mcpServers, as READMEs show it. Nothing runs yet.
+          </span>
+        </div>
+        <Action type="submit" className="primary">
+          Continue
+        </Action>
+      </form>
+      {failure !== undefined && <Failure failure={failure} title="Cannot read the configuration" />}
+      {servers?.length === 0 && <p>The configuration contains no server.</p>}
+      {servers?.map((server) => (
+        <ImportedServer key={server.name} server={server} />
+      ))}
+    </>
+  );
+}
+
+function ImportedServer({ server: { name, request, notes, needs, problem, hint } }: { server: Imported }): ReactNode {
+  const [, navigate] = useLocation();
+  const [draft, setDraft] = useState<Draft | undefined>(() => request && draftOfRequest(request, name, needs));
+  const [form, setForm] = useState<HTMLFormElement | null>(null);
+  const [created, setCreated] = useState<string | undefined>();
+  return (
+    <section className="card">
+      <h2>
+        <ForeignText>{name}</ForeignText>
+      </h2>
+      {problem !== undefined && (
+        <p className="problem">
+          <ForeignText>{problem}</ForeignText>
+          {hint !== undefined && (
+            <>
+              <br />
+              Fix: <ForeignText>{hint}</ForeignText>
+            </>
+          )}
+        </p>
+      )}
+      {notes.length > 0 && (
+        <ul className="plain">
+          {notes.map((note) => (
+            <li key={note}>
+              <ForeignText>{note}</ForeignText>
+            </li>
+          ))}
+        </ul>
+      )}
+      {created !== undefined && (
+        <p className="good">
+          ✓ <Link href={`/w/${encodeURIComponent(created)}`}>{created}</Link> is running
+        </p>
+      )}
+      {draft !== undefined && created === undefined && (
+        <form ref={setForm}>
+          <WorkloadForm draft={draft} onChange={setDraft} source={draft.url === '' ? 'package' : 'remote'} />
+          <Launch
+            draft={draft}
+            isValid={() => form?.reportValidity() === true}
+            onDone={(workload) => {
+              setCreated(workload);
+              if (document.querySelectorAll('section.card').length === 1) navigate(`/w/${encodeURIComponent(workload)}`);
+            }}
+          />
+        </form>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,192 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import type { ClientName } from '@toolhive/contract/client-application';
+import type { Group } from '@toolhive/contract/group';
+import { Link, useLocation, useParams } from 'wouter';
+import { client } from '../../api/client.ts';
+import { clients, groups, workloads } from '../../api/resources.ts';
+import { refresh, useResource } from '../../api/store.ts';
+import { Action } from '../../ui/action.tsx';
+import { count } from '../../ui/format.ts';
+import { Page } from '../../ui/page.tsx';
+import { Empty, Shown } from '../../ui/states.tsx';
+import { Status } from '../../ui/status.tsx';
+import { attempt, toast, withUndo } from '../../ui/toasts.tsx';
+
+/** The workloads of a group and the clients that see them. */
+export function GroupScreen(): ReactNode {
+  const { name: encoded = '' } = useParams();
+  const name = decodeURIComponent(encoded);
+  const loaded = useResource(groups);
+  return (
+    <Page title={`Group ${name}`} help="/toolhive/guides-ui/group-management">
+      <Shown loaded={loaded} name={groups.key} what="the group">
+        {(all) => {
+          const group = all.find((each) => each.name === name);
+          return group === undefined ? (
+            <Empty title="This group does not exist" action={<Link href="/groups">All groups</Link>} />
+          ) : (
+            <Content key={name} group={group} others={all.filter((each) => each !== group).map((each) => each.name)} />
+          );
+        }}
+      </Shown>
+    </Page>
+  );
+}
+
+function Content({ group, others }: { group: Group; others: readonly string[] }): ReactNode {
+  const { name } = group;
+  const [, navigate] = useLocation();
+  const members = (useResource(workloads).data ?? []).filter((workload) => workload.group === name);
+  const remove = (): void => {
+    withUndo(`Removing the group ${name}. Its ${count(members.length, 'workload')} move to the group default`, {
+      onUndo() {},
+      run: () =>
+        void attempt('Cannot remove the group', async () => {
+          await client.deleteGroup({ params: { name }, query: {} });
+          refresh(groups.key);
+        }),
+    });
+    navigate('/groups');
+  };
+  return (
+    <>
+      <h2>Workloads</h2>
+      {members.length === 0 && <p className="quiet">This group has no workloads.</p>}
+      <ul className="rows">
+        {members.map((member) => (
+          <li key={member.name} className="row">
+            <div className="row-main">
+              <Link className="row-title" href={`/w/${encodeURIComponent(member.name)}`}>
+                {member.name}
+              </Link>
+            </div>
+            <Status status={member.status} />
+            {others.length > 0 && <Move name={member.name} others={others} />}
+          </li>
+        ))}
+      </ul>
+      <Members group={group} />
+      <Details key={`${name} ${group.description ?? ''}`} group={group} onRenamed={(next) => navigate(`/groups/${encodeURIComponent(next)}`)} />
+      {name !== 'default' && (
+        <Action className="dangerous" onClick={remove}>
+          Remove this group
+        </Action>
+      )}
+    </>
+  );
+}
+
+function Move({ name, others }: { name: string; others: readonly string[] }): ReactNode {
+  const move = (group: string): Promise<boolean> =>
+    attempt('Cannot move the workload', async () => {
+      const details = await client.getWorkload({ params: { name } });
+      await client.editWorkload({ params: { name }, body: { ...details, group } });
+      refresh(workloads.key);
+      toast(`Moved ${name} to ${group}. The workload restarts.`);
+    });
+  return (
+    <select
+      aria-label={`Move ${name} to another group`}
+      value=""
+      onChange={({ target }) => void move(target.value)}
+    >
+      <option value="">Move to</option>
+      {others.map((other) => (
+        <option key={other}>{other}</option>
+      ))}
+    </select>
+  );
+}
+
+function Members({ group }: { group: Group }): ReactNode {
+  const loaded = useResource(clients);
+  const toggle = (client_type: ClientName, isOn: boolean): Promise<boolean> =>
+    attempt('Cannot change the client', async () => {
+      const body = { names: [client_type], groups: [group.name] };
+      await (isOn ? client.registerClients({ body }) : client.unregisterClients({ body }));
+      refresh(groups.key);
+      refresh(clients.key);
+    });
+  return (
+    <>
+      <h2>Clients</h2>
+      <Shown loaded={loaded} name={clients.key} what="the clients">
+        {(list) => {
+          const shown = list.filter(
+            ({ installed, client_type: type }) => installed || group.registered_clients.includes(type),
+          );
+          return shown.length === 0 ? (
+            <p className="quiet">No supported client was found on this machine.</p>
+          ) : (
+            <ul>
+              {shown.map(({ client_type: type }) => (
+                <li key={type}>
+                  <label className="choice">
+                    <input
+                      type="checkbox"
+                      checked={group.registered_clients.includes(type)}
+                      onChange={({ target }) => void toggle(type, target.checked)}
+                    />
+                    {type}
+                  </label>
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </Shown>
+    </>
+  );
+}
+
+function Details({ group, onRenamed }: { group: Group; onRenamed: (name: string) => void }): ReactNode {
+  const [name, setName] = useState(group.name);
+  const [description, setDescription] = useState(group.description ?? '');
+  const isDefault = group.name === 'default';
+  const save = (): Promise<boolean> =>
+    attempt('Cannot change the group', async () => {
+      await client.editGroup({
+        params: { name: group.name },
+        body: { ...(isDefault ? {} : { name }), description },
+      });
+      refresh(groups.key);
+      refresh(workloads.key);
+      if (name !== group.name) onRenamed(name);
+    });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      <h2>Settings</h2>
+      {!isDefault && (
+        <div className="field">
+          <label htmlFor="name">Name</label>
+          <input
+            id="name"
+            required
+            maxLength={100}
+            pattern="[a-z0-9_\-]+( [a-z0-9_\-]+)*"
+            value={name}
+            onChange={({ target }) => setName(target.value)}
+          />
+        </div>
+      )}
+      <div className="field">
+        <label htmlFor="description">Description</label>
+        <input
+          id="description"
+          maxLength={500}
+          value={description}
+          onChange={({ target }) => setDescription(target.value)}
+        />
+      </div>
+      <Action type="submit" disabled={name === group.name && description === (group.description ?? '')}>
+        Save
+      </Action>
+    </form>
+  );
+}

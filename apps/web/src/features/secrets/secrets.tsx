@@ -1,0 +1,233 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import type { SecretsProvider } from '@toolhive/contract/secrets';
+import { client } from '../../api/client.ts';
+import { secretUses, secrets } from '../../api/resources.ts';
+import { refresh, useResource } from '../../api/store.ts';
+import { Action } from '../../ui/action.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Empty, Failure, Notice, Skeleton } from '../../ui/states.tsx';
+import { ForeignText } from '../../ui/text.tsx';
+import { attempt, toast, withUndo } from '../../ui/toasts.tsx';
+
+/** The stored secrets. Their values can be replaced and deleted, but never read. */
+export function Secrets(): ReactNode {
+  const { data, error } = useResource(secrets);
+  return (
+    <Page title="Secrets" help="/toolhive/guides-ui/secrets-management">
+      <p>Servers receive secrets as environment variables. ToolHive never shows a stored value.</p>
+      {data === undefined &&
+        (error === undefined ? (
+          <Skeleton what="the secrets" />
+        ) : error.kind === 'not-found' ? (
+          <SetUp />
+        ) : (
+          <Failure failure={error} title="Cannot load the secrets" onRetry={() => refresh(secrets.key)} />
+        ))}
+      {data !== undefined &&
+        (data.provider.locked ? (
+          <Unlock />
+        ) : (
+          <Stored provider={data.provider} keys={data.keys.map(({ key }) => key)} />
+        ))}
+    </Page>
+  );
+}
+
+const providers = {
+  encrypted: 'an encrypted file',
+  '1password': '1Password',
+  environment: 'environment variables of the daemon',
+  none: 'nowhere',
+} as const;
+
+function SetUp(): ReactNode {
+  const [password, setPassword] = useState('');
+  const setUp = (): Promise<boolean> =>
+    attempt('Cannot set up secrets', async () => {
+      await client.setupSecrets({
+        body: { provider_type: 'encrypted', ...(password === '' ? {} : { password }) },
+      });
+      refresh(secrets.key);
+    });
+  return (
+    <Empty title="Secrets are not set up">
+      ToolHive stores secrets in an encrypted file. Its key is in the keyring of your system. Without a keyring, you
+      need a password.
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void setUp();
+        }}
+      >
+        <PasswordField value={password} onChange={setPassword} label="Password, only without a keyring" />
+        <Action type="submit" className="primary">
+          Set up secrets
+        </Action>
+      </form>
+    </Empty>
+  );
+}
+
+function Unlock(): ReactNode {
+  const [password, setPassword] = useState('');
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void attempt('Cannot unlock the secrets', async () => {
+          await client.setupSecrets({ body: { provider_type: 'encrypted', password } });
+          refresh(secrets.key);
+        });
+      }}
+    >
+      <Notice kind="warning">The encrypted file is locked. Servers that need a secret do not start.</Notice>
+      <PasswordField value={password} onChange={setPassword} label="Password" isRequired />
+      <Action type="submit" className="primary">
+        Unlock
+      </Action>
+    </form>
+  );
+}
+
+function PasswordField({
+  value,
+  onChange,
+  label,
+  isRequired = false,
+}: {
+  value: string;
+  onChange: (value: string) => void;
+  label: string;
+  isRequired?: boolean;
+}): ReactNode {
+  return (
+    <div className="field">
+      <label htmlFor="password">{label}</label>
+      <input
+        id="password"
+        type="password"
+        autoComplete="off"
+        required={isRequired}
+        value={value}
+        onChange={({ target }) => onChange(target.value)}
+      />
+    </div>
+  );
+}
+
+function Stored({ provider, keys }: { provider: SecretsProvider; keys: readonly string[] }): ReactNode {
+  const { data: uses = new Map<string, string[]>() } = useResource(secretUses);
+  const [edited, setEdited] = useState<{ name: string; isNew: boolean } | undefined>();
+  const [removed, setRemoved] = useState<ReadonlySet<string>>(new Set());
+  const { can_write: canWrite, can_delete: canDelete } = provider.capabilities;
+  const remove = (key: string): void => {
+    setRemoved(new Set([...removed, key]));
+    const forget = (): void => setRemoved((current) => new Set([...current].filter((each) => each !== key)));
+    withUndo(`Deleting the secret ${key}`, {
+      onUndo: forget,
+      run: () =>
+        void attempt('Cannot delete the secret', async () => {
+          await client.deleteSecret({ params: { key } });
+          refresh(secrets.key);
+        }).then(forget),
+    });
+  };
+  const shown = keys.filter((key) => !removed.has(key));
+  return (
+    <>
+      <div className="toolbar">
+        <span>Secrets are stored in {providers[provider.provider_type]}.</span>
+        {canWrite && <Action onClick={() => setEdited({ name: '', isNew: true })}>Add a secret</Action>}
+      </div>
+      {shown.length === 0 && <Empty title="No secrets are stored">Add one, or enter it when you run a server.</Empty>}
+      <ul className="rows">
+        {shown.map((key) => (
+          <li key={key} className="row">
+            <div className="row-main">
+              <strong>
+                <ForeignText>{key}</ForeignText>
+              </strong>
+              <span className="quiet">
+                {uses.get(key)?.length ? `used by ${uses.get(key)?.join(', ')}` : 'not used by a workload'}
+              </span>
+            </div>
+            {canWrite && (
+              <Action aria-label={`Replace ${key}`} onClick={() => setEdited({ name: key, isNew: false })}>
+                Replace
+              </Action>
+            )}
+            {canDelete && (
+              <Action aria-label={`Delete ${key}`} className="dangerous" onClick={() => remove(key)}>
+                Delete
+              </Action>
+            )}
+          </li>
+        ))}
+      </ul>
+      {edited !== undefined && <SecretForm {...edited} onClose={() => setEdited(undefined)} />}
+    </>
+  );
+}
+
+function SecretForm({ name, isNew, onClose }: { name: string; isNew: boolean; onClose: () => void }): ReactNode {
+  const [key, setKey] = useState(name);
+  const [value, setValue] = useState('');
+  const save = async (): Promise<void> => {
+    const isDone = await attempt('Cannot store the secret', async () => {
+      await (isNew
+        ? client.createSecret({ body: { key, value } })
+        : client.updateSecret({ params: { key }, body: { value } }));
+      refresh(secrets.key);
+    });
+    if (!isDone) return;
+    toast(isNew ? `Stored ${key}` : `Replaced ${key}. Restart the workloads that use it.`);
+    onClose();
+  };
+  return (
+    <Dialog title={isNew ? 'Add a secret' : `Replace ${name}`} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        {isNew && (
+          <div className="field">
+            <label htmlFor="secret-name">Name</label>
+            <input
+              id="secret-name"
+              required
+              maxLength={256}
+              pattern="[^,]+"
+              title="Any text without commas"
+              autoComplete="off"
+              value={key}
+              onChange={({ target }) => setKey(target.value)}
+            />
+          </div>
+        )}
+        <div className="field">
+          <label htmlFor="secret-value">Value</label>
+          <input
+            id="secret-value"
+            type="password"
+            required
+            autoComplete="off"
+            value={value}
+            onChange={({ target }) => setValue(target.value)}
+          />
+        </div>
+        <div className="buttons">
+          <Action type="submit" className="primary">
+            Store
+          </Action>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,109 @@
+import { useRef, useState } from 'react';
+import type { ReactNode } from 'react';
+import type { WorkloadDetails } from '@toolhive/contract/workload';
+import { useLocation } from 'wouter';
+import { workload } from '../../api/resources.ts';
+import { useResource } from '../../api/store.ts';
+import { Launch } from '../../ui/launch.tsx';
+import { Shown } from '../../ui/states.tsx';
+import { ForeignText } from '../../ui/text.tsx';
+import { draftOfWorkload, requestOf } from '../../ui/workload-draft.ts';
+import { WorkloadForm } from '../../ui/workload-form.tsx';
+import { WorkloadFrame, useWorkloadName } from './frame.tsx';
+
+/** The form of a workload, and what it changes. */
+export function Edit(): ReactNode {
+  const name = useWorkloadName();
+  const resource = workload(name);
+  const loaded = useResource(resource);
+  return (
+    <WorkloadFrame name={name}>
+      <Shown loaded={loaded} name={resource.key} what="the workload">
+        {(details) => <EditForm key={name} details={details} />}
+      </Shown>
+    </WorkloadFrame>
+  );
+}
+
+function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
+  // The form keeps what the user edits, although the workload changes its status meanwhile.
+  const [original, setOriginal] = useState(details);
+  const [draft, setDraft] = useState(() => draftOfWorkload(details));
+  const form = useRef<HTMLFormElement>(null);
+  const [, navigate] = useLocation();
+  const changes = differences(requestOf(draftOfWorkload(original)), requestOf(draft));
+  const isOutdated = differences(requestOf(draftOfWorkload(original)), requestOf(draftOfWorkload(details))).length > 0;
+  return (
+    <div className="columns">
+      <form ref={form}>
+        {isOutdated && (
+          <div className="notice warning" role="alert">
+            <p>The workload was changed elsewhere while you edited it.</p>
+            <button
+              type="button"
+              onClick={() => {
+                setOriginal(details);
+                setDraft(draftOfWorkload(details));
+              }}
+            >
+              Start over with the current settings
+            </button>
+          </div>
+        )}
+        <WorkloadForm
+          draft={draft}
+          onChange={setDraft}
+          source={details.remote ? 'remote' : 'package'}
+          isNameFixed
+        />
+        <Launch
+          draft={draft}
+          edited={details.name}
+          isValid={() => form.current?.reportValidity() === true}
+          onDone={(name) => navigate(`/w/${encodeURIComponent(name)}`)}
+        />
+        <button type="button" disabled={changes.length === 0} onClick={() => setDraft(draftOfWorkload(original))}>
+          Revert
+        </button>
+      </form>
+      <aside>
+        <h2>Changes</h2>
+        {changes.length === 0 ? (
+          <p className="quiet">Nothing is changed.</p>
+        ) : (
+          <dl className="pairs">
+            {changes.map(({ field, before, after }) => (
+              <div key={field}>
+                <dt>{field.replaceAll('_', ' ')}</dt>
+                <dd>
+                  <span className="diff-removed">
+                    − <ForeignText>{before}</ForeignText>
+                  </span>
+                  <br />
+                  <span className="diff-added">
+                    + <ForeignText>{after}</ForeignText>
+                  </span>
+                </dd>
+              </div>
+            ))}
+          </dl>
+        )}
+      </aside>
+    </div>
+  );
+}
+
+interface Difference {
+  field: string;
+  before: string;
+  after: string;
+}
+
+function differences(before: object, after: object): Difference[] {
+  const [old, next] = [before, after] as Record<string, unknown>[];
+  const fields = new Set([...Object.keys(old ?? {}), ...Object.keys(next ?? {})]);
+  return [...fields].flatMap((field) => {
+    const [left, right] = [old?.[field], next?.[field]].map((value) => (value === undefined ? 'not set' : JSON.stringify(value)));
+    return left === right || left === undefined || right === undefined ? [] : [{ field, before: left, after: right }];
+  });
+}

@@ -1,0 +1,102 @@
+import type { ReactNode } from 'react';
+import { Link, useLocation, useParams } from 'wouter';
+import { workloads } from '../../api/resources.ts';
+import { useResource } from '../../api/store.ts';
+import { Action } from '../../ui/action.tsx';
+import { isActive, removeWorkloads, restartWorkloads, startWorkloads, stopWorkloads } from '../../ui/actions.ts';
+import { MenuButton } from '../../ui/menu.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Status } from '../../ui/status.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { ForeignText } from '../../ui/text.tsx';
+
+const tabs = [
+  ['', 'Overview'],
+  ['/tools', 'Tools'],
+  ['/traffic', 'Traffic'],
+  ['/network', 'Network'],
+  ['/logs', 'Logs'],
+  ['/edit', 'Edit'],
+] as const;
+
+/** The name of the workload in the address. */
+export function useWorkloadName(): string {
+  const { name = '' } = useParams();
+  return decodeURIComponent(name);
+}
+
+/** The heading, the status, and the tabs that all screens of a workload have. */
+export function WorkloadFrame({ name, children }: { name: string; children: ReactNode }): ReactNode {
+  const { data } = useResource(workloads);
+  const [location, navigate] = useLocation();
+  const workload = data?.find((each) => each.name === name);
+  if (data !== undefined && workload === undefined) {
+    return (
+      <Page title={name}>
+        <Empty
+          title="This workload does not exist"
+          action={
+            <Link className="button" href="/">
+              All workloads
+            </Link>
+          }
+        >
+          It was removed, or the address is wrong.
+        </Empty>
+      </Page>
+    );
+  }
+  const base = `/w/${encodeURIComponent(name)}`;
+  const active = workload !== undefined && isActive(workload);
+  return (
+    <Page
+      title={name}
+      help="/toolhive/guides-ui/run-mcp-servers"
+      action={
+        workload !== undefined && (
+          <>
+            <Status status={workload.status} />
+            <Action onClick={() => void (active ? stopWorkloads([name]) : startWorkloads([name]))}>
+              {active ? 'Stop' : 'Start'}
+            </Action>
+            <Action onClick={() => void restartWorkloads([name])}>Restart</Action>
+            <MenuButton
+              label={`More actions for ${name}`}
+              items={[
+                { label: 'Duplicate', run: () => navigate(`/add?duplicate=${encodeURIComponent(name)}`) },
+                {
+                  label: 'Remove',
+                  isDangerous: true,
+                  run: () => {
+                    removeWorkloads([name]);
+                    navigate('/');
+                  },
+                },
+              ]}
+            >
+              ⋯
+            </MenuButton>
+          </>
+        )
+      }
+    >
+      <nav aria-label="Workload" className="tabs">
+        {tabs.map(([path, label]) => (
+          <Link
+            key={path}
+            href={`${base}${path}`}
+            aria-current={location === `${base}${path}` ? 'page' : undefined}
+          >
+            {label}
+          </Link>
+        ))}
+      </nav>
+      {workload?.status_context !== undefined && workload.status !== 'running' && (
+        <div className={`notice ${workload.status === 'error' || workload.status === 'unhealthy' ? 'failure' : ''}`}>
+          <ForeignText>{workload.status_context}</ForeignText>
+        </div>
+      )}
+      {children}
+    </Page>
+  );
+}

@@ -1,0 +1,130 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import type { InputRequest, Values } from '../../api/mcp.ts';
+import { asObject } from '../../api/mcp.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { initialValue } from '../../ui/schema.ts';
+import { SchemaForm } from '../../ui/schema-form.tsx';
+import { ForeignLink, ForeignText } from '../../ui/text.tsx';
+import { useValidation } from '../../ui/validate.ts';
+
+/** Asks the user for what a server wants to know in the course of a call. Closing it cancels the call. */
+export function InputDialog({
+  workload,
+  requests,
+  answer,
+}: {
+  workload: string;
+  requests: readonly InputRequest[];
+  answer: (responses: Values | undefined) => void;
+}): ReactNode {
+  const [responses, setResponses] = useState<Values>({});
+  const open = requests.find(({ key, method }) => responses[key] === undefined && method !== 'roots/list');
+  const respond = (key: string, response: unknown): void => {
+    const next = { ...responses, [key]: response };
+    const isComplete = requests.every((request) => next[request.key] !== undefined || request.method === 'roots/list');
+    if (isComplete) answer({ ...rootsFor(requests), ...next });
+    else setResponses(next);
+  };
+  if (open === undefined) {
+    // The server only asks for the directories of the client, of which a web page has none.
+    queueMicrotask(() => answer(rootsFor(requests)));
+    return null;
+  }
+  return (
+    <Dialog title={`${workload} asks for input`} onClose={() => answer(undefined)}>
+      {open.method === 'elicitation/create' ? (
+        <Elicitation key={open.key} params={open.params} onAnswer={(response) => respond(open.key, response)} />
+      ) : open.method === 'sampling/createMessage' ? (
+        <Sampling key={open.key} params={open.params} onAnswer={(response) => respond(open.key, response)} />
+      ) : (
+        <p>
+          The server sent the request <code>{open.method}</code>, which this page does not support.
+        </p>
+      )}
+      <div className="buttons">
+        <button type="button" onClick={() => answer(undefined)}>
+          Cancel the call
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+function rootsFor(requests: readonly InputRequest[]): Values {
+  const asked = requests.filter(({ method }) => method === 'roots/list');
+  return Object.fromEntries(asked.map(({ key }) => [key, { roots: [] }]));
+}
+
+/** A question of the server (MCP, Elicitation). */
+function Elicitation({ params, onAnswer }: { params: Values; onAnswer: (response: Values) => void }): ReactNode {
+  const schema = asObject(params['requestedSchema']);
+  const [value, setValue] = useState<unknown>(() => initialValue(schema, schema) ?? {});
+  const { problems } = useValidation(schema, value);
+  const url = params['url'];
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onAnswer(typeof url === 'string' ? { action: 'accept' } : { action: 'accept', content: value });
+      }}
+    >
+      <div className="foreign foreign-text">
+        <span className="from">Message of the server</span>
+        <ForeignText>{String(params['message'] ?? '')}</ForeignText>
+      </div>
+      <p className="quiet">The server receives what you enter. Never enter a password or a key here.</p>
+      {typeof url === 'string' ? (
+        <p>
+          The server asks you to open this page: <ForeignLink url={url} />
+        </p>
+      ) : (
+        <SchemaForm schema={schema} value={value} onChange={setValue} problems={problems} />
+      )}
+      <div className="buttons">
+        <button type="submit" className="primary" disabled={Object.keys(problems).length > 0}>
+          {typeof url === 'string' ? 'I opened the page' : 'Send'}
+        </button>
+        <button type="button" onClick={() => onAnswer({ action: 'decline' })}>
+          Decline
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** A request for text of a model, which the user writes here (MCP, Sampling). */
+function Sampling({ params, onAnswer }: { params: Values; onAnswer: (response: Values) => void }): ReactNode {
+  const [text, setText] = useState('');
+  const messages = Array.isArray(params['messages']) ? (params['messages'] as unknown[]) : [];
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onAnswer({ role: 'assistant', model: 'user', stopReason: 'endTurn', content: { type: 'text', text } });
+      }}
+    >
+      <p>The server asks your model to continue this conversation. This page has no model, so you write the answer.</p>
+      <div className="foreign">
+        <span className="from">Messages of the server</span>
+        {[{ role: 'system', content: { text: params['systemPrompt'] } }, ...messages.map((each) => asObject(each))]
+          .filter(({ content }) => content !== undefined && asObject(content)['text'] !== undefined)
+          .map(({ role, content }, index) => (
+            <p key={index} className="foreign-text">
+              <strong>
+                <ForeignText>{String(role)}</ForeignText>
+              </strong>
+              : <ForeignText>{String(asObject(content)['text'])}</ForeignText>
+            </p>
+          ))}
+      </div>
+      <div className="field">
+        <label htmlFor="sampling">Answer</label>
+        <textarea id="sampling" required value={text} onChange={({ target }) => setText(target.value)} />
+      </div>
+      <button type="submit" className="primary">
+        Send
+      </button>
+    </form>
+  );
+}

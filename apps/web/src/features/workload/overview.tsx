@@ -1,0 +1,289 @@
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import { client } from '../../api/client.ts';
+import {
+  clients,
+  groups,
+  permissions,
+  sessions,
+  usage,
+  workload,
+  workloadDiagnosis,
+} from '../../api/resources.ts';
+import { refresh, useResource } from '../../api/store.ts';
+import { Action } from '../../ui/action.tsx';
+import { CopyButton } from '../../ui/copy.tsx';
+import { Findings } from '../../ui/findings.tsx';
+import { ago, bytes, count, dateTime, duration } from '../../ui/format.ts';
+import { PermissionList } from '../../ui/permissions.tsx';
+import { Failure, Shown } from '../../ui/states.tsx';
+import { ForeignText } from '../../ui/text.tsx';
+import { attempt } from '../../ui/toasts.tsx';
+import { WorkloadFrame, useWorkloadName } from './frame.tsx';
+
+/** The state of a workload: address, permissions, resources, sessions, and findings. */
+export function Overview(): ReactNode {
+  const name = useWorkloadName();
+  const resource = workload(name);
+  const loaded = useResource(resource);
+  return (
+    <WorkloadFrame name={name}>
+      <Shown loaded={loaded} name={resource.key} what="the workload">
+        {(details) => (
+          <div className="columns">
+            <div>
+              <dl className="pairs">
+                <Pair term="URL">
+                  {details.proxy_url === '' ? (
+                    <span className="quiet">none while it does not run</span>
+                  ) : (
+                    <>
+                      <code>{details.proxy_url}</code> <CopyButton text={details.proxy_url} />
+                    </>
+                  )}
+                </Pair>
+                <Pair term={details.remote ? 'Remote server' : 'Source'}>
+                  <ForeignText>{details.package}</ForeignText>
+                </Pair>
+                <Pair term="Runtime">{details.remote ? 'none, the server is remote' : (details.runtime ?? 'not known yet')}</Pair>
+                <Pair term="Transport">
+                  {details.transport_type}
+                  {details.protocol !== undefined &&
+                    (details.protocol === 'modern' ? ', protocol 2026-07-28' : ', protocol 2025-11-25 or earlier')}
+                </Pair>
+                <Pair term="Group">
+                  <Link href={`/groups/${encodeURIComponent(details.group)}`}>{details.group}</Link>
+                </Pair>
+                <Pair term="Clients">
+                  <ClientNames group={details.group} />
+                </Pair>
+                <Pair term="Created">{dateTime(details.created_at)}</Pair>
+                {details.home !== undefined && (
+                  <Pair term="Stored files">
+                    {bytes(details.home.size_bytes)} of {bytes(details.home.limit_bytes)} in{' '}
+                    <code>{details.home.path}</code>
+                  </Pair>
+                )}
+                {(details.secrets?.length ?? 0) > 0 && (
+                  <Pair term="Secrets">
+                    {details.secrets?.map((secret) => `${secret.name} as ${secret.target}`).join(', ')}
+                  </Pair>
+                )}
+              </dl>
+              <UsageFacts name={name} />
+              <Sessions name={name} />
+              <Exports name={name} />
+            </div>
+            <aside>
+              <h2>Permissions</h2>
+              <Permitted name={name} />
+              <h2>Diagnosis</h2>
+              <WorkloadFindings name={name} />
+            </aside>
+          </div>
+        )}
+      </Shown>
+    </WorkloadFrame>
+  );
+}
+
+function Pair({ term, children }: { term: string; children: ReactNode }): ReactNode {
+  return (
+    <div>
+      <dt>{term}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function ClientNames({ group }: { group: string }): ReactNode {
+  const { data: all = [] } = useResource(groups);
+  const { data: statuses = [] } = useResource(clients);
+  const names = all.find(({ name }) => name === group)?.registered_clients ?? [];
+  if (names.length > 0) return names.join(', ');
+  const isAny = statuses.some(({ installed }) => installed);
+  return (
+    <>
+      <span className="quiet">none registered for this group.</span>{' '}
+      <Link href="/clients">{isAny ? 'Connect a client' : 'See the clients'}</Link>
+    </>
+  );
+}
+
+function Permitted({ name }: { name: string }): ReactNode {
+  const resource = permissions(name);
+  const loaded = useResource(resource);
+  return (
+    <Shown loaded={loaded} name={resource.key} what="the permissions">
+      {(data) => <PermissionList permissions={data} />}
+    </Shown>
+  );
+}
+
+function UsageFacts({ name }: { name: string }): ReactNode {
+  const { data } = useResource(usage(name));
+  if (data === undefined) return null;
+  const { memory_bytes: memory, memory_limit_bytes: limit, cpu_percent: cpu, processes, calls, errors, tools } = data;
+  return (
+    <>
+      <h2>Usage</h2>
+      <dl className="pairs">
+        {memory !== undefined && (
+          <Pair term="Memory">
+            {bytes(memory)}
+            {limit !== undefined && ` of ${bytes(limit)}`}
+          </Pair>
+        )}
+        {cpu !== undefined && <Pair term="Processor">{cpu.toFixed(1)} % of one processor</Pair>}
+        {processes !== undefined && <Pair term="Processes">{processes}</Pair>}
+        <Pair term="Calls">
+          {calls.toLocaleString('en')}, {count(errors, 'error')}, since {dateTime(data.since)}
+        </Pair>
+      </dl>
+      {tools.length > 0 && (
+        <div className="table" tabIndex={0} role="region" aria-label="Calls per tool">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Tool</th>
+                <th scope="col" className="number">
+                  Calls
+                </th>
+                <th scope="col" className="number">
+                  Errors
+                </th>
+                <th scope="col" className="number">
+                  Median
+                </th>
+                <th scope="col">Last call</th>
+              </tr>
+            </thead>
+            <tbody>
+              {tools.slice(0, 10).map((tool) => (
+                <tr key={tool.name}>
+                  <th scope="row">
+                    <Link href={`/w/${encodeURIComponent(name)}/tools?tool=${encodeURIComponent(tool.name)}`}>
+                      <ForeignText>{tool.name}</ForeignText>
+                    </Link>
+                  </th>
+                  <td className="number">{tool.calls}</td>
+                  <td className="number">{tool.errors}</td>
+                  <td className="number">{duration(tool.p50_ms)}</td>
+                  <td>{ago(tool.last_at)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Sessions({ name }: { name: string }): ReactNode {
+  const resource = sessions(name);
+  const { data = [] } = useResource(resource);
+  if (data.length === 0) return null;
+  return (
+    <>
+      <h2>Sessions</h2>
+      <div className="table" tabIndex={0} role="region" aria-label="Sessions">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Client</th>
+              <th scope="col">Started</th>
+              <th scope="col">Last message</th>
+              <th scope="col" className="number">
+                Open requests
+              </th>
+              <th scope="col">
+                <span className="visually-hidden">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.map((session) => (
+              <tr key={session.id}>
+                <th scope="row">
+                  <ForeignText>
+                    {session.client === undefined
+                      ? 'unknown'
+                      : `${session.client.name} ${session.client.version ?? ''}`}
+                  </ForeignText>
+                  {session.source === 'ui' && <span className="badge">web UI</span>}
+                </th>
+                <td>{ago(session.started_at)}</td>
+                <td>{ago(session.last_message_at)}</td>
+                <td className="number">{session.in_flight}</td>
+                <td>
+                  <Action
+                    aria-label={`End session ${session.id}`}
+                    onClick={() =>
+                      void attempt('Cannot end the session', async () => {
+                        await client.endSession({ params: { name, id: session.id } });
+                        refresh(resource.key);
+                      })
+                    }
+                  >
+                    End
+                  </Action>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+function WorkloadFindings({ name }: { name: string }): ReactNode {
+  const resource = workloadDiagnosis(name);
+  const { data, error, isLoading } = useResource(resource);
+  return (
+    <>
+      {error !== undefined && <Failure failure={error} title="Cannot diagnose the workload" />}
+      {data !== undefined && <Findings findings={data.findings} />}
+      <Action disabled={isLoading} onClick={() => refresh(resource.key)}>
+        {isLoading ? 'Checking' : 'Check again'}
+      </Action>
+    </>
+  );
+}
+
+/** Saves the workload as a file that `thv run --from-config` or Kubernetes takes. */
+function Exports({ name }: { name: string }): ReactNode {
+  const save = (text: string, file: string): void => {
+    const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+    const link = document.createElement('a');
+    link.href = url;
+    link.download = file;
+    link.click();
+    URL.revokeObjectURL(url);
+  };
+  return (
+    <div className="buttons">
+      <Action
+        onClick={() =>
+          void attempt('Cannot export', async () => {
+            const config = await client.exportWorkload({ params: { name } });
+            save(`${JSON.stringify(config, null, 2)}\n`, `${name}.json`);
+          })
+        }
+      >
+        Export run config
+      </Action>
+      <Action
+        onClick={() =>
+          void attempt('Cannot export', async () => {
+            const { manifest } = await client.exportManifest({ params: { name } });
+            save(typeof manifest === 'string' ? manifest : JSON.stringify(manifest, null, 2), `${name}.yaml`);
+          })
+        }
+      >
+        Export Kubernetes manifest
+      </Action>
+    </div>
+  );
+}

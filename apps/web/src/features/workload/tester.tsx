@@ -1,0 +1,368 @@
+import { useRef, useState, useSyncExternalStore } from 'react';
+import type { ReactNode } from 'react';
+import type { ListedPrompt, ListedTool } from '@toolhive/contract/capabilities';
+import { McpError, asObject, callMcp, mirroredHeaders, requestHeaders, withMeta } from '../../api/mcp.ts';
+import type { InputRequest, Values } from '../../api/mcp.ts';
+import { workloads } from '../../api/resources.ts';
+import { failureOf, useResource } from '../../api/store.ts';
+import { Action } from '../../ui/action.tsx';
+import { CopyButton } from '../../ui/copy.tsx';
+import { dateTime, duration } from '../../ui/format.ts';
+import { initialValue } from '../../ui/schema.ts';
+import { JsonField, SchemaForm } from '../../ui/schema-form.tsx';
+import { Failure } from '../../ui/states.tsx';
+import { ForeignText } from '../../ui/text.tsx';
+import { useValidation } from '../../ui/validate.ts';
+import { history, recordCall, subscribeToHistory } from './history.ts';
+import type { RecordedCall } from './history.ts';
+import { InputDialog } from './input-dialog.tsx';
+import { Result } from './result.tsx';
+
+export type Item =
+  | { kind: 'tool'; key: string; label: string; tool: ListedTool }
+  | { kind: 'prompt'; key: string; label: string; prompt: ListedPrompt }
+  | {
+      kind: 'resource';
+      key: string;
+      label: string;
+      uri: string;
+      description: string | undefined;
+      mimeType: string | undefined;
+      isTemplate: boolean;
+    };
+
+interface Running {
+  controller: AbortController;
+  progress: { progress: number; total?: number | undefined; message?: string | undefined } | undefined;
+  logs: readonly string[];
+}
+
+interface Asked {
+  requests: readonly InputRequest[];
+  answer: (responses: Values | undefined) => void;
+}
+
+type Outcome = { result: Values; ms: number } | { failure: unknown; ms: number };
+
+/** Calls a tool, gets a prompt, or reads a resource with arguments from a form. */
+export function Tester({ workload, item }: { workload: string; item: Item }): ReactNode {
+  const schema = schemaOf(item);
+  const [value, setValue] = useState<unknown>(() => initialValue(schema, schema) ?? {});
+  const [running, setRunning] = useState<Running | undefined>();
+  const [asked, setAsked] = useState<Asked | undefined>();
+  const [outcome, setOutcome] = useState<Outcome | undefined>();
+  const [authorization, setAuthorization] = useState('');
+  const validation = useValidation(schema, value);
+  const calls = useSyncExternalStore(subscribeToHistory, () => history(workload, item.key));
+  const region = useRef<HTMLDivElement>(null);
+  const { data: list } = useResource(workloads);
+  const url = list?.find(({ name }) => name === workload)?.url;
+
+  const call = async (args: unknown): Promise<void> => {
+    const controller = new AbortController();
+    const started = performance.now();
+    const { method, params } = requestOf(item, args);
+    setOutcome(undefined);
+    setRunning({ controller, progress: undefined, logs: [] });
+    let ended: Outcome;
+    try {
+      const result = await callMcp(
+        { workload, ...(authorization === '' ? {} : { authorization: `Bearer ${authorization}` }) },
+        { method, params, mirrored: item.kind === 'tool' ? mirroredHeaders(item.tool.input_schema, args) : {} },
+        {
+          signal: controller.signal,
+          onProgress: (progress) => setRunning((current) => current && { ...current, progress }),
+          onLog: (level, data) =>
+            setRunning(
+              (current) =>
+                current && {
+                  ...current,
+                  logs: [...current.logs.slice(-99), `${level}: ${typeof data === 'string' ? data : JSON.stringify(data)}`],
+                },
+            ),
+          async onInput(requests) {
+            const { promise, resolve, reject } = Promise.withResolvers<Values>();
+            setAsked({
+              requests,
+              answer(responses) {
+                setAsked(undefined);
+                if (responses === undefined) {
+                  controller.abort();
+                  reject(controller.signal.reason);
+                } else resolve(responses);
+              },
+            });
+            return promise;
+          },
+        },
+      );
+      ended = { result, ms: performance.now() - started };
+    } catch (failure) {
+      ended = { failure, ms: performance.now() - started };
+    }
+    setRunning(undefined);
+    setOutcome(ended);
+    recordCall(workload, item.key, { at: Date.now(), args, isOk: 'result' in ended && ended.result['isError'] !== true, ms: ended.ms });
+    region.current?.focus();
+  };
+
+  const problemCount = Object.keys(validation.problems).length;
+  return (
+    <section aria-labelledby="tester">
+      <h3 id="tester">Try it</h3>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void call(value);
+        }}
+      >
+        <div className="columns">
+          <div>
+            <SchemaForm schema={schema} value={value} onChange={setValue} problems={validation.problems} />
+          </div>
+          <div>
+            <JsonField
+              label="JSON"
+              value={value}
+              onChange={(next) => setValue(next ?? {})}
+              pointer="#"
+              problems={{}}
+              isRequired={false}
+            />
+            {problemCount > 0 && (
+              <ul className="problem" aria-label="Problems">
+                {Object.entries(validation.problems)
+                  .slice(0, 10)
+                  .map(([pointer, problem]) => (
+                    <li key={pointer}>
+                      <code>
+                        <ForeignText>{pointer === '' ? '/' : pointer}</ForeignText>
+                      </code>{' '}
+                      <ForeignText>{problem}</ForeignText>
+                    </li>
+                  ))}
+              </ul>
+            )}
+            {!validation.isChecked && <p className="quiet">The schema of the server could not be checked.</p>}
+          </div>
+        </div>
+        <div className="buttons">
+          <Action type="submit" className="primary" disabled={running !== undefined}>
+            {{ tool: 'Call tool', prompt: 'Get prompt', resource: 'Read resource' }[item.kind]}
+          </Action>
+          {running !== undefined && (
+            <button type="button" onClick={() => running.controller.abort()}>
+              Cancel
+            </button>
+          )}
+          {problemCount > 0 && <span className="quiet">You can send arguments that do not match the schema.</span>}
+          <CopyButton label="Copy as thv" text={asThv(workload, item, value)} />
+          {url !== undefined && url !== '' && <CopyButton label="Copy as curl" text={asCurl(url, item, value)} />}
+        </div>
+      </form>
+      <div ref={region} tabIndex={-1} aria-live="polite" aria-label="Result" role="region">
+        {running !== undefined && <Progress running={running} />}
+        {outcome !== undefined && 'result' in outcome && (
+          <Result
+            workload={workload}
+            result={outcome.result}
+            ms={outcome.ms}
+            outputSchema={item.kind === 'tool' ? item.tool.output_schema : undefined}
+          />
+        )}
+        {outcome !== undefined && 'failure' in outcome && (
+          <CallFailure failure={outcome.failure} ms={outcome.ms} />
+        )}
+      </div>
+      {outcome !== undefined && 'failure' in outcome && failureOf(outcome.failure).kind === 'unauthorized' && (
+        <div className="field">
+          <label htmlFor="authorization">Access token for this workload</label>
+          <input
+            id="authorization"
+            type="password"
+            autoComplete="off"
+            value={authorization}
+            onChange={({ target }) => setAuthorization(target.value)}
+          />
+          <span className="hint">
+            The workload authenticates its callers. The token stays in this page and is sent with each call.
+          </span>
+        </div>
+      )}
+      <CallHistory
+        calls={calls}
+        onReplay={(args) => {
+          setValue(args);
+          void call(args);
+        }}
+        onLoad={setValue}
+      />
+      {asked !== undefined && <InputDialog workload={workload} {...asked} />}
+    </section>
+  );
+}
+
+function schemaOf(item: Item): Values {
+  if (item.kind === 'tool') return asObject(item.tool.input_schema);
+  if (item.kind === 'prompt') {
+    const parts = item.prompt.arguments ?? [];
+    return {
+      type: 'object',
+      properties: Object.fromEntries(
+        parts.map(({ name, description, title }) => [name, { type: 'string', description, title }]),
+      ),
+      required: parts.filter((part) => part['required'] === true).map(({ name }) => name),
+    };
+  }
+  if (!item.isTemplate) return { type: 'object', properties: {} };
+  const variables = [...item.uri.matchAll(/\{[+#./;?&]?([^}]*)\}/g)].flatMap(([, names = '']) => names.split(','));
+  return {
+    type: 'object',
+    properties: Object.fromEntries(variables.map((name) => [name.replace(/[*:].*$/, ''), { type: 'string' }])),
+  };
+}
+
+function requestOf(item: Item, args: unknown): { method: string; params: Values } {
+  const values = asObject(args);
+  switch (item.kind) {
+    case 'tool':
+      return { method: 'tools/call', params: { name: item.tool.name, arguments: values } };
+    case 'prompt':
+      return { method: 'prompts/get', params: { name: item.prompt.name, arguments: values } };
+    case 'resource':
+      return { method: 'resources/read', params: { uri: item.isTemplate ? expanded(item.uri, values) : item.uri } };
+  }
+}
+
+/** Expands a URI template (RFC 6570, levels 1 to 3), as resource templates use it. */
+function expanded(template: string, values: Values): string {
+  return template.replace(/\{([+#./;?&]?)([^}]*)\}/g, (_all, operator: string, names: string) => {
+    const given = names
+      .split(',')
+      .map((name) => name.replace(/[*:].*$/, ''))
+      .flatMap((name) => (values[name] === undefined ? [] : [[name, String(values[name])] as const]));
+    if (given.length === 0) return '';
+    const isReserved = operator === '+' || operator === '#';
+    const encode = (text: string): string => (isReserved ? encodeURI(text) : encodeURIComponent(text));
+    const isNamed = [';', '?', '&'].includes(operator);
+    const separator = { '': ',', '+': ',', '#': ',', '.': '.', '/': '/', ';': ';', '?': '&', '&': '&' }[operator] ?? ',';
+    const start = operator === '+' ? '' : operator;
+    return start + given.map(([name, text]) => (isNamed ? `${name}=${encode(text)}` : encode(text))).join(separator);
+  });
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+function asThv(workload: string, item: Item, args: unknown): string {
+  return item.kind === 'tool'
+    ? `thv mcp call ${quoted(workload)} ${quoted(item.tool.name)} --input ${quoted(JSON.stringify(args))}`
+    : `thv mcp list ${item.kind}s --server ${quoted(workload)}`;
+}
+
+function asCurl(url: string, item: Item, args: unknown): string {
+  const { method, params } = requestOf(item, args);
+  const mirrored = item.kind === 'tool' ? mirroredHeaders(item.tool.input_schema, args) : {};
+  const headers = Object.entries({ ...requestHeaders(method, params), ...mirrored });
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: withMeta(params, 1) });
+  const endpoint = new URL('/mcp', url).href;
+  return [
+    `curl ${quoted(endpoint)}`,
+    ...headers.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+    `-d ${quoted(body)}`,
+  ].join(' \\\n  ');
+}
+
+function Progress({ running: { progress, logs } }: { running: Running }): ReactNode {
+  return (
+    <div className="notice">
+      <p>
+        Waiting for the server.{' '}
+        {progress?.message !== undefined && <ForeignText>{progress.message}</ForeignText>}
+      </p>
+      {progress === undefined ? (
+        <progress aria-label="Progress of the call" />
+      ) : (
+        <progress aria-label="Progress of the call" value={progress.progress} max={progress.total} />
+      )}
+      {logs.length > 0 && (
+        <pre>
+          <ForeignText>{logs.join('\n')}</ForeignText>
+        </pre>
+      )}
+    </div>
+  );
+}
+
+function CallFailure({ failure, ms }: { failure: unknown; ms: number }): ReactNode {
+  if (failure instanceof DOMException && failure.name === 'AbortError') {
+    return <p className="quiet">Canceled after {duration(ms)}.</p>;
+  }
+  if (failure instanceof McpError) {
+    return (
+      <div className="notice failure" role="alert">
+        <strong>The server answered with error {failure.code}</strong>
+        <p>
+          <ForeignText>{failure.message}</ForeignText>
+        </p>
+        {failure.data !== undefined && (
+          <pre>
+            <ForeignText>{JSON.stringify(failure.data, null, 2)}</ForeignText>
+          </pre>
+        )}
+      </div>
+    );
+  }
+  return <Failure failure={failureOf(failure)} title="The call failed" />;
+}
+
+function CallHistory({
+  calls,
+  onReplay,
+  onLoad,
+}: {
+  calls: readonly RecordedCall[];
+  onReplay: (args: unknown) => void;
+  onLoad: (args: unknown) => void;
+}): ReactNode {
+  if (calls.length === 0) return null;
+  return (
+    <details>
+      <summary>Calls in this tab ({calls.length})</summary>
+      <div className="table" tabIndex={0} role="region" aria-label="Calls in this tab">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Time</th>
+              <th scope="col">Arguments</th>
+              <th scope="col">Result</th>
+              <th scope="col" className="number">
+                Duration
+              </th>
+              <th scope="col">
+                <span className="visually-hidden">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {calls.map(({ at, args, isOk, ms }) => (
+              <tr key={at}>
+                <td>{dateTime(at)}</td>
+                <td>
+                  <code>{JSON.stringify(args).slice(0, 200)}</code>
+                </td>
+                <td className={isOk ? 'good' : 'problem'}>{isOk ? 'ok' : 'error'}</td>
+                <td className="number">{duration(ms)}</td>
+                <td>
+                  <Action onClick={() => onReplay(args)}>Replay</Action>{' '}
+                  <button type="button" onClick={() => onLoad(args)}>
+                    Edit
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}

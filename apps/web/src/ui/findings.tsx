@@ -1,0 +1,33 @@
+import type { ReactNode } from 'react';
+import type { Finding } from '@toolhive/contract/diagnosis';
+import { ForeignText } from './text.tsx';
+
+const looks = {
+  failed: { label: 'Failed', className: 'status bad', rank: 0 },
+  warning: { label: 'Warning', className: 'status busy-still', rank: 1 },
+  ok: { label: 'OK', className: 'status good', rank: 2 },
+  skipped: { label: 'Skipped', className: 'status off', rank: 3 },
+} as const;
+
+/** What a diagnosis has found, failures first, each with its fix. */
+export function Findings({ findings }: { findings: readonly Finding[] }): ReactNode {
+  const sorted = findings.toSorted((a, b) => looks[a.state].rank - looks[b.state].rank);
+  return (
+    <ul className="findings">
+      {sorted.map(({ layer, state, says, hint }, index) => (
+        <li key={index}>
+          <span className={looks[state].className}>
+            <span aria-hidden="true" className="status-shape" />
+            {looks[state].label}
+          </span>{' '}
+          <strong>{layer}</strong>: <ForeignText>{says}</ForeignText>
+          {hint !== undefined && (
+            <p className="fix">
+              Fix: <ForeignText>{hint}</ForeignText>
+            </p>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,139 @@
+import { useRef, useState } from 'react';
+import type { ReactNode } from 'react';
+import type { ThvError } from '@toolhive/contract/failure';
+import { risks, risksIn } from '@toolhive/contract/risk';
+import type { Risk } from '@toolhive/contract/risk';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import { client } from '../api/client.ts';
+import { failureOf, refresh } from '../api/store.ts';
+import { Action } from './action.tsx';
+import { CopyButton } from './copy.tsx';
+import { Failure } from './states.tsx';
+import { ForeignText } from './text.tsx';
+import { asCommand, requestOf } from './workload-draft.ts';
+import type { Draft } from './workload-draft.ts';
+
+interface Props {
+  draft: Draft;
+  /** The workload that is changed; absent to create one. */
+  edited?: string;
+  /** Whether the browser accepts the fields of the form. */
+  isValid: () => boolean;
+  onDone: (name: string) => void;
+}
+
+/** Runs a draft: stores its new secrets, asks for consent to dangerous access, and shows the progress. */
+export function Launch({ draft, edited, isValid, onDone }: Props): ReactNode {
+  const [progress, setProgress] = useState<readonly string[]>([]);
+  const [failure, setFailure] = useState<ThvError | undefined>();
+  const [asked, setAsked] = useState<readonly Risk[]>([]);
+  const [accepted, setAccepted] = useState<readonly Risk[]>([]);
+  const [controller, setController] = useState<AbortController | undefined>();
+  // A secret that was stored by an attempt that failed is used again.
+  const stored = useRef(new Map<string, string>());
+
+  const launch = async (): Promise<void> => {
+    if (!isValid()) return;
+    const current = new AbortController();
+    setController(current);
+    setFailure(undefined);
+    setProgress([]);
+    try {
+      await storeSecrets(draft, stored.current);
+      const body = { ...requestOf(draft, stored.current), accepted_risks: [...accepted] };
+      const options = {
+        signal: current.signal,
+        onProgress: (line: string) => setProgress((lines) => [...lines.slice(-199), line]),
+      };
+      const { name } =
+        edited === undefined
+          ? await client.createWorkload({ body }, options)
+          : await client.editWorkload({ params: { name: edited }, body }, options);
+      refresh('workloads');
+      onDone(name);
+    } catch (thrown) {
+      const failed = failureOf(thrown);
+      const required = risksIn(failed.message);
+      if (required.length > 0) setAsked(required);
+      else if (!current.signal.aborted) setFailure(failed);
+    } finally {
+      setController(undefined);
+    }
+  };
+  const request: CreateWorkload = requestOf(draft, stored.current);
+  const isConsentOpen = asked.some((risk) => !accepted.includes(risk));
+  return (
+    <>
+      {asked.length > 0 && (
+        <fieldset className="notice warning">
+          <legend>This gives the server dangerous access</legend>
+          {asked.map((risk) => (
+            <label key={risk} className="choice">
+              <input
+                type="checkbox"
+                checked={accepted.includes(risk)}
+                onChange={({ target }) =>
+                  setAccepted(target.checked ? [...accepted, risk] : accepted.filter((other) => other !== risk))
+                }
+              />
+              I accept that it gets {risks[risk]}
+            </label>
+          ))}
+        </fieldset>
+      )}
+      {failure !== undefined && (
+        <Failure failure={failure} title={edited === undefined ? 'Cannot run the server' : 'Cannot save'} />
+      )}
+      <div className="buttons">
+        <Action
+          type="submit"
+          className="primary"
+          disabled={controller !== undefined || isConsentOpen}
+          onClick={(event) => {
+            event.preventDefault();
+            void launch();
+          }}
+        >
+          {edited === undefined ? 'Run' : 'Save and restart'}
+        </Action>
+        {controller !== undefined && (
+          <button type="button" onClick={() => controller.abort()}>
+            Cancel
+          </button>
+        )}
+        <CopyButton text={asCommand(request)} label="Copy as thv run" />
+      </div>
+      <div role="status" aria-live="polite">
+        {controller !== undefined && <progress aria-label="Installation" />}
+        {progress.length > 0 && (
+          <pre>
+            <ForeignText>{progress.join('\n')}</ForeignText>
+          </pre>
+        )}
+      </div>
+    </>
+  );
+}
+
+/** Stores the new secrets of a draft, each under a name of its own. */
+async function storeSecrets(draft: Draft, stored: Map<string, string>): Promise<void> {
+  const fresh = draft.variables.filter(({ kind, value, name }) => kind === 'new-secret' && value !== '' && name !== '');
+  if (fresh.length === 0) return;
+  const provider = await client.getSecretsProvider({}).catch(() => undefined); // there is none yet
+  if (provider === undefined) await client.setupSecrets({ body: { provider_type: 'encrypted' } });
+  const { keys } = await client.listSecrets({});
+  const taken = new Set(keys.map(({ key }) => key));
+  for (const { name, value } of fresh) {
+    const before = stored.get(name);
+    if (before !== undefined) {
+      await client.updateSecret({ params: { key: before }, body: { value } });
+      continue;
+    }
+    const base = `${draft.name || draft.image || 'server'}-${name}`.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '');
+    const key = [base, ...Array.from({ length: 100 }, (_none, index) => `${base}-${index + 2}`)].find((each) => !taken.has(each)) ?? base;
+    await client.createSecret({ body: { key, value } });
+    stored.set(name, key);
+    taken.add(key);
+  }
+  refresh('secrets');
+}

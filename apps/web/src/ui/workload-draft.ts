@@ -1,0 +1,305 @@
+import type { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
+import type { PermissionProfile } from '@toolhive/contract/permission-profile';
+import type { CreateWorkload, WorkloadDetails } from '@toolhive/contract/workload';
+
+/** A variable with its value: plain text, a stored secret, or a new secret that is stored first. */
+export interface Variable {
+  name: string;
+  kind: 'text' | 'stored' | 'new-secret';
+  /** The text, the name of the stored secret, or the value of the new one. */
+  value: string;
+  /** From the registry entry. */
+  description?: string | undefined;
+  isRequired?: boolean | undefined;
+  isFixed?: boolean | undefined;
+}
+
+export interface Mount {
+  source: string;
+  target: string;
+  isReadOnly: boolean;
+}
+
+/** What a server can reach: what its entry or the default says, or what the user chose. */
+export type NetworkChoice = 'default' | 'none' | 'public' | 'hosts' | 'open';
+
+/** A workload as the form has it. */
+export interface Draft {
+  name: string;
+  group: string;
+  /** An image, a package, or a registry entry; empty for a remote server. */
+  image: string;
+  /** The URL of a remote server; empty for all others. */
+  url: string;
+  transport: string;
+  arguments: string;
+  variables: readonly Variable[];
+  mounts: readonly Mount[];
+  network: NetworkChoice;
+  hosts: string;
+  ports: string;
+  memory: string;
+  cpus: string;
+  toolPinning: string;
+  isEphemeral: boolean;
+  /** What the form does not show, as it was. */
+  others: Partial<CreateWorkload>;
+}
+
+export const emptyDraft: Draft = {
+  name: '',
+  group: 'default',
+  image: '',
+  url: '',
+  transport: '',
+  arguments: '',
+  variables: [],
+  mounts: [],
+  network: 'default',
+  hosts: '',
+  ports: '443',
+  memory: '',
+  cpus: '',
+  toolPinning: 'warn',
+  isEphemeral: false,
+  others: {},
+};
+
+/** A draft for an entry of the registry. */
+export function draftOfEntry(entry: RegistryServer | RegistryRemoteServer, name: string): Draft {
+  const variables = (entry.env_vars ?? []).map(
+    ({ name: variable, description, required, secret, default: value = '' }): Variable => ({
+      name: variable,
+      kind: secret ? 'new-secret' : 'text',
+      value,
+      description,
+      isRequired: required,
+      isFixed: true,
+    }),
+  );
+  const directory = 'image' in entry ? directoryOf(entry) : undefined;
+  return {
+    ...emptyDraft,
+    name,
+    image: name,
+    variables,
+    mounts: directory === undefined ? [] : [{ source: '', target: directory, isReadOnly: true }],
+  };
+}
+
+/** The directory that the arguments of an entry name, which has to be mounted. */
+function directoryOf({ args = [], package: packaged }: RegistryServer): string | undefined {
+  return [...args, ...(packaged?.args ?? [])].find((argument) => /^\/[\w./-]+$/.test(argument));
+}
+
+/** A draft with everything that a workload has. */
+export function draftOfWorkload(details: WorkloadDetails): Draft {
+  const { outbound, mode } = details.permission_profile?.network ?? {};
+  const network: NetworkChoice =
+    mode !== undefined && mode !== ''
+      ? 'default'
+      : outbound?.insecure_allow_all === true
+        ? 'open'
+        : outbound?.allow_host !== undefined
+          ? 'hosts'
+          : outbound?.allow_port !== undefined
+            ? 'public'
+            : 'none';
+  return {
+    ...emptyDraft,
+    name: details.name,
+    group: details.group,
+    image: details.remote ? '' : (details.image ?? ''),
+    url: details.remote ? (details.url ?? '') : '',
+    transport: details.transport ?? '',
+    arguments: (details.cmd_arguments ?? []).join('\n'),
+    variables: [
+      ...Object.entries(details.env_vars ?? {}).map(([name, value]): Variable => ({ name, kind: 'text', value })),
+      ...(details.secrets ?? []).map(({ name, target }): Variable => ({ name: target, kind: 'stored', value: name })),
+    ],
+    mounts: (details.volumes ?? []).map((volume) => {
+      const isReadOnly = volume.endsWith(':ro');
+      const [source = '', target = ''] = volume.replace(/:r[ow]$/, '').split(/:(?=\/)/);
+      return { source, target, isReadOnly };
+    }),
+    network,
+    hosts: (outbound?.allow_host ?? []).join('\n'),
+    ports: (outbound?.allow_port ?? [443]).join(', '),
+    memory: details.resources === undefined ? '' : String(details.resources.memory),
+    cpus: details.resources === undefined ? '' : String(details.resources.cpus),
+    toolPinning: details.tool_pinning ?? 'warn',
+    isEphemeral: details.ephemeral === true,
+    others: othersOf(details),
+  };
+}
+
+/** The parts of a description that an edit takes and the form does not show. */
+function othersOf(details: WorkloadDetails): Partial<CreateWorkload> {
+  const {
+    name: _name,
+    package: _package,
+    proxy_url: _url,
+    port: _port,
+    tool_type: _type,
+    transport_type: _transport,
+    status: _status,
+    status_context: _context,
+    created_at: _created,
+    remote: _remote,
+    protocol: _protocol,
+    runtime: _runtime,
+    resources: _resources,
+    warnings: _warnings,
+    limits: _limits,
+    home: _home,
+    ...others
+  } = details;
+  return others;
+}
+
+const lines = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+
+/** The request for a draft. New secrets get the names that `secretNames` says. */
+export function requestOf(draft: Draft, secretNames: ReadonlyMap<string, string> = new Map()): CreateWorkload {
+  const given = draft.variables.filter(({ name, value }) => name !== '' && value !== '');
+  const isRemote = draft.url !== '';
+  const profile = profileOf(draft);
+  return {
+    ...draft.others,
+    ...(draft.name === '' ? {} : { name: draft.name }),
+    group: draft.group,
+    ...(isRemote ? { url: draft.url } : { image: draft.image }),
+    ...(draft.transport === '' ? {} : { transport: draft.transport }),
+    ...(isRemote
+      ? {}
+      : {
+          cmd_arguments: lines(draft.arguments),
+          env_vars: Object.fromEntries(
+            given.filter(({ kind }) => kind === 'text').map(({ name, value }) => [name, value]),
+          ),
+          secrets: given
+            .filter(({ kind }) => kind !== 'text')
+            .map(({ name, kind, value }) => ({
+              name: kind === 'stored' ? value : (secretNames.get(name) ?? name),
+              target: name,
+            })),
+          volumes: draft.mounts
+            .filter(({ source }) => source !== '')
+            .map(({ source, target, isReadOnly }) => `${source}:${target || source}${isReadOnly ? ':ro' : ''}`),
+          ...(profile === undefined ? {} : { permission_profile: profile }),
+          ...(draft.memory === '' && draft.cpus === ''
+            ? {}
+            : {
+                resources: {
+                  ...(draft.memory === '' ? {} : { memory: /^\d+$/.test(draft.memory) ? Number(draft.memory) : draft.memory }),
+                  ...(draft.cpus === '' ? {} : { cpus: Number(draft.cpus) }),
+                },
+              }),
+          ...(draft.isEphemeral ? { ephemeral: true } : {}),
+        }),
+    tool_pinning: draft.toolPinning as NonNullable<CreateWorkload['tool_pinning']>, // the options of its field
+  };
+}
+
+/** The profile that the user chose; undefined for that of the entry or the default. */
+export function profileOf({ network, hosts, ports, others }: Draft): PermissionProfile | undefined {
+  const allowPort = ports
+    .split(/[\s,]+/)
+    .map(Number)
+    .filter((port) => Number.isInteger(port) && port > 0);
+  const base = others.permission_profile ?? {};
+  const withOutbound = (outbound: object): PermissionProfile => ({ ...base, network: { ...base.network, outbound } });
+  switch (network) {
+    case 'default':
+      return others.permission_profile ?? undefined;
+    case 'none':
+      return withOutbound({});
+    case 'public':
+      return withOutbound({ allow_port: allowPort.length > 0 ? allowPort : [80, 443] });
+    case 'hosts':
+      return withOutbound({ allow_host: lines(hosts), allow_port: allowPort });
+    case 'open':
+      return withOutbound({ insecure_allow_all: true });
+  }
+}
+
+/** The same workload as a command. New secrets have to be stored first. */
+export function asCommand(request: CreateWorkload): string {
+  const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+  const words = [
+    'thv',
+    'run',
+    ...(request.name === undefined ? [] : ['--name', request.name]),
+    ...(request.group === undefined || request.group === 'default' ? [] : ['--group', request.group]),
+    ...(request.transport === undefined || request.transport === '' ? [] : ['--transport', request.transport]),
+    ...(request.volumes ?? []).flatMap((volume) => ['--volume', volume]),
+    ...Object.entries(request.env_vars ?? {}).flatMap(([name, value]) => ['-e', `${name}=${value}`]),
+    ...(request.secrets ?? []).flatMap(({ name, target }) => ['--secret', `${name},target=${target}`]),
+    ...(request.resources?.memory === undefined ? [] : ['--memory', String(request.resources.memory)]),
+    ...(request.resources?.cpus === undefined ? [] : ['--cpus', String(request.resources.cpus)]),
+    ...(request.ephemeral === true ? ['--ephemeral'] : []),
+    ...profileFlags(request.permission_profile ?? undefined),
+    request.url ?? request.image ?? '',
+    ...(request.cmd_arguments?.length ? ['--', ...request.cmd_arguments] : []),
+  ];
+  return words.map(quoted).join(' ');
+}
+
+function profileFlags(profile: PermissionProfile | undefined): string[] {
+  const outbound = profile?.network?.outbound;
+  if (profile === undefined) return [];
+  if (outbound?.insecure_allow_all === true) return ['--permission-profile', 'network', '--accept-risks'];
+  if (outbound?.allow_host === undefined && outbound?.allow_port === undefined) return ['--permission-profile', 'none'];
+  // Rules for hosts have no flag, only a file.
+  return ['--permission-profile', 'profile.json'];
+}
+
+/** A draft for an imported server. Values that look like credentials become new secrets. */
+export function draftOfRequest(
+  request: CreateWorkload,
+  name: string,
+  needs: readonly { name: string; description?: string | undefined; secret: boolean }[],
+): Draft {
+  const { env_vars: env, secrets, volumes, image, url, group, cmd_arguments: args, transport, ...others } = request;
+  return {
+    ...emptyDraft,
+    name: request.name ?? name,
+    group: group ?? 'default',
+    image: image ?? '',
+    url: url ?? '',
+    transport: transport ?? '',
+    arguments: (args ?? []).join('\n'),
+    variables: [
+      ...Object.entries(env ?? {}).map(
+        ([variable, value]): Variable => ({
+          name: variable,
+          kind: isCredential(variable) ? 'new-secret' : 'text',
+          value,
+        }),
+      ),
+      ...(secrets ?? []).map((secret): Variable => ({ name: secret.target, kind: 'stored', value: secret.name })),
+      ...needs.map(
+        ({ name: variable, description, secret }): Variable => ({
+          name: variable,
+          kind: secret ? 'new-secret' : 'text',
+          value: '',
+          description,
+          isRequired: true,
+          isFixed: true,
+        }),
+      ),
+    ],
+    mounts: (volumes ?? []).map((volume) => {
+      const isReadOnly = volume.endsWith(':ro');
+      const [source = '', target = ''] = volume.replace(/:r[ow]$/, '').split(/:(?=\/)/);
+      return { source, target, isReadOnly };
+    }),
+    others,
+  };
+}
+
+const isCredential = (variable: string): boolean => /key|token|secret|password|credential/i.test(variable);

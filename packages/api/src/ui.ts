@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliDecompress } from 'node:zlib';
+import { fixedHeaders } from './guards.ts';
+import { acceptsEncoding, typeOf } from './site.ts';
+import type { Site } from './site.ts';
+
+/** Reads a file of the built web UI by its name, such as `assets/main-1a2b.js.br`; undefined if there is none. */
+export type ReadUiFile = (name: string) => Promise<Uint8Array | undefined>;
+
+/** The path of the web UI. */
+export const uiPath = '/ui/';
+
+/** What the pages of the web UI may do: nothing but load their own files and call their own API. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "media-src data:",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ');
+
+const pageHeaders = {
+  ...fixedHeaders,
+  'content-security-policy': policy,
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+};
+
+/** Serves the built web UI: its files, and the same page for every screen. */
+export function openUi(read: ReadUiFile): Site {
+  return {
+    async answer(request) {
+      const { pathname } = new URL(request.url);
+      if (pathname === uiPath.slice(0, -1)) {
+        return new Response(null, { status: 308, headers: { ...fixedHeaders, location: uiPath } });
+      }
+      if (!pathname.startsWith(uiPath)) return undefined;
+      const path = pathname.slice(uiPath.length);
+      const isFile = /^(?:assets\/)?[\w-]+(?:\.[\w-]+)*\.[a-z0-9]+$/.test(path);
+      const name = isFile ? path : 'index.html';
+      const bytes = await encodedFile(read, name, request.headers.get('accept-encoding') ?? '');
+      if (bytes !== undefined) return fileResponse(request, name, bytes);
+      // Workload names may contain dots, so a path that is no file is a screen.
+      const page = await encodedFile(read, 'index.html', request.headers.get('accept-encoding') ?? '');
+      return page !== undefined && !path.startsWith('assets/')
+        ? fileResponse(request, 'index.html', page)
+        : new Response('not found\n', { status: 404, headers: fixedHeaders });
+    },
+  };
+}
+
+interface EncodedFile {
+  body: Uint8Array;
+  isBrotli: boolean;
+}
+
+/** Texts are stored compressed only. */
+async function encodedFile(read: ReadUiFile, name: string, accepted: string): Promise<EncodedFile | undefined> {
+  const compressed = await read(`${name}.br`);
+  if (compressed === undefined) {
+    const body = await read(name);
+    return body && { body, isBrotli: false };
+  }
+  return acceptsEncoding(accepted, 'br')
+    ? { body: compressed, isBrotli: true }
+    : { body: await promisify(brotliDecompress)(compressed), isBrotli: false };
+}
+
+function fileResponse({ method }: Request, name: string, { body, isBrotli }: EncodedFile): Response {
+  const isAsset = name.startsWith('assets/');
+  const headers = {
+    ...pageHeaders,
+    'content-type': typeOf(name),
+    // Assets have a hash in their names. The page is small, and must never be older than its assets.
+    'cache-control': isAsset ? 'public, max-age=31536000, immutable' : 'no-cache',
+    vary: 'accept-encoding',
+    ...(isBrotli ? { 'content-encoding': 'br' } : {}),
+  };
+  // Every typed array is a body; the type of the parameter leaves out those over shared memory.
+  return new Response(method === 'HEAD' ? null : (body as Uint8Array<ArrayBuffer>), { headers });
+}
+
+/** Reads the files of a folder. Names come from `openUi`, which allows no path separators but that of `assets/`. */
+export function uiFilesIn(folder: string): ReadUiFile {
+  return async (name) => {
+    if (extname(name) === '') return undefined;
+    return readFile(join(folder, name)).catch(() => undefined); // there is no such file
+  };
+}
