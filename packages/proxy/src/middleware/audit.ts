@@ -192,10 +192,12 @@ export class Audit implements Middleware {
   ): Pick<AuditEntry, 'component' | 'source' | 'subjects' | 'workload'> {
     const { workload, calls, localUser, trustsProxyHeaders } = this.#options;
     const source = sourceOf(exchange, trustsProxyHeaders);
+    const user = isLocal(source.value) ? localUser : undefined;
+    const caller = principal.id === '' ? (exchange?.relayed?.principal ?? principal) : principal;
     return {
       component: calls?.component ?? workload,
       source,
-      subjects: { ...clientOf(client), ...userOf(principal, isLocal(source.value) ? localUser : undefined) },
+      subjects: { ...clientOf(client), ...userOf(caller, user) },
       workload,
     };
   }
@@ -285,9 +287,12 @@ function sourceOf(exchange: Exchange | undefined, trustsProxyHeaders: boolean): 
     ...(requestId === undefined ? {} : { request_id: String(requestId).slice(0, maxText) }),
     ...(userAgent === undefined ? {} : { user_agent: userAgent.slice(0, maxText) }),
   };
-  const peer = (socket.remoteAddress ?? 'unknown').replace(/^::ffff:(?=\d+\.)/, '');
+  // A Unix socket has no addresses, and only the API listens on one.
+  const unknown = exchange.relayed === undefined ? 'unknown' : '127.0.0.1';
+  const peer = (socket.remoteAddress ?? unknown).replace(/^::ffff:(?=\d+\.)/, '');
   const value = (trustsProxyHeaders ? forwardedFor(headers) : undefined) ?? peer;
-  return { type: 'network', value, ...(Object.keys(extra).length === 0 ? {} : { extra }) };
+  const type = exchange.relayed === undefined ? 'network' : 'ui';
+  return { type, value, ...(Object.keys(extra).length === 0 ? {} : { extra }) };
 }
 
 /** The client as a reverse proxy saw it. Clients can begin the list with anything, so only its last address counts. */

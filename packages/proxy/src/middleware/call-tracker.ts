@@ -62,6 +62,8 @@ export class CallTracker {
   readonly #now: () => number;
   readonly #traces = new WeakMap<Message, Trace>();
   readonly #calls = new WeakMap<Message, OpenCall>();
+  /** The requests of clients with a session. */
+  readonly #inSessions = new Set<OpenCall>();
   readonly #detached = new Map<OpenCall, number>();
   /** Requests that clients have cancelled, by session and ID. */
   readonly #cancelled = new Set<string>();
@@ -120,6 +122,13 @@ export class CallTracker {
     if (direction === 'to client' && message.kind === 'response') this.#finish(call);
   }
 
+  /** How many requests of a session have not ended. */
+  inFlight(session: string): number {
+    let count = 0;
+    for (const { context } of this.#inSessions) if (context.session === session) count += 1;
+    return count;
+  }
+
   /** Ends the requests that are still waited for, when the proxy ends. */
   close(): void {
     clearInterval(this.#sweeping);
@@ -130,12 +139,15 @@ export class CallTracker {
     const call = { context, exchange: trace?.exchange, startMs: trace?.startMs ?? this.#now() };
     this.#calls.set(context.message, call);
     trace?.open.add(call);
+    // Without a trace, nothing would tell that the client has disconnected.
+    if (trace !== undefined && context.session !== undefined) this.#inSessions.add(call);
   }
 
   /** Tells of a request whose response passes, or that gets none. */
   #finish(call: OpenCall, response?: Message, reason?: string): void {
     const { context, startMs } = call;
     if (!this.#calls.delete(context.message)) return;
+    this.#inSessions.delete(call);
     this.#detached.delete(call);
     const isCancelled = this.#takeCancellation(context) || reason === disconnected;
     this.#listener.ended(call, { response, reason, isCancelled, durationMs: this.#now() - startMs });
