@@ -15,6 +15,8 @@ import { recordEgressDenial, recordSecretAccess } from './audit/actions.ts';
 import { auditOf } from './audit/audit-config.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { ClientFiles } from './clients/client-files.ts';
+import { Listings } from './capabilities/listings.ts';
+import { TrafficOfAll } from './traffic/traffic.ts';
 import { Events } from './events/events.ts';
 import type { EventToSend } from './events/events.ts';
 import type { Lookup } from './fetch/guarded-fetch.ts';
@@ -95,6 +97,10 @@ export interface Core extends AsyncDisposable {
   decisions: NetworkDecisions;
   /** What servers said about their tools, and what of that is approved. */
   pins: ToolPinsOfAll;
+  /** What servers listed last. */
+  listings: Listings;
+  /** The latest calls to each workload. */
+  traffic: TrafficOfAll;
   /** What governs the network access of a server with rules. */
   egressOf: LocalServerOptions['egressOf'];
   /** Resolves the names of remote servers. */
@@ -129,6 +135,14 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       now,
     }),
   );
+  const listings = opened.use(
+    await Listings.open(paths.listings, {
+      onChanges: (name, items) => events.emit({ type: 'tool.changed', name, items: [...items] }),
+      log,
+      now,
+    }),
+  );
+  const traffic = opened.use(new TrafficOfAll(audit.redaction, now));
   const settings = await SettingsFile.open(paths.settings, log);
   const registry = opened.use(
     await RegistryStore.open({
@@ -201,6 +215,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       secretsOf: auditedSecrets(secrets, audit),
       auditOf: (runConfig) => auditOf(runConfig, audit),
       egressOf,
+      observersOf: (name) => ({ traffic: traffic.of(name), listings: listings.sinkFor(name) }),
       pinsOf: (name, note) => pins.forProxy(name, note),
       installation: installationSettings(settings),
       paths,
@@ -216,6 +231,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       onRemoved(name) {
         decisions.remove(name);
         pins.remove(name);
+        listings.remove(name);
+        traffic.remove(name);
         events.emit({ type: 'workload.removed', name });
         clients.reconcileSoon();
       },
@@ -257,6 +274,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     workloads,
     decisions,
     pins,
+    listings,
+    traffic,
     egressOf,
     lookup,
   };
