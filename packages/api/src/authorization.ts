@@ -12,7 +12,9 @@ const reading: readonly Operation[] = [operations.writeRecipe, operations.checkA
 
 const actions = new Map<Operation, ApiAction>(
   Object.entries<Operation>(operations).map(([id, operation]) => {
-    const isRead = operation.method === 'GET' || reading.includes(operation);
+    // A stream of a relayed session carries what a caller without more rights may not ask for.
+    const isRead =
+      (operation.method === 'GET' && operation.passThrough !== true) || reading.includes(operation);
     return [operation, { id, kind: isRead ? 'read' : 'write' }];
   }),
 );
@@ -26,7 +28,11 @@ interface Input {
 }
 
 /** Lists that contain what the caller may read, instead of being allowed or denied as a whole. */
-const filtered: readonly Operation[] = [operations.listWorkloads, operations.listGroups];
+const filtered: readonly Operation[] = [
+  operations.listWorkloads,
+  operations.listGroups,
+  operations.listUsage,
+];
 
 /** Decides what callers of the API may do. Everything, unless there are policies. */
 export class ApiAuthorization {

@@ -16,6 +16,7 @@ import { auditOf } from './audit/audit-config.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { ClientFiles } from './clients/client-files.ts';
 import { Listings } from './capabilities/listings.ts';
+import { ProgressEvents } from './events/progress-events.ts';
 import { TrafficOfAll } from './traffic/traffic.ts';
 import { Events } from './events/events.ts';
 import type { EventToSend } from './events/events.ts';
@@ -101,6 +102,8 @@ export interface Core extends AsyncDisposable {
   listings: Listings;
   /** The latest calls to each workload. */
   traffic: TrafficOfAll;
+  /** Tells all watchers of events what long operations are doing. */
+  progress: ProgressEvents;
   /** What governs the network access of a server with rules. */
   egressOf: LocalServerOptions['egressOf'];
   /** Resolves the names of remote servers. */
@@ -130,7 +133,13 @@ export async function openCore(options: CoreOptions): Promise<Core> {
         const runConfig = workloads.find(name)?.runConfig;
         return runConfig === undefined ? 'off' : pinningModeOf(runConfig);
       },
-      onChanges: (name, changes) => events.emit({ type: 'pins.changed', name, changes: [...changes] }),
+      onChanges(name, changes) {
+        events.emit({ type: 'pins.changed', name, changes: [...changes] });
+        const isHeldBack = changes.some(({ change }) => change === 'new' || change === 'changed');
+        const pending = pins.pendingOf(name);
+        if (isHeldBack && pending > 0 && pins.of(name).isEnforced)
+          events.emit({ type: 'approval.requested', name, pending });
+      },
       log,
       now,
     }),
@@ -142,6 +151,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       now,
     }),
   );
+  const progress = opened.use(new ProgressEvents(events));
   const traffic = opened.use(new TrafficOfAll(audit.redaction, now));
   const settings = await SettingsFile.open(paths.settings, log);
   const registry = opened.use(
@@ -224,6 +234,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       log,
       timing: { ...defaultTiming, ...options.timing },
       now,
+      onProgress: (name, message) => progress.of(name)(message),
       onChange(supervisor) {
         events.emit(workloadEvent(supervisor));
         clients.reconcileSoon();
@@ -276,6 +287,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     pins,
     listings,
     traffic,
+    progress,
     egressOf,
     lookup,
   };

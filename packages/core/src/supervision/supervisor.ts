@@ -22,6 +22,8 @@ export interface SupervisorOptions extends RunWorkloadOptions {
   log: Logger;
   /** Called after every change of the workload. */
   onChange: () => void;
+  /** Told what a long step is doing. */
+  onProgress: (workload: string, message: string) => void;
 }
 
 export type SupervisorTiming = RunWorkloadOptions['timing'];
@@ -274,7 +276,10 @@ export class Supervisor implements AsyncDisposable {
       hasWorked: this.#state.hasWorked,
       live: this.live,
       log: this.#log,
-      report: (message) => this.#state.report(message),
+      report: (message) => {
+        this.#state.report(message);
+        this.#options.onProgress(this.#runConfig.name, message);
+      },
       onEvent: (event) => this.#onEvent(event, signal),
       onLimits: (limits) => (this.#observed = { ...this.#observed, limits }),
       onSignIn: (state) => this.#onSignIn(state, signal),

@@ -213,7 +213,8 @@ function itemNamed(method: string, name: unknown): Item | undefined {
   return item === undefined || typeof name !== 'string' ? undefined : { kind: item.kind, name: short(name) };
 }
 
-function clientOf(info: unknown): EndedCall['client'] {
+/** How a client introduces itself, in short. */
+export function clientOf(info: unknown): EndedCall['client'] {
   if (!isObject(info) || typeof info['name'] !== 'string') return undefined;
   const { name, version } = info;
   return { name: short(name), ...(typeof version === 'string' ? { version: short(version) } : {}) };
