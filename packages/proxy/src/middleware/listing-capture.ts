@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isObject } from '../jsonrpc/message.ts';
+import { errorCodes, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { CallContext, Middleware } from './middleware.ts';
 import { greetings, lists } from './tool-pinning.ts';
@@ -57,9 +57,12 @@ class ListingCapture implements Middleware {
     const { direction, message, request } = context;
     const method = request?.value.method;
     if (direction === 'to client' && message.kind === 'response' && method !== undefined) {
-      const { result } = message.value;
+      const { result, error } = message.value;
       if (greetings.has(method) && isObject(result)) this.#greet(method, message, result);
       else if (Object.hasOwn(lists, method) && isObject(result)) this.#list(method, context, result);
+      // Many servers declare resources, but have no method that lists their templates.
+      else if (error?.code === errorCodes.methodNotFound && Object.hasOwn(lists, method))
+        this.#list(method, context, {});
     }
     return message;
   };
