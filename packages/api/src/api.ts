@@ -27,6 +27,17 @@ import {
   listNetworkDecisions,
   watchNetworkDecisions,
 } from '@toolhive/core/permissions';
+import { getCapabilities } from '@toolhive/core/capabilities';
+import {
+  changeTrafficRecording,
+  endSession,
+  getTrafficEntry,
+  listSessions,
+  listTraffic,
+  proxyOf,
+  watchTraffic,
+} from '@toolhive/core/traffic';
+import { getUsage, listUsage } from '@toolhive/core/usage';
 import { getLearning, startLearning, stopLearning } from '@toolhive/core/learning';
 import { findUpdate, upgradeWorkload } from '@toolhive/core/update';
 import { changeToolPinning, decidePins, getToolPins } from '@toolhive/core/tool-pins';
@@ -208,6 +219,7 @@ function mountWorkloads(mount: Mount, core: Core): void {
   mount(operations.pruneLogs, () => pruneLogs(core));
   mountPermissions(mount, core);
   mountToolPins(mount, core);
+  mountTraffic(mount, core);
   mount(operations.stopWorkload, async ({ params }) => accepted(await stopWorkload(core, params.name)));
   mount(operations.startWorkload, async ({ params }) => accepted(await startWorkload(core, params.name)));
   mount(operations.restartWorkload, async ({ params }) => accepted(await restartWorkload(core, params.name)));
@@ -250,6 +262,30 @@ function mountToolPins(mount: Mount, core: Core): void {
     decidePins(core, params.name, body, 'dismiss'),
   );
   mount(operations.changeToolPinning, ({ params, body }) => changeToolPinning(core, params.name, body.mode));
+}
+
+function mountTraffic(mount: Mount, core: Core): void {
+  for (const operation of [operations.relayMessage, operations.relayStream, operations.endRelaySession]) {
+    mount(operation, async ({ params }, { exchange }) => {
+      const proxy = proxyOf(core, params.name);
+      if (exchange !== undefined) proxy.relay(exchange.request, exchange.response, exchange.principal);
+    });
+  }
+  mount(operations.getCapabilities, ({ params, query }) => getCapabilities(core, params.name, query));
+  mount(operations.listTraffic, async ({ params, query }) => listTraffic(core, params.name, query));
+  mount(operations.watchTraffic, async ({ params, query, headers }, { signal }) =>
+    watchTraffic(core, params.name, { filter: query, afterId: headers['last-event-id'] }, signal),
+  );
+  mount(operations.changeTrafficRecording, async ({ params, body }) =>
+    changeTrafficRecording(core, params.name, body.bodies),
+  );
+  mount(operations.getTrafficEntry, async ({ params }) => getTrafficEntry(core, params.name, params.id));
+  mount(operations.listSessions, async ({ params }) => ({ sessions: listSessions(core, params.name) }));
+  mount(operations.endSession, ({ params }) => endSession(core, params.name, params.id));
+  mount(operations.getUsage, ({ params }) => getUsage(core, params.name));
+  mount(operations.listUsage, async (_input, { isVisible }) => ({
+    usage: await listUsage(core, (name) => isVisible('Workload', name)),
+  }));
 }
 
 function mountGroupsAndClients(mount: Mount, core: Core): void {

@@ -23,7 +23,9 @@ const telling: readonly Operation[] = [operations.readSecret];
 /** Returns what records every call of the API that changes something or reads a secret. */
 export function callRecorder(log: Log): RecordCall {
   return ({ operation, context, startMs, input }, thrown) => {
-    const isChange = operation.method !== 'GET' && !reading.includes(operation);
+    // Calls that pass through are recorded by the workload, as its audit configuration says, unless they are denied here.
+    const isRelayed = operation.passThrough === true && !isDenial(thrown);
+    const isChange = operation.method !== 'GET' && !reading.includes(operation) && !isRelayed;
     if (!isChange && !telling.includes(operation)) return;
     const name = nameIn(input?.params) ?? nameIn(input?.body);
     recordOperation(log, {

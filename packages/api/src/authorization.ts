@@ -13,7 +13,9 @@ const reading: readonly Operation[] = [operations.writeRecipe, operations.checkA
 
 const actions = new Map<Operation, ApiAction>(
   Object.entries<Operation>(operations).map(([id, operation]) => {
-    const isRead = operation.method === 'GET' || reading.includes(operation);
+    // A stream of a relayed session carries what a caller without more rights may not ask for.
+    const isRead =
+      (operation.method === 'GET' && operation.passThrough !== true) || reading.includes(operation);
     return [operation, { id, kind: isRead ? 'read' : 'write' }];
   }),
 );
@@ -27,7 +29,11 @@ interface Input {
 }
 
 /** Lists that contain what the caller may read, instead of being allowed or denied as a whole. */
-const filtered: readonly Operation[] = [operations.listWorkloads, operations.listGroups];
+const filtered: readonly Operation[] = [
+  operations.listWorkloads,
+  operations.listGroups,
+  operations.listUsage,
+];
 
 /** Whether a browser calls that the user of this daemon has signed in, as over the Unix socket. */
 function isOwner(context: Context): boolean {

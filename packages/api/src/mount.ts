@@ -1,15 +1,20 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Operation, OperationInput, OperationResult, Sent } from '@toolhive/contract/operation';
 import { apiBase, internalFailure, progressMediaType } from '@toolhive/contract/wire';
 import type { ProgressLine } from '@toolhive/contract/wire';
 import { cancelled, messageOf, timedOut } from '@toolhive/contract/failure';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { Principal } from '@toolhive/proxy/principal';
 import type { Context, Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { ApiAuthorization } from './authorization.ts';
 import { expectedFailure, plainText } from './failures.ts';
-import { readJson } from './guards.ts';
+import { fixedHeaders, readJson } from './guards.ts';
 
 /** What a handler may use beside its input. */
 export interface Call {
+  /** The request and the response of an operation whose body and response pass through. */
+  exchange?: { request: IncomingMessage; response: ServerResponse; principal: Principal | undefined };
   /** Tells whoever listens what a long operation is doing. */
   report: (message: string) => void;
   /** Aborted when the caller goes away. */
@@ -69,6 +74,12 @@ export function mounter(
       const isVisible = authorization.visibility(context);
       if (operation.progress !== true) {
         const call = silentCall(context, isVisible);
+        if (operation.passThrough === true) {
+          await passThrough(context, (exchange) =>
+            (handler as (input: unknown, call: Call) => Promise<unknown>)(input, { ...call, exchange }),
+          );
+          return RESPONSE_ALREADY_SENT;
+        }
         const work = (handler as (input: unknown, call: Call) => Promise<unknown>)(input, call);
         return withHeaders(respond(context, operation, await withinTime(work), call.signal), call);
       }
@@ -95,6 +106,22 @@ export function mounter(
       });
     for (const path of pathsOf(operation)) app.on(operation.method, path, answer);
   };
+}
+
+/** Hands over a request that nothing has read, and returns when its response has ended. */
+async function passThrough(
+  context: Context,
+  handle: (exchange: NonNullable<Call['exchange']>) => Promise<unknown>,
+): Promise<void> {
+  const { incoming, outgoing } = context.env as { incoming: IncomingMessage; outgoing: ServerResponse }; // from @hono/node-server
+  for (const [name, value] of Object.entries(fixedHeaders)) outgoing.setHeader(name, value);
+  const ended = new Promise<void>((resolve) => void outgoing.once('close', resolve));
+  await handle({
+    request: incoming,
+    response: outgoing,
+    principal: context.get('principal') as Principal | undefined,
+  });
+  await ended;
 }
 
 /** A call of an operation, for the audit log. */

@@ -15,6 +15,9 @@ import { recordEgressDenial, recordSecretAccess } from './audit/actions.ts';
 import { auditOf } from './audit/audit-config.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { ClientFiles } from './clients/client-files.ts';
+import { Listings } from './capabilities/listings.ts';
+import { ProgressEvents } from './events/progress-events.ts';
+import { TrafficOfAll } from './traffic/traffic.ts';
 import { Events } from './events/events.ts';
 import type { EventToSend } from './events/events.ts';
 import type { Lookup } from './fetch/guarded-fetch.ts';
@@ -95,6 +98,12 @@ export interface Core extends AsyncDisposable {
   decisions: NetworkDecisions;
   /** What servers said about their tools, and what of that is approved. */
   pins: ToolPinsOfAll;
+  /** What servers listed last. */
+  listings: Listings;
+  /** The latest calls to each workload. */
+  traffic: TrafficOfAll;
+  /** Tells all watchers of events what long operations are doing. */
+  progress: ProgressEvents;
   /** What governs the network access of a server with rules. */
   egressOf: LocalServerOptions['egressOf'];
   /** Resolves the names of remote servers. */
@@ -124,11 +133,26 @@ export async function openCore(options: CoreOptions): Promise<Core> {
         const runConfig = workloads.find(name)?.runConfig;
         return runConfig === undefined ? 'off' : pinningModeOf(runConfig);
       },
-      onChanges: (name, changes) => events.emit({ type: 'pins.changed', name, changes: [...changes] }),
+      onChanges(name, changes) {
+        events.emit({ type: 'pins.changed', name, changes: [...changes] });
+        const isHeldBack = changes.some(({ change }) => change === 'new' || change === 'changed');
+        const pending = pins.pendingOf(name);
+        if (isHeldBack && pending > 0 && pins.of(name).isEnforced)
+          events.emit({ type: 'approval.requested', name, pending });
+      },
       log,
       now,
     }),
   );
+  const listings = opened.use(
+    await Listings.open(paths.listings, {
+      onChanges: (name, items) => events.emit({ type: 'tool.changed', name, items: [...items] }),
+      log,
+      now,
+    }),
+  );
+  const progress = opened.use(new ProgressEvents(events));
+  const traffic = opened.use(new TrafficOfAll(audit.redaction, now));
   const settings = await SettingsFile.open(paths.settings, log);
   const registry = opened.use(
     await RegistryStore.open({
@@ -201,6 +225,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       secretsOf: auditedSecrets(secrets, audit),
       auditOf: (runConfig) => auditOf(runConfig, audit),
       egressOf,
+      observersOf: (name) => ({ traffic: traffic.of(name), listings: listings.sinkFor(name) }),
       pinsOf: (name, note) => pins.forProxy(name, note),
       installation: installationSettings(settings),
       paths,
@@ -209,6 +234,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       log,
       timing: { ...defaultTiming, ...options.timing },
       now,
+      onProgress: (name, message) => progress.of(name)(message),
       onChange(supervisor) {
         events.emit(workloadEvent(supervisor));
         clients.reconcileSoon();
@@ -216,6 +242,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       onRemoved(name) {
         decisions.remove(name);
         pins.remove(name);
+        listings.remove(name);
+        traffic.remove(name);
         events.emit({ type: 'workload.removed', name });
         clients.reconcileSoon();
       },
@@ -257,6 +285,9 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     workloads,
     decisions,
     pins,
+    listings,
+    traffic,
+    progress,
     egressOf,
     lookup,
   };

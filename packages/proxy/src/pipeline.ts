@@ -8,10 +8,14 @@ import { hostAndOrigin } from './middleware/host-and-origin.ts';
 import type { HostAndOriginOptions } from './middleware/host-and-origin.ts';
 import type { Metrics } from './middleware/metrics.ts';
 import type { Exchange, Middleware } from './middleware/middleware.ts';
+import { listingCapture } from './middleware/listing-capture.ts';
+import type { ListingSink } from './middleware/listing-capture.ts';
 import { recovery } from './middleware/recovery.ts';
 import type { Telemetry } from './middleware/telemetry.ts';
 import { toolFilter } from './middleware/tool-filter.ts';
 import type { ToolRules } from './middleware/tool-filter.ts';
+import { traffic } from './middleware/traffic.ts';
+import type { CallSink } from './middleware/traffic.ts';
 import { toolPinning } from './middleware/tool-pinning.ts';
 import type { Pins } from './middleware/tool-pinning.ts';
 
@@ -19,6 +23,10 @@ import type { Pins } from './middleware/tool-pinning.ts';
 export interface PipelineOptions extends HostAndOriginOptions, AuthenticationOptions {
   workload?: string | undefined;
   audit?: AuditOptions | undefined;
+  traffic?: CallSink | undefined;
+  listings?: ListingSink | undefined;
+  /** Whether messages are read even if no middleware needs that. */
+  readsMessages: boolean;
   metrics?: Metrics | undefined;
   authorizer?: Authorizer | undefined;
   telemetry?: Telemetry | undefined;
@@ -42,6 +50,7 @@ const table: readonly MiddlewareRow[] = [
   { type: 'recovery', create: recovery },
   // Outside of everything that refuses requests. The principal is known when the record is written.
   { type: 'audit', create: audit },
+  { type: 'traffic', create: traffic },
   { type: 'host-and-origin', create: hostAndOrigin },
   { type: 'authentication', create: authentication },
   { type: 'metrics', create: ({ metrics }) => metrics },
@@ -49,6 +58,7 @@ const table: readonly MiddlewareRow[] = [
   { type: 'tool-filter', create: toolFilter },
   { type: 'authorization', create: authorization },
   { type: 'tool-pinning', create: toolPinning },
+  { type: 'listing-capture', create: listingCapture },
 ];
 
 /** Creates the middleware that has something to do, the outermost first. Throws `invalid` for invalid options. */

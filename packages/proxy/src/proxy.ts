@@ -20,6 +20,11 @@ import { WorkloadInput } from './input/workload-input.ts';
 import { openMetrics } from './middleware/metrics.ts';
 import type { Metrics } from './middleware/metrics.ts';
 import type { Telemetry, TelemetryOptions } from './middleware/telemetry.ts';
+import { Traffic } from './middleware/traffic.ts';
+import type { CallSink } from './middleware/traffic.ts';
+import type { ListingSink } from './middleware/listing-capture.ts';
+import { addressToWorkload } from './relay.ts';
+import type { OpenSession } from './bridge/bridge.ts';
 import { MessagePipeline } from './middleware/message-pipeline.ts';
 import { anonymous } from './middleware/middleware.ts';
 import type { Exchange, Middleware, Principal } from './middleware/middleware.ts';
@@ -45,6 +50,10 @@ export interface ProxyOptions {
   pins?: Pins | undefined;
   /** What is recorded of requests, and who takes the records. By default, nothing. */
   audit?: AuditOptions | undefined;
+  /** Who is told of calls. By default, no one is. */
+  traffic?: CallSink | undefined;
+  /** Who is told of what the server lists. By default, no one is. */
+  listings?: ListingSink | undefined;
   /** Whether `/metrics` reports figures about requests, for Prometheus. */
   metrics?: boolean;
   /** What is sent over OTLP, and where to. By default, nothing. */
@@ -99,8 +108,11 @@ export class WorkloadProxy implements AsyncDisposable {
   readonly #metrics: Metrics | undefined;
   readonly #telemetry: Telemetry | undefined;
   readonly #audit: Audit | undefined;
+  readonly #traffic: Traffic | undefined;
   readonly #upstream: Upstream;
   readonly #server: Server;
+  readonly #handle: (exchange: Exchange) => void;
+  readonly #readsMessages: boolean;
   #health: 'healthy' | 'unhealthy' = 'unhealthy';
   #reason = 'the server has not started yet';
 
@@ -123,16 +135,20 @@ export class WorkloadProxy implements AsyncDisposable {
       ...options,
       metrics,
       telemetry,
+      readsMessages: transport === 'stdio',
       allowedHosts: [...namesOf(options.host), ...publicHosts],
     };
     const middlewares = [...createMiddleware(configured), ...more];
     this.#audit = middlewares.find((one) => one instanceof Audit);
+    this.#traffic = middlewares.find((one) => one instanceof Traffic);
     const input = new WorkloadInput({ onInvalid: options.onInvalidOutput });
     const messages = new MessagePipeline(middlewares, onFault);
     const settings = { ...options, workload, input, messages };
     this.#upstream =
       transport === 'stdio' ? new StdioUpstream(settings) : new HttpUpstream({ ...settings, transport });
+    this.#readsMessages = transport === 'stdio' || !messages.isEmpty || options.access !== undefined;
     const handle = compose(middlewares, (exchange) => this.#dispatch(exchange));
+    this.#handle = handle;
     const connections = { ...connectionLimits, ...options.connections };
     this.#server = createServer({
       headersTimeout: connections.headersMs,
@@ -177,6 +193,44 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#health = 'healthy';
   }
 
+  /**
+   * Takes a request to the API for this workload, through the same middleware as those of other clients. `principal` is
+   * its caller there.
+   */
+  relay(request: IncomingMessage, response: ServerResponse, principal: Principal | undefined): void {
+    const { host } = this.#options;
+    const name = namesOf(host)[0] ?? '127.0.0.1';
+    addressToWorkload(request, `${name}:${this.port}`);
+    response.on('error', () => {}); // the client has disconnected
+    request.socket.setMaxListeners(0); // every workload may listen for the end of a connection to the API
+    const { localUser = anonymous } = this.#options;
+    this.#handle({
+      request,
+      response,
+      path: '/mcp',
+      query: '',
+      principal: localUser,
+      relayed: { principal },
+    });
+  }
+
+  /** Whether messages are read on their way. Otherwise, little is known of calls, and nothing of sessions. */
+  get readsMessages(): boolean {
+    return this.#readsMessages;
+  }
+
+  /** The sessions of clients, with the number of their requests that are not answered yet. */
+  sessions(): (OpenSession & { inFlight: number })[] {
+    return this.#upstream
+      .openSessions()
+      .map((session) => ({ ...session, inFlight: this.#traffic?.inFlight(session.id) ?? 0 }));
+  }
+
+  /** Ends a session. Returns whether there was one. Throws `unsupported` if the server refuses. */
+  endSession(id: string): Promise<boolean> {
+    return this.#upstream.endSession(id);
+  }
+
   /** The port that the proxy listens on. */
   get port(): number {
     return (this.#server.address() as AddressInfo).port; // it listens on TCP
@@ -201,6 +255,7 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#server.closeAllConnections();
     await promise;
     this.#audit?.close();
+    this.#traffic?.close();
     await this.#telemetry?.close();
   }
 

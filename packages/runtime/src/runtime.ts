@@ -214,8 +214,18 @@ export interface Instance extends AsyncDisposable {
   readonly limits?: readonly RuntimeLimit[];
   /** Settles once when the server has ended, for whatever reason; never rejects. */
   readonly exited: Promise<Exit>;
+  /** Measures what it uses now. Undefined if that cannot be measured here. */
+  usage?(): Promise<InstanceUsage | undefined>;
   /** Asks it to end, insists after `graceMs`, and returns when nothing of it is left. Safe to call twice. */
   stop(graceMs: number): Promise<void>;
+}
+
+/** What an instance uses of the machine. */
+export interface InstanceUsage {
+  memoryBytes: number;
+  /** The processor time since its start. */
+  cpuMs: number;
+  processes: number;
 }
 
 /** `targetPort` is the port that the server itself listens on, if that is known. */

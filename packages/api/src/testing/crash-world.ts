@@ -418,12 +418,16 @@ async function strangeFiles(home: string, world: World): Promise<{ leftOver: str
     events,
     paths.decisions,
     paths.pins,
+    paths.listings,
     paths.audit,
   ]);
   const allowed = new Set([
     ...workloads.flatMap((name) => [join(logs, `${name}.log`), join(logs, `${name}.server.log`)]),
     `${lock}-journal`,
-    ...[events, paths.decisions, paths.pins, paths.audit].flatMap((path) => [`${path}-wal`, `${path}-shm`]),
+    ...[events, paths.decisions, paths.pins, paths.listings, paths.audit].flatMap((path) => [
+      `${path}-wal`,
+      `${path}-shm`,
+    ]),
     paths.clientEntries,
     paths.auditFile,
     paths.auditAnchor,

@@ -44,12 +44,9 @@ export const TrafficEntry = z
       description: 'The method of the message, or the HTTP method if the message was passed on unread.',
     }),
     kind: z.enum(['tool', 'prompt', 'resource']).optional().meta({ description: 'What it is about.' }),
-    name: z
-      .string()
-      .optional()
-      .meta({
-        description: 'The tool or the prompt by name, as the client named it, or the resource by URI.',
-      }),
+    name: z.string().optional().meta({
+      description: 'The tool or the prompt by name, as the client named it, or the resource by URI.',
+    }),
     duration_ms: z.number().optional().meta({ description: 'The time until the response.' }),
     request_bytes: z.int().optional(),
     response_bytes: z.int().optional(),

@@ -5,6 +5,7 @@ import type { DaemonEvent } from '@toolhive/contract/event';
 import type { Sent } from '@toolhive/contract/operation';
 import type { Logger } from 'pino';
 import { openRecoverable } from '../state/recoverable-database.ts';
+import { Backlog } from './backlog.ts';
 
 /** How many events are remembered for those who come back. */
 const remembered = 10_000;
@@ -28,7 +29,7 @@ export class Events implements Disposable {
   readonly #after: StatementSync;
   readonly #prune: StatementSync;
   readonly #log: Logger;
-  readonly #watchers = new Set<Watcher>();
+  readonly #watchers = new Set<Backlog<Sent<DaemonEvent>>>();
   #first: number;
   #last: number;
 
@@ -93,7 +94,7 @@ export class Events implements Disposable {
     afterId: string | undefined,
     signal: AbortSignal,
   ): AsyncGenerator<Sent<DaemonEvent>, void, void> {
-    const watcher = new Watcher();
+    const watcher = new Backlog<Sent<DaemonEvent>>(maxWaiting);
     const giveUp = (): void => watcher.end();
     signal.addEventListener('abort', giveUp, { once: true });
     this.#watchers.add(watcher);
@@ -128,40 +129,5 @@ export class Events implements Disposable {
 
   #reset(): Sent<DaemonEvent> {
     return { id: String(this.#last), event: { type: 'reset', at: new Date().toISOString() } };
-  }
-}
-
-/** Somebody who watches, with bounded memory. */
-class Watcher {
-  #waiting: Sent<DaemonEvent>[] = [];
-  #isTooSlow = false;
-  #isOver = false;
-  #wake = (): void => {};
-
-  take(sent: Sent<DaemonEvent>): void {
-    if (this.#waiting.length >= maxWaiting) {
-      this.#waiting = [];
-      this.#isTooSlow = true;
-    }
-    if (!this.#isTooSlow) this.#waiting.push(sent);
-    this.#wake();
-  }
-
-  end(): void {
-    this.#isOver = true;
-    this.#wake();
-  }
-
-  async next(): Promise<Sent<DaemonEvent> | 'too slow' | 'over'> {
-    for (;;) {
-      if (this.#isOver) return 'over';
-      const sent = this.#waiting.shift();
-      if (sent !== undefined) return sent;
-      if (this.#isTooSlow) {
-        this.#isTooSlow = false;
-        return 'too slow';
-      }
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-    }
   }
 }

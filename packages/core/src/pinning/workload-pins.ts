@@ -14,6 +14,14 @@ export interface PinChange {
   change: 'changed' | 'new' | 'removed' | 'suspicious';
 }
 
+/** Whether an item is what the user has approved, for the list of what a server offers. */
+export interface ItemPin {
+  state: PinnedItem['state'];
+  /** The version that the server lists. */
+  hash?: string;
+  approved_hash?: string;
+}
+
 export interface WorkloadPinsOptions {
   store: PinStore;
   mode: () => ToolPinningMode;
@@ -170,6 +178,21 @@ export class WorkloadPins implements Pins {
     }
     const pending = this.#waiting().length;
     return { mode: this.#options.mode(), pending, complete: this.#isComplete, items };
+  }
+
+  /** Returns a function that tells whether an item is what the user has approved; undefined for unknown items. */
+  states(): (kind: PinnedKind, name: string) => ItemPin | undefined {
+    return (kind, name) => {
+      const item = this.#items.get(keyOf(kind, name));
+      if (item === undefined) return undefined;
+      const approved = item.approved.at(-1)?.hash;
+      const listed = item.pending?.hash ?? approved;
+      return {
+        state: this.#stateOf(item),
+        ...(listed === undefined ? {} : { hash: listed }),
+        ...(approved === undefined ? {} : { approved_hash: approved }),
+      };
+    };
   }
 
   async #review({ kind, items, cursor, nextCursor, session }: Listing): Promise<Review> {
@@ -415,20 +438,24 @@ export class WorkloadPins implements Pins {
   }
 
   #describe(item: Item, withDiff: boolean): PinnedItem {
-    const { kind, name, approved, pending, isListed } = item;
+    const { kind, name, approved, pending } = item;
     const last = approved.at(-1);
     const diff = withDiff ? this.#diffOf(item) : undefined;
-    const state = pending === undefined ? 'approved' : last === undefined ? 'new' : 'changed';
     return {
       kind,
       name,
-      state: state === 'approved' && !isListed ? 'removed' : state,
+      state: this.#stateOf(item),
       ...(last === undefined ? {} : { approved_hash: last.hash, approved_at: last.at }),
       ...(pending === undefined ? {} : { pending_hash: pending.hash, pending_since: pending.at }),
       ...(withDiff && last !== undefined ? { changed_members: this.#changedMembers(item) } : {}),
       ...(diff === undefined ? {} : { diff }),
       findings: (pending ?? last)?.findings ?? [],
     };
+  }
+
+  #stateOf({ approved, pending, isListed }: Item): PinnedItem['state'] {
+    if (pending !== undefined) return approved.length === 0 ? 'new' : 'changed';
+    return isListed ? 'approved' : 'removed';
   }
 
   #diffOf(item: Item): string | undefined {

@@ -20,6 +20,7 @@ import { homeFilesOf } from '../registry/built-in.ts';
 import type { HomeLimit } from './home-limit.ts';
 import type { StatePaths } from '../state/paths.ts';
 import { launchOf, packageSourceOf } from './launch.ts';
+import type { LiveParts } from './live-parts.ts';
 import { RefusedWrites } from './refused-writes.ts';
 import type { StartedServer } from './run-loop.ts';
 
@@ -53,6 +54,8 @@ interface LocalServerTiming {
 /** What concerns one start. */
 interface Start {
   report: Progress;
+  /** Receives every instance that is started. */
+  live: Pick<LiveParts, 'add'>;
   signal: AbortSignal;
   /** Receives the output of the server that is not protocol. */
   log: (chunk: Buffer) => void;
@@ -64,7 +67,7 @@ interface Start {
 export async function startLocalServer(
   runConfig: RunConfig,
   options: LocalServerOptions,
-  { report, signal, log, onLimits }: Start,
+  { report, live, signal, log, onLimits }: Start,
 ): Promise<StartedServer> {
   const { name } = runConfig;
   const { homeLimit } = options;
@@ -107,6 +110,7 @@ export async function startLocalServer(
     hasStarted = true;
     const seen = { mounts: visible.mounts, hidden: visible.hidden };
     const started = await runtime.start({ ...launch, ...seen, source }, given);
+    live.add(started);
     if (started.stdio !== undefined) writes.follow(started.stdio.output);
     return started;
   };

@@ -13,6 +13,8 @@ export function openProxy(
     ProxyOptions,
     | 'access'
     | 'audit'
+    | 'listings'
+    | 'traffic'
     | 'authorizer'
     | 'localUser'
     | 'pins'

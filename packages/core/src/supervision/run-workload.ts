@@ -1,5 +1,6 @@
 import { ThvError, messageOf } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import type { ProxyOptions } from '@toolhive/proxy/proxy';
 import type { Pins } from '@toolhive/proxy/tool-pinning';
 import type { AuditOptions } from '@toolhive/proxy/audit';
 import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
@@ -10,6 +11,7 @@ import type { WorkloadAccess } from '../access/workload-access.ts';
 import { causeOf } from './cause.ts';
 import { startLocalServer } from './local-server.ts';
 import type { LocalServerOptions } from './local-server.ts';
+import type { LiveParts } from './live-parts.ts';
 import { openProxy, pinningModeOf } from './open-proxy.ts';
 import { reachRemoteServer } from './remote-server.ts';
 import type { RemoteServerOptions } from './remote-server.ts';
@@ -25,6 +27,8 @@ export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOpti
   accessOf: (runConfig: RunConfig) => Promise<WorkloadAccess>;
   /** What was recorded of the server's tools. `note` writes to the log of the proxy. */
   pinsOf: (workload: string, note: (fields: Record<string, unknown>, message: string) => void) => Pins;
+  /** Who is told of the calls to a workload, and of what its server lists. */
+  observersOf: (workload: string) => Pick<ProxyOptions, 'traffic' | 'listings'>;
   /** How the proxy of a workload audits. Rejects if it cannot do so as configured. */
   auditOf: (runConfig: RunConfig) => Promise<AuditOptions>;
   timing: RunTiming & LocalServerOptions['timing'];
@@ -35,6 +39,7 @@ export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOpti
 /** What concerns one run. */
 interface Run {
   hasWorked: boolean;
+  live: LiveParts;
   log: WorkloadLog;
   report: Progress;
   onEvent: (event: RunEvent) => Promise<void>;
@@ -54,12 +59,13 @@ export async function runWorkload(
   run: Run,
 ): Promise<void> {
   const { logs, timing, version, env, auditOf } = options;
-  const { hasWorked, log, report, onEvent, signal } = run;
+  const { hasWorked, live, log, report, onEvent, signal } = run;
   const pace = new SignInPace(); // one for all attempts
   await using serverLog = await logs.open(runConfig.name, 'server');
   await using proxyLog = await logs.open(runConfig.name, 'proxy');
   log.proxyLog = proxyLog;
   using opened = new DisposableStack();
+  opened.defer(() => (live.proxy = undefined));
 
   const startServer = (): Promise<StartedServer> =>
     runConfig.remote_url
@@ -73,8 +79,9 @@ export async function runWorkload(
   await runServer({
     timing,
     hasWorked,
-    openProxy: async (onExcess) =>
-      openProxy(runConfig, {
+    openProxy: async (onExcess) => {
+      live.proxy = await openProxy(runConfig, {
+        ...options.observersOf(runConfig.name),
         ...opened.use(await options.accessOf(runConfig)),
         version,
         pins:
@@ -90,7 +97,9 @@ export async function runWorkload(
         onExcess,
         onFault: (error) => log.note('warn', { err: error }, 'fault in the proxy'),
         onInvalidOutput: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
-      }),
+      });
+      return live.proxy;
+    },
     startServer,
     report,
     onEvent,

@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import type { Statuses } from '../state/statuses.ts';
 import { describeRemoteAuth } from '../remote/auth-status.ts';
 import type { RemoteAuthState } from '../remote/auth-status.ts';
+import { LiveParts } from './live-parts.ts';
 import { RecordedState } from './recorded-state.ts';
 import type { RunEvent } from './run-loop.ts';
 import { describeFailure, failureFields, runWorkload } from './run-workload.ts';
@@ -21,6 +22,8 @@ export interface SupervisorOptions extends RunWorkloadOptions {
   log: Logger;
   /** Called after every change of the workload. */
   onChange: () => void;
+  /** Told what a long step is doing. */
+  onProgress: (workload: string, message: string) => void;
 }
 
 export type SupervisorTiming = RunWorkloadOptions['timing'];
@@ -55,6 +58,8 @@ interface Removal {
  */
 export class Supervisor implements AsyncDisposable {
   readonly #options: SupervisorOptions;
+  /** What of the workload exists in this moment. */
+  readonly live = new LiveParts();
   readonly #log: WorkloadLog;
   readonly #state: RecordedState;
   readonly #operations = new SerialQueue();
@@ -269,8 +274,12 @@ export class Supervisor implements AsyncDisposable {
   #keepRunning(signal: AbortSignal): Promise<void> {
     return runWorkload(this.#runConfig, this.#options, {
       hasWorked: this.#state.hasWorked,
+      live: this.live,
       log: this.#log,
-      report: (message) => this.#state.report(message),
+      report: (message) => {
+        this.#state.report(message);
+        this.#options.onProgress(this.#runConfig.name, message);
+      },
       onEvent: (event) => this.#onEvent(event, signal),
       onLimits: (limits) => (this.#observed = { ...this.#observed, limits }),
       onSignIn: (state) => this.#onSignIn(state, signal),

@@ -136,7 +136,8 @@ async function prepare(
   await refuseForeignHome(core, runConfig, source.runtime);
   const local = await core.mounts.pin(await localSourceOf(runConfig));
   const installed = await source.runtime.prepare(packageSourceOf(runConfig), {
-    ...call,
+    signal: call.signal,
+    report: core.progress.of(runConfig.name, call.report),
     ...installationSettings(core.settings),
     trusted: source.trusted,
     granted: local[0]?.pin,

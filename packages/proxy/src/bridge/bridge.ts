@@ -61,6 +61,18 @@ export interface Server {
   legacy?: ServerIdentity | 'unsupported' | undefined;
 }
 
+/** A session of a client. */
+export interface OpenSession {
+  /** Anyone who knows it can use the session. */
+  id: string;
+  client: ClientIdentity;
+  /** It began through the API. */
+  isRelayed: boolean;
+  startedMs: number;
+  lastSeenMs: number;
+  process: 'own' | 'shared';
+}
+
 /** Something that waits, and must be kept alive in the meantime. */
 export interface KeepAlive {
   keepAlive(): void;
@@ -230,6 +242,25 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
         proceed(() => this.#routeModern({ ...received, message }, guarded)),
       ),
     );
+  }
+
+  /** The sessions that clients can name. */
+  openSessions(): OpenSession[] {
+    return this.sessions.all().map(({ id, client, isRelayed, startedMs, lastSeenMs, own }) => ({
+      id,
+      client,
+      isRelayed,
+      startedMs,
+      lastSeenMs,
+      process: own === undefined ? 'shared' : 'own',
+    }));
+  }
+
+  /** Ends a session. Returns whether there was one. */
+  endSession(id: string): boolean {
+    const session = this.sessions.all().find((one) => one.id === id);
+    if (session !== undefined) this.sessions.close(session);
+    return session !== undefined;
   }
 
   /** Ends the processes that are kept for further requests over a connection of a client, which has ended. */

@@ -39,9 +39,14 @@ export class SessionTable {
   }
 
   /** Begins a session. It ends with the request, unless it is kept. */
-  begin(principal: Principal): Session {
+  begin(principal: Principal, { isRelayed = false }: { isRelayed?: boolean } = {}): Session {
     const { workload, messages, now } = this.#options;
-    return new Session({ workload, principal, messages, nowMs: now() });
+    return new Session({ workload, principal, messages, isRelayed, nowMs: now() });
+  }
+
+  /** The sessions that clients can name. */
+  all(): Session[] {
+    return [...this.#named.values()];
   }
 
   /** Keeps a session, so that its client can name it in further requests. */

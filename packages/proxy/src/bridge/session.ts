@@ -30,6 +30,8 @@ export interface SessionOptions {
   /** Who began it. Nobody else can use it. */
   principal: Principal;
   messages: MessagePipeline;
+  /** It began through the API. */
+  isRelayed: boolean;
   nowMs: number;
 }
 
@@ -40,6 +42,8 @@ export class Session {
   principal: Principal;
   /** What the client said about itself, with the protocol version that was agreed on. */
   client: ClientIdentity = { protocolVersion: newestLegacyVersion, capabilities: {} };
+  readonly isRelayed: boolean;
+  readonly startedMs: number;
   lastSeenMs: number;
   /** It goes on after the request that began it, so it can have a server process of its own. */
   isLasting = false;
@@ -63,6 +67,8 @@ export class Session {
   constructor(options: SessionOptions) {
     this.#options = options;
     this.principal = options.principal;
+    this.isRelayed = options.isRelayed;
+    this.startedMs = options.nowMs;
     this.lastSeenMs = options.nowMs;
     this.#toClient = new MessagesToClient(options.messages);
   }

@@ -68,9 +68,10 @@ function receive(bridge: Bridge, exchange: Exchange): void {
 function sessionFor(
   { sessions }: Bridge,
   message: Message | undefined,
-  { request, response, principal }: Exchange,
+  { request, response, principal, relayed }: Exchange,
 ): Session | undefined {
-  if (message?.kind === 'request' && message.value.method === 'initialize') return sessions.begin(principal);
+  if (message?.kind === 'request' && message.value.method === 'initialize')
+    return sessions.begin(principal, { isRelayed: relayed !== undefined });
   const id = request.headers[sessionHeader];
   // A message outside of any session is accepted too, as simple clients send nothing else.
   if (id === undefined) return sessions.ofConnection(request.socket, principal);
@@ -149,15 +150,18 @@ const noResponses: Refusal = refusal(
 );
 
 /** The names of the connections of clients. */
-const connectionNames = new WeakMap<Duplex, string>();
+const connectionNames = new WeakMap<Bridge, WeakMap<Duplex, string>>();
 let lastConnection = 0;
 
 /** Returns the name of a client's connection. What is kept for the connection ends with it. */
 function nameOfConnection(bridge: Bridge, socket: Duplex): string {
-  const known = connectionNames.get(socket);
+  // A connection to the API can lead to several bridges.
+  const names = connectionNames.get(bridge) ?? new WeakMap<Duplex, string>();
+  connectionNames.set(bridge, names);
+  const known = names.get(socket);
   if (known !== undefined) return known;
   const name = String(++lastConnection);
-  connectionNames.set(socket, name);
+  names.set(socket, name);
   socket.once('close', () => bridge.forgetConnection(name));
   return name;
 }

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
-import type { ServerResponse } from 'node:http';
 import type { AuditOutcome, AuditRecord } from '@toolhive/contract/audit';
-import { takesEvents } from '../http/accept.ts';
 import { errorCodes, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { CallTracker, isDenial, isStream } from './call-tracker.ts';
+import type { CallListener } from './call-tracker.ts';
 import type { CallContext, Caller, Exchange, Middleware, Principal, RefusedCall } from './middleware.ts';
 
 /** What happened, without what the audit log adds. */
@@ -38,30 +38,8 @@ export interface AuditedCalls {
   maxBytes: number;
 }
 
-/** How long a request is waited for whose connection has ended. Its response may come over another one. */
-const detachedMs = 10 * 60_000;
-const maxDetached = 1_000;
-/** How often they are looked for. */
-const sweepMs = 60_000;
 /** How much of one text of a client is recorded. */
 const maxText = 512;
-
-/** A request that has not been answered. */
-interface Pending {
-  context: CallContext;
-  exchange: Exchange | undefined;
-  startMs: number;
-  denied?: string;
-}
-
-/** What an HTTP request has led to so far. */
-interface Trace {
-  exchange: Exchange;
-  startMs: number;
-  /** A message of it has reached the middleware for messages. */
-  isRead: boolean;
-  pending: Set<Pending>;
-}
 
 /** Records calls and denials. Undefined if nothing takes the records. */
 export function audit({ audit: options, workload, access }: AuditRowOptions): Audit | undefined {
@@ -83,137 +61,61 @@ interface AuditRowOptions {
 export class Audit implements Middleware {
   readonly #options: AuditOptions & { workload: string; isAuthenticating: boolean };
   readonly #now: () => number;
-  readonly #traces = new WeakMap<Message, Trace>();
-  readonly #pending = new WeakMap<Message, Pending>();
-  readonly #detached = new Map<Pending, number>();
-  #sweeping: NodeJS.Timeout | undefined;
+  readonly #tracker: CallTracker;
   readonly isObserver = true;
   readonly message: Middleware['message'];
 
   constructor(options: AuditOptions & { workload: string; isAuthenticating: boolean }) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
-    this.message = options.calls === undefined ? undefined : (context) => this.#see(context);
+    const listener: CallListener = {
+      ended: ({ context, exchange, denied }, { response, reason, durationMs }) =>
+        this.#record(context, exchange, {
+          outcome: denied === undefined ? outcomeOf(response) : 'denied',
+          reason: denied ?? reason,
+          response,
+          durationMs,
+        }),
+      notified: (context, exchange) => this.#record(context, exchange, { outcome: 'success' }),
+      asked: (context) => this.#record(context, undefined, { outcome: 'success' }),
+      refused: (context, exchange, reason) => this.#record(context, exchange, { outcome: 'denied', reason }),
+      unread: (exchange, startMs, status) => this.#recordHttp(exchange, startMs, status),
+    };
+    this.#tracker = new CallTracker(listener, this.#now);
+    if (options.calls !== undefined) {
+      this.message = (context) => {
+        this.#tracker.see(context);
+        return context.message;
+      };
+    }
   }
 
   readonly request = (exchange: Exchange, next: () => void): void => {
     if (this.#options.calls === undefined) return this.#recordDenials(exchange, next);
-    const trace: Trace = { exchange, startMs: this.#now(), isRead: false, pending: new Set() };
-    exchange.onMessages = (messages) => {
-      for (const message of messages) this.#traces.set(message, trace);
-    };
-    const { request, response, path } = exchange;
-    if (request.method === 'GET' && (path === '/sse' || takesEvents(request))) {
-      // A stream is recorded when it begins, because it may last for days.
-      onHead(response, (status) => this.#recordHttp(trace, status));
-    } else response.once('close', () => this.#closed(trace));
+    this.#tracker.follow(exchange);
     next();
   };
 
   /** Records a message that another middleware has refused. */
-  readonly refused = ({ context, refusal, isFault }: RefusedCall): void => {
-    if (isFault) return;
-    const { message, direction, request } = context;
-    const pending =
-      direction === 'to server' ? this.#pending.get(message) : request && this.#pending.get(request);
-    if (pending === undefined) return this.#recordRefusal(context, refusal.message);
-    pending.denied = refusal.message;
-    // The refusal of a response does not come by here.
-    if (direction === 'to client' && message.kind === 'response') this.#finish(pending);
-  };
-
-  /** Costs nothing for a request that is not refused at once, unless callers are authenticated. */
-  #recordDenials(exchange: Exchange, next: () => void): void {
-    const trace: Trace = { exchange, startMs: 0, isRead: false, pending: new Set() };
-    const { response } = exchange;
-    if (this.#options.isAuthenticating) {
-      response.once('close', () => isDenial(response) && this.#recordHttp(trace, response.statusCode));
-      return next();
-    }
-    next();
-    if (isDenial(response)) this.#recordHttp(trace, response.statusCode);
-  }
-
-  #see(context: CallContext): Message {
-    const { direction, message, request } = context;
-    if (direction === 'to server') {
-      const trace = this.#traces.get(message);
-      if (trace !== undefined) trace.isRead = true;
-      if (message.kind === 'request') this.#begin(context, trace);
-      if (message.kind === 'notification') this.#recordNotification(context, trace);
-    } else if (message.kind === 'request') {
-      this.#record(context, undefined, { outcome: 'success' });
-    } else if (message.kind === 'response' && request !== undefined) {
-      const pending = this.#pending.get(request);
-      if (pending !== undefined) this.#finish(pending, message);
-    }
-    return message;
-  }
-
-  #begin(context: CallContext, trace: Trace | undefined): void {
-    const pending = { context, exchange: trace?.exchange, startMs: trace?.startMs ?? this.#now() };
-    this.#pending.set(context.message, pending);
-    trace?.pending.add(pending);
-  }
-
-  #recordNotification(context: CallContext, trace: Trace | undefined): void {
-    this.#record(context, trace?.exchange, { outcome: 'success' });
-  }
-
-  /** Records a request whose response passes, or that gets none. */
-  #finish(pending: Pending, response?: Message, reason?: string): void {
-    const { context, exchange, startMs, denied } = pending;
-    if (!this.#pending.delete(context.message)) return;
-    this.#detached.delete(pending);
-    this.#record(context, exchange, {
-      outcome: denied === undefined ? outcomeOf(response) : 'denied',
-      reason: denied ?? reason,
-      response,
-      durationMs: this.#now() - startMs,
-    });
-  }
-
-  #closed(trace: Trace): void {
-    const { exchange, isRead, pending } = trace;
-    if (!isRead) {
-      const { response, path } = exchange;
-      const isOwn = /^\/(health|metrics|\.well-known\/.*)$/.test(path) && !isDenial(response);
-      if (!isOwn) this.#recordHttp(trace, response.writableFinished ? response.statusCode : 499);
-      return;
-    }
-    for (const one of pending) {
-      if (!this.#pending.has(one.context.message)) continue;
-      // Only a client with a session can receive the response over another connection.
-      if (one.context.session === undefined) this.#finish(one, undefined, 'the client disconnected');
-      else this.#detach(one);
-    }
-  }
-
-  #detach(pending: Pending): void {
-    this.#detached.set(pending, this.#now());
-    const [oldest] = this.#detached.keys();
-    if (this.#detached.size > maxDetached && oldest !== undefined)
-      this.#finish(oldest, undefined, unanswered);
-    this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs).unref();
-  }
-
-  #sweep(): void {
-    const since = this.#now() - detachedMs;
-    for (const [pending, at] of this.#detached) if (at < since) this.#finish(pending, undefined, unanswered);
-    if (this.#detached.size > 0) return;
-    clearInterval(this.#sweeping);
-    this.#sweeping = undefined;
-  }
+  readonly refused = (call: RefusedCall): void => this.#tracker.seeRefused(call);
 
   /** Records the requests that are still waited for, when the proxy ends. */
   close(): void {
-    clearInterval(this.#sweeping);
-    for (const pending of this.#detached.keys()) this.#finish(pending, undefined, unanswered);
+    this.#tracker.close();
   }
 
-  #recordRefusal(context: CallContext, reason: string): void {
-    const exchange = this.#traces.get(context.request ?? context.message)?.exchange;
-    this.#record(context, exchange, { outcome: 'denied', reason });
+  /** Costs nothing for a request that is not refused at once, unless callers are authenticated. */
+  #recordDenials(exchange: Exchange, next: () => void): void {
+    const { response } = exchange;
+    const record = (): void => {
+      if (isDenial(response)) this.#recordHttp(exchange, undefined, response.statusCode);
+    };
+    if (this.#options.isAuthenticating) {
+      response.once('close', record);
+      return next();
+    }
+    next();
+    record();
   }
 
   #record(
@@ -253,15 +155,15 @@ export class Audit implements Middleware {
     });
   }
 
-  #recordHttp({ exchange, startMs }: Trace, status: number): void {
+  #recordHttp(exchange: Exchange, startMs: number | undefined, status: number): void {
     const { request, path, message, principal } = exchange;
     const outcome = outcomeOfStatus(status);
-    const isStream = request.method === 'GET' && (path === '/sse' || takesEvents(request));
-    const type = isStream ? 'sse_connection' : message === undefined ? 'http_request' : typeOf(message);
+    const isOfStream = isStream(exchange);
+    const type = isOfStream ? 'sse_connection' : message === undefined ? 'http_request' : typeOf(message);
     if (!this.#isRecorded(type, outcome)) return;
     const target =
-      message === undefined || isStream
-        ? { method: request.method ?? '', type: isStream ? 'sse_endpoint' : 'endpoint' }
+      message === undefined || isOfStream
+        ? { method: request.method ?? '', type: isOfStream ? 'sse_endpoint' : 'endpoint' }
         : targetOf(message);
     this.#options.record({
       ...this.#common(exchange, principal),
@@ -270,7 +172,7 @@ export class Audit implements Middleware {
       target: { endpoint: path.slice(0, maxText), ...target },
       metadata: {
         extra: {
-          ...(startMs === 0 ? {} : { duration_ms: Math.round(this.#now() - startMs) }),
+          ...(startMs === undefined ? {} : { duration_ms: Math.round(this.#now() - startMs) }),
           status_code: status,
           transport: transportOf(path),
         },
@@ -290,10 +192,12 @@ export class Audit implements Middleware {
   ): Pick<AuditEntry, 'component' | 'source' | 'subjects' | 'workload'> {
     const { workload, calls, localUser, trustsProxyHeaders } = this.#options;
     const source = sourceOf(exchange, trustsProxyHeaders);
+    const user = isLocal(source.value) ? localUser : undefined;
+    const caller = principal.id === '' ? (exchange?.relayed?.principal ?? principal) : principal;
     return {
       component: calls?.component ?? workload,
       source,
-      subjects: { ...clientOf(client), ...userOf(principal, isLocal(source.value) ? localUser : undefined) },
+      subjects: { ...clientOf(client), ...userOf(caller, user) },
       workload,
     };
   }
@@ -309,28 +213,6 @@ interface Ending {
   reason?: string | undefined;
   response?: Message | undefined;
   durationMs?: number | undefined;
-}
-
-const unanswered = 'there was no response';
-
-/** Calls back once with the status of a response, when its head is written. */
-function onHead(response: ServerResponse, done: (status: number) => void): void {
-  const writeHead = response.writeHead.bind(response);
-  let isDone = false;
-  const tell = (status: number): void => {
-    if (!isDone) done(status);
-    isDone = true;
-  };
-  // Also called for an implicit head (Node.js, ServerResponse), so this sees every response.
-  response.writeHead = ((...given: Parameters<typeof writeHead>) => {
-    tell(given[0]);
-    return writeHead(...given);
-  }) as typeof writeHead;
-  response.once('close', () => tell(499));
-}
-
-function isDenial({ statusCode, headersSent }: ServerResponse): boolean {
-  return headersSent && (statusCode === 401 || statusCode === 403);
 }
 
 const typesByMethod: Readonly<Record<string, string>> = {
@@ -405,9 +287,12 @@ function sourceOf(exchange: Exchange | undefined, trustsProxyHeaders: boolean): 
     ...(requestId === undefined ? {} : { request_id: String(requestId).slice(0, maxText) }),
     ...(userAgent === undefined ? {} : { user_agent: userAgent.slice(0, maxText) }),
   };
-  const peer = (socket.remoteAddress ?? 'unknown').replace(/^::ffff:(?=\d+\.)/, '');
+  // A Unix socket has no addresses, and only the API listens on one.
+  const unknown = exchange.relayed === undefined ? 'unknown' : '127.0.0.1';
+  const peer = (socket.remoteAddress ?? unknown).replace(/^::ffff:(?=\d+\.)/, '');
   const value = (trustsProxyHeaders ? forwardedFor(headers) : undefined) ?? peer;
-  return { type: 'network', value, ...(Object.keys(extra).length === 0 ? {} : { extra }) };
+  const type = exchange.relayed === undefined ? 'network' : 'ui';
+  return { type, value, ...(Object.keys(extra).length === 0 ? {} : { extra }) };
 }
 
 /** The client as a reverse proxy saw it. Clients can begin the list with anything, so only its last address counts. */

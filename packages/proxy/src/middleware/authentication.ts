@@ -1,7 +1,8 @@
-import { ThvError } from '@toolhive/contract/failure';
+import { ThvError, unauthorized } from '@toolhive/contract/failure';
 import { failureStatus } from '@toolhive/contract/wire';
 import { publicOrigin } from '../http/public-origin.ts';
 import { replyJson, replyText } from '../http/reply.ts';
+import { relayAuthorization } from '../relay.ts';
 import { refusal } from './message-pipeline.ts';
 import type { CallContext, Exchange, Middleware, Outcome, Principal } from './middleware.ts';
 
@@ -74,6 +75,7 @@ class Authentication implements Middleware {
     const { authorization } = request.headers;
     const { check, scopes = [], exchange: exchangeToken } = this.#access;
     try {
+      if (exchange.relayed !== undefined && authorization === undefined) throw withoutCredentials();
       const principal = await check(authorization);
       exchange.principal = { ...principal, challenge: (missing) => this.#insufficient(exchange, missing) };
       if (response.destroyed) return false;
@@ -162,6 +164,13 @@ class Authentication implements Middleware {
     if (url === null) return {};
     return { resource_metadata: `${url.origin}${metadataPath}${url.pathname === '/' ? '' : url.pathname}` };
   }
+}
+
+/** The API has authenticated its caller, which says nothing about who may use the workload. */
+function withoutCredentials(): ThvError {
+  return unauthorized(
+    `the workload authenticates its callers, and the request contains no credentials for it: send them in the header ${relayAuthorization}`,
+  );
 }
 
 /** Returns the token of a header that was accepted. */

@@ -16,7 +16,8 @@ export function hostAndOrigin({ allowedHosts, listsHost, ownOriginOnly }: HostAn
       ? hostOfOrigin(origin).toLowerCase() === host.toLowerCase()
       : isAllowed(hostOfOrigin(origin));
   return {
-    request({ request, response }, next) {
+    request({ request, response, relayed }, next) {
+      if (relayed !== undefined) return next(); // the API has checked this
       const { host, origin } = request.headers;
       if (host === undefined || !isOurs(host, request.socket.localAddress)) {
         const named = JSON.stringify(host ?? '');

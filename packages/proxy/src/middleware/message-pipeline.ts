@@ -12,20 +12,22 @@ type Done = (outcome: Outcome, at: number) => void;
 export class MessagePipeline {
   readonly #all: readonly Middleware[];
   readonly #middlewares: readonly MessageMiddleware[];
+  readonly #isEmpty: boolean;
   readonly #refused: readonly NonNullable<Middleware['refused']>[];
   readonly #onFault: (error: unknown) => void;
 
   /** `onFault` is told of exceptions in middleware. */
   constructor(middlewares: readonly Middleware[], onFault: (error: unknown) => void) {
     this.#all = middlewares.filter(({ message }) => message !== undefined);
+    this.#isEmpty = this.#all.every(({ isPassive }) => isPassive === true);
     this.#middlewares = middlewares.flatMap(({ message }) => message ?? []);
     this.#refused = middlewares.flatMap(({ refused }) => refused ?? []);
     this.#onFault = onFault;
   }
 
-  /** There is no middleware for messages, so messages need not be read. */
+  /** No middleware needs to see messages, so they need not be read. */
   get isEmpty(): boolean {
-    return this.#middlewares.length === 0;
+    return this.#isEmpty;
   }
 
   /** All middleware for messages only looks at them. */

@@ -28,6 +28,8 @@ export interface Exchange {
   credentials?: Readonly<Record<string, string>>;
   /** The message in the body, as soon as it was read. Absent for a batch, and if the body is passed through unread. */
   message?: Message;
+  /** Present if the request came through the API, and then who the caller is there. */
+  relayed?: { readonly principal: Principal | undefined } | undefined;
   /** Told of the messages in the body, as soon as they were read. */
   onMessages?: ((messages: readonly Message[]) => void) | undefined;
 }
@@ -84,6 +86,8 @@ export type Outcome = Message | Refusal;
 export interface Middleware {
   /** It changes and refuses no messages, so requests that contain none that it could read need not be refused. */
   readonly isObserver?: boolean | undefined;
+  /** It looks at messages only where they are read anyway. Alone, it is no reason to read them. */
+  readonly isPassive?: boolean | undefined;
   /** Passes an HTTP request on by calling `next`, or answers it. */
   readonly request?: ((exchange: Exchange, next: () => void) => void) | undefined;
   /**

@@ -27,6 +27,24 @@ export function toolFilter({ tools }: { tools?: ToolRules | undefined }): Middle
   return filter.length > 0 || isChanged ? new ToolFilter({ filter, overrides }) : undefined;
 }
 
+/** Returns how clients see a tool of the server. */
+export function toolView({ filter = [], overrides = {} }: ToolRules): (tool: Record<string, unknown>) => {
+  isShown: boolean;
+  name: string;
+  description: unknown;
+} {
+  const rules = new ToolFilter({ filter, overrides });
+  return (tool) => {
+    const [shown] = rules.visible([tool]);
+    const { name = '', description = '' } = overrides[String(tool['name'])] ?? {};
+    return {
+      isShown: shown !== undefined,
+      name: name === '' ? String(tool['name']) : name,
+      description: description === '' ? tool['description'] : description,
+    };
+  };
+}
+
 /**
  * Shows clients a part of a server's tools. Lists and calls agree: a tool that is not in the list cannot be called,
  * and a renamed tool has only its new name, which leads to no other tool.
@@ -78,7 +96,7 @@ class ToolFilter implements Middleware {
     if (!isObject(result)) return message;
     // Written anew, so that clients read the filtered list and no other member.
     const others = Object.entries(result).filter(([name]) => name.toLowerCase() !== 'tools');
-    const tools = Array.isArray(result['tools']) ? this.#visible(result['tools']) : [];
+    const tools = Array.isArray(result['tools']) ? this.visible(result['tools']) : [];
     return resultMessage(idText(message), { ...Object.fromEntries(others), tools });
   }
 
@@ -90,7 +108,8 @@ class ToolFilter implements Middleware {
     return (this.#overrides.get(visible)?.name ?? '') === '' ? visible : undefined;
   }
 
-  #visible(tools: readonly unknown[]): unknown[] {
+  /** The tools of a list that clients see, as they see them. */
+  visible(tools: readonly unknown[]): unknown[] {
     return tools.flatMap((tool) => {
       if (!isObject(tool) || typeof tool['name'] !== 'string') return [];
       const real = tool['name'];

@@ -54,7 +54,7 @@ interface List {
 }
 
 /** The answers that are reviewed, by the method of their request. */
-const lists: Readonly<Record<string, List>> = {
+export const lists: Readonly<Record<string, List>> = {
   'tools/list': { kind: 'tool', member: 'tools', key: 'name' },
   'prompts/list': { kind: 'prompt', member: 'prompts', key: 'name' },
   'resources/list': { kind: 'resource', member: 'resources', key: 'uri' },
@@ -62,7 +62,7 @@ const lists: Readonly<Record<string, List>> = {
 };
 
 /** The answers that contain the instructions of the server. */
-const greetings: ReadonlySet<string> = new Set(['initialize', 'server/discover']);
+export const greetings: ReadonlySet<string> = new Set(['initialize', 'server/discover']);
 
 /** The requests that use an item, and the parameter that names it. */
 const uses: Readonly<Record<string, { kind: PinnedKind; parameter: string }>> = {

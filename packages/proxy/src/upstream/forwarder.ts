@@ -17,6 +17,9 @@ import { replyText, replyUnacceptable } from '../http/reply.ts';
  */
 const notForwarded: ReadonlySet<string> = new Set([...hopHeaders, 'origin', 'cookie', 'set-cookie']);
 
+/** How long a server may take to end a session. */
+const endSessionMs = 10_000;
+
 /** A body up to this size is passed on as a whole, which costs less than a stream. */
 const maxGatheredBytes = 64 * 1024;
 
@@ -110,6 +113,23 @@ export class HttpForwarder implements AsyncDisposable {
       bodyTimeout: 0,
     };
     dispatchTo(pool, forwarded, options, listener);
+  }
+
+  /** Asks the server to end a session, and returns the status of its answer. Rejects if there is none. */
+  async endSession(id: string, protocolVersion: string): Promise<number> {
+    if (this.#state.kind === 'down') throw new Error(`the server is not running: ${this.#state.reason}`);
+    const { pool, host } = this.#state;
+    const headers = { host, 'mcp-session-id': id, 'mcp-protocol-version': protocolVersion };
+    const timeoutMs = endSessionMs;
+    const answer = await pool.request({
+      method: 'DELETE',
+      path: '/mcp',
+      headers,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+    });
+    answer.body.on('error', () => {}).destroy();
+    return answer.statusCode;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import { messageOf } from '@toolhive/contract/failure';
-import type { KeepAlive } from '../bridge/bridge.ts';
+import { messageOf, unsupported } from '@toolhive/contract/failure';
+import type { KeepAlive, OpenSession } from '../bridge/bridge.ts';
 import { passInputRequests, passInputResponses } from '../bridge/input-required.ts';
 import { batchVersion, readIncoming, refuseBatch } from '../endpoint/incoming.ts';
 import type { Incoming } from '../endpoint/incoming.ts';
@@ -75,6 +75,29 @@ export class GuardedForwarder {
   /** The server has ended, and its sessions with it. */
   disconnect(): void {
     this.#sessions.endAll();
+  }
+
+  /** The sessions that the server has begun and that are not known to have ended. */
+  openSessions(): OpenSession[] {
+    return this.#sessions.all().map(({ id, client, isRelayed, startedMs, lastSeenMs }) => ({
+      id,
+      client,
+      isRelayed,
+      startedMs,
+      lastSeenMs,
+      process: 'shared',
+    }));
+  }
+
+  /** Tells the server to end a session. Returns whether there was one. Throws `unsupported` if the server refuses. */
+  async endSession(id: string): Promise<boolean> {
+    const session = this.#sessions.all().find((one) => one.id === id);
+    if (session === undefined) return false;
+    const status = await this.#options.forwarder.endSession(id, session.client.protocolVersion);
+    if (status === 405)
+      throw unsupported('the server does not let others end its sessions', { hint: 'restart the workload' });
+    this.#sessions.end(id);
+    return true;
   }
 
   handle(exchange: Exchange): void {
@@ -278,7 +301,12 @@ export class GuardedForwarder {
   #followSession({ exchange, session, request }: Forwarding, { statusCode, headers }: Answer): void {
     const begun = headers['mcp-session-id'];
     if (request?.value.method === 'initialize' && statusCode < 300 && typeof begun === 'string')
-      this.#sessions.begin(begun, exchange.principal, clientOf(request, undefined));
+      this.#sessions.begin(
+        begun,
+        exchange.principal,
+        clientOf(request, undefined),
+        exchange.relayed !== undefined,
+      );
     const isOver = statusCode === 404 || (exchange.request.method === 'DELETE' && statusCode < 300);
     if (session !== undefined && isOver) this.#sessions.end(session.id);
   }

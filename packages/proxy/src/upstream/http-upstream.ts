@@ -1,6 +1,7 @@
 import { messageOf } from '@toolhive/contract/failure';
 import { replyText } from '../http/reply.ts';
 import { Bridge } from '../bridge/bridge.ts';
+import type { OpenSession } from '../bridge/bridge.ts';
 import { defaultLimits } from '../bridge/limits.ts';
 import { isModernRequest } from '../endpoint/modern-headers.ts';
 import { serveEndpoint } from '../endpoint/endpoint.ts';
@@ -124,6 +125,14 @@ export class HttpUpstream implements Upstream {
       );
     this.#openBridge();
     serveEndpoint(this.#bridge, exchange);
+  }
+
+  openSessions(): OpenSession[] {
+    return [...this.#bridge.openSessions(), ...this.#guarded.openSessions()];
+  }
+
+  async endSession(id: string): Promise<boolean> {
+    return this.#bridge.endSession(id) || (await this.#guarded.endSession(id));
   }
 
   async close(): Promise<void> {

@@ -13,6 +13,10 @@ export interface ServerSession {
   readonly id: string;
   readonly principal: Principal;
   readonly client: ClientIdentity;
+  /** It began through the API. */
+  readonly isRelayed: boolean;
+  readonly startedMs: number;
+  lastSeenMs: number;
   /** Requests of the client, whose responses may come on another stream. */
   readonly requests: UnansweredRequests;
   /** Requests of the server that were delivered to the client. */
@@ -53,7 +57,7 @@ export class ServerSessions {
   }
 
   /** Throws if the server has given the ID to another principal already. */
-  begin(id: string, principal: Principal, client: ClientIdentity): ServerSession {
+  begin(id: string, principal: Principal, client: ClientIdentity, isRelayed = false): ServerSession {
     const known = this.#sessions.get(id);
     if (known !== undefined && known.principal.id !== principal.id)
       throw new Error('it gave two callers the same session');
@@ -61,6 +65,9 @@ export class ServerSessions {
       id,
       principal,
       client,
+      isRelayed,
+      startedMs: Date.now(),
+      lastSeenMs: Date.now(),
       requests: new UnansweredRequests(),
       serverRequests: new UnansweredRequests(),
     };
@@ -79,7 +86,12 @@ export class ServerSessions {
     if (known.principal.id !== principal.id) return undefined;
     this.#sessions.delete(id); // the one that was used last is the last one to be forgotten
     this.#sessions.set(id, known);
+    known.lastSeenMs = Date.now();
     return known;
+  }
+
+  all(): ServerSession[] {
+    return [...this.#sessions.values()];
   }
 
   end(id: string): void {

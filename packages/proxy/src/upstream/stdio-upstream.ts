@@ -1,5 +1,6 @@
 import { describeExit } from '@toolhive/runtime/runtime';
 import { Bridge } from '../bridge/bridge.ts';
+import type { OpenSession } from '../bridge/bridge.ts';
 import { defaultLimits } from '../bridge/limits.ts';
 import { serveEndpoint } from '../endpoint/endpoint.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
@@ -46,6 +47,14 @@ export class StdioUpstream implements Upstream {
 
   handle(exchange: Exchange): void {
     serveEndpoint(this.#bridge, exchange);
+  }
+
+  openSessions(): OpenSession[] {
+    return this.#bridge.openSessions();
+  }
+
+  async endSession(id: string): Promise<boolean> {
+    return this.#bridge.endSession(id);
   }
 
   close(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Instance } from '@toolhive/runtime/runtime';
 import type { ServerAddress } from '../transport/upstream-client.ts';
 import type { WorkloadInput } from '../input/workload-input.ts';
+import type { OpenSession } from '../bridge/bridge.ts';
 import type { Limits } from '../bridge/limits.ts';
 import type { MessagePipeline } from '../middleware/message-pipeline.ts';
 import type { Exchange } from '../middleware/middleware.ts';
@@ -39,5 +40,9 @@ export interface Upstream {
   connect(server: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void>;
   disconnect(reason: string, final: boolean): void;
   handle(exchange: Exchange): void;
+  /** The sessions of clients. */
+  openSessions(): OpenSession[];
+  /** Ends a session. Returns whether there was one. Throws `unsupported` if the server refuses. */
+  endSession(id: string): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -12,6 +12,7 @@ import {
   type Inspected,
 } from './container.ts';
 import { isFailure, type Engine } from './engine.ts';
+import { usageOfContainer } from './usage.ts';
 
 /** How much of the grace a stdio server may spend on noticing that its input ended, before it is signalled. */
 const INPUT_END_MS = 1_000;
@@ -102,6 +103,7 @@ export function openInstance(engine: Engine, started: Started): Instance {
     ...(address && { address }),
     limits,
     exited,
+    usage: () => usageOfContainer(engine, id),
     stop,
     [Symbol.asyncDispose]: () => stop(0),
   };

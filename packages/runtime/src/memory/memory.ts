@@ -94,6 +94,11 @@ function startInMemory(server: MemoryServer, launch: Launch): Instance {
     ...(launch.transport.kind === 'stdio'
       ? { stdio: { input: streams.input, output: streams.output } }
       : { address: { kind: 'tcp', host: '127.0.0.1', port: launch.transport.targetPort } }),
+    // It shares a process with everything else here.
+    usage: async () => {
+      const { user, system } = process.cpuUsage();
+      return { memoryBytes: process.memoryUsage.rss(), cpuMs: (user + system) / 1000, processes: 1 };
+    },
     stop,
     [Symbol.asyncDispose]: () => stop(0),
   };

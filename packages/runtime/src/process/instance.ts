@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Exit, Instance, InstanceAddress, RuntimeLimit } from '../runtime.ts';
+import type { Exit, Instance, InstanceAddress, InstanceUsage, RuntimeLimit } from '../runtime.ts';
+import { usageOf } from './proc.ts';
 import type { Sandbox } from './sandbox.ts';
 
 export interface InstanceParts {
@@ -28,6 +29,10 @@ export class ProcessInstance implements Instance {
     this.exited = exited;
     this.limits = limits;
     this.#sandbox = sandbox;
+  }
+
+  async usage(): Promise<InstanceUsage | undefined> {
+    return usageOf(this.#sandbox.init);
   }
 
   async stop(graceMs: number): Promise<void> {

@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { InstanceUsage } from '../runtime.ts';
 
 // Reads of /proc are answered from the kernel's memory in microseconds; asynchronous ones would be slower.
 
@@ -29,6 +30,24 @@ export function memoryOf(pid: number): number {
   const kibibytes = (field: string) =>
     Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0);
   return (kibibytes('RssAnon') + kibibytes('RssShmem')) * 1024;
+}
+
+/** The unit of processor times in /proc, the same on every Linux system (proc(5), `_SC_CLK_TCK`). */
+const TICK_MS = 10;
+/** The processor times of a process and of its children that have ended: `utime`, `stime`, `cutime`, `cstime`. */
+const TIMES = /^\d+ \(.*\) \S(?: \S+){10} (\d+) (\d+) (\d+) (\d+) /s;
+
+/** What the first process of a sandbox and all of its descendants use. Undefined if it has ended. */
+export function usageOf(init: number): InstanceUsage | undefined {
+  const family = familyOf(init);
+  const times = family.map((pid) => TIMES.exec(read(`/proc/${pid}/stat`) ?? ''));
+  if (times[0] === undefined || times[0] === null) return undefined;
+  const ticks = times.flatMap((found) => found?.slice(1).map(Number) ?? []);
+  return {
+    memoryBytes: family.reduce((total, pid) => total + memoryOf(pid), 0),
+    cpuMs: ticks.reduce((total, time) => total + time, 0) * TICK_MS,
+    processes: family.length - 1, // bubblewrap's own is none of the server
+  };
 }
 
 /** Whether a process exists and is more than an entry that its parent has not collected yet. */

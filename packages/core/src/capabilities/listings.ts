@@ -1,0 +1,228 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { messageOf } from '@toolhive/contract/failure';
+import type { Greeting, ListingSink } from '@toolhive/proxy/listing-capture';
+import type { PinnedKind } from '@toolhive/proxy/tool-pinning';
+import type { Logger } from 'pino';
+import { openRecoverable } from '../state/recoverable-database.ts';
+
+type Item = Record<string, unknown>;
+
+/** How a list differs from the one before. */
+export interface ListChange {
+  kind: PinnedKind;
+  item: string;
+  change: 'changed' | 'new' | 'removed';
+}
+
+export interface StoredList {
+  items: readonly Item[];
+  isComplete: boolean;
+}
+
+/** What is known of the lists of a server. */
+export interface StoredListing {
+  /** When the server last answered with one of them. */
+  at: string;
+  greeting: Greeting | undefined;
+  lists: Partial<Record<PinnedKind, StoredList>>;
+}
+
+export interface ListingsOptions {
+  /** Told of what has changed, at most once in a second for each workload. */
+  onChanges: (workload: string, changes: readonly ListChange[]) => void;
+  log: Logger;
+  now: () => Date;
+}
+
+/** How soon lists are saved. */
+const saveMs = 1_000;
+/** How many changes are told at once. */
+const maxTold = 20;
+const maxInstructions = 64 * 1024;
+const maxCapabilities = 16 * 1024;
+
+/** The member of an item that identifies it, by its kind. */
+const keys: Readonly<Record<PinnedKind, string>> = {
+  instructions: '',
+  tool: 'name',
+  prompt: 'name',
+  resource: 'uri',
+  'resource-template': 'uriTemplate',
+};
+
+const greetingKind = 'greeting';
+type Part = PinnedKind | typeof greetingKind;
+
+/** A part that has not been saved. Without content, only its time has changed. */
+interface Unsaved {
+  at: string;
+  content?: { value: unknown; isComplete: boolean };
+}
+
+/**
+ * What servers listed last, so that it is known while they are stopped. It is kept in SQLite only: the proxies have
+ * limited each list to 1 MiB, and four of them for each workload would be too much memory.
+ */
+export class Listings implements Disposable {
+  readonly #database: DatabaseSync;
+  readonly #options: ListingsOptions;
+  readonly #put: StatementSync;
+  readonly #touch: StatementSync;
+  readonly #read: StatementSync;
+  readonly #unsaved = new Map<string, Map<Part, Unsaved>>();
+  #timer: NodeJS.Timeout | undefined;
+
+  private constructor(database: DatabaseSync, options: ListingsOptions) {
+    this.#database = database;
+    this.#options = options;
+    database.exec(`
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = OFF;
+      CREATE TABLE IF NOT EXISTS listings (
+        workload TEXT NOT NULL, part TEXT NOT NULL, at TEXT NOT NULL, is_complete INTEGER NOT NULL, content TEXT NOT NULL,
+        PRIMARY KEY (workload, part)
+      ) STRICT;
+    `);
+    this.#put = database.prepare('INSERT OR REPLACE INTO listings VALUES (?, ?, ?, ?, ?)');
+    this.#touch = database.prepare('UPDATE listings SET at = ? WHERE workload = ? AND part = ?');
+    this.#read = database.prepare('SELECT part, at, is_complete, content FROM listings WHERE workload = ?');
+  }
+
+  /** A damaged file is set aside. Where none can be written, lists are known until the daemon ends. */
+  static async open(path: string, options: ListingsOptions): Promise<Listings> {
+    return openRecoverable(path, {
+      log: options.log,
+      use: (database) => new Listings(database, options),
+      inMemory: 'lists of servers are remembered only until the daemon ends',
+    });
+  }
+
+  /** Takes what the proxy of a workload sees. */
+  sinkFor(workload: string): ListingSink {
+    const take = (part: Part, value: unknown, isComplete: boolean): void =>
+      this.#take(workload, part, { at: this.#now(), content: { value, isComplete } });
+    return {
+      greeted: (greeting) => take(greetingKind, bounded(greeting), true),
+      listed: (kind, items, isComplete) => take(kind, items, isComplete),
+      unchanged: (kind) => {
+        const before = this.#unsaved.get(workload)?.get(kind);
+        this.#take(workload, kind, { ...before, at: this.#now() });
+      },
+    };
+  }
+
+  /** What a server listed last; undefined if it never did. */
+  of(workload: string): StoredListing | undefined {
+    this.#save();
+    const rows = this.#rows(workload);
+    if (rows.length === 0) return undefined;
+    const listing: StoredListing = { at: '', greeting: undefined, lists: {} };
+    for (const { part, at, isComplete, content } of rows) {
+      if (at > listing.at) listing.at = at;
+      // Written by `#save`.
+      if (part === greetingKind) listing.greeting = JSON.parse(content) as Greeting;
+      else listing.lists[part] = { items: JSON.parse(content) as Item[], isComplete };
+    }
+    return listing;
+  }
+
+  /** Forgets a workload that was removed. */
+  remove(workload: string): void {
+    this.#unsaved.delete(workload);
+    this.#orLogged(() => this.#database.prepare('DELETE FROM listings WHERE workload = ?').run(workload));
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    this.#save();
+    this.#database.close();
+  }
+
+  #take(workload: string, part: Part, unsaved: Unsaved): void {
+    const parts = this.#unsaved.get(workload) ?? new Map<Part, Unsaved>();
+    this.#unsaved.set(workload, parts.set(part, unsaved));
+    this.#timer ??= setTimeout(() => this.#save(), saveMs).unref();
+  }
+
+  #save(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const unsaved = [...this.#unsaved];
+    this.#unsaved.clear();
+    for (const [workload, parts] of unsaved) {
+      const changes = this.#orLogged(() => this.#saveParts(workload, parts)) ?? [];
+      if (changes.length > 0) this.#options.onChanges(workload, changes.slice(0, maxTold));
+    }
+  }
+
+  /** Returns how the lists differ from those before. */
+  #saveParts(workload: string, parts: ReadonlyMap<Part, Unsaved>): ListChange[] {
+    const before = new Map(this.#rows(workload).map((row) => [row.part, row.content]));
+    const changes: ListChange[] = [];
+    for (const [part, { at, content }] of parts) {
+      if (content === undefined) {
+        this.#touch.run(at, workload, part);
+        continue;
+      }
+      const text = JSON.stringify(content.value);
+      this.#put.run(workload, part, at, content.isComplete ? 1 : 0, text);
+      const known = before.get(part);
+      if (part !== greetingKind && known !== undefined && known !== text) {
+        changes.push(...changesOf(part, JSON.parse(known) as Item[], content.value as readonly Item[]));
+      }
+    }
+    return changes;
+  }
+
+  #rows(workload: string): { part: Part; at: string; isComplete: boolean; content: string }[] {
+    const rows = this.#orLogged(() => this.#read.all(workload)) ?? [];
+    return rows.map((row) => ({
+      part: row['part'] as Part, // written by `#saveParts`
+      at: String(row['at']),
+      isComplete: row['is_complete'] === 1,
+      content: String(row['content']),
+    }));
+  }
+
+  #orLogged<Result>(work: () => Result): Result | undefined {
+    try {
+      return work();
+    } catch (error) {
+      this.#options.log.error({ why: messageOf(error) }, 'lists of servers could not be saved or read');
+      return undefined;
+    }
+  }
+
+  #now(): string {
+    return this.#options.now().toISOString();
+  }
+}
+
+function bounded({ instructions, capabilities, ...greeting }: Greeting): Greeting {
+  return {
+    ...greeting,
+    instructions: instructions?.slice(0, maxInstructions),
+    capabilities: JSON.stringify(capabilities).length > maxCapabilities ? {} : capabilities,
+  };
+}
+
+function changesOf(kind: PinnedKind, before: readonly Item[], after: readonly Item[]): ListChange[] {
+  const textsOf = (items: readonly Item[]): Map<string, string> =>
+    new Map(items.map((item) => [nameOf(kind, item), JSON.stringify(item)]));
+  const [old, present] = [textsOf(before), textsOf(after)];
+  const told = (item: string, change: ListChange['change']): ListChange => ({ kind, item, change });
+  return [
+    ...[...present].flatMap(([name, text]) => {
+      const known = old.get(name);
+      return known === text ? [] : [told(name, known === undefined ? 'new' : 'changed')];
+    }),
+    ...[...old.keys()].filter((name) => !present.has(name)).map((name) => told(name, 'removed')),
+  ];
+}
+
+const maxName = 256;
+
+function nameOf(kind: PinnedKind, item: Item): string {
+  const name = item[keys[kind]];
+  return typeof name === 'string' ? name.slice(0, maxName) : '';
+}

@@ -1,0 +1,47 @@
+import type { Progress } from '@toolhive/runtime/runtime';
+import type { Events } from './events.ts';
+
+/** How often progress of one workload is told. An installer can print thousands of lines in a second. */
+const intervalMs = 200;
+const maxMessage = 500;
+
+/** Tells every watcher of events what long operations on workloads are doing, at most five times a second for each. */
+export class ProgressEvents implements Disposable {
+  readonly #events: Events;
+  /** The latest message that was not told, by workload, while the interval after an event lasts. */
+  readonly #waiting = new Map<string, { message: string | undefined; timer: NodeJS.Timeout }>();
+
+  constructor(events: Events) {
+    this.#events = events;
+  }
+
+  /** Returns what tells `report` and all watchers. */
+  of(workload: string, report: Progress = () => {}): Progress {
+    return (message) => {
+      report(message);
+      this.#tell(workload, message);
+    };
+  }
+
+  [Symbol.dispose](): void {
+    for (const { timer } of this.#waiting.values()) clearTimeout(timer);
+    this.#waiting.clear();
+  }
+
+  #tell(workload: string, message: string): void {
+    const waiting = this.#waiting.get(workload);
+    if (waiting !== undefined) {
+      waiting.message = message;
+      return;
+    }
+    this.#events.emit({ type: 'workload.progress', name: workload, message: message.slice(0, maxMessage) });
+    const timer = setTimeout(() => this.#intervalOver(workload), intervalMs).unref();
+    this.#waiting.set(workload, { message: undefined, timer });
+  }
+
+  #intervalOver(workload: string): void {
+    const last = this.#waiting.get(workload)?.message;
+    this.#waiting.delete(workload);
+    if (last !== undefined) this.#tell(workload, last);
+  }
+}

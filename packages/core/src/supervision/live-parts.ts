@@ -1,0 +1,20 @@
+import type { WorkloadProxy } from '@toolhive/proxy/proxy';
+import type { Instance } from '@toolhive/runtime/runtime';
+
+/** What of a workload exists in this moment. */
+export class LiveParts {
+  /** Undefined while the workload is stopped. */
+  proxy: WorkloadProxy | undefined;
+  readonly #instances = new Set<Instance>();
+
+  /** The running processes or containers of its server: one, and those of sessions that have their own. */
+  get instances(): readonly Instance[] {
+    return [...this.#instances];
+  }
+
+  /** Adds an instance until it ends. */
+  add(instance: Instance): void {
+    this.#instances.add(instance);
+    void instance.exited.then(() => this.#instances.delete(instance));
+  }
+}

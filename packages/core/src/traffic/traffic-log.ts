@@ -1,0 +1,331 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { notFound, unavailable } from '@toolhive/contract/failure';
+import type { Sent } from '@toolhive/contract/operation';
+import type {
+  RecordedBody,
+  ToolUsage,
+  TrafficDetails,
+  TrafficEntry,
+  TrafficEvent,
+  TrafficRecording,
+} from '@toolhive/contract/traffic';
+import type { CallSink, EndedCall } from '@toolhive/proxy/traffic';
+import type { Redaction } from '../audit/redaction.ts';
+import { Backlog } from '../events/backlog.ts';
+
+/** Which calls are meant. Absent members do not matter. */
+export type TrafficFilter = Partial<
+  Record<'method' | 'item' | 'client' | 'session' | 'outcome' | 'source', string | undefined>
+>;
+
+/** How many calls of one workload are kept. Each takes less than 1.5 KiB, because its texts are short. */
+const maxKept = 1_000;
+/** How many are taken beyond that before the oldest are forgotten. */
+const slack = 100;
+const maxWatchers = 16;
+/** How many events may wait for one watcher. */
+const maxWaiting = 1_000;
+/** How much of one body is recorded, and how much of all of one workload. */
+const maxBodyBytes = 64 * 1024;
+const maxTotalBytes = 8 * 1024 * 1024;
+/** How many tools are counted, and of how many of the latest calls the median is. */
+const maxTools = 200;
+const maxDurations = 64;
+
+interface Kept {
+  id: number;
+  call: Omit<EndedCall, 'bodies'>;
+}
+
+interface Bodies {
+  request: RecordedBody;
+  response: RecordedBody | undefined;
+  bytes: number;
+}
+
+interface ToolCount {
+  calls: number;
+  errors: number;
+  lastMs: number;
+  /** Those of the latest calls, in no order. */
+  durations: number[];
+}
+
+/** The latest calls of one workload, in memory, and how often each of its tools was called. */
+export class TrafficLog implements CallSink {
+  readonly since: string;
+  #calls = 0;
+  #errors = 0;
+  recordsBodies = false;
+  readonly #redaction: Redaction;
+  /** Distinguishes the IDs of events from those of an earlier daemon. */
+  readonly #run = randomBytes(6).toString('hex');
+  readonly #kept: Kept[] = [];
+  readonly #bodies = new Map<number, Bodies>();
+  #bodyBytes = 0;
+  readonly #tools = new Map<string, ToolCount>();
+  readonly #watchers = new Set<Backlog<Sent<TrafficEvent>>>();
+  #lastId = 0;
+
+  constructor(redaction: Redaction, now: () => Date) {
+    this.#redaction = redaction;
+    this.since = now().toISOString();
+  }
+
+  /** How many requests of clients have ended, and how many of them not well. */
+  get totals(): { calls: number; errors: number } {
+    return { calls: this.#calls, errors: this.#errors };
+  }
+
+  get recording(): TrafficRecording {
+    return {
+      bodies: this.recordsBodies,
+      max_body_bytes: maxBodyBytes,
+      max_total_bytes: maxTotalBytes,
+    };
+  }
+
+  record({ bodies, ...call }: EndedCall): void {
+    const kept = { id: ++this.#lastId, call };
+    this.#kept.push(kept);
+    if (this.#kept.length >= maxKept + slack) {
+      for (const { id } of this.#kept.splice(0, slack)) this.#forgetBodies(id);
+    }
+    this.#count(call);
+    if (bodies !== undefined && this.recordsBodies) this.#keepBodies(kept.id, bodies);
+    if (this.#watchers.size > 0) this.#tell({ type: 'entry', entry: this.#describe(kept) });
+  }
+
+  /** The newest calls that match, the oldest of them first, and whether there are older ones. */
+  list(
+    filter: TrafficFilter,
+    { before = Infinity, limit = 100 }: { before?: number | undefined; limit?: number | undefined },
+  ): { entries: TrafficEntry[]; has_more: boolean } {
+    const entries: TrafficEntry[] = [];
+    for (let at = this.#kept.length - 1; at >= 0; at -= 1) {
+      const kept = this.#kept[at];
+      if (kept === undefined || kept.id >= before || !matches(kept.call, filter)) continue;
+      if (entries.length === limit) return { entries: entries.toReversed(), has_more: true };
+      entries.push(this.#describe(kept));
+    }
+    return { entries: entries.toReversed(), has_more: false };
+  }
+
+  /** One call. Throws `not-found` if it is not kept. */
+  get(id: number): TrafficDetails {
+    const kept = this.#kept.find((one) => one.id === id);
+    if (kept === undefined) {
+      throw notFound(`call ${id} not found`, { hint: `only the latest ${maxKept} calls are kept` });
+    }
+    const { request, response } = this.#bodies.get(id) ?? {};
+    return {
+      entry: this.#describe(kept),
+      // A secret may have become known since.
+      ...(request === undefined ? {} : { request: this.#redaction.withoutSecrets(request) }),
+      ...(response === undefined ? {} : { response: this.#redaction.withoutSecrets(response) }),
+    };
+  }
+
+  /** Switches the recording of bodies on or off. Off, it forgets the recorded ones. */
+  changeRecording(bodies: boolean): void {
+    if (this.recordsBodies === bodies) return;
+    this.recordsBodies = bodies;
+    if (!bodies) {
+      this.#bodies.clear();
+      this.#bodyBytes = 0;
+    }
+    this.#tell({ type: 'recording', bodies });
+  }
+
+  /** The calls that match from now on, or after an event, until the signal aborts. Throws `unavailable`. */
+  watch(
+    filter: TrafficFilter,
+    afterId: string | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<Sent<TrafficEvent>, void, void> {
+    if (this.#watchers.size >= maxWatchers) {
+      throw unavailable(`${maxWatchers} callers watch the calls of this workload already`, {
+        hint: 'close one of them',
+      });
+    }
+    // Before anything else can happen, so that no call is missed.
+    const backlog = new Backlog<Sent<TrafficEvent>>(maxWaiting);
+    this.#watchers.add(backlog);
+    return this.#watched(backlog, filter, this.#missed(afterId), signal);
+  }
+
+  /** The tools by the number of calls. */
+  get tools(): ToolUsage[] {
+    return [...this.#tools]
+      .map(([name, { calls, errors, lastMs, durations }]) => ({
+        name,
+        calls,
+        errors,
+        p50_ms: median(durations),
+        last_at: new Date(lastMs).toISOString(),
+      }))
+      .toSorted((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1));
+  }
+
+  /** Ends what watches it: the workload is gone. */
+  close(): void {
+    for (const watcher of this.#watchers) watcher.end();
+  }
+
+  async *#watched(
+    backlog: Backlog<Sent<TrafficEvent>>,
+    filter: TrafficFilter,
+    missed: readonly Sent<TrafficEvent>[],
+    signal: AbortSignal,
+  ): AsyncGenerator<Sent<TrafficEvent>, void, void> {
+    const end = (): void => backlog.end();
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+    const isMeant = ({ event }: Sent<TrafficEvent>): boolean =>
+      event.type !== 'entry' || matchesEntry(event.entry, filter);
+    try {
+      yield* missed.filter(isMeant);
+      for (;;) {
+        const next = await backlog.next();
+        if (next === 'over') return;
+        if (next === 'too slow') yield this.#sent({ type: 'reset' });
+        else if (isMeant(next)) yield next;
+      }
+    } finally {
+      this.#watchers.delete(backlog);
+      signal.removeEventListener('abort', end);
+    }
+  }
+
+  /** What has happened after an event. A `reset` if that is not known any more. */
+  #missed(afterId: string | undefined): Sent<TrafficEvent>[] {
+    if (afterId === undefined) return [];
+    const [run, id = ''] = afterId.split('-');
+    const after = /^\d{1,15}$/.test(id) ? Number(id) : -1;
+    const first = this.#kept[0]?.id ?? this.#lastId + 1;
+    if (run !== this.#run || after < first - 1 || after > this.#lastId)
+      return [this.#sent({ type: 'reset' })];
+    return this.#kept
+      .filter((kept) => kept.id > after)
+      .map((kept) => ({
+        id: `${this.#run}-${kept.id}`,
+        event: { type: 'entry', entry: this.#describe(kept) },
+      }));
+  }
+
+  #tell(event: TrafficEvent): void {
+    const sent = this.#sent(event);
+    for (const watcher of this.#watchers) watcher.take(sent);
+  }
+
+  #sent(event: TrafficEvent): Sent<TrafficEvent> {
+    return { id: `${this.#run}-${this.#lastId}`, event };
+  }
+
+  #describe({ id, call }: Kept): TrafficEntry {
+    const { session, durationMs, name, reason } = call;
+    const { protocolVersion: protocol_version, requestBytes, responseBytes } = call;
+    return {
+      id,
+      at: new Date(call.atMs).toISOString(),
+      source: call.source,
+      direction: call.direction,
+      ...(call.client === undefined ? {} : { client: call.client }),
+      ...(session === undefined ? {} : { session: publicId(session) }),
+      ...(protocol_version === undefined ? {} : { protocol_version }),
+      method: call.method,
+      ...(call.kind === undefined ? {} : { kind: call.kind }),
+      ...(name === undefined ? {} : { name: this.#redaction.withoutSecrets(name) }),
+      ...(durationMs === undefined ? {} : { duration_ms: rounded(durationMs) }),
+      ...(requestBytes === undefined ? {} : { request_bytes: requestBytes }),
+      ...(responseBytes === undefined ? {} : { response_bytes: responseBytes }),
+      outcome: call.outcome,
+      ...(reason === undefined ? {} : { reason: this.#redaction.withoutSecrets(reason) }),
+      has_bodies: this.#bodies.has(id),
+    };
+  }
+
+  #count({ direction, durationMs, outcome, kind, name, atMs }: Kept['call']): void {
+    if (direction === 'to-client' || durationMs === undefined) return;
+    this.#calls += 1;
+    if (outcome !== 'ok') this.#errors += 1;
+    if (kind !== 'tool' || name === undefined) return;
+    const tool = this.#tools.get(name) ?? this.#newTool(name);
+    tool.calls += 1;
+    if (outcome !== 'ok') tool.errors += 1;
+    tool.lastMs = atMs;
+    tool.durations[(tool.calls - 1) % maxDurations] = durationMs;
+  }
+
+  /** Clients can make up names, so the tool with the fewest calls makes room. */
+  #newTool(name: string): ToolCount {
+    if (this.#tools.size >= maxTools) {
+      const [rarest] = [...this.#tools].reduce((a, b) => (b[1].calls < a[1].calls ? b : a));
+      this.#tools.delete(rarest);
+    }
+    const tool = { calls: 0, errors: 0, lastMs: 0, durations: [] };
+    this.#tools.set(name, tool);
+    return tool;
+  }
+
+  #keepBodies(id: number, { request, response }: NonNullable<EndedCall['bodies']>): void {
+    const recorded = {
+      request: this.#recorded(request),
+      response: response === undefined ? undefined : this.#recorded(response),
+    };
+    const bytes = sizeOf(recorded.request) + sizeOf(recorded.response);
+    this.#bodies.set(id, { ...recorded, bytes });
+    this.#bodyBytes += bytes;
+    for (const oldest of this.#bodies.keys()) {
+      if (this.#bodyBytes <= maxTotalBytes) return;
+      this.#forgetBodies(oldest);
+    }
+  }
+
+  #recorded(text: string): RecordedBody {
+    const bytes = Buffer.byteLength(text);
+    if (bytes > maxBodyBytes) return { bytes };
+    return { bytes, text: JSON.stringify(this.#redaction.clean(JSON.parse(text))) };
+  }
+
+  #forgetBodies(id: number): void {
+    this.#bodyBytes -= this.#bodies.get(id)?.bytes ?? 0;
+    this.#bodies.delete(id);
+  }
+}
+
+/** The ID of a session in the API: anyone who knows the real one can use the session. */
+export function publicId(session: string): string {
+  return createHash('sha256').update(session).digest('hex').slice(0, 16);
+}
+
+function matches(call: Kept['call'], { session, ...filter }: TrafficFilter): boolean {
+  return (
+    isSame(filter, { ...call, item: call.name, client: call.client?.name }) &&
+    (session === undefined || (call.session !== undefined && publicId(call.session) === session))
+  );
+}
+
+function matchesEntry({ client, name, ...entry }: TrafficEntry, filter: TrafficFilter): boolean {
+  return isSame(filter, { ...entry, item: name, client: client?.name });
+}
+
+function isSame(filter: TrafficFilter, found: TrafficFilter): boolean {
+  return (['method', 'item', 'client', 'session', 'outcome', 'source'] as const).every(
+    (key) => filter[key] === undefined || filter[key] === found[key],
+  );
+}
+
+function sizeOf(body: RecordedBody | undefined): number {
+  return body?.text === undefined ? 0 : Buffer.byteLength(body.text);
+}
+
+function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  return rounded(sorted[Math.floor((sorted.length - 1) / 2)] ?? 0);
+}
+
+/** Microseconds are more than anyone needs to know. */
+function rounded(ms: number): number {
+  return Math.round(ms * 100) / 100;
+}

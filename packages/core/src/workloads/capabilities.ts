@@ -1,0 +1,183 @@
+import type {
+  Capabilities,
+  ListedPrompt,
+  ListedResource,
+  ListedTemplate,
+  ListedTool,
+} from '@toolhive/contract/capabilities';
+import { messageOf } from '@toolhive/contract/failure';
+import { McpClient } from '@toolhive/proxy/client';
+import { toolView } from '@toolhive/proxy/tool-filter';
+import type { PinnedKind } from '@toolhive/proxy/tool-pinning';
+import type { StoredListing } from '../capabilities/listings.ts';
+import type { Core } from '../core.ts';
+import type { ItemPin } from '../pinning/workload-pins.ts';
+import { pinningModeOf, toolsOf } from '../supervision/open-proxy.ts';
+import type { Supervisor } from '../supervision/supervisor.ts';
+
+type Item = Record<string, unknown>;
+type PinOf = (kind: PinnedKind, name: string) => { pin?: ItemPin };
+
+/** How long a server may take to list everything. */
+const listingMs = 20_000;
+/** About how many characters a token has, of JSON and English text. */
+const charsPerToken = 4;
+
+/**
+ * What a server offers, as it last listed it. A server that runs and was never asked, or is to be asked again, is asked
+ * through its proxy, as a client would do. Throws `not-found`.
+ */
+export async function getCapabilities(
+  core: Core,
+  name: string,
+  { refresh = false }: { refresh?: boolean | undefined },
+): Promise<Capabilities> {
+  const supervisor = core.workloads.require(name);
+  const known = core.listings.of(name);
+  const isAsked = supervisor.condition.status === 'running' && (refresh || known?.lists.tool === undefined);
+  const problem = isAsked ? await ask(core, supervisor) : undefined;
+  return described(core, supervisor, isAsked ? core.listings.of(name) : known, problem);
+}
+
+/** Lists that are being made, so that several callers wait for the same. */
+const asking = new WeakMap<Supervisor, Promise<string | undefined>>();
+
+/** Returns why the server could not be asked, if so. What it answers is seen by the proxy. */
+function ask(core: Core, supervisor: Supervisor): Promise<string | undefined> {
+  const known = asking.get(supervisor);
+  if (known !== undefined) return known;
+  const asked = listEverything(core, supervisor)
+    .then(() => undefined, messageOf)
+    .finally(() => asking.delete(supervisor));
+  asking.set(supervisor, asked);
+  return asked;
+}
+
+async function listEverything({ version }: Core, { runConfig }: Supervisor): Promise<void> {
+  const signal = AbortSignal.timeout(listingMs);
+  const { host, port } = runConfig;
+  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  const url = `http://${name.includes(':') ? `[${name}]` : name}:${port}/mcp`;
+  await using client = await McpClient.connect({ url, transport: 'streamable-http', version, signal });
+  for (const list of ['tools', 'prompts', 'resources', 'resourceTemplates'] as const)
+    await client.list(list, signal);
+}
+
+function described(
+  core: Core,
+  { runConfig }: Supervisor,
+  listing: StoredListing | undefined,
+  problem: string | undefined,
+): Capabilities {
+  const { at, greeting, lists = {} } = listing ?? {};
+  const pins = pinningModeOf(runConfig) === 'off' ? undefined : core.pins.of(runConfig.name).states();
+  const pinOf: PinOf = (kind, name) => {
+    const pin = pins?.(kind, name);
+    return pin === undefined ? {} : { pin };
+  };
+  const { pin: instructionsPin } = pinOf('instructions', '');
+  const needed: [PinnedKind, string][] = [
+    ['tool', 'tools'],
+    ['prompt', 'prompts'],
+    ['resource', 'resources'],
+    ['resource-template', 'resources'],
+  ];
+  const view = toolView(toolsOf(runConfig));
+  return {
+    ...(at === undefined ? {} : { listed_at: at }),
+    complete:
+      greeting !== undefined &&
+      needed.every(
+        ([kind, capability]) => !(capability in greeting.capabilities) || lists[kind]?.isComplete === true,
+      ),
+    ...(problem === undefined ? {} : { problem }),
+    ...optional('protocol_version', greeting?.protocolVersion),
+    ...optional('server', greeting?.server),
+    ...optional('capabilities', greeting?.capabilities),
+    ...optional('instructions', greeting?.instructions),
+    ...optional('instructions_pin', instructionsPin),
+    tools: (lists.tool?.items ?? []).flatMap((item) => describeTool(item, view, pinOf)),
+    prompts: (lists.prompt?.items ?? []).flatMap((item) => describePrompt(item, pinOf)),
+    resources: (lists.resource?.items ?? []).flatMap((item) => describeResource(item, pinOf)),
+    resource_templates: (lists['resource-template']?.items ?? []).flatMap((item) =>
+      describeTemplate(item, pinOf),
+    ),
+  };
+}
+
+function describeTool(item: Item, view: ReturnType<typeof toolView>, pinOf: PinOf): ListedTool[] {
+  const original = text(item['name']);
+  if (original === undefined) return [];
+  const { isShown, name, description: shown } = view(item);
+  const [description, originalDescription] = [text(shown), text(item['description'])];
+  const { inputSchema, outputSchema, annotations } = item;
+  const counted = JSON.stringify({ name, description, inputSchema });
+  return [
+    {
+      name,
+      original_name: original,
+      is_shown: isShown,
+      ...optional('title', text(item['title'])),
+      ...optional('description', description),
+      ...(description === originalDescription ? {} : optional('original_description', originalDescription)),
+      ...optional('input_schema', object(inputSchema)),
+      ...optional('output_schema', object(outputSchema)),
+      ...optional('annotations', object(annotations)),
+      estimated_tokens: Math.ceil(counted.length / charsPerToken),
+      ...pinOf('tool', original),
+    },
+  ];
+}
+
+function describePrompt(item: Item, pinOf: PinOf): ListedPrompt[] {
+  const name = text(item['name']);
+  if (name === undefined) return [];
+  const args = Array.isArray(item['arguments']) ? item['arguments'].filter(isNamed) : undefined;
+  return [{ name, ...titled(item), ...optional('arguments', args), ...pinOf('prompt', name) }];
+}
+
+function describeResource(item: Item, pinOf: PinOf): ListedResource[] {
+  const uri = text(item['uri']);
+  if (uri === undefined) return [];
+  const size = typeof item['size'] === 'number' ? item['size'] : undefined;
+  return [{ uri, ...contentOf(item), ...optional('size', size), ...pinOf('resource', uri) }];
+}
+
+function describeTemplate(item: Item, pinOf: PinOf): ListedTemplate[] {
+  const template = text(item['uriTemplate']);
+  if (template === undefined) return [];
+  return [{ uri_template: template, ...contentOf(item), ...pinOf('resource-template', template) }];
+}
+
+function contentOf(item: Item): Omit<ListedTemplate, 'uri_template'> {
+  return {
+    ...optional('name', text(item['name'])),
+    ...titled(item),
+    ...optional('mime_type', text(item['mimeType'])),
+    ...optional('annotations', object(item['annotations'])),
+  };
+}
+
+function titled(item: Item): { title?: string; description?: string } {
+  return {
+    ...optional('title', text(item['title'])),
+    ...optional('description', text(item['description'])),
+  };
+}
+
+/** A member of an object, unless there is nothing to say. */
+function optional<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
+  return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value }); // a computed key loses its type
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function object(value: unknown): Item | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Item) : undefined;
+}
+
+function isNamed(value: unknown): value is Item & { name: string } {
+  return typeof object(value)?.['name'] === 'string';
+}

@@ -1,0 +1,95 @@
+import { conflict, notFound, unavailable } from '@toolhive/contract/failure';
+import type { Sent } from '@toolhive/contract/operation';
+import type {
+  ClientSession,
+  Traffic,
+  TrafficDetails,
+  TrafficEvent,
+  TrafficRecording,
+} from '@toolhive/contract/traffic';
+import type { WorkloadProxy } from '@toolhive/proxy/proxy';
+import { clientOf } from '@toolhive/proxy/traffic';
+import type { Core } from '../core.ts';
+import { publicId } from '../traffic/traffic-log.ts';
+import type { TrafficFilter } from '../traffic/traffic-log.ts';
+
+/** The latest calls to a workload that match, the oldest of them first. Throws `not-found`. */
+export function listTraffic(
+  core: Core,
+  name: string,
+  { before, limit, ...filter }: TrafficFilter & { before?: number | undefined; limit?: number | undefined },
+): Traffic {
+  const { live } = core.workloads.require(name);
+  const log = core.traffic.of(name);
+  return {
+    ...log.list(filter, { before, limit }),
+    is_read: live.proxy?.readsMessages ?? true,
+    recording: log.recording,
+  };
+}
+
+/** The same from now on, or after an event, until the signal aborts. */
+export function watchTraffic(
+  core: Core,
+  name: string,
+  { filter, afterId }: { filter: TrafficFilter; afterId: string | undefined },
+  signal: AbortSignal,
+): AsyncIterable<Sent<TrafficEvent>> {
+  core.workloads.require(name);
+  return core.traffic.of(name).watch(filter, afterId, signal);
+}
+
+/** One call, with its bodies if they were recorded. Throws `not-found`. */
+export function getTrafficEntry(core: Core, name: string, id: number): TrafficDetails {
+  core.workloads.require(name);
+  return core.traffic.of(name).get(id);
+}
+
+/** Switches the recording of bodies on or off. Throws `conflict` if the messages are not read. */
+export function changeTrafficRecording(core: Core, name: string, bodies: boolean): TrafficRecording {
+  const { live } = core.workloads.require(name);
+  if (bodies && live.proxy?.readsMessages === false) {
+    throw conflict(`the messages of ${name} pass unread, so there are no bodies to record`, {
+      hint: `thv pin mode ${name} warn makes the proxy read them`,
+    });
+  }
+  const log = core.traffic.of(name);
+  log.changeRecording(bodies);
+  return log.recording;
+}
+
+/** The sessions of a workload, the latest first. */
+export function listSessions(core: Core, name: string): ClientSession[] {
+  const { live } = core.workloads.require(name);
+  const sessions = live.proxy?.sessions() ?? [];
+  return sessions
+    .toSorted((a, b) => b.startedMs - a.startedMs)
+    .map(({ id, client, isRelayed, startedMs, lastSeenMs, inFlight, process }) => {
+      const described = clientOf(client.clientInfo);
+      return {
+        id: publicId(id),
+        ...(described === undefined ? {} : { client: described }),
+        source: isRelayed ? 'ui' : 'client',
+        protocol_version: client.protocolVersion.slice(0, 64),
+        started_at: new Date(startedMs).toISOString(),
+        last_message_at: new Date(lastSeenMs).toISOString(),
+        in_flight: inFlight,
+        process,
+      };
+    });
+}
+
+/** Ends a session. Throws `not-found`, and `unsupported` if the server refuses. */
+export async function endSession(core: Core, name: string, id: string): Promise<void> {
+  const { live } = core.workloads.require(name);
+  const session = live.proxy?.sessions().find((one) => publicId(one.id) === id);
+  const hasEnded = session !== undefined && (await live.proxy?.endSession(session.id)) === true;
+  if (!hasEnded) throw notFound(`session ${id} of workload ${name} not found`);
+}
+
+/** The proxy of a workload, to send requests through. Throws `unavailable` while there is none. */
+export function proxyOf(core: Core, name: string): WorkloadProxy {
+  const { live, condition } = core.workloads.require(name);
+  if (live.proxy !== undefined) return live.proxy;
+  throw unavailable(`workload ${name} is ${condition.status}`, { hint: `start it: thv start ${name}` });
+}

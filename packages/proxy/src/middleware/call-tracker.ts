@@ -1,0 +1,236 @@
+import type { ServerResponse } from 'node:http';
+import { takesEvents } from '../http/accept.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import type { CallContext, Exchange, RefusedCall } from './middleware.ts';
+
+/** A request of a client that has not been answered. */
+export interface OpenCall {
+  readonly context: CallContext;
+  readonly exchange: Exchange | undefined;
+  readonly startMs: number;
+  /** Why a middleware has refused it. */
+  denied?: string;
+}
+
+/** How a request of a client has ended. */
+export interface CallEnding {
+  /** Absent if there was none. */
+  response?: Message | undefined;
+  /** Why there was no response. */
+  reason?: string | undefined;
+  /** The client has cancelled it or has disconnected. */
+  isCancelled: boolean;
+  durationMs: number;
+}
+
+/** Told of everything that passes a proxy. */
+export interface CallListener {
+  /** Told once of each request of a client. */
+  ended: (call: OpenCall, ending: CallEnding) => void;
+  /** Told of each notification of a client. */
+  notified: (context: CallContext, exchange: Exchange | undefined) => void;
+  /** Told of each request of the server. */
+  asked: (context: CallContext) => void;
+  /** Told of a message other than a client's request that a middleware has refused. */
+  refused: (context: CallContext, exchange: Exchange | undefined, reason: string) => void;
+  /** Told of an HTTP request of which no message was seen, with its status: 499 if the client has disconnected. */
+  unread: (exchange: Exchange, startMs: number, status: number) => void;
+}
+
+/** How long a request is waited for whose connection has ended. Its response may come over another one. */
+const detachedMs = 10 * 60_000;
+const maxDetached = 1_000;
+/** How often they are looked for. */
+const sweepMs = 60_000;
+/** How many cancellations are remembered. */
+const maxCancelled = 1_000;
+
+const unanswered = 'there was no response';
+
+/** What an HTTP request has led to so far. */
+interface Trace {
+  exchange: Exchange;
+  startMs: number;
+  /** A message of it has reached the middleware for messages. */
+  isRead: boolean;
+  open: Set<OpenCall>;
+}
+
+/** Follows the requests of clients from their arrival to their end. Used by middleware that only looks. */
+export class CallTracker {
+  readonly #listener: CallListener;
+  readonly #now: () => number;
+  readonly #traces = new WeakMap<Message, Trace>();
+  readonly #calls = new WeakMap<Message, OpenCall>();
+  /** The requests of clients with a session. */
+  readonly #inSessions = new Set<OpenCall>();
+  readonly #detached = new Map<OpenCall, number>();
+  /** Requests that clients have cancelled, by session and ID. */
+  readonly #cancelled = new Set<string>();
+  #sweeping: NodeJS.Timeout | undefined;
+
+  constructor(listener: CallListener, now: () => number = () => performance.now()) {
+    this.#listener = listener;
+    this.#now = now;
+  }
+
+  /** Begins to follow an HTTP request. Call it before anything can answer the request. */
+  follow(exchange: Exchange): void {
+    const trace: Trace = { exchange, startMs: this.#now(), isRead: false, open: new Set() };
+    const { onMessages: tellAlso } = exchange;
+    exchange.onMessages = (messages) => {
+      tellAlso?.(messages);
+      for (const message of messages) this.#traces.set(message, trace);
+    };
+    const { response } = exchange;
+    if (isStream(exchange)) {
+      // A stream is told of when it begins, because it may last for days.
+      onHead(response, (status) => this.#listener.unread(exchange, trace.startMs, status));
+    } else response.once('close', () => this.#closed(trace));
+  }
+
+  /** Sees a message that passes, in either direction. */
+  see(context: CallContext): void {
+    const { direction, message, request } = context;
+    if (direction === 'to server') {
+      const trace = this.#traces.get(message);
+      if (trace !== undefined) trace.isRead = true;
+      if (message.kind === 'request') this.#begin(context, trace);
+      if (message.kind === 'notification') {
+        this.#noteCancellation(context);
+        this.#listener.notified(context, trace?.exchange);
+      }
+    } else if (message.kind === 'request') {
+      this.#listener.asked(context);
+    } else if (message.kind === 'response' && request !== undefined) {
+      const call = this.#calls.get(request);
+      if (call !== undefined) this.#finish(call, message);
+    }
+  }
+
+  /** Sees a message that a middleware has refused. */
+  seeRefused({ context, refusal, isFault }: RefusedCall): void {
+    if (isFault) return;
+    const { message, direction, request } = context;
+    const call = direction === 'to server' ? this.#calls.get(message) : request && this.#calls.get(request);
+    if (call === undefined) {
+      const { exchange } = this.#traces.get(request ?? message) ?? {};
+      return this.#listener.refused(context, exchange, refusal.message);
+    }
+    call.denied = refusal.message;
+    // The refusal of a response does not come by here.
+    if (direction === 'to client' && message.kind === 'response') this.#finish(call);
+  }
+
+  /** How many requests of a session have not ended. */
+  inFlight(session: string): number {
+    let count = 0;
+    for (const { context } of this.#inSessions) if (context.session === session) count += 1;
+    return count;
+  }
+
+  /** Ends the requests that are still waited for, when the proxy ends. */
+  close(): void {
+    clearInterval(this.#sweeping);
+    for (const call of this.#detached.keys()) this.#finish(call, undefined, unanswered);
+  }
+
+  #begin(context: CallContext, trace: Trace | undefined): void {
+    const call = { context, exchange: trace?.exchange, startMs: trace?.startMs ?? this.#now() };
+    this.#calls.set(context.message, call);
+    trace?.open.add(call);
+    // Without a trace, nothing would tell that the client has disconnected.
+    if (trace !== undefined && context.session !== undefined) this.#inSessions.add(call);
+  }
+
+  /** Tells of a request whose response passes, or that gets none. */
+  #finish(call: OpenCall, response?: Message, reason?: string): void {
+    const { context, startMs } = call;
+    if (!this.#calls.delete(context.message)) return;
+    this.#inSessions.delete(call);
+    this.#detached.delete(call);
+    const isCancelled = this.#takeCancellation(context) || reason === disconnected;
+    this.#listener.ended(call, { response, reason, isCancelled, durationMs: this.#now() - startMs });
+  }
+
+  #closed({ exchange, startMs, isRead, open }: Trace): void {
+    if (!isRead) {
+      const { response, path } = exchange;
+      const isOwn = /^\/(health|metrics|\.well-known\/.*)$/.test(path) && !isDenial(response);
+      const status = response.writableFinished ? response.statusCode : 499;
+      if (!isOwn) this.#listener.unread(exchange, startMs, status);
+      return;
+    }
+    for (const call of open) {
+      const { context } = call;
+      if (!this.#calls.has(context.message)) continue;
+      // Only a client with a session can receive the response over another connection.
+      if (context.session === undefined) this.#finish(call, undefined, disconnected);
+      else if (this.#cancelled.has(keyOf(context, context.message.value.id)))
+        this.#finish(call, undefined, unanswered);
+      else this.#detach(call);
+    }
+  }
+
+  #detach(call: OpenCall): void {
+    this.#detached.set(call, this.#now());
+    const [oldest] = this.#detached.keys();
+    if (this.#detached.size > maxDetached && oldest !== undefined)
+      this.#finish(oldest, undefined, unanswered);
+    this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs).unref();
+  }
+
+  #sweep(): void {
+    const since = this.#now() - detachedMs;
+    for (const [call, at] of this.#detached) if (at < since) this.#finish(call, undefined, unanswered);
+    if (this.#detached.size > 0) return;
+    clearInterval(this.#sweeping);
+    this.#sweeping = undefined;
+  }
+
+  #noteCancellation(context: CallContext): void {
+    const { method, params } = context.message.value;
+    const id = params?.['requestId'];
+    if (method !== 'notifications/cancelled' || context.session === undefined) return;
+    if ((typeof id !== 'string' && typeof id !== 'number') || String(id).length > 64) return;
+    this.#cancelled.add(keyOf(context, id));
+    const [oldest] = this.#cancelled;
+    if (this.#cancelled.size > maxCancelled && oldest !== undefined) this.#cancelled.delete(oldest);
+  }
+
+  #takeCancellation(context: CallContext): boolean {
+    return this.#cancelled.size > 0 && this.#cancelled.delete(keyOf(context, context.message.value.id));
+  }
+}
+
+const disconnected = 'the client disconnected';
+
+function keyOf({ session = '' }: CallContext, id: unknown): string {
+  return `${session} ${typeof id} ${String(id)}`;
+}
+
+/** Whether a request opens an event stream that belongs to no message. */
+export function isStream({ request, path }: Exchange): boolean {
+  return request.method === 'GET' && (path === '/sse' || takesEvents(request));
+}
+
+/** Whether a response refuses its request. */
+export function isDenial({ statusCode, headersSent }: ServerResponse): boolean {
+  return headersSent && (statusCode === 401 || statusCode === 403);
+}
+
+/** Calls back once with the status of a response, when its head is written. */
+function onHead(response: ServerResponse, done: (status: number) => void): void {
+  const writeHead = response.writeHead.bind(response);
+  let isDone = false;
+  const tell = (status: number): void => {
+    if (!isDone) done(status);
+    isDone = true;
+  };
+  // Also called for an implicit head (Node.js, ServerResponse), so this sees every response.
+  response.writeHead = ((...given: Parameters<typeof writeHead>) => {
+    tell(given[0]);
+    return writeHead(...given);
+  }) as typeof writeHead;
+  response.once('close', () => tell(499));
+}

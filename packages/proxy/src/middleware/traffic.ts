@@ -1,0 +1,226 @@
+import { isObject } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import { CallTracker, isStream } from './call-tracker.ts';
+import type { CallEnding, OpenCall } from './call-tracker.ts';
+import type { CallContext, Exchange, Middleware, RefusedCall } from './middleware.ts';
+
+/** One request or notification that has ended. No text in it is longer than 256 characters. */
+export interface EndedCall {
+  /** When it arrived, in milliseconds since 1970. */
+  atMs: number;
+  source: 'client' | 'ui';
+  direction: 'to-server' | 'to-client';
+  client: { name: string; version?: string } | undefined;
+  /** The `Mcp-Session-Id`. Anyone who knows it can use the session. */
+  session: string | undefined;
+  protocolVersion: string | undefined;
+  method: string;
+  kind?: 'tool' | 'prompt' | 'resource' | undefined;
+  name?: string | undefined;
+  durationMs?: number | undefined;
+  requestBytes?: number | undefined;
+  responseBytes?: number | undefined;
+  outcome: 'ok' | 'error' | 'denied' | 'cancelled';
+  reason?: string | undefined;
+  /** The messages as they passed, if bodies are recorded. */
+  bodies?: { request: string; response: string | undefined } | undefined;
+}
+
+/** Receives calls. Must return at once. */
+export interface CallSink {
+  /** Whether calls are to contain their bodies. */
+  readonly recordsBodies: boolean;
+  record: (call: EndedCall) => void;
+}
+
+const maxText = 256;
+
+/** Passes every call to a sink when it ends. Undefined if there is none. */
+export function traffic({
+  traffic: sink,
+  readsMessages,
+}: {
+  traffic?: CallSink | undefined;
+  readsMessages: boolean;
+}): Traffic | undefined {
+  return sink === undefined ? undefined : new Traffic(sink, readsMessages);
+}
+
+/**
+ * Tells of calls, the refused ones too. Where no other middleware reads messages and the transport does not either, they
+ * pass unread, and a call is what the headers of its HTTP request say.
+ */
+export class Traffic implements Middleware {
+  readonly #sink: CallSink;
+  readonly #tracker: CallTracker;
+  readonly isObserver = true;
+  readonly isPassive: boolean;
+
+  constructor(sink: CallSink, readsMessages: boolean) {
+    this.#sink = sink;
+    this.isPassive = !readsMessages;
+    this.#tracker = new CallTracker({
+      ended: (call, ending) => sink.record(this.#ended(call, ending)),
+      notified: (context, exchange) => sink.record(this.#message(context, exchange, { outcome: 'ok' })),
+      asked: (context) => sink.record(this.#message(context, undefined, { outcome: 'ok' })),
+      refused: (context, exchange, reason) =>
+        sink.record(this.#message(context, exchange, { outcome: 'denied', reason: short(reason) })),
+      unread: (exchange, startMs, status) => {
+        if (!isStream(exchange)) sink.record(unread(exchange, performance.now() - startMs, status));
+      },
+    });
+  }
+
+  readonly request = (exchange: Exchange, next: () => void): void => {
+    this.#tracker.follow(exchange);
+    next();
+  };
+
+  readonly message = (context: CallContext): Message => {
+    this.#tracker.see(context);
+    return context.message;
+  };
+
+  readonly refused = (call: RefusedCall): void => this.#tracker.seeRefused(call);
+
+  /** How many requests of a session are not answered yet. */
+  inFlight(session: string): number {
+    return this.#tracker.inFlight(session);
+  }
+
+  /** Tells of the requests that are still waited for, when the proxy ends. */
+  close(): void {
+    this.#tracker.close();
+  }
+
+  #ended({ context, exchange, denied }: OpenCall, ending: CallEnding): EndedCall {
+    const { response, reason, isCancelled, durationMs } = ending;
+    const [outcome, why] =
+      denied !== undefined
+        ? (['denied', denied] as const)
+        : isCancelled
+          ? (['cancelled', reason] as const)
+          : outcomeOf(response, reason);
+    return this.#message(context, exchange, {
+      outcome,
+      reason: why === undefined ? undefined : short(why),
+      durationMs,
+      response,
+    });
+  }
+
+  #message(context: CallContext, exchange: Exchange | undefined, ending: MessageEnding): EndedCall {
+    const { message, session, client, direction, request } = context;
+    const about = message.kind === 'response' && request !== undefined ? request : message;
+    const { method = '', params } = about.value;
+    const { response, durationMs = 0, outcome, reason } = ending;
+    const isGreeting = method === 'initialize';
+    const item = itemOf(method, params);
+    return {
+      atMs: Date.now() - durationMs,
+      source: exchange?.relayed === undefined ? 'client' : 'ui',
+      direction: direction === 'to client' && about === message ? 'to-client' : 'to-server',
+      client: clientOf(isGreeting ? params?.['clientInfo'] : client.clientInfo),
+      session,
+      protocolVersion: short(client.protocolVersion),
+      method: short(method),
+      kind: item?.kind,
+      name: item?.name,
+      durationMs: ending.durationMs,
+      requestBytes: Buffer.byteLength(about.text),
+      responseBytes: response === undefined ? undefined : Buffer.byteLength(response.text),
+      outcome,
+      reason,
+      bodies: this.#sink.recordsBodies ? { request: about.text, response: response?.text } : undefined,
+    };
+  }
+}
+
+interface MessageEnding {
+  outcome: EndedCall['outcome'];
+  reason?: string | undefined;
+  durationMs?: number | undefined;
+  response?: Message | undefined;
+}
+
+function outcomeOf(
+  response: Message | undefined,
+  reason: string | undefined,
+): ['ok' | 'error' | 'cancelled', string | undefined] {
+  if (response === undefined) return ['error', reason];
+  const { result, error } = response.value;
+  if (error !== undefined) return ['error', error.message];
+  return isObject(result) && result['isError'] === true
+    ? ['error', 'the tool reported an error']
+    : ['ok', undefined];
+}
+
+/** What the headers of a request tell whose message was not read. */
+function unread(exchange: Exchange, durationMs: number, status: number): EndedCall {
+  const { request, message, relayed } = exchange;
+  const { headers } = request;
+  const [method, name] = [headers['mcp-method'], headers['mcp-name']].map((value) =>
+    typeof value === 'string' ? value : undefined,
+  );
+  const session = headers['mcp-session-id'];
+  const version = headers['mcp-protocol-version'];
+  const length = Number(headers['content-length']);
+  const known = message?.value.method ?? method;
+  const item =
+    message === undefined
+      ? itemNamed(method ?? '', name)
+      : itemOf(message.value.method ?? '', message.value.params);
+  return {
+    atMs: Date.now() - durationMs,
+    source: relayed === undefined ? 'client' : 'ui',
+    direction: 'to-server',
+    client: undefined,
+    session: typeof session === 'string' ? short(session) : undefined,
+    protocolVersion: typeof version === 'string' ? short(version) : undefined,
+    method: short(known ?? request.method ?? ''),
+    kind: item?.kind,
+    name: item?.name,
+    durationMs,
+    requestBytes: Number.isSafeInteger(length) ? length : undefined,
+    ...outcomeOfStatus(status),
+  };
+}
+
+function outcomeOfStatus(status: number): Pick<EndedCall, 'outcome' | 'reason'> {
+  if (status === 499) return { outcome: 'cancelled', reason: 'the client disconnected' };
+  if (status < 400) return { outcome: 'ok' };
+  return { outcome: status === 401 || status === 403 ? 'denied' : 'error', reason: `HTTP status ${status}` };
+}
+
+/** The parameter that names the object of a request, by its method. */
+const items: Readonly<Record<string, { kind: 'tool' | 'prompt' | 'resource'; parameter: string }>> = {
+  'tools/call': { kind: 'tool', parameter: 'name' },
+  'prompts/get': { kind: 'prompt', parameter: 'name' },
+  'resources/read': { kind: 'resource', parameter: 'uri' },
+  'resources/subscribe': { kind: 'resource', parameter: 'uri' },
+  'resources/unsubscribe': { kind: 'resource', parameter: 'uri' },
+};
+
+type Item = Required<Pick<EndedCall, 'kind' | 'name'>>;
+
+function itemOf(method: string, params: Message['value']['params']): Item | undefined {
+  const item = Object.hasOwn(items, method) ? items[method] : undefined;
+  return item === undefined ? undefined : itemNamed(method, params?.[item.parameter]);
+}
+
+function itemNamed(method: string, name: unknown): Item | undefined {
+  const item = Object.hasOwn(items, method) ? items[method] : undefined;
+  return item === undefined || typeof name !== 'string' ? undefined : { kind: item.kind, name: short(name) };
+}
+
+/** How a client introduces itself, in short. */
+export function clientOf(info: unknown): EndedCall['client'] {
+  if (!isObject(info) || typeof info['name'] !== 'string') return undefined;
+  const { name, version } = info;
+  return { name: short(name), ...(typeof version === 'string' ? { version: short(version) } : {}) };
+}
+
+/** The beginning of a text, as a copy: a slice would keep the whole message in memory. */
+function short(text: string): string {
+  return text.length <= maxText ? text : Buffer.from(text.slice(0, maxText)).toString();
+}
