@@ -4,7 +4,7 @@ import { ForeignText } from './text.tsx';
 
 const looks = {
   failed: { label: 'Failed', className: 'status bad', rank: 0 },
-  warning: { label: 'Warning', className: 'status busy-still', rank: 1 },
+  warning: { label: 'Warning', className: 'status attention', rank: 1 },
   ok: { label: 'OK', className: 'status good', rank: 2 },
   skipped: { label: 'Skipped', className: 'status off', rank: 3 },
 } as const;

@@ -23,8 +23,7 @@ export function ForeignText({ children }: { children: string }): ReactNode {
 }
 
 function marked(text: string): ReactNode {
-  hidden.lastIndex = 0;
-  if (!hidden.test(text)) return text;
+  if (text.search(hidden) === -1) return text;
   const parts: ReactNode[] = [];
   let end = 0;
   for (const { 0: character, index } of text.matchAll(hidden)) {

@@ -85,7 +85,7 @@ export function Toasts(): ReactNode {
     () => toasts,
   );
   return (
-    <div className="toasts" role="region" aria-label="Messages">
+    <div className="toasts" role="region" aria-label="Notifications">
       {shown.map(({ id, text, hint, kind, action }) => (
         <div key={id} className={`toast ${kind}`} role={kind === 'failure' ? 'alert' : 'status'}>
           <span>

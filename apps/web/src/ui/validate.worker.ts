@@ -11,7 +11,10 @@ self.addEventListener('message', ({ data }: MessageEvent<{ schema: Schema; value
   // The innermost errors are the ones that tell what to change.
   for (const { instanceLocation, keyword, error } of errors) {
     if (keyword === 'properties' || keyword === 'items' || keyword === '$ref') continue;
-    problems[instanceLocation.slice(1)] ??= error;
+    const missing = keyword === 'required' ? /property "(.*)"/s.exec(error)?.[1] : undefined;
+    const pointer = instanceLocation.slice(1);
+    if (missing === undefined) problems[pointer] ??= error;
+    else problems[`${pointer}/${missing.replaceAll('~', '~0').replaceAll('/', '~1')}`] ??= 'is required';
   }
   self.postMessage(problems);
 });

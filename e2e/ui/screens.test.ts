@@ -1,0 +1,226 @@
+import { expect, test } from 'vitest';
+import { openWorld, useBrowser, violations } from './world.ts';
+import type { UiWorld } from './world.ts';
+
+useBrowser();
+
+const modes = [
+  { colorScheme: 'light', forcedColors: 'none' },
+  { colorScheme: 'dark', forcedColors: 'none' },
+  { colorScheme: 'light', forcedColors: 'active' },
+] as const;
+
+/** Every screen, and a text that is on it when it has loaded. */
+const screens = [
+  ['/ui/', 'tester'],
+  ['/ui/welcome', 'Run a server'],
+  ['/ui/add', 'Tells the weather.'],
+  ['/ui/add?tab=package', 'Package or image'],
+  ['/ui/add?tab=remote', 'URL of the remote server'],
+  ['/ui/add?tab=paste', 'Configuration of an MCP client'],
+  ['/ui/add/default/weather', 'Can reach only api.weather.example'],
+  ['/ui/w/tester', 'Cannot access your files'],
+  ['/ui/w/tester/tools', 'Try it'],
+  ['/ui/w/tester/traffic', 'Pause'],
+  ['/ui/w/tester/network', 'has not tried to reach any host'],
+  ['/ui/w/tester/logs', 'ready'],
+  ['/ui/w/tester/edit', 'Nothing is changed.'],
+  ['/ui/groups', 'default'],
+  ['/ui/groups/default', 'tester'],
+  ['/ui/clients', 'cursor'],
+  ['/ui/secrets', 'Secrets are not set up'],
+  ['/ui/registries', 'registry.json'],
+  ['/ui/activity', 'api_call'],
+  ['/ui/doctor', 'Checked'],
+  ['/ui/settings', 'minimum-package-age'],
+  ['/ui/nothing/here', 'This screen does not exist'],
+] as const;
+
+test('every screen shows its data, has no accessibility fault in any mode, and asks nobody else', { timeout: 400_000 }, async () => {
+  await using world = await openWorld();
+  await world.run('tester');
+  await using visited = await world.open();
+  const { page, errors, foreign } = visited;
+  const found: string[] = [];
+
+  for (const [path, text] of screens) {
+    await page.goto(path);
+    await page.locator('main').getByText(text).first().waitFor();
+    for (const mode of modes) {
+      await page.emulateMedia(mode);
+      const problems = await violations(page);
+      found.push(...problems.map((problem) => `${path} ${JSON.stringify(mode)} ${problem}`));
+    }
+    expect(await page.title()).toMatch(/ToolHive$/);
+  }
+
+  expect(found).toEqual([]);
+  expect(errors).toEqual([]);
+  expect(foreign).toEqual([]);
+});
+
+test('no screen needs to be scrolled sideways at 320 pixels, which is also 400 % zoom', { timeout: 200_000 }, async () => {
+  await using world = await openWorld();
+  await world.run('tester');
+  await using visited = await world.open('/ui/', { viewport: { width: 320, height: 700 } });
+  const { page } = visited;
+  const tooWide: string[] = [];
+
+  for (const [path, text] of screens) {
+    await page.goto(path);
+    await page.locator('main').getByText(text).first().waitFor();
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    if (width > 320) tooWide.push(`${path} is ${width} pixels wide`);
+  }
+
+  expect(tooWide).toEqual([]);
+});
+
+/** Screens whose data has an operation of its own, and what it is called in messages. */
+const loading = [
+  ['/ui/', '/workloads?all=true', 'the workloads'],
+  ['/ui/w/tester', '/workloads/tester', 'the workload'],
+  ['/ui/w/tester/tools', '/workloads/tester/capabilities', 'the tools'],
+  ['/ui/w/tester/traffic', '/workloads/tester/traffic', 'the traffic'],
+  ['/ui/w/tester/network', '/workloads/tester/network', 'the connections'],
+  ['/ui/add', '/registry/default/servers', 'the registry'],
+  ['/ui/groups', '/groups', 'the groups'],
+  ['/ui/clients', '/discovery/clients', 'the clients'],
+  ['/ui/secrets', '/secrets/default', 'the secrets'],
+  ['/ui/registries', '/registry', 'the registries'],
+  ['/ui/activity', '/audit', 'the activity'],
+  ['/ui/doctor', '/diagnosis', 'the diagnosis'],
+  ['/ui/settings', '/settings', 'the settings'],
+] as const;
+
+test('screens show that they load, why they cannot, and load again when asked', { timeout: 200_000 }, async () => {
+  await using world = await openWorld();
+  await world.run('tester');
+  await using visited = await world.open();
+  const { page } = visited;
+
+  for (const [path, operation, what] of loading) {
+    const isMeant = (url: URL): boolean => `${url.pathname}${url.search}`.startsWith(`/api/v1beta${operation}`) && url.pathname.endsWith(operation.replace(/\?.*/, ''));
+    const released = Promise.withResolvers<void>();
+    let isFailing = true;
+    await page.route(isMeant, async (route) => {
+      await released.promise;
+      if (isFailing) await route.fulfill({ status: 503, contentType: 'text/plain', body: 'the disk is asleep\nhint: wake it\n' });
+      else await route.continue();
+    });
+    await page.goto(path);
+
+    await page.getByText(`Loading ${what}`).first().waitFor({ state: 'attached' });
+    released.resolve();
+    await page.getByText(`Cannot load ${what}`).first().waitFor();
+    expect(await page.locator('main').innerText()).toMatch(/The disk is asleep\.\s+Fix: wake it/);
+    isFailing = false;
+    await page.getByRole('button', { name: 'Try again' }).first().click();
+    await page.getByText(`Cannot load ${what}`).waitFor({ state: 'detached' });
+    await page.unroute(isMeant);
+  }
+});
+
+test('an empty daemon offers servers that need no key', async () => {
+  await using world = await openWorld();
+  await using visited = await world.open();
+  const { page } = visited;
+
+  await page.getByRole('heading', { name: 'Run your first MCP server' }).waitFor();
+  await page.getByRole('link', { name: 'everything' }).click();
+
+  await page.getByRole('heading', { name: 'Run everything' }).waitFor();
+  expect(await page.locator('aside').innerText()).toContain('Cannot use the network');
+});
+
+test('the form of a registry entry stores a secret, runs the server, and shows it', async () => {
+  await using world = await openWorld({ prepare: setUpSecrets });
+  await using visited = await world.open('/ui/add/default/weather');
+  const { page } = visited;
+  await page.getByLabel(/^WEATHER_KEY/).fill('correct horse battery staple');
+
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+
+  await page.waitForURL('**/ui/w/weather');
+  const details = await workloadOf(world, 'weather');
+  expect(details).toMatchObject({
+    status: expect.stringMatching(/running|starting/),
+    secrets: [{ name: 'weather-weather-key', target: 'WEATHER_KEY' }],
+    env_vars: { UNITS: 'metric' },
+  });
+  expect(JSON.stringify(details)).not.toContain('correct horse');
+  expect(await page.content()).not.toContain('correct horse');
+});
+
+test('a directory with credentials needs consent before the server starts', async () => {
+  await using world = await openWorld();
+  await using visited = await world.open('/ui/add/default/everything');
+  const { page } = visited;
+  await page.getByRole('button', { name: 'Add a path' }).click();
+  await page.getByLabel('Path on this machine 1').fill(world.user.home);
+  await page.getByText('High risk').waitFor();
+
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+
+  const consent = page.getByRole('checkbox', { name: /I accept that it gets a mount/ });
+  await consent.waitFor();
+  expect((await (await world.api('GET', '/workloads?all=true')).json()) as object).toEqual({ workloads: [] });
+  expect(await page.getByRole('button', { name: 'Run', exact: true }).isDisabled()).toBe(true);
+  await consent.check();
+  expect(await page.getByRole('button', { name: 'Run', exact: true }).isDisabled()).toBe(false);
+});
+
+test('an edit shows what it changes, and keeps what it does not show', async () => {
+  await using world = await openWorld();
+  await world.run('tester', 'first');
+  await world.api('PUT', '/workloads/tester/tool-pins/mode', { mode: 'block' });
+  await using visited = await world.open('/ui/w/tester/edit');
+  const { page } = visited;
+  const before = await workloadOf(world, 'tester');
+  await page.getByText('Arguments, limits, and more').click();
+
+  await page.getByLabel('Arguments').fill('first\nsecond');
+  await page.getByText('cmd arguments').waitFor();
+  await page.getByRole('button', { name: 'Save and restart' }).click();
+  await page.waitForURL('**/ui/w/tester');
+
+  const after = await workloadOf(world, 'tester');
+  expect(after['cmd_arguments']).toEqual(['first', 'second']);
+  for (const key of ['permission_profile', 'tool_pinning', 'group', 'sessions', 'image', 'proxy_port'])
+    expect([key, after[key]]).toEqual([key, before[key]]);
+});
+
+test('removal can be undone, and happens otherwise', async () => {
+  await using world = await openWorld();
+  await world.run('first');
+  await world.run('second');
+  await using visited = await world.open();
+  const { page } = visited;
+  const row = page.getByRole('listitem').filter({ hasText: 'first' });
+  const remove = async (): Promise<void> => {
+    await row.getByRole('button', { name: 'Actions for first' }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    await row.waitFor({ state: 'detached' });
+  };
+
+  await remove();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await row.waitFor();
+  await remove();
+  await page.getByText('Removing first').waitFor({ state: 'detached' });
+
+  await expect
+    .poll(async () => ((await (await world.api('GET', '/workloads?all=true')).json()) as { workloads: { name: string }[] }).workloads.map(({ name }) => name))
+    .toEqual(['second']);
+});
+
+async function setUpSecrets({ home }: { home: string }): Promise<void> {
+  const { mkdir, readFile, writeFile } = await import('node:fs/promises');
+  const settings = `${home}/.config/toolhive/config.yaml`;
+  await mkdir(`${home}/.config/toolhive`, { recursive: true });
+  await writeFile(settings, await readFile(settings, 'utf8').catch(() => ''));
+}
+
+async function workloadOf({ api }: UiWorld, name: string): Promise<Record<string, unknown>> {
+  return (await (await api('GET', `/workloads/${name}`)).json()) as Record<string, unknown>;
+}
