@@ -17,6 +17,8 @@ export interface Call {
   exchange?: { request: IncomingMessage; response: ServerResponse; principal: Principal | undefined };
   /** Tells whoever listens what a long operation is doing. */
   report: (message: string) => void;
+  /** Whether a text is to be sent as JSON lines. */
+  asLines: boolean;
   /** Aborted when the caller goes away. */
   signal: AbortSignal;
   /** Whether the caller may read a workload or a group. */
@@ -69,7 +71,7 @@ export function mounter(
       authorization.require(context, operation, input);
       const isVisible = authorization.visibility(context);
       if (operation.progress !== true) {
-        const call = silentCall(context, isVisible);
+        const call = silentCall(context, isVisible, wantsLines(operation, context, input));
         if (operation.passThrough === true) {
           await passThrough(context, (exchange) =>
             (handler as (input: unknown, call: Call) => Promise<unknown>)(input, { ...call, exchange }),
@@ -77,7 +79,7 @@ export function mounter(
           return RESPONSE_ALREADY_SENT;
         }
         const work = (handler as (input: unknown, call: Call) => Promise<unknown>)(input, call);
-        return respond(context, operation, await withinTime(work), call.signal);
+        return respond(context, operation, await withinTime(work), call);
       }
       const followed = handler as unknown as FollowedHandler; // `progress: true` makes it one
       if (context.req.header('accept')?.includes(progressMediaType) === true) {
@@ -92,9 +94,9 @@ export function mounter(
           }
         });
       }
-      const call = silentCall(context, isVisible);
+      const call = silentCall(context, isVisible, wantsLines(operation, context, input));
       const { result } = await followed(input, call);
-      return respond(context, operation, result, call.signal);
+      return respond(context, operation, result, call);
     };
     const answer = (context: Context): Promise<Response> =>
       recorded(context).catch((thrown: unknown) => {
@@ -161,8 +163,16 @@ async function readInput(operation: Operation, context: Context): Promise<Input>
   };
 }
 
-function silentCall(context: Context, isVisible: Call['isVisible']): Call {
-  return { report: () => {}, signal: context.req.raw.signal, isVisible };
+function silentCall(context: Context, isVisible: Call['isVisible'], asLines: boolean): Call {
+  return { report: () => {}, signal: context.req.raw.signal, isVisible, asLines };
+}
+
+/** Whether a caller asks for a text as JSON lines, in the query or by the media type. */
+function wantsLines({ success }: Operation, context: Context, { query }: Input): boolean {
+  if (success.lines === undefined) return false;
+  const { format } = (query ?? {}) as { format?: string | undefined };
+  if (format !== undefined) return format === 'ndjson';
+  return context.req.header('accept')?.includes(progressMediaType) === true;
 }
 
 /** Work that was ended because nobody waits for it any more is no fault, whatever it says about that. */
@@ -185,12 +195,18 @@ async function withinTime<Result>(work: Promise<Result>): Promise<Result> {
   }
 }
 
-function respond(context: Context, { success }: Operation, result: unknown, signal: AbortSignal): Response {
+function respond(
+  context: Context,
+  { success }: Operation,
+  result: unknown,
+  { signal, asLines }: Pick<Call, 'signal' | 'asLines'>,
+): Response {
   const { status, body } = success;
   if (body === undefined) return context.body(null, status as 202);
   if (body === 'text') {
-    if (typeof result === 'string') return context.body(result, status as 200, { 'content-type': plainText });
-    return streamed(context, plainText, result as AsyncIterable<string>, signal);
+    const mediaType = asLines ? progressMediaType : plainText;
+    if (typeof result === 'string') return context.body(result, status as 200, { 'content-type': mediaType });
+    return streamed(context, mediaType, result as AsyncIterable<string>, signal);
   }
   if ('events' in body) {
     const events = result as AsyncIterable<Sent<{ type: string }>>;
@@ -249,7 +265,7 @@ function progressStream(
   const write = (line: ProgressLine<unknown>): void => {
     void writer.write(encoder.encode(`${JSON.stringify(line)}\n`)).catch(() => {}); // nobody reads any more
   };
-  const call: Call = { report: (progress) => write({ progress }), signal, isVisible };
+  const call: Call = { report: (progress) => write({ progress }), signal, isVisible, asLines: false };
   const run = async (): Promise<void> => {
     try {
       const { result, follow } = await begin(call);
