@@ -134,10 +134,11 @@ test('an empty daemon offers servers that need no key', async () => {
 });
 
 test('the form of a registry entry stores a secret, runs the server, and shows it', async () => {
-  await using world = await openWorld({ prepare: setUpSecrets });
+  await using world = await openWorld();
+  await world.api('POST', '/secrets', { provider_type: 'encrypted', password: 'correct horse' });
   await using visited = await world.open('/ui/add/default/weather');
   const { page } = visited;
-  await page.getByLabel(/^WEATHER_KEY/).fill('correct horse battery staple');
+  await page.getByLabel(/^WEATHER_KEY/).fill('battery staple 123');
 
   await page.getByRole('button', { name: 'Run', exact: true }).click();
 
@@ -148,8 +149,8 @@ test('the form of a registry entry stores a secret, runs the server, and shows i
     secrets: [{ name: 'weather-weather-key', target: 'WEATHER_KEY' }],
     env_vars: { UNITS: 'metric' },
   });
-  expect(JSON.stringify(details)).not.toContain('correct horse');
-  expect(await page.content()).not.toContain('correct horse');
+  expect(JSON.stringify(details)).not.toContain('battery');
+  expect(await page.content()).not.toContain('battery');
 });
 
 test('a directory with credentials needs consent before the server starts', async () => {
@@ -213,13 +214,6 @@ test('removal can be undone, and happens otherwise', async () => {
     .poll(async () => ((await (await world.api('GET', '/workloads?all=true')).json()) as { workloads: { name: string }[] }).workloads.map(({ name }) => name))
     .toEqual(['second']);
 });
-
-async function setUpSecrets({ home }: { home: string }): Promise<void> {
-  const { mkdir, readFile, writeFile } = await import('node:fs/promises');
-  const settings = `${home}/.config/toolhive/config.yaml`;
-  await mkdir(`${home}/.config/toolhive`, { recursive: true });
-  await writeFile(settings, await readFile(settings, 'utf8').catch(() => ''));
-}
 
 async function workloadOf({ api }: UiWorld, name: string): Promise<Record<string, unknown>> {
   return (await (await api('GET', `/workloads/${name}`)).json()) as Record<string, unknown>;

@@ -12,6 +12,7 @@ import {
   deleteWorkload,
   exportManifest,
   exportWorkload,
+  logRecordsOf,
   logsOf,
   pruneLogs,
   operateOnMany,
@@ -210,11 +211,11 @@ function mountWorkloads(mount: Mount, core: Core): void {
   mount(operations.exportWorkload, async ({ params }) => exportWorkload(core, params.name));
   mount(operations.exportManifest, async ({ params }) => exportManifest(core, params.name));
   mount(operations.getWorkloadStatus, async ({ params }) => statusOf(core, params.name));
-  mount(operations.getWorkloadLogs, ({ params, query }, { signal }) =>
-    logsOf(core, params.name, 'server', query, signal),
+  mount(operations.getWorkloadLogs, ({ params, query }, { signal, asLines }) =>
+    (asLines ? logRecordsOf : logsOf)(core, params.name, 'server', query, signal),
   );
-  mount(operations.getProxyLogs, ({ params, query }, { signal }) =>
-    logsOf(core, params.name, 'proxy', query, signal),
+  mount(operations.getProxyLogs, ({ params, query }, { signal, asLines }) =>
+    (asLines ? logRecordsOf : logsOf)(core, params.name, 'proxy', query, signal),
   );
   mount(operations.pruneLogs, () => pruneLogs(core));
   mountPermissions(mount, core);

@@ -17,6 +17,8 @@ export interface Call {
   exchange?: { request: IncomingMessage; response: ServerResponse; principal: Principal | undefined };
   /** Tells whoever listens what a long operation is doing. */
   report: (message: string) => void;
+  /** Whether a text is to be sent as JSON lines. */
+  asLines: boolean;
   /** Aborted when the caller goes away. */
   signal: AbortSignal;
   /** Whether the caller may read a workload or a group. */
@@ -73,7 +75,7 @@ export function mounter(
       authorization.require(context, operation, input);
       const isVisible = authorization.visibility(context);
       if (operation.progress !== true) {
-        const call = silentCall(context, isVisible);
+        const call = silentCall(context, isVisible, wantsLines(operation, context, input));
         if (operation.passThrough === true) {
           await passThrough(context, (exchange) =>
             (handler as (input: unknown, call: Call) => Promise<unknown>)(input, { ...call, exchange }),
@@ -81,7 +83,7 @@ export function mounter(
           return RESPONSE_ALREADY_SENT;
         }
         const work = (handler as (input: unknown, call: Call) => Promise<unknown>)(input, call);
-        return withHeaders(respond(context, operation, await withinTime(work), call.signal), call);
+        return withHeaders(respond(context, operation, await withinTime(work), call), call);
       }
       const followed = handler as unknown as FollowedHandler; // `progress: true` makes it one
       if (context.req.header('accept')?.includes(progressMediaType) === true) {
@@ -96,9 +98,9 @@ export function mounter(
           }
         });
       }
-      const call = silentCall(context, isVisible);
+      const call = silentCall(context, isVisible, wantsLines(operation, context, input));
       const { result } = await followed(input, call);
-      return respond(context, operation, result, call.signal);
+      return respond(context, operation, result, call);
     };
     const answer = (context: Context): Promise<Response> =>
       recorded(context).catch((thrown: unknown) => {
@@ -165,14 +167,23 @@ async function readInput(operation: Operation, context: Context): Promise<Input>
   };
 }
 
-function silentCall(context: Context, isVisible: Call['isVisible']): Call {
+function silentCall(context: Context, isVisible: Call['isVisible'], asLines: boolean): Call {
   return {
     report: () => {},
     signal: context.req.raw.signal,
     isVisible,
+    asLines,
     host: context.req.header('host') ?? '',
     responseHeaders: new Headers(),
   };
+}
+
+/** Whether a caller asks for a text as JSON lines, in the query or by the media type. */
+function wantsLines({ success }: Operation, context: Context, { query }: Input): boolean {
+  if (success.lines === undefined) return false;
+  const { format } = (query ?? {}) as { format?: string | undefined };
+  if (format !== undefined) return format === 'ndjson';
+  return context.req.header('accept')?.includes(progressMediaType) === true;
 }
 
 /** Work that was ended because nobody waits for it any more is no fault, whatever it says about that. */
@@ -200,12 +211,18 @@ function withHeaders(response: Response, { responseHeaders }: Call): Response {
   return response;
 }
 
-function respond(context: Context, { success }: Operation, result: unknown, signal: AbortSignal): Response {
+function respond(
+  context: Context,
+  { success }: Operation,
+  result: unknown,
+  { signal, asLines }: Pick<Call, 'signal' | 'asLines'>,
+): Response {
   const { status, body } = success;
   if (body === undefined) return context.body(null, status as 202);
   if (body === 'text') {
-    if (typeof result === 'string') return context.body(result, status as 200, { 'content-type': plainText });
-    return streamed(context, plainText, result as AsyncIterable<string>, signal);
+    const mediaType = asLines ? progressMediaType : plainText;
+    if (typeof result === 'string') return context.body(result, status as 200, { 'content-type': mediaType });
+    return streamed(context, mediaType, result as AsyncIterable<string>, signal);
   }
   if ('events' in body) {
     const events = result as AsyncIterable<Sent<{ type: string }>>;
@@ -264,7 +281,7 @@ function progressStream(
   const write = (line: ProgressLine<unknown>): void => {
     void writer.write(encoder.encode(`${JSON.stringify(line)}\n`)).catch(() => {}); // nobody reads any more
   };
-  const call: Call = { ...silentCall(context, isVisible), report: (progress) => write({ progress }) };
+  const call: Call = { ...silentCall(context, isVisible, false), report: (progress) => write({ progress }) };
   const run = async (): Promise<void> => {
     try {
       const { result, follow } = await begin(call);

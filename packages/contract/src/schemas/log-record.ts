@@ -4,13 +4,14 @@ import * as z from 'zod';
 export const LogRecord = z
   .object({
     at: z.string().optional().meta({ description: 'When it was written.', format: 'date-time' }),
-    stream: z.enum(['stdout', 'stderr', 'proxy']).meta({
-      description: 'Where it was written: by the server, or by its proxy.',
+    stream: z.enum(['stdout', 'stderr', 'output', 'proxy']).meta({
+      description:
+        'Where it was written. `output`: by a server that speaks HTTP, whose two streams are one. `proxy`: by ToolHive.',
     }),
     level: z.enum(['debug', 'info', 'warn', 'error']).meta({
       description: 'As the line says, or else `info`.',
     }),
-    text: z.string().meta({ description: 'The line without its time.' }),
+    text: z.string().meta({ description: 'The line without its time, at most 16,384 characters.' }),
     line: z.int().meta({
       description:
         'The position of the line in the log, which only increases. `before` reads the lines before it. Valid while the daemon runs.',

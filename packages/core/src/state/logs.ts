@@ -4,6 +4,8 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { LogRecord } from '@toolhive/contract/log-record';
+import { recordOf, stampBytes } from './log-records.ts';
 
 /** How large a log file grows before it becomes the older of two. */
 const maxFileBytes = 4 * 1024 * 1024;
@@ -24,12 +26,20 @@ const kinds: readonly LogKind[] = ['server', 'proxy'];
 /** Instead of the proxy's ending for a workload `a.server`, whose proxy log would be the server log of a workload `a`. */
 const endingAfterServer = '~proxy.log'; // no workload has a ~ in its name
 
+/** What is needed to describe lines as records. */
+export interface LogRecords {
+  /** The server speaks HTTP, so that its two streams are one. */
+  isHttp: boolean;
+}
+
 /** Which part of a log to read. */
 export interface LogWindow {
   /** At most so many lines, counted from the end. */
   lines: number;
   /** Only lines that began at this time or later. */
   since?: Date | undefined;
+  /** Only lines before this position. */
+  before?: number | undefined;
 }
 
 /** The logs of all workloads: two files of bounded size each, every line with the time at which it began. */
@@ -37,6 +47,8 @@ export class Logs {
   readonly #directory: string;
   readonly #open = new Map<string, LogFile>();
   readonly #followers = new Map<string, Set<Follower>>();
+  /** How many bytes of each log were in files that rotation has removed since the daemon started. */
+  readonly #removed = new Map<string, number>();
 
   constructor(directory: string) {
     this.#directory = directory;
@@ -47,6 +59,7 @@ export class Logs {
     await mkdir(this.#directory, { recursive: true, mode: 0o750 });
     const file = await LogFile.open(path, {
       written: (chunk) => this.#followers.get(path)?.forEach((follower) => follower.take(chunk)),
+      rotated: (bytes) => this.#removed.set(path, (this.#removed.get(path) ?? 0) + bytes),
       closed: () => {
         if (this.#open.get(path) === file) this.#open.delete(path);
       },
@@ -60,6 +73,67 @@ export class Logs {
     const path = this.#path(name, kind);
     await this.#open.get(path)?.flushed();
     return readWindow(path, window);
+  }
+
+  /** The last lines as records, oldest first. */
+  async records(
+    name: string,
+    kind: LogKind,
+    window: LogWindow,
+    { isHttp }: LogRecords,
+  ): Promise<LogRecord[]> {
+    const path = this.#path(name, kind);
+    await this.#open.get(path)?.flushed();
+    return (await this.#lines(path, window)).map(({ text, position }) =>
+      recordOf(text, { kind, isHttp, position }),
+    );
+  }
+
+  /** The last lines as records, and then whatever is written, like `follow`. */
+  async *followRecords(
+    name: string,
+    kind: LogKind,
+    window: LogWindow,
+    { isHttp, signal }: LogRecords & { signal: AbortSignal },
+  ): AsyncGenerator<LogRecord, void, void> {
+    const path = this.#path(name, kind);
+    const file = this.#open.get(path);
+    await file?.flushed();
+    // Taken in the same turn in which the follower begins, so that nothing is missing between the two.
+    const end = file?.size;
+    const pieces = this.follow(name, kind, { lines: 0 }, signal);
+    const base = (this.#removed.get(path) ?? 0) + (await sizeOf(`${path}.1`));
+    const known = await this.#lines(path, { ...window, before: base + (end ?? Infinity) });
+    for (const { text, position } of known) yield recordOf(text, { kind, isHttp, position });
+    let position = base + (end ?? (await sizeOf(path)));
+    let rest = '';
+    for await (const piece of pieces) {
+      const lines = (rest + piece).split('\n');
+      rest = lines.pop() ?? '';
+      if (rest.length > maxWaitingBytes) lines.push(rest.slice(0, maxWaitingBytes));
+      if (rest.length > maxWaitingBytes) rest = '';
+      const at = new Date().toISOString();
+      for (const text of lines) {
+        yield recordOf(text, { kind, isHttp, position, at });
+        position += stampBytes + Buffer.byteLength(text) + 1;
+      }
+    }
+  }
+
+  /** The last lines with their times and positions. */
+  async #lines(path: string, { lines, since, before = Infinity }: LogWindow): Promise<PlacedLine[]> {
+    if (lines === 0) return [];
+    const older = await sizeOf(`${path}.1`);
+    const base = this.#removed.get(path) ?? 0;
+    const newest = await readPlaced(path, base + older);
+    const isEnough = newest.filter(({ position }) => position < before).length >= lines;
+    const all =
+      isEnough && since === undefined ? newest : [...(await readPlaced(`${path}.1`, base)), ...newest];
+    const from = since?.toISOString() ?? '';
+    return all
+      .filter(({ text, position }) => position < before && (stampPattern.exec(text)?.[1] ?? '') >= from)
+      .slice(-lines)
+      .map(({ text, position }) => ({ text: Buffer.from(text, 'latin1').toString(), position }));
   }
 
   /** The last lines, and then whatever is written, until the signal ends it or the workload is removed. */
@@ -105,6 +179,7 @@ export class Logs {
     for (const kind of kinds) {
       const path = this.#path(name, kind);
       for (const file of [path, `${path}.1`]) await rm(file, { force: true });
+      this.#removed.delete(path);
     }
     this.endFollowing(name);
   }
@@ -145,6 +220,8 @@ function fileName(name: string, kind: LogKind): string {
 
 interface LogHooks {
   written: (chunk: Buffer) => void;
+  /** The older of the two files is about to be replaced, which has this size. */
+  rotated: (bytes: number) => void;
   closed: () => void;
 }
 
@@ -300,6 +377,7 @@ export class LogFile implements AsyncDisposable {
 
   async #rotate(): Promise<void> {
     await this.#close();
+    this.#hooks.rotated(await sizeOf(`${this.#path}.1`));
     await rename(this.#path, `${this.#path}.1`).catch(() => {}); // somebody removed it; the new one begins anyway
     this.#bytes = 0;
     this.#isInLine = false;
@@ -386,17 +464,41 @@ async function readWindow(path: string, { lines, since }: LogWindow, end?: numbe
   return last.length === 0 ? '' : `${last.join('\n')}\n`;
 }
 
+interface PlacedLine {
+  text: string;
+  /** How many bytes of the log are before the line. */
+  position: number;
+}
+
+/** The lines of a file, which begins at a position of its log. As Latin-1, a character is a byte, whatever it is. */
+async function readPlaced(path: string, start: number): Promise<PlacedLine[]> {
+  let position = start;
+  return linesOf((await readBytes(path)).toString('latin1')).map((text) => {
+    const placed = { text, position };
+    position += text.length + 1;
+    return placed;
+  });
+}
+
 async function readLines(path: string, end = Infinity): Promise<string[]> {
+  return linesOf(new StringDecoder('utf8').write(await readBytes(path, end)));
+}
+
+function linesOf(text: string): string[] {
+  if (text === '') return [];
+  return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n');
+}
+
+/** The bytes of a file up to `end`; none if there is no file. */
+async function readBytes(path: string, end = Infinity): Promise<Buffer> {
   try {
     await using file = await open(path, 'r');
     const size = Math.min((await file.stat()).size, end);
     const length = Math.min(size, maxFileBytes * 2);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
-    const text = new StringDecoder('utf8').write(buffer.subarray(0, bytesRead));
-    if (text === '') return [];
-    return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n');
+    return buffer.subarray(0, bytesRead);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0);
     throw error;
   }
 }

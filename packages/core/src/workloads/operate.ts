@@ -92,17 +92,46 @@ export function exportManifest(core: Core, name: string): Manifest {
   return manifestOf(core.workloads.require(name).runConfig);
 }
 
+interface LogRequest {
+  tail: number;
+  /** Replaces `tail`. */
+  limit?: number | undefined;
+  before?: number | undefined;
+  since?: string | undefined;
+  follow?: boolean | undefined;
+}
+
 /** The last lines of a log of a workload; with `follow`, whatever is written from then on, too. */
 export async function logsOf(
   core: Core,
   name: string,
   kind: LogKind,
-  { tail, since, follow }: { tail: number; since?: string | undefined; follow?: boolean | undefined },
+  { tail, limit, since, follow }: LogRequest,
   signal: AbortSignal,
 ): Promise<string | AsyncIterable<string>> {
   core.workloads.require(name);
-  const window = { lines: tail, since: since === undefined ? undefined : new Date(since) };
+  const window = { lines: limit ?? tail, since: since === undefined ? undefined : new Date(since) };
   return follow === true ? core.logs.follow(name, kind, window, signal) : core.logs.read(name, kind, window);
+}
+
+/** The same as JSON, one object in each line. */
+export async function logRecordsOf(
+  core: Core,
+  name: string,
+  kind: LogKind,
+  { tail, limit, before, since, follow }: LogRequest,
+  signal: AbortSignal,
+): Promise<string | AsyncIterable<string>> {
+  const { transport } = core.workloads.require(name).runConfig;
+  const window = { lines: limit ?? tail, before, since: since === undefined ? undefined : new Date(since) };
+  const isHttp = transport === 'sse' || transport === 'streamable-http';
+  if (follow === true) return asLines(core.logs.followRecords(name, kind, window, { isHttp, signal }));
+  const records = await core.logs.records(name, kind, window, { isHttp });
+  return records.map((record) => `${JSON.stringify(record)}\n`).join('');
+}
+
+async function* asLines(records: AsyncIterable<object>): AsyncGenerator<string> {
+  for await (const record of records) yield `${JSON.stringify(record)}\n`;
 }
 
 /** Removes the logs of workloads that are gone. */
