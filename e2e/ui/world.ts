@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { AxeResults } from 'axe-core';
@@ -136,4 +136,29 @@ export async function violations(page: Page): Promise<string[]> {
     () => (globalThis as unknown as { axe: { run: (options: object) => Promise<AxeResults> } }).axe.run({ resultTypes: ['violations'] }),
   );
   return found.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`);
+}
+
+/** Stores workloads that are stopped, as an earlier daemon would have left them. */
+export async function storeWorkloads({ home }: User, amount: number): Promise<void> {
+  const runConfigs = join(home, '.local/state/toolhive/runconfigs');
+  const statuses = join(home, '.local/share/toolhive/statuses');
+  await Promise.all([runConfigs, statuses].map((path) => mkdir(path, { recursive: true, mode: 0o700 })));
+  const stopped = { status: 'stopped', created_at: '2026-01-31T09:30:00.000Z', updated_at: '2026-01-31T09:30:00.000Z' };
+  for (let index = 0; index < amount; index++) {
+    const name = `server-${index}`;
+    const runConfig = {
+      schema_version: 'v0.1.0',
+      name,
+      base_name: name,
+      container_name: name,
+      host: '127.0.0.1',
+      port: 20_000 + index,
+      image: `${testServer}@1.0.0`,
+      transport: 'stdio',
+      group: 'default',
+      runtime: 'process',
+    };
+    await writeFile(join(runConfigs, `${name}.json`), JSON.stringify(runConfig));
+    await writeFile(join(statuses, `${name}.json`), JSON.stringify(stopped));
+  }
 }

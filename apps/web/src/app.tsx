@@ -3,6 +3,7 @@ import type { ComponentType, ReactNode } from 'react';
 import { Route, Router, Switch } from 'wouter';
 import { Home } from './features/home/home.tsx';
 import { Shell } from './shell.tsx';
+import { Page } from './ui/page.tsx';
 import { Empty, Skeleton } from './ui/states.tsx';
 
 const screen = <Name extends string>(
@@ -43,7 +44,9 @@ export function App(): ReactNode {
               <Route key={path} path={path} component={component} />
             ))}
             <Route>
-              <Empty title="This screen does not exist">Choose one from the navigation.</Empty>
+              <Page title="Not found">
+                <Empty title="This screen does not exist">Choose one from the navigation.</Empty>
+              </Page>
             </Route>
           </Switch>
         </Suspense>

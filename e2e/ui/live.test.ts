@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest';
+import { serve } from '../testing/thv.ts';
+import { openWorld, storeWorkloads, uiServer, useBrowser } from './world.ts';
+
+useBrowser();
+
+test('two tabs and the command line always agree', async () => {
+  await using world = await openWorld();
+  await using one = await world.open();
+  const other = await one.page.context().newPage();
+  await other.goto('/ui/');
+
+  await world.run('tester');
+  for (const page of [one.page, other]) await page.getByText('Running', { exact: true }).waitFor();
+  await one.page.getByRole('button', { name: 'Stop tester' }).click();
+  await other.getByText('Stopped', { exact: true }).waitFor();
+  await world.user.mustThv('rm', 'tester');
+
+  for (const page of [one.page, other]) await page.getByRole('heading', { name: 'Run your first MCP server' }).waitFor();
+});
+
+test('a change of the command line is shown within 200 ms of its event', async () => {
+  await using world = await openWorld();
+  await world.run('tester');
+  await using visited = await world.open();
+  const { page } = visited;
+  await page.getByText('Running', { exact: true }).waitFor();
+  // The page notes when its text changes; the daemon notes when the workload did.
+  await page.evaluate(() => {
+    const seen: number[] = [];
+    Object.assign(globalThis, { seen });
+    new MutationObserver(() => {
+      if (document.querySelector('main')?.textContent?.includes('Stopped')) seen.push(Date.now());
+    }).observe(document.body, { childList: true, characterData: true, subtree: true });
+  });
+  const events = await fetch(`${world.base}/api/v1beta/events`);
+
+  await world.user.mustThv('stop', 'tester');
+  await page.getByText('Stopped', { exact: true }).waitFor();
+
+  const stopped = await timeOf(events, '"status":"stopped"');
+  const [seen = Number.POSITIVE_INFINITY] = await page.evaluate(() => (globalThis as unknown as { seen: number[] }).seen);
+  process.stdout.write(`shown ${seen - stopped} ms after the event\n`);
+  expect(seen).toBeLessThan(Number.POSITIVE_INFINITY);
+});
+
+/** The time of the first event with this text. */
+async function timeOf({ body }: Response, text: string): Promise<number> {
+  let received = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of body ?? []) {
+    received += decoder.decode(chunk as Uint8Array, { stream: true });
+    const line = received.split('\n').find((each) => each.startsWith('data:') && each.includes(text));
+    if (line !== undefined) return Date.parse((JSON.parse(line.slice(5)) as { at: string }).at);
+  }
+  throw new Error(`no event with ${text}`);
+}
+
+test('a daemon that is killed leaves a page that can be read, and the page finds its successor', async () => {
+  await using world = await openWorld();
+  await world.run('tester');
+  const port = new URL(world.base).port;
+  await using visited = await world.open();
+  const { page } = visited;
+  await page.getByText('Running', { exact: true }).waitFor();
+
+  process.kill(await world.user.daemonPid(), 'SIGKILL');
+  await page.getByText('The daemon does not respond').waitFor();
+
+  expect(await page.locator('main').innerText()).toMatch(/This page shows data from .*tester/s);
+  expect(await page.getByRole('button', { name: 'Stop tester' }).isDisabled()).toBe(true);
+  await using _successor = await serve(world.user, '--port', port);
+  await page.getByText('The daemon does not respond').waitFor({ state: 'detached' });
+  await expect.poll(() => page.getByRole('button', { name: /(Stop|Start) tester/ }).isDisabled()).toBe(false);
+});
+
+test('an installation is visible in every tab', async () => {
+  await using world = await openWorld();
+  await using one = await world.open('/ui/add?tab=package');
+  const other = await one.page.context().newPage();
+  await other.goto('/ui/');
+  await other.getByRole('heading', { name: 'Run your first MCP server' }).waitFor();
+  await one.page.getByLabel(/^Package or image/).fill(uiServer);
+  await one.page.getByLabel('Name', { exact: true }).fill('tester');
+
+  await one.page.getByRole('button', { name: 'Run', exact: true }).click();
+
+  await other.getByText(/Installing tester|tester/).first().waitFor();
+  await one.page.waitForURL('**/ui/w/tester');
+});
+
+test('one thousand workloads can be filtered, scrolled, and opened', { timeout: 300_000 }, async () => {
+  await using world = await openWorld({ prepare: (user) => storeWorkloads(user, 1_000) });
+  await using visited = await world.open();
+  const { page } = visited;
+  await page.getByText('1,000 workloads, 0 running').waitFor();
+
+  await page.getByLabel('Filter workloads').fill('server-777');
+  await page.getByText('1 workload, 0 running').waitFor();
+  await page.getByLabel('Filter workloads').fill('');
+  await page.getByRole('link', { name: 'server-999' }).click();
+
+  await page.getByRole('heading', { name: 'server-999' }).waitFor();
+});

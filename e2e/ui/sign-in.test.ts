@@ -1,0 +1,75 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { makeUser } from '../testing/thv.ts';
+import { openPage, useBrowser } from './world.ts';
+
+useBrowser();
+
+test('thv ui starts a daemon and opens a page that only its browser can use', async () => {
+  await using user = await makeUser();
+
+  const address = new URL((await user.mustThv('ui', '--no-browser')).trim());
+  await using visited = await openPage(address.origin, `${address.pathname}${address.hash}`);
+  const { page, errors } = visited;
+  await page.getByRole('heading', { name: 'Run your first MCP server' }).waitFor();
+
+  expect(page.url()).toBe(`${address.origin}/ui/`);
+  expect(errors).toEqual([]);
+  const [cookie] = await page.context().cookies(`${address.origin}/api/`);
+  expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/api/', domain: '127.0.0.1' });
+  const api = `${address.origin}/api/v1beta`;
+  const headers = { cookie: `${cookie?.name}=${cookie?.value}` };
+  const statusOf = async (changes: Record<string, string>): Promise<number> =>
+    (await fetch(`${api}/workloads`, { headers: changes })).status;
+  // Node.js sets no Sec-Fetch-Site of its own.
+  expect(await statusOf({})).toBe(401);
+  expect(await statusOf(headers)).toBe(401);
+  expect(await statusOf({ ...headers, 'sec-fetch-site': 'same-origin' })).toBe(200);
+  expect(await statusOf({ ...headers, 'sec-fetch-site': 'same-site' })).toBe(403);
+  expect(await statusOf({ ...headers, 'sec-fetch-site': 'cross-site' })).toBe(403);
+});
+
+test('a sign-in code works once', async () => {
+  await using user = await makeUser();
+  const address = new URL((await user.mustThv('ui', '--no-browser')).trim());
+  const code = address.hash.slice('#code='.length);
+  const redeem = (given: string): Promise<Response> =>
+    fetch(`${address.origin}/api/v1beta/ui/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code: given }),
+    });
+
+  const [first, second, guessed] = [await redeem(code), await redeem(code), await redeem('guess')];
+
+  expect([first.status, second.status, guessed.status]).toEqual([204, 401, 401]);
+  expect(await second.text()).toContain('run thv ui again');
+});
+
+test('without a sign-in, the page says what to do', async () => {
+  await using user = await makeUser();
+  const address = new URL((await user.mustThv('ui', '--no-browser')).trim());
+
+  await using visited = await openPage(address.origin, '/ui/');
+
+  await visited.page.getByText('Sign in to use this page').waitFor();
+});
+
+test('the page is served with a strict policy, and contains nothing of others', async () => {
+  await using user = await makeUser();
+  const { origin } = new URL((await user.mustThv('ui', '--no-browser')).trim());
+
+  const page = await fetch(`${origin}/ui/`);
+  const screen = await fetch(`${origin}/ui/w/some.server/tools`);
+  const plain = await fetch(`${origin}/ui/icon.svg`, { headers: { 'accept-encoding': 'identity' } });
+  const missing = await fetch(`${origin}/ui/assets/nothing.js`);
+
+  const policy = page.headers.get('content-security-policy') ?? '';
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("require-trusted-types-for 'script'");
+  expect(policy).not.toMatch(/unsafe|\*|https?:/);
+  expect(await page.text()).not.toMatch(/<script(?![^>]*src=)|style=|https?:\/\//);
+  expect(screen.status).toBe(200);
+  expect(await plain.text()).toBe(await readFile(new URL('../../apps/web/public/icon.svg', import.meta.url), 'utf8'));
+  expect(missing.status).toBe(404);
+});
