@@ -7,7 +7,7 @@ import { createWorkload, editWorkload } from '@toolhive/core/create';
 import { getWorkload, listWorkloads } from '@toolhive/core/describe';
 import { diagnoseClient, diagnoseMachine, diagnoseWorkload } from '@toolhive/core/diagnosis';
 import { buildImage, writeRecipe } from '@toolhive/core/images';
-import { deleteGroup, getGroup, listGroups } from '@toolhive/core/groups';
+import { deleteGroup, editGroup, getGroup, listGroups } from '@toolhive/core/groups';
 import {
   deleteWorkload,
   exportManifest,
@@ -295,10 +295,11 @@ function mountGroupsAndClients(mount: Mount, core: Core): void {
     groups: listGroups(core).filter(({ name }) => isVisible('Group', name)),
   }));
   mount(operations.createGroup, async ({ body }) => {
-    await groups.create(body.name);
+    await groups.create(body.name, body.description);
     return body;
   });
   mount(operations.getGroup, async ({ params }) => getGroup(core, params.name));
+  mount(operations.editGroup, ({ params, body }) => editGroup(core, params.name, body));
   mount(operations.deleteGroup, ({ params, query }) =>
     deleteGroup(core, params.name, query['with-workloads'] === true ? 'delete-workloads' : 'move-workloads'),
   );

@@ -86,6 +86,27 @@ describe('policies of the API', () => {
     expect(api.core.workloads.all().length).toBe(2);
   });
 
+  test('let a token that only reads see calls, but neither make nor record any', async () => {
+    await using governed = await openGovernedApi();
+    const { as } = governed;
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    const id = '0123456789abcdef';
+    const reads = ['traffic', 'sessions', 'usage', 'capabilities'];
+
+    for (const path of reads) expect(await as('reader', 'GET', `/workloads/mine/${path}`)).toBe(200);
+    for (const path of reads) expect(await as('red', 'GET', `/workloads/other/${path}`)).toBe(403);
+    expect(await as('reader', 'POST', '/workloads/mine/mcp', ping)).toBe(403);
+    expect(await as('reader', 'GET', '/workloads/mine/mcp')).toBe(403);
+    expect(await as('reader', 'DELETE', '/workloads/mine/mcp')).toBe(403);
+    expect(await as('reader', 'DELETE', `/workloads/mine/sessions/${id}`)).toBe(403);
+    expect(await as('reader', 'PUT', '/workloads/mine/traffic/recording', { bodies: true })).toBe(403);
+    expect(await as('reader', 'POST', '/groups/red/edit', { description: 'mine' })).toBe(403);
+    expect(await as('red', 'POST', '/workloads/other/mcp', ping)).toBe(403);
+    expect(await as('red', 'POST', '/workloads/mine/mcp', ping)).toBe(200);
+    expect(await as('red', 'POST', '/groups/red/edit', { name: 'default' })).toBe(403);
+    expect(await governed.namesFor('red', '/usage', 'usage')).toEqual(['mine']);
+  });
+
   test('let a token act in one group, and see nothing of others', async () => {
     await using governed = await openGovernedApi();
     const { as, namesFor, api } = governed;

@@ -99,7 +99,7 @@ export class ApiAuthorization {
       else if (typeof group === 'string' && group !== '') found.push(inGroup(group));
     } else if (/^\/groups(\/|$)/.test(operation.path)) {
       if (params['name'] !== undefined) found.push(inGroup(params['name']));
-      else if (name !== undefined) found.push(inGroup(name));
+      if (name !== undefined) found.push(inGroup(name));
     } else if (/^\/clients(\/|$)/.test(operation.path)) {
       if (params['group'] !== undefined) found.push(inGroup(params['group']));
       if (Array.isArray(groups)) found.push(...groups.map(inGroup));

@@ -622,7 +622,9 @@ describe('events', () => {
     );
     const resumed = await take(again, ({ event }) => event.type === 'workload.removed');
 
-    const types = seen.map(({ event }) => (event.type === 'workload.changed' ? event.status : event.type));
+    const types = seen
+      .map(({ event }) => (event.type === 'workload.changed' ? event.status : event.type))
+      .filter((type) => type !== 'workload.progress'); // how much of that there is depends on the time
     expect(types).toEqual(['group.changed', 'starting', 'running', 'removing', 'workload.removed']);
     expect(resumed).toEqual(seen.slice(2));
   });

@@ -121,11 +121,12 @@ function parameters(location: 'path' | 'query' | 'header', schema: z.ZodObject |
 function successResponses(operation: Operation): Record<string, object> {
   const { status, description, body } = operation.success;
   if (operation.passThrough === true && status === 200) {
+    const others = { description: 'Any other response, as MCP specifies it.' };
     const content = {
       ...(operation.method === 'POST' ? { 'application/json': { schema: anyMessage } } : {}),
       'text/event-stream': { schema: { type: 'string' } },
     };
-    return { 200: { description, content } };
+    return { 200: { description, content }, default: others };
   }
   const answer =
     body === undefined

@@ -10,14 +10,24 @@ import { setAside } from '../state/set-aside.ts';
 /** What is on disk of a group. Other keys belong to other versions and pass through untouched. */
 const StoredGroup = z.looseObject({
   name: GroupName,
+  description: z.string().optional(),
   registered_clients: z.array(z.string()).nullish(),
   /** The group is being removed, and this is to become of its workloads. A daemon that ends meanwhile goes on with it. */
   removing: z.enum(['move-workloads', 'delete-workloads']).optional(),
+  /** The group is being renamed to this name. Its workloads and clients belong to the new group already. */
+  successor: GroupName.optional(),
 });
 type StoredGroup = z.infer<typeof StoredGroup>;
 
 /** What becomes of the workloads of a group that is removed. */
 export type Removal = NonNullable<StoredGroup['removing']>;
+
+/** A group as others see it. */
+export interface KnownGroup {
+  name: string;
+  description: string | undefined;
+  clients: readonly string[];
+}
 
 /** What is done to the applications of a group. */
 type ListChange = 'add' | 'remove';
@@ -44,15 +54,16 @@ export class Groups {
   ): Promise<Groups> {
     const groups = new Groups(directory, log, onChange);
     await groups.#load();
+    await groups.#createSuccessors();
     if (!groups.#groups.has(defaultGroup)) await groups.#createDefault();
     return groups;
   }
 
   /** The groups that are there to stay, by name. */
-  all(): { name: string; clients: readonly string[] }[] {
+  all(): KnownGroup[] {
     return [...this.#groups.values()]
       .filter(({ removing }) => removing === undefined)
-      .map(({ name, registered_clients: clients }) => ({ name, clients: clients ?? [] }))
+      .map(known)
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
@@ -64,19 +75,61 @@ export class Groups {
   }
 
   /** Throws when a workload or a client cannot be put into it. */
-  require(name: string): { name: string; clients: readonly string[] } {
+  require(name: string): KnownGroup {
     const group = this.#groups.get(name);
     if (group === undefined || group.removing !== undefined) {
       throw notFound(`group ${name} not found`, { hint: '`thv group list` shows every group' });
     }
-    return { name, clients: group.registered_clients ?? [] };
+    return known(group);
   }
 
-  create(name: string): Promise<void> {
+  /** The name of a group, or the new one while it is being renamed. */
+  currentName(name: string): string {
+    return this.#groups.get(name)?.successor ?? name;
+  }
+
+  create(name: string, description?: string): Promise<void> {
     return this.#changes.run(async () => {
       if (this.#groups.has(name))
         throw conflict(`group ${name} already exists`, { hint: 'choose another name' });
-      await this.#save({ name, registered_clients: [] });
+      const described = description === undefined || description === '' ? {} : { description };
+      await this.#save({ name, ...described, registered_clients: [] });
+    });
+  }
+
+  /** Changes the description of a group. An empty one removes it. */
+  describe(name: string, description: string): Promise<void> {
+    return this.#changes.run(async () => {
+      this.require(name);
+      const group = this.#groups.get(name);
+      if (group !== undefined) await this.#save({ ...group, description: description || undefined });
+    });
+  }
+
+  /**
+   * Creates a group with the description and the clients of another one, and marks that as being removed. From then on,
+   * its workloads have to be moved; `finishRemoval` ends it.
+   */
+  beginRename(name: string, successor: string): Promise<void> {
+    return this.#changes.run(async () => {
+      if (name === defaultGroup) throw invalid(`the group ${defaultGroup} keeps its name`);
+      this.require(name);
+      const group = this.#groups.get(name);
+      if (group === undefined) return;
+      if (this.#groups.has(successor))
+        throw conflict(`group ${successor} already exists`, { hint: 'choose another name' });
+      // In memory first, so that a group of that name exists meanwhile. On disk, the mark goes first:
+      // the next daemon creates what is missing.
+      const renamed = { ...group, name: successor };
+      this.#groups.set(successor, renamed);
+      try {
+        await this.#save({ ...group, removing: 'move-workloads', successor });
+        await this.#save(renamed);
+      } catch (error) {
+        await this.#save(group).catch(() => {}); // the next start finishes it then
+        this.#groups.delete(successor);
+        throw error;
+      }
     });
   }
 
@@ -111,7 +164,7 @@ export class Groups {
   abandonRemoval(name: string): Promise<void> {
     return this.#changes.run(async () => {
       const group = this.#groups.get(name);
-      if (group !== undefined) await this.#save({ ...group, removing: undefined });
+      if (group !== undefined) await this.#save({ ...group, removing: undefined, successor: undefined });
     });
   }
 
@@ -134,6 +187,18 @@ export class Groups {
       } catch (error) {
         await setAside(path, error, this.#log);
       }
+    }
+  }
+
+  /** Creates the groups that an earlier daemon did not get to when it renamed others. */
+  async #createSuccessors(): Promise<void> {
+    for (const { successor, removing: _removing, ...group } of [...this.#groups.values()]) {
+      if (successor === undefined || this.#groups.has(successor)) continue;
+      const renamed = { ...group, name: successor };
+      await this.#save(renamed).catch((error: unknown) => {
+        this.#log.error({ why: messageOf(error) }, 'renamed group could not be saved');
+        this.#groups.set(successor, renamed);
+      });
     }
   }
 
@@ -163,6 +228,10 @@ export class Groups {
   #path(name: string): string {
     return join(this.#directory, `${name}.json`);
   }
+}
+
+function known({ name, description, registered_clients: clients }: StoredGroup): KnownGroup {
+  return { name, description, clients: clients ?? [] };
 }
 
 /** The applications of a list after a change. */

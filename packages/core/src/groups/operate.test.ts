@@ -1,3 +1,5 @@
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import { memoryTestServers } from '@toolhive/runtime/testing/memory-servers';
@@ -5,7 +7,7 @@ import { expect, test } from 'vitest';
 import { makeHome, openTestCore, testServer } from '../testing/test-core.ts';
 import { createWorkload } from '../workloads/create.ts';
 import { deleteWorkload } from '../workloads/operate.ts';
-import { deleteGroup } from './operate.ts';
+import { deleteGroup, editGroup, listGroups } from './operate.ts';
 
 test('nothing gets into a group that goes while its source is made ready', async () => {
   const runtime = openMemoryRuntime(memoryTestServers);
@@ -58,6 +60,76 @@ test.each(['move-workloads', 'delete-workloads'] as const)(
     expect(core.groups.all().map(({ name }) => name)).toEqual(['default']);
   },
 );
+
+test('a renamed group keeps its running workloads, its clients, and their files', async () => {
+  await using home = await makeHome();
+  const file = join(home.path, '.cursor', 'mcp.json');
+  await mkdir(dirname(file), { recursive: true });
+  await using core = await openTestCore(home);
+  await core.groups.create('team', 'Our tools');
+  const call = { report: () => {}, signal: new AbortController().signal };
+  await createWorkload(
+    core,
+    { name: 'test', image: testServer, cmd_arguments: ['echo'], group: 'team' },
+    call,
+  );
+  await core.workloads.require('test').follow(() => {});
+  await core.clients.register(['cursor'], ['team']);
+  const before = await readFile(file, 'utf8');
+  const proxy = core.workloads.require('test').live.proxy;
+
+  const renamed = await editGroup(core, 'team', { name: 'crew' });
+  const described = await editGroup(core, 'crew', { description: 'Their tools' });
+
+  expect(renamed).toEqual({ name: 'crew', description: 'Our tools', registered_clients: ['cursor'] });
+  expect(described.description).toBe('Their tools');
+  expect(listGroups(core).map(({ name }) => name)).toEqual(['crew', 'default']);
+  expect(core.workloads.require('test').runConfig.group).toBe('crew');
+  expect(core.workloads.require('test').live.proxy).toBe(proxy);
+  expect(await readFile(file, 'utf8')).toBe(before);
+  expect(before).toContain('/mcp');
+});
+
+test('a group that cannot be renamed stays as it is', async () => {
+  await using home = await makeHome();
+  await using core = await openTestCore(home);
+  await core.groups.create('team');
+  await core.groups.create('crew');
+
+  await expect(editGroup(core, 'team', { name: 'crew' })).rejects.toMatchObject({ kind: 'conflict' });
+  await expect(editGroup(core, 'default', { name: 'other' })).rejects.toMatchObject({ kind: 'invalid' });
+  await expect(editGroup(core, 'nobody', { name: 'other' })).rejects.toMatchObject({ kind: 'not-found' });
+
+  expect(listGroups(core).map(({ name }) => name)).toEqual(['crew', 'default', 'team']);
+});
+
+test('the next daemon finishes a renaming that was interrupted', async () => {
+  await using home = await makeHome();
+  const call = { report: () => {}, signal: new AbortController().signal };
+  await using before = new AsyncDisposableStack();
+  const first = before.use(await openTestCore(home));
+  await first.groups.create('team');
+  await createWorkload(
+    first,
+    { name: 'test', image: testServer, cmd_arguments: ['echo'], group: 'team' },
+    call,
+  );
+  await first.clients.register(['cursor'], ['team']);
+  const { groups } = first.paths;
+  await before.disposeAsync();
+  const path = join(groups, 'team.json');
+  const stored = JSON.parse(await readFile(path, 'utf8')) as object;
+  await writeFile(path, JSON.stringify({ ...stored, removing: 'move-workloads', successor: 'crew' }));
+
+  await using core = await openTestCore(home);
+
+  expect(listGroups(core)).toMatchObject([
+    { name: 'crew', registered_clients: ['cursor'] },
+    { name: 'default' },
+  ]);
+  expect(core.workloads.require('test').runConfig.group).toBe('crew');
+  expect(await readdir(groups)).toEqual(['crew.json', 'default.json']);
+});
 
 /** Servers in memory that tell when they are asked to stop, and have stopped only after a condition. */
 function stoppedOnlyAfter(condition: Promise<void>, asked: () => void): Runtime {

@@ -1,8 +1,8 @@
 import { ThvError } from '@toolhive/contract/failure';
-import type { Group } from '@toolhive/contract/group';
+import type { EditGroup, Group } from '@toolhive/contract/group';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { Core } from '../core.ts';
-import type { Removal } from './groups.ts';
+import type { KnownGroup, Removal } from './groups.ts';
 
 export function listGroups(core: Core): Group[] {
   return core.groups.all().map(describe);
@@ -27,17 +27,38 @@ export async function deleteGroup(core: Core, name: string, removal: Removal): P
   }
 }
 
+/** Changes the description or the name of a group. Its workloads continue to run, and clients stay registered. */
+export async function editGroup(
+  core: Core,
+  name: string,
+  { name: to, description }: EditGroup,
+): Promise<Group> {
+  core.groups.require(name);
+  if (description !== undefined) await core.groups.describe(name, description);
+  if (to === undefined || to === name) return getGroup(core, name);
+  await core.groups.beginRename(name, to);
+  try {
+    await finishRemoval(core, name, 'move-workloads');
+  } catch (error) {
+    await core.groups.abandonRemoval(name).catch(() => {}); // the next start finishes it then
+    throw error;
+  }
+  return getGroup(core, to);
+}
+
 /** Goes on with removals that an earlier daemon began. */
 export async function finishRemovals(core: Core): Promise<void> {
   for (const { name, removal } of core.groups.removals) await finishRemoval(core, name, removal);
 }
 
 async function finishRemoval(core: Core, group: string, removal: Removal): Promise<void> {
+  const current = core.groups.currentName(group);
+  const destination = current === group ? defaultGroup : current;
   // A workload that is being removed cannot be moved, and stays in the group until its removal has ended.
   const dealWith = async (workload: string): Promise<void> =>
     removal === 'delete-workloads' || core.workloads.require(workload).isBeingRemoved
       ? core.workloads.remove(workload)
-      : core.workloads.regroup(workload, group, defaultGroup);
+      : core.workloads.regroup(workload, group, destination);
   // A move that began before the removal may end only now.
   for (let names = core.workloads.inGroup(group); names.length > 0; names = core.workloads.inGroup(group)) {
     await Promise.all(names.map((name) => dealWith(name).catch(unlessGone)));
@@ -51,6 +72,10 @@ function unlessGone(error: unknown): void {
   throw error;
 }
 
-function describe({ name, clients }: { name: string; clients: readonly string[] }): Group {
-  return { name, registered_clients: [...clients] };
+function describe({ name, description, clients }: KnownGroup): Group {
+  return {
+    name,
+    ...(description === undefined ? {} : { description }),
+    registered_clients: [...clients],
+  };
 }

@@ -219,7 +219,8 @@ export class Registrations implements AsyncDisposable {
         offered
           .filter(
             ({ runConfig }) =>
-              this.#everywhere.includes(client) || groups.includes(runConfig.group ?? defaultGroup),
+              this.#everywhere.includes(client) ||
+              groups.includes(this.#options.groups.currentName(runConfig.group ?? defaultGroup)),
           )
           .map(({ runConfig }) => entryOf(runConfig)),
       ]),
