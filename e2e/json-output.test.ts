@@ -65,6 +65,7 @@ function note(words: readonly string[]): void {
 
 describe('one document tells', () => {
   test.each([
+    ['ui --no-browser', { url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/ui\/#code=[\w-]{43}$/) as string }],
     ['version', { version: text, node_version: process.version, platform: text }],
     ['list', []],
     ['stop --all', []],

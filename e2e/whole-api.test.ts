@@ -285,6 +285,11 @@ test('the daemon tells about itself, and ends over its own socket only', async (
   const { version } = await client.getVersion({});
   const { chosen } = await client.getRuntime({});
   await expect(client.stopDaemon({})).rejects.toMatchObject({ kind: 'not-found' });
+  await expect(client.openUi({})).rejects.toMatchObject({ kind: 'not-found' });
+  expect(await own.openUi({})).toEqual({ url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/ui\/$/) });
+  await expect(client.createUiSession({ body: { code: 'wrong' } })).rejects.toMatchObject({
+    kind: 'unauthorized',
+  });
   const { pid } = await own.getDaemon({});
   await expect(client.readSecret({ params: { key: 'token' } })).rejects.toMatchObject({ kind: 'not-found' });
   const { value } = await own.readSecret({ params: { key: 'token' } });

@@ -9,6 +9,7 @@ import { createApi } from '../api.ts';
 import type { ConnectionLimits } from '@toolhive/proxy/connections';
 import { listenOnTcp } from '../listen.ts';
 import type { Site } from '../site.ts';
+import type { UiSessions } from '../ui-sessions.ts';
 
 /** An API with servers in memory, on a real port. */
 export interface TestApi extends AsyncDisposable {
@@ -32,6 +33,8 @@ interface TestApiOptions {
   access?: Access | undefined;
   policies?: ApiPolicies;
   site?: Site;
+  ui?: Site;
+  uiSessions?: UiSessions;
   /** Puts files into the home of the user before the daemon opens. */
   prepareHome?: (home: string) => Promise<void>;
   /** Beside what every daemon of a test has. */
@@ -56,6 +59,8 @@ export async function openTestApi(
     env = {},
     limits,
     site,
+    ui,
+    uiSessions,
   }: TestApiOptions = {},
 ): Promise<TestApi> {
   await using opened = new AsyncDisposableStack();
@@ -65,7 +70,7 @@ export async function openTestApi(
   const listener = { host, port: 0 };
   const { port } = opened.use(
     await listenOnTcp(
-      createApi(core, { listener: { ...listener, access, policies }, site }),
+      createApi(core, { listener: { ...listener, access, policies }, site, ui, uiSessions }),
       listener,
       limits,
     ),

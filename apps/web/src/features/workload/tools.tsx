@@ -107,9 +107,9 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
           </div>
           <div>
             <Details item={current} />
-            {current.kind === 'tool' && <ToolSettings key={current.key} name={name} tool={current.tool} />}
+            {current.kind === 'tool' && <ToolSettings key={`settings ${current.key}`} name={name} tool={current.tool} />}
             {isRunning ? (
-              <Tester key={current.key} workload={name} item={current} />
+              <Tester key={`tester ${current.key}`} workload={name} item={current} />
             ) : (
               <Notice>Start the workload to call this {current.kind}.</Notice>
             )}
