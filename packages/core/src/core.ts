@@ -39,6 +39,10 @@ import { SettingsFile } from './state/settings.ts';
 import { Statuses } from './state/statuses.ts';
 import { NetworkDecisions } from './network/decisions.ts';
 import { WorkloadEgress } from './network/workload-egress.ts';
+import { PackageInspection } from './provenance/package-inspection.ts';
+import { PackageRecords } from './provenance/package-records.ts';
+import { openTrustedRoot } from './provenance/trusted-root.ts';
+import type { ReadTrustedRoot } from './provenance/trusted-root.ts';
 import { ToolPinsOfAll } from './pinning/tool-pins.ts';
 import { GrantedMounts } from './permissions/granted-mounts.ts';
 import type { LocalServerOptions } from './supervision/local-server.ts';
@@ -68,6 +72,8 @@ export interface CoreOptions {
   clientDocument?: string | undefined;
   /** Replaces how the names of remote servers are resolved, in tests. */
   lookup?: Lookup;
+  /** Replaces what signatures are verified with, in tests. */
+  readTrustedRoot?: ReadTrustedRoot;
   /** Replaces the clock, in tests. */
   now?: () => Date;
 }
@@ -93,6 +99,8 @@ export interface Core extends AsyncDisposable {
   decisions: NetworkDecisions;
   /** What servers said about their tools, and what of that is approved. */
   pins: ToolPinsOfAll;
+  /** What is known of installed packages. */
+  packages: PackageInspection;
   /** What governs the network access of a server with rules. */
   egressOf: LocalServerOptions['egressOf'];
   /** Resolves the names of remote servers. */
@@ -127,6 +135,13 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     }),
   );
   const settings = await SettingsFile.open(paths.settings, log);
+  const packages = opened.use(
+    new PackageInspection({
+      records: await PackageRecords.open(paths.packages, log),
+      readRoot: options.readTrustedRoot ?? openTrustedRoot({ cacheDir: join(paths.cache, 'sigstore'), log }),
+      certificates: installationSettings(settings).trusted,
+    }),
+  );
   const registry = opened.use(
     await RegistryStore.open({
       settings,
@@ -199,7 +214,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       auditOf: (runConfig) => auditOf(runConfig, audit),
       egressOf,
       pinsOf: (name, note) => pins.forProxy(name, note),
-      installation: installationSettings(settings),
+      installation: {
+        ...installationSettings(settings),
+        inspect: (...inspected) => packages.inspect(...inspected),
+      },
       paths,
       version,
       env,
@@ -254,6 +272,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     workloads,
     decisions,
     pins,
+    packages,
     egressOf,
     lookup,
   };

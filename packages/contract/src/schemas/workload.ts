@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { Argument, Environment, GroupName, PortOrAny, WorkloadName, sessionKinds } from './names.ts';
 import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { PermissionProfile } from './permission-profile.ts';
+import { Provenance } from './provenance.ts';
 import { RegistryHeader } from './registry.ts';
 import { Risk } from './risk.ts';
 import { ResourceLimits, ResourceRequest } from './resources.ts';
@@ -367,6 +368,17 @@ export const WorkloadDetails = z
     ...Workload.omit({ url: true, tools: true }).shape,
     proxy_url: Workload.shape.url,
     home: WorkloadHome.optional().meta({ description: 'Absent until the server has stored files.' }),
+    integrity: z.string().optional().meta({
+      description:
+        'The hash of the installed package. A version whose hash changes later is not installed again.',
+    }),
+    published_at: z.string().optional().meta({
+      description: 'When the installed version was published, if the package registry says so.',
+      format: 'date-time',
+    }),
+    provenance: Provenance.optional().meta({
+      description: 'Absent for local packages, remote servers, and servers whose origin was not examined.',
+    }),
     ...CreateWorkload.omit({
       schema_version: true,
       name: true,

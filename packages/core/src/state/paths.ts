@@ -28,6 +28,8 @@ export interface StatePaths {
   decisions: string;
   /** What servers said about their tools. */
   pins: string;
+  /** The content and the provenance of installed packages. */
+  packages: string;
   /** Audit records, with the hash that each database or file of them ended with. */
   audit: string;
   /** The same records as lines. */
@@ -78,6 +80,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     events: join(state, 'events.db'),
     decisions: join(state, 'network.db'),
     pins: join(state, 'pins.db'),
+    packages: join(state, 'packages.db'),
     audit: join(state, 'audit.db'),
     auditFile: join(state, 'audit.log'),
     auditAnchor: join(state, 'audit-anchor.json'),

@@ -3,7 +3,8 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreatedWorkload } from '@toolhive/contract/workload';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Progress } from '@toolhive/runtime/runtime';
-import { formatSource } from '@toolhive/runtime/source';
+import { formatSource, isLocalPath } from '@toolhive/runtime/source';
+import type { ServerSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
 import { dangersOf, requireConsent } from '../permissions/consent.ts';
 import type { Consent } from '../permissions/consent.ts';
@@ -23,7 +24,7 @@ import { withRegistryHosts } from './entry-address.ts';
 import { refuseForeignHome } from './homes.ts';
 import { choosePort, keepOrChoosePort } from './port.ts';
 import { findSource } from './source.ts';
-import type { WorkloadSource } from './source.ts';
+import type { LocalSource, WorkloadSource } from './source.ts';
 import type { Prepared } from './workloads.ts';
 
 interface Unprepared {
@@ -139,8 +140,23 @@ async function prepare(
     ...call,
     ...installationSettings(core.settings),
     trusted: source.trusted,
+    inspect: (...inspected) => core.packages.inspect(...inspected),
     granted: local[0]?.pin,
   });
+  await inspectInstalled(core, installed, source, call);
   if (call.signal.aborted) throw cancelled('the request was given up');
   return { runConfig: { ...runConfig, image: formatSource(installed) }, mounts: [...mounts, ...local] };
+}
+
+/** Inspects what was installed: an earlier version of ToolHive, or another state directory, may have installed it. */
+async function inspectInstalled(
+  { packages }: Core,
+  installed: ServerSource,
+  { runtime, resolved }: LocalSource,
+  call: Call,
+): Promise<void> {
+  if (installed.kind === 'image' || isLocalPath(installed)) return;
+  const contents = await runtime.contents?.(installed);
+  if (contents !== undefined) await packages.inspect(installed, contents, call);
+  packages.requireRepository(installed, resolved.entry?.repository_url);
 }

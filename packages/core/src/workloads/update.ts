@@ -6,7 +6,8 @@ import type { PrepareOptions, Release } from '@toolhive/runtime/runtime';
 import { formatSource, isLocalPath } from '@toolhive/runtime/source';
 import type { PackageSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
-import { installationSettings, valueOf } from '../settings/settings.ts';
+import { isYoung } from '../provenance/package-age.ts';
+import { installationSettings } from '../settings/settings.ts';
 import { packageSourceOf } from '../supervision/launch.ts';
 import { editWorkload } from './create.ts';
 import { isRemote } from './describe.ts';
@@ -14,9 +15,6 @@ import { trustedFor } from './trust.ts';
 import { isNewer } from './version-order.ts';
 
 type Call = Pick<PrepareOptions, 'report' | 'signal'>;
-
-/** How old a version should be by default: most malicious releases are found within a day. */
-const defaultMinimumHours = 24;
 
 /** Looks up whether there is a newer version of the package of a workload. Installs nothing. */
 export async function findUpdate(core: Core, name: string, call: Call): Promise<WorkloadUpdate> {
@@ -33,7 +31,7 @@ export async function findUpdate(core: Core, name: string, call: Call): Promise<
       newest,
       ...(publishedAt === undefined ? {} : { published_at: publishedAt }),
       outdated,
-      young: outdated && isYoung(core, publishedAt),
+      young: outdated && isYoung(core.settings.current, publishedAt),
     };
   } catch (error) {
     // A package that is gone from its registry, or that nothing can be told about, is no reason to tell nothing of others.
@@ -83,10 +81,4 @@ async function newestOf(
   }
   const trusted = trustedFor(core.settings, undefined, source);
   return runtime.newest(source, { ...call, ...installationSettings(core.settings), trusted });
-}
-
-function isYoung({ settings }: Core, publishedAt: string | undefined): boolean {
-  if (publishedAt === undefined) return false;
-  const hours = Number(valueOf(settings.current, 'minimum-package-age') ?? defaultMinimumHours);
-  return Date.now() - Date.parse(publishedAt) < hours * 60 * 60 * 1000;
 }

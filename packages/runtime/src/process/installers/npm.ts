@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { type ThvError, invalid, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { npmSourceOptions } from '../../npm-source-options.ts';
+import type { Artifact, PackageContents } from '../../runtime.ts';
 import type { PackageSource } from '../../source.ts';
 import { inside } from '../plan.ts';
 import { requireNode } from '../../programs.ts';
@@ -47,19 +48,74 @@ export const npmInstaller: Installer = {
     // Without times, npm prints the version alone.
     const version = newestOf(field(found, 'version') ?? found);
     if (version === undefined) throw notFound(`package ${source.name} not found`);
-    const time = field(field(found, 'time'), version);
-    const at = typeof time === 'string' ? Date.parse(time) : NaN;
-    return { version, ...(Number.isNaN(at) ? {} : { publishedAt: new Date(at).toISOString() }) };
+    const publishedAt = timeIn(found, version);
+    return { version, ...(publishedAt === undefined ? {} : { publishedAt }) };
   },
 
   async install(source, context) {
-    const result = await npm([...installCommand(context), specOf(source)], context);
+    // A registry that does not tell the time is no reason not to install.
+    const looking = publishedAtOf(source, context).catch(() => undefined);
+    const result = await npm([...installCommand(context), specOf(source)], context).finally(() => looking);
     if (result.code !== 0) throw npmFailure(source, result);
     await refuseOtherSources(source.name, context);
+    const contents = await contentsOf(source, await looking, context);
+    await context.inspect(source, contents);
     await runScripts(source, context);
-    return describeInstall(source, context.folder, `node_modules/${source.name}`);
+    const install = await describeInstall(source, context.folder, `node_modules/${source.name}`);
+    return { ...install, contents };
   },
 };
+
+/** When an exact version was published. Undefined if the registry does not say so. */
+async function publishedAtOf(source: PackageSource, context: InstallContext): Promise<string | undefined> {
+  const { stdout } = await npm(['view', specOf(source), 'version', 'time', '--json'], context);
+  return timeIn(parseJson(stdout), source.version ?? '');
+}
+
+/** The time of a version in what `npm view` prints. */
+function timeIn(found: unknown, version: string): string | undefined {
+  const time = field(field(found, 'time'), version);
+  const at = typeof time === 'string' ? Date.parse(time) : NaN;
+  return Number.isNaN(at) ? undefined : new Date(at).toISOString();
+}
+
+const Downloads = z.object({
+  packages: z.record(
+    z.string(),
+    z.looseObject({
+      version: z.string().optional().catch(undefined),
+      integrity: z.string().max(1000).optional().catch(undefined),
+    }),
+  ),
+});
+
+/** What npm downloaded, with the hashes that it compared. Dependencies from elsewhere than a registry have none. */
+async function contentsOf(
+  { name }: PackageSource,
+  publishedAt: string | undefined,
+  context: InstallContext,
+): Promise<PackageContents> {
+  const lockfile = Downloads.safeParse(
+    await readPackageJson(context.folder, 'node_modules/.package-lock.json'),
+  );
+  const packages = lockfile.data?.packages ?? {};
+  const all = Object.entries(packages).flatMap(([path, { version, integrity }]) =>
+    version === undefined || integrity === undefined
+      ? []
+      : [{ path, name: path.replace(/^.*node_modules\//, ''), version, integrity }],
+  );
+  const own = all.find(({ path }) => path === `node_modules/${name}`);
+  if (own === undefined) throw unavailable(`npm installed ${name} without the hash of its content`);
+  const dependencies = all.filter((one) => one !== own);
+  const { registryOf } = await readNpmSettings(context.env, await findNpm(context));
+  return {
+    registry: registryOf(name),
+    publishedAt,
+    artifacts: [artifactOf(own), ...dependencies.map(artifactOf)],
+  };
+}
+
+const artifactOf = ({ name, version, integrity }: Artifact): Artifact => ({ name, version, integrity });
 
 /**
  * Runs the install scripts that the user has allowed, after everything is installed, in a sandbox that has no credentials

@@ -1,0 +1,124 @@
+import { ThvError, conflict, forbidden } from '@toolhive/contract/failure';
+import type { Provenance } from '@toolhive/contract/provenance';
+import type { InspectionCall, PackageContents } from '@toolhive/runtime/runtime';
+import { isLocalPath } from '@toolhive/runtime/source';
+import type { PackageScheme, PackageSource, ServerSource } from '@toolhive/runtime/source';
+import type { ProvenanceLookup } from './lookup.ts';
+import { isSameRepository } from './build-claims.ts';
+import type { PackageRecord, PackageRecords } from './package-records.ts';
+import type { ReadTrustedRoot } from './trusted-root.ts';
+
+export interface PackageInspectionOptions {
+  records: PackageRecords;
+  readRoot: ReadTrustedRoot;
+  /** Certificate authorities that the settings name, as PEM. */
+  certificates: () => Promise<string | undefined>;
+}
+
+/** Loaded when needed: the libraries behind them take megabytes of an idle daemon's memory. */
+const lookups: Partial<Record<PackageScheme, () => Promise<ProvenanceLookup>>> = {
+  npx: async () => (await import('./npm-attestations.ts')).npmProvenance,
+};
+
+/** Decides whether the content of a package may be installed, and remembers what is known of it. */
+export class PackageInspection implements Disposable {
+  readonly #options: PackageInspectionOptions;
+
+  constructor(options: PackageInspectionOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Throws `conflict` if a version has another content than at an earlier installation, and `forbidden` if an
+   * attestation of the package is wrong. A registry that cannot be asked for attestations keeps nobody from installing.
+   */
+  async inspect(source: PackageSource, contents: PackageContents, call: InspectionCall): Promise<void> {
+    const { records } = this.#options;
+    const { scheme, name } = source;
+    const [own] = contents.artifacts;
+    this.#refuseChanged(source, contents);
+    const known = records.find(scheme, name, own.version);
+    const isKnown = known?.provenance !== undefined && known.provenance.status !== 'unknown';
+    const provenance = isKnown ? known.provenance : await this.lookUp(source, contents, call);
+    if (provenance?.status === 'failed') throw refusal(source, own.version, provenance);
+    records.pin(scheme, contents.artifacts);
+    records.save(scheme, { ...own, name }, { publishedAt: contents.publishedAt, provenance });
+  }
+
+  /** Looks up where a package was built, and stores nothing. Undefined if its ecosystem has no attestations. */
+  async lookUp(
+    { scheme, name }: PackageSource,
+    { registry, artifacts: [own] }: PackageContents,
+    { report, signal }: InspectionCall,
+  ): Promise<Provenance | undefined> {
+    const { readRoot, certificates } = this.#options;
+    const load = lookups[scheme];
+    if (load === undefined) return undefined;
+    report(`looking up where ${name} ${own.version} was built`);
+    try {
+      const request = { signal, certificates: await certificates(), readRoot };
+      const lookup = await load();
+      return await lookup({ registry, artifact: own }, request);
+    } catch (error) {
+      if (!(error instanceof ThvError) || error.kind === 'cancelled') throw error;
+      return { status: 'unknown', reason: error.message };
+    }
+  }
+
+  /** What is known of the package of a workload. */
+  find(source: ServerSource): PackageRecord | undefined {
+    if (source.kind === 'image' || source.version === undefined || isLocalPath(source)) return undefined;
+    return this.#options.records.find(source.scheme, source.name, source.version);
+  }
+
+  /** Throws `forbidden` if a package was built from another repository than its registry entry names. */
+  requireRepository(source: ServerSource, repository: string | undefined): void {
+    const proven = this.find(source)?.provenance?.repository;
+    if (source.kind === 'image' || proven === undefined || repository === undefined) return;
+    if (isSameRepository(proven, repository)) return;
+    throw forbidden(
+      `package ${source.name} ${source.version} was built from ${proven}, but its registry entry names ${repository}`,
+      { hint: 'if the entry is outdated, correct its repository_url; otherwise do not run the package' },
+    );
+  }
+
+  /** What the user should know, because an earlier version on this machine proved more. */
+  warningsOf(source: ServerSource): string[] {
+    const record = this.find(source);
+    if (record === undefined || source.kind === 'image') return [];
+    return this.compare(source, record.provenance);
+  }
+
+  /** The same for provenance that is not stored. */
+  compare({ scheme, name, version = '' }: PackageSource, provenance: Provenance | undefined): string[] {
+    if (provenance?.status === 'failed') return [];
+    const before = this.#options.records.otherProvenance(scheme, name, version)?.repository;
+    const now = provenance?.repository;
+    if (before === undefined || before === now) return [];
+    return [
+      now === undefined
+        ? `WARNING: nothing proves where ${name} ${version} was built, but another version was built from ${before}`
+        : `WARNING: ${name} ${version} was built from ${now}, but another version was built from ${before}`,
+    ];
+  }
+
+  #refuseChanged({ scheme }: PackageSource, { artifacts }: PackageContents): void {
+    const changed = this.#options.records.changed(scheme, artifacts);
+    if (changed === undefined) return;
+    const { artifact, before } = changed;
+    throw conflict(
+      `package ${artifact.name} ${artifact.version} has changed since it was first installed: its hash was ${before} and is ${artifact.integrity}`,
+      { hint: 'a published version does not change unless it is replaced; use another version' },
+    );
+  }
+
+  [Symbol.dispose](): void {
+    this.#options.records[Symbol.dispose]();
+  }
+}
+
+function refusal({ name }: PackageSource, version: string, { reason }: Provenance): ThvError {
+  return forbidden(`the provenance of package ${name} ${version} is wrong: ${reason}`, {
+    hint: 'do not run this version; use another one, or report it to the author of the package',
+  });
+}
