@@ -85,6 +85,8 @@ export interface Artifact {
   version: string;
   /** The hash of its content in the notation of its ecosystem: `sha512-…` for npm, `sha256:…` for Python, `h1:…` for Go. */
   integrity: string;
+  /** The name of the archive, where a version has several. */
+  file?: string;
 }
 
 /** The persistent home directories of workloads, which outlive instances and are deleted only on request. */

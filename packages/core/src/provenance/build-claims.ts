@@ -9,12 +9,24 @@ const builders: Record<string, { host: string; runner: string }> = {
 
 /** What a verified identity proves of a build. Throws if no known service ran the build on a machine of its own. */
 export function provenBuild(identity: BuildIdentity): Provenance {
-  const { issuer, signer, repository, commit, workflow, runner } = identity;
-  const builder = Object.hasOwn(builders, issuer) ? builders[issuer] : undefined;
+  const { issuer, runner } = identity;
+  const builder = builderOf(identity);
   if (builder === undefined) throw new Error(`${issuer} is not a known build service`);
   if (runner !== undefined && runner !== builder.runner) {
     throw new Error(`it was built on a machine of the kind ${runner}, not ${builder.runner}`);
   }
+  return provenPublication(identity);
+}
+
+const builderOf = ({ issuer }: BuildIdentity) =>
+  Object.hasOwn(builders, issuer) ? builders[issuer] : undefined;
+
+/** What a verified identity proves of a publication, which may come from a machine of its author or another service. */
+export function provenPublication(identity: BuildIdentity): Provenance {
+  const { issuer, signer, repository, commit, workflow } = identity;
+  const builder = builderOf(identity);
+  if (builder === undefined)
+    return { status: 'absent', reason: `${issuer} certifies no repository`, issuer, signer };
   if (repository === undefined || URL.parse(repository)?.hostname !== builder.host) {
     throw new Error(`its certificate names no repository on ${builder.host}`);
   }

@@ -18,6 +18,7 @@ export interface PackageInspectionOptions {
 /** Loaded when needed: the libraries behind them take megabytes of an idle daemon's memory. */
 const lookups: Partial<Record<PackageScheme, () => Promise<ProvenanceLookup>>> = {
   npx: async () => (await import('./npm-attestations.ts')).npmProvenance,
+  uvx: async () => (await import('./pypi-attestations.ts')).pypiProvenance,
 };
 
 /** Decides whether the content of a package may be installed, and remembers what is known of it. */

@@ -13,7 +13,7 @@ import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
 import { otherSource, refuseOtherSources } from './npm-sources.ts';
 import { type NpmSettings, readNpmSettings } from './npm-settings.ts';
-import { readPackageJson, requireProgramFile } from './package-files.ts';
+import { field, readPackageJson, requireProgramFile } from './package-files.ts';
 import {
   type InstallContext,
   type ToolCall,
@@ -380,11 +380,6 @@ const usefulLines = (stderr: string) =>
   stderr
     .split('\n')
     .flatMap((line) => /^npm (?:error|ERR!) (?!code |errno |syscall )(.+)$/.exec(line)?.[1] ?? []);
-
-/** A field of an object that somebody else wrote; undefined if it is none. */
-export function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
-}
 
 function parseJson(text: string): unknown {
   try {
