@@ -268,10 +268,10 @@ export const CreateWorkload = z
         'Begin in learning mode: every public host is allowed and recorded, until a profile is generated from the record.',
     }),
     ignore_config: IgnoreConfig.nullish(),
-    image_verification: z
-      .enum(['warn', 'enabled', 'disabled'])
-      .optional()
-      .meta({ description: 'Whether an image without a valid signature is refused.' }),
+    image_verification: z.enum(['warn', 'enabled', 'disabled']).optional().meta({
+      description:
+        'warn, the default: the signature of an image is verified as its registry entry says, and the result is shown. enabled: an image without a verified signature is refused. disabled: no signature is looked up.',
+    }),
     ca_certificate: z
       .string()
       .max(1_000_000)

@@ -1,12 +1,19 @@
 import { ThvError, conflict, forbidden } from '@toolhive/contract/failure';
 import type { Provenance } from '@toolhive/contract/provenance';
+import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { InspectionCall, PackageContents } from '@toolhive/runtime/runtime';
 import { isLocalPath } from '@toolhive/runtime/source';
-import type { PackageScheme, PackageSource, ServerSource } from '@toolhive/runtime/source';
+import type { ImageSource, PackageScheme, PackageSource, ServerSource } from '@toolhive/runtime/source';
+import type { ImagePolicy } from './image-signatures.ts';
 import type { ProvenanceLookup } from './lookup.ts';
+import { pinnedImage } from './oci-registry.ts';
+import type { PinnedImage } from './oci-registry.ts';
 import { isSameRepository } from './build-claims.ts';
 import type { PackageRecord, PackageRecords } from './package-records.ts';
 import type { ReadTrustedRoot } from './trusted-root.ts';
+
+/** What is done about an image whose signature is missing or wrong. */
+export type ImageVerification = NonNullable<CreateWorkload['image_verification']>;
 
 export interface PackageInspectionOptions {
   records: PackageRecords;
@@ -14,6 +21,8 @@ export interface PackageInspectionOptions {
   /** Certificate authorities that the settings name, as PEM. */
   certificates: () => Promise<string | undefined>;
 }
+
+const PUBLIC_SIGSTORE = 'tuf-repo-cdn.sigstore.dev';
 
 /** Loaded when needed: the libraries behind them take megabytes of an idle daemon's memory. */
 const lookups: Partial<Record<PackageScheme, () => Promise<ProvenanceLookup>>> = {
@@ -46,6 +55,53 @@ export class PackageInspection implements Disposable {
     records.save(scheme, { ...own, name }, { publishedAt: contents.publishedAt, provenance });
   }
 
+  /**
+   * Verifies the signature of an image as its registry entry says. In the mode `enabled`, throws `forbidden` unless it is
+   * verified; otherwise, the result is only remembered.
+   */
+  async inspectImage(
+    { image }: ImageSource,
+    { mode, policy }: { mode: ImageVerification; policy: ImagePolicy | undefined },
+    call: InspectionCall,
+  ): Promise<void> {
+    if (mode === 'disabled') return;
+    const pinned = pinnedImage(image);
+    const provenance = await this.#imageProvenance(pinned, policy, call);
+    if (pinned !== undefined) {
+      const { records } = this.#options;
+      const artifact = { name: imageName(pinned), version: pinned.digest, integrity: pinned.digest };
+      records.pin('image', [artifact]);
+      records.save('image', artifact, { provenance });
+    }
+    if (mode !== 'enabled' || provenance.status === 'verified') return;
+    throw forbidden(`the signature of the image ${image} is not verified: ${provenance.reason}`, {
+      hint: 'use an image that its registry entry says how to verify; to run this one anyway, leave out image_verification (--image-verification)',
+    });
+  }
+
+  async #imageProvenance(
+    image: PinnedImage | undefined,
+    policy: ImagePolicy | undefined,
+    { report, signal }: InspectionCall,
+  ): Promise<Provenance> {
+    if (image === undefined) return { status: 'absent', reason: 'it was built on this machine' };
+    if (!policy?.repository_uri && !policy?.signer_identity) {
+      return { status: 'absent', reason: 'no registry entry says who signs it' };
+    }
+    const { sigstore_url: host = PUBLIC_SIGSTORE } = policy;
+    if (host !== PUBLIC_SIGSTORE) {
+      return { status: 'unknown', reason: `the trusted keys of ${host} are not supported` };
+    }
+    report(`verifying the signature of ${imageName(image)}`);
+    const { readRoot, certificates } = this.#options;
+    try {
+      const { imageProvenance } = await import('./image-signatures.ts');
+      return await imageProvenance(image, policy, { signal, certificates: await certificates(), readRoot });
+    } catch (error) {
+      return unknownFor(error);
+    }
+  }
+
   /** Looks up where a package was built, and stores nothing. Undefined if its ecosystem has no attestations. */
   async lookUp(
     { scheme, name }: PackageSource,
@@ -61,14 +117,17 @@ export class PackageInspection implements Disposable {
       const lookup = await load();
       return await lookup({ registry, artifact: own }, request);
     } catch (error) {
-      if (!(error instanceof ThvError) || error.kind === 'cancelled') throw error;
-      return { status: 'unknown', reason: error.message };
+      return unknownFor(error);
     }
   }
 
   /** What is known of the package of a workload. */
   find(source: ServerSource): PackageRecord | undefined {
-    if (source.kind === 'image' || source.version === undefined || isLocalPath(source)) return undefined;
+    if (source.kind === 'image') {
+      const pinned = pinnedImage(source.image);
+      return pinned && this.#options.records.find('image', imageName(pinned), pinned.digest);
+    }
+    if (source.version === undefined || isLocalPath(source)) return undefined;
     return this.#options.records.find(source.scheme, source.name, source.version);
   }
 
@@ -86,7 +145,11 @@ export class PackageInspection implements Disposable {
   /** What the user should know, because an earlier version on this machine proved more. */
   warningsOf(source: ServerSource): string[] {
     const record = this.find(source);
-    if (record === undefined || source.kind === 'image') return [];
+    if (record === undefined) return [];
+    if (source.kind === 'image') {
+      const { status, reason } = record.provenance ?? {};
+      return status === 'failed' ? [`WARNING: the signature of its image is wrong: ${reason}`] : [];
+    }
     return this.compare(source, record.provenance);
   }
 
@@ -116,6 +179,14 @@ export class PackageInspection implements Disposable {
   [Symbol.dispose](): void {
     this.#options.records[Symbol.dispose]();
   }
+}
+
+const imageName = ({ host, repository }: PinnedImage): string => `${host}/${repository}`;
+
+/** For a registry that cannot be asked. Throws everything else. */
+function unknownFor(error: unknown): Provenance {
+  if (!(error instanceof ThvError) || error.kind === 'cancelled') throw error;
+  return { status: 'unknown', reason: error.message };
 }
 
 function refusal({ name }: PackageSource, version: string, { reason }: Provenance): ThvError {

@@ -5,6 +5,9 @@ import type { PackageScheme } from '@toolhive/runtime/source';
 import type { Logger } from 'pino';
 import { openRecoverable } from '../state/recoverable-database.ts';
 
+/** A package ecosystem, or container images, whose versions are digests. */
+type RecordedScheme = PackageScheme | 'image';
+
 /** What is known of a version of a package. */
 export interface PackageRecord {
   integrity: string;
@@ -44,7 +47,7 @@ export class PackageRecords implements Disposable {
 
   /** The first artifact whose content differs from that of an earlier installation, with the earlier hash. */
   changed(
-    scheme: PackageScheme,
+    scheme: RecordedScheme,
     artifacts: readonly Artifact[],
   ): { artifact: Artifact; before: string } | undefined {
     const known = this.#database.prepare(
@@ -58,7 +61,7 @@ export class PackageRecords implements Disposable {
   }
 
   /** Remembers the content of artifacts that are new. */
-  pin(scheme: PackageScheme, artifacts: readonly Artifact[]): void {
+  pin(scheme: RecordedScheme, artifacts: readonly Artifact[]): void {
     const insert = this.#database.prepare('INSERT OR IGNORE INTO artifacts VALUES (?, ?, ?, ?)');
     this.#database.exec('BEGIN');
     try {
@@ -71,7 +74,7 @@ export class PackageRecords implements Disposable {
   }
 
   save(
-    scheme: PackageScheme,
+    scheme: RecordedScheme,
     { name, version }: Artifact,
     { publishedAt, provenance }: Omit<PackageRecord, 'integrity'>,
   ): void {
@@ -89,7 +92,7 @@ export class PackageRecords implements Disposable {
       );
   }
 
-  find(scheme: PackageScheme, name: string, version: string): PackageRecord | undefined {
+  find(scheme: RecordedScheme, name: string, version: string): PackageRecord | undefined {
     const row = this.#database
       .prepare(
         `SELECT integrity, published_at, provenance FROM artifacts
@@ -106,7 +109,7 @@ export class PackageRecords implements Disposable {
   }
 
   /** The newest verified provenance of another version of the same package. */
-  otherProvenance(scheme: PackageScheme, name: string, besides: string): Provenance | undefined {
+  otherProvenance(scheme: RecordedScheme, name: string, besides: string): Provenance | undefined {
     const rows = this.#database
       .prepare(
         'SELECT provenance FROM packages WHERE scheme = ? AND name = ? AND version != ? ORDER BY rowid DESC',

@@ -1,4 +1,4 @@
-import { cancelled } from '@toolhive/contract/failure';
+import { cancelled, invalid } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreatedWorkload } from '@toolhive/contract/workload';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
@@ -11,6 +11,7 @@ import type { Consent } from '../permissions/consent.ts';
 import type { Danger } from '../permissions/mount-warnings.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { localSourceOf } from '../permissions/local-source.ts';
+import type { ImageVerification } from '../provenance/package-inspection.ts';
 import { installationSettings } from '../settings/settings.ts';
 import { packageSourceOf } from '../supervision/launch.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
@@ -31,6 +32,7 @@ interface Unprepared {
   runConfig: RunConfig;
   source: WorkloadSource;
   consent: Consent;
+  imageVerification: ImageVerification;
 }
 
 interface Call {
@@ -58,7 +60,11 @@ export async function createWorkload(
   const access = await accessSettings(core.secrets, request, name);
   const runConfig = { ...buildRunConfig(draft, source, { name, port }), ...access };
   const consent = { accepted: draft.acceptedRisks, present: [] };
-  const prepared = await prepare(core, { runConfig, source, consent }, call);
+  const prepared = await prepare(
+    core,
+    { runConfig, source, consent, imageVerification: draft.imageVerification },
+    call,
+  );
   await core.workloads.add(prepared);
   return { name, port };
 }
@@ -94,7 +100,11 @@ export async function editWorkload(
     accepted: draft.acceptedRisks,
     present: await presentDangers(core, supervisor.runConfig),
   };
-  const prepared = await prepare(core, { runConfig, source, consent }, call);
+  const prepared = await prepare(
+    core,
+    { runConfig, source, consent, imageVerification: draft.imageVerification },
+    call,
+  );
   await core.workloads.change(supervisor, prepared);
   return { name, port };
 }
@@ -125,7 +135,7 @@ async function presentDangers(core: Core, runConfig: RunConfig): Promise<Danger[
 /** Checks a run config, pins its mounts, and installs its server. A remote server has neither. */
 async function prepare(
   core: Core,
-  { runConfig, source, consent }: Unprepared,
+  { runConfig, source, consent, imageVerification }: Unprepared,
   call: Call,
 ): Promise<Prepared> {
   checkRunConfig(runConfig);
@@ -135,6 +145,7 @@ async function prepare(
   const mounts: PinnedMount[] = await checkLaunch(core, runConfig, source.runtime);
   requireConsent(runConfig, mounts, consent);
   await refuseForeignHome(core, runConfig, source.runtime);
+  requireImage(source, imageVerification);
   const local = await core.mounts.pin(await localSourceOf(runConfig));
   const installed = await source.runtime.prepare(packageSourceOf(runConfig), {
     ...call,
@@ -143,7 +154,7 @@ async function prepare(
     inspect: (...inspected) => core.packages.inspect(...inspected),
     granted: local[0]?.pin,
   });
-  await inspectInstalled(core, installed, source, call);
+  await inspectInstalled(core, { installed, source, imageVerification }, call);
   if (call.signal.aborted) throw cancelled('the request was given up');
   return { runConfig: { ...runConfig, image: formatSource(installed) }, mounts: [...mounts, ...local] };
 }
@@ -151,12 +162,27 @@ async function prepare(
 /** Inspects what was installed: an earlier version of ToolHive, or another state directory, may have installed it. */
 async function inspectInstalled(
   { packages }: Core,
-  installed: ServerSource,
-  { runtime, resolved }: LocalSource,
+  {
+    installed,
+    source: { runtime, resolved },
+    imageVerification: mode,
+  }: { installed: ServerSource; source: LocalSource; imageVerification: ImageVerification },
   call: Call,
 ): Promise<void> {
-  if (installed.kind === 'image' || isLocalPath(installed)) return;
+  if (installed.kind === 'image') {
+    await packages.inspectImage(installed, { mode, policy: resolved.entry?.provenance }, call);
+    return;
+  }
+  if (isLocalPath(installed)) return;
   const contents = await runtime.contents?.(installed);
   if (contents !== undefined) await packages.inspect(installed, contents, call);
   packages.requireRepository(installed, resolved.entry?.repository_url);
+}
+
+/** Throws if the signature of an image is required, and the server is no image. */
+function requireImage({ resolved: { source } }: LocalSource, mode: ImageVerification): void {
+  if (mode !== 'enabled' || source.kind === 'image') return;
+  throw invalid(`image_verification is for container images, and ${formatSource(source)} is a package`, {
+    hint: 'leave it out; wrong attestations of packages are always refused',
+  });
 }

@@ -85,9 +85,6 @@ async function runAsked(call: CommandCall, daemon: Client): Promise<string> {
   const asked = withFlags(safe, own);
   const needed = entry === undefined ? asked : await withNeeds(asked, entry, { daemon, out, signal });
   const request = await withClientSecrets(needed, flags, secrets);
-  if (flags.isGiven('image-verification') && flags.text('image-verification') === 'warn') {
-    out.note('note: signatures of images are not looked at yet');
-  }
   for (const note of unreachablePaths(request)) out.note(`note: ${note}`);
   try {
     // Awaited here, as what was stored may go when this ends.
