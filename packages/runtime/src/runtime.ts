@@ -29,6 +29,12 @@ export interface Runtime {
   newest?(source: PackageSource, options: PrepareOptions): Promise<Release>;
 
   /**
+   * Finds out what an exact version would consist of, without installing it. Absent in runtimes that cannot. Undefined
+   * for packages of which only an installation tells.
+   */
+  preview?(source: PackageSource, options: PrepareOptions): Promise<PackageContents | undefined>;
+
+  /**
    * What an installed package consists of, if that was recorded when it was installed. Absent in runtimes that record
    * nothing.
    */

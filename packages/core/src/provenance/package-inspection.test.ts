@@ -11,7 +11,7 @@ import { makeHome, openTestCore } from '../testing/test-core.ts';
 import type { TestHome } from '../testing/test-core.ts';
 import { createWorkload } from '../workloads/create.ts';
 import { getWorkload } from '../workloads/describe.ts';
-import { upgradeWorkload } from '../workloads/update.ts';
+import { findUpdate, upgradeWorkload } from '../workloads/update.ts';
 
 let sigstore: TestSigstore;
 let home: TestHome;
@@ -23,7 +23,11 @@ afterAll(() => sigstore?.[Symbol.asyncDispose]());
 
 beforeEach(async () => {
   home = await makeHome();
-  registry = await openNpmRegistry(await Promise.all(['1.0.0', '1.1.0'].map((version) => publish(version))));
+  registry = await openNpmRegistry([
+    await publish('1.0.0'),
+    await publish('1.1.0', { dependencies: { needed: '^2.0.0' } }),
+    await publish('2.0.0', { name: 'needed' }),
+  ]);
   core = await open();
   return async () => {
     await core[Symbol.asyncDispose]();
@@ -50,11 +54,11 @@ function open(): Promise<Core> {
   });
 }
 
-async function publish(version: string, text = ''): Promise<string> {
+async function publish(version: string, changes: object = {}): Promise<string> {
   const folder = await mkdtemp(join(home.path, 'published-'));
-  const manifest = { name: 'built', version, bin: 'main.js' };
+  const manifest = { name: 'built', version, bin: 'main.js', ...changes };
   await writeFile(join(folder, 'package.json'), JSON.stringify(manifest));
-  await writeFile(join(folder, 'main.js'), `#!/usr/bin/env node\n// ${text}\nprocess.stdin.resume();\n`);
+  await writeFile(join(folder, 'main.js'), '#!/usr/bin/env node\nprocess.stdin.resume();\n');
   return folder;
 }
 
@@ -133,7 +137,7 @@ describe('a package of npm', () => {
 
   test('whose version has changed since it was installed is not installed again', async () => {
     await create('one');
-    await registry.republish(await publish('1.0.0', 'replaced'));
+    await registry.republish(await publish('1.0.0', { description: 'replaced' }));
     await rm(join(core.paths.cache, 'packages'), { recursive: true });
 
     const creating = create('two');
@@ -147,7 +151,7 @@ describe('a package of npm', () => {
   test('is still pinned after the daemon has started again', async () => {
     await create('one');
     await core[Symbol.asyncDispose]();
-    await registry.republish(await publish('1.0.0', 'replaced'));
+    await registry.republish(await publish('1.0.0', { description: 'replaced' }));
     await rm(join(core.paths.cache, 'packages'), { recursive: true });
     core = await open();
 
@@ -174,6 +178,40 @@ describe('a package of npm', () => {
 
     expect((await getWorkload(core, 'one')).warnings?.join()).toContain(
       'built 1.1.0 was built from https://github.com/evil/server, but another version was built from https://github.com/example/server',
+    );
+  });
+
+  test('shows what an upgrade changes before anything of it is installed', async () => {
+    await attest('1.0.0');
+    await attest('1.1.0', 'evil/server');
+    await create('one');
+    const downloads = () => registry.requests.filter((request) => request.endsWith('1.1.0.tgz')).length;
+
+    const { newest, changes } = await findUpdate(core, 'one', { ...call, withChanges: true });
+
+    expect(newest).toBe('1.1.0');
+    expect(changes).toEqual({
+      dependencies: [{ name: 'needed', to: '2.0.0' }],
+      provenance: {
+        current: expect.objectContaining({ repository: 'https://github.com/example/server' }),
+        newest: expect.objectContaining({ repository: 'https://github.com/evil/server' }),
+      },
+      warnings: [
+        'WARNING: built 1.1.0 was built from https://github.com/evil/server, but another version was built from https://github.com/example/server',
+      ],
+    });
+    expect(downloads()).toBe(0);
+  });
+
+  test('shows before an upgrade that the attestation of the new version is wrong', async () => {
+    await create('one');
+    answer('1.1.0', { attestations: [{ predicateType: 'https://slsa.dev/provenance/v1', bundle: {} }] });
+
+    const { changes } = await findUpdate(core, 'one', { ...call, withChanges: true });
+
+    expect(changes?.provenance.newest).toMatchObject({ status: 'failed' });
+    expect(changes?.warnings.join()).toContain(
+      'the provenance of this version is wrong, and it is not installed',
     );
   });
 

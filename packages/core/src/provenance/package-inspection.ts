@@ -46,7 +46,12 @@ export class PackageInspection implements Disposable {
     const { records } = this.#options;
     const { scheme, name } = source;
     const [own] = contents.artifacts;
-    this.#refuseChanged(source, contents);
+    const change = this.#changeIn(source, contents);
+    if (change !== undefined) {
+      throw conflict(change, {
+        hint: 'a published version does not change unless it is replaced; use another version',
+      });
+    }
     const known = records.find(scheme, name, own.version);
     const isKnown = known?.provenance !== undefined && known.provenance.status !== 'unknown';
     const provenance = isKnown ? known.provenance : await this.lookUp(source, contents, call);
@@ -104,14 +109,13 @@ export class PackageInspection implements Disposable {
 
   /** Looks up where a package was built, and stores nothing. Undefined if its ecosystem has no attestations. */
   async lookUp(
-    { scheme, name }: PackageSource,
+    { scheme }: PackageSource,
     { registry, artifacts: [own] }: PackageContents,
-    { report, signal }: InspectionCall,
+    { signal }: Pick<InspectionCall, 'signal'>,
   ): Promise<Provenance | undefined> {
     const { readRoot, certificates } = this.#options;
     const load = lookups[scheme];
     if (load === undefined) return undefined;
-    report(`looking up where ${name} ${own.version} was built`);
     try {
       const request = { signal, certificates: await certificates(), readRoot };
       const lookup = await load();
@@ -166,14 +170,18 @@ export class PackageInspection implements Disposable {
     ];
   }
 
-  #refuseChanged({ scheme }: PackageSource, { artifacts }: PackageContents): void {
-    const changed = this.#options.records.changed(scheme, artifacts);
-    if (changed === undefined) return;
+  /** Warns of a version that could not be installed, because its content has changed. */
+  changedIn(source: PackageSource, contents: PackageContents | undefined): string[] {
+    const change = contents && this.#changeIn(source, contents);
+    return change === undefined ? [] : [`WARNING: this version is not installed: ${change}`];
+  }
+
+  #changeIn({ scheme }: PackageSource, { artifacts }: PackageContents): string | undefined {
+    const known = artifacts.filter(({ integrity }) => integrity !== '');
+    const changed = this.#options.records.changed(scheme, known);
+    if (changed === undefined) return undefined;
     const { artifact, before } = changed;
-    throw conflict(
-      `package ${artifact.name} ${artifact.version} has changed since it was first installed: its hash was ${before} and is ${artifact.integrity}`,
-      { hint: 'a published version does not change unless it is replaced; use another version' },
-    );
+    return `package ${artifact.name} ${artifact.version} has changed since it was first installed: its hash was ${before} and is ${artifact.integrity}`;
   }
 
   [Symbol.dispose](): void {

@@ -73,6 +73,10 @@ class ProcessRuntime implements Runtime {
     return this.#store.newest(source, options);
   }
 
+  preview(source: PackageSource, options: PrepareOptions): Promise<PackageContents | undefined> {
+    return this.#store.preview(source, options);
+  }
+
   contents(source: PackageSource): Promise<PackageContents | undefined> {
     return this.#store.contents(source);
   }

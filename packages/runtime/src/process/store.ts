@@ -72,6 +72,16 @@ export class PackageStore {
     throw unsupported(`the newest version of ${formatSource(source)} cannot be looked up`);
   }
 
+  /** Finds out what an exact version would consist of. Undefined if only installing it tells. */
+  async preview(source: PackageSource, options: PrepareOptions): Promise<PackageContents | undefined> {
+    const { installers } = await import('./installers/installers.ts');
+    const installer = installers[source.scheme];
+    return this.#lookUps.run(() => {
+      options.signal.throwIfAborted();
+      return this.#staged(source, installer, options, (context) => installer.preview(source, context));
+    });
+  }
+
   /** The installed package of a source that `prepare` returned. */
   async require(source: PackageSource): Promise<InstalledPackage> {
     const found = await this.#find(source);

@@ -35,6 +35,8 @@ export const goInstaller: Installer = {
 
   newest: async () => undefined,
 
+  preview: async () => undefined,
+
   async install(source, context) {
     const wanted = `${source.name}@${source.version ?? 'latest'}`;
     // The module cache would be read-only even to its owner without -modcacherw.

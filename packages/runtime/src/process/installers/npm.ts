@@ -52,6 +52,12 @@ export const npmInstaller: Installer = {
     return { version, ...(publishedAt === undefined ? {} : { publishedAt }) };
   },
 
+  async preview(source, context) {
+    const result = await npm([...installCommand(context), '--package-lock-only', specOf(source)], context);
+    if (result.code !== 0) throw npmFailure(source, result);
+    return contentsOf(source, await publishedAtOf(source, context), context, 'package-lock.json');
+  },
+
   async install(source, context) {
     // A registry that does not tell the time is no reason not to install.
     const looking = publishedAtOf(source, context).catch(() => undefined);
@@ -94,10 +100,9 @@ async function contentsOf(
   { name }: PackageSource,
   publishedAt: string | undefined,
   context: InstallContext,
+  file = 'node_modules/.package-lock.json',
 ): Promise<PackageContents> {
-  const lockfile = Downloads.safeParse(
-    await readPackageJson(context.folder, 'node_modules/.package-lock.json'),
-  );
+  const lockfile = Downloads.safeParse(await readPackageJson(context.folder, file));
   const packages = lockfile.data?.packages ?? {};
   const all = Object.entries(packages).flatMap(([path, { version, integrity }]) =>
     version === undefined || integrity === undefined

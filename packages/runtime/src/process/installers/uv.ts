@@ -52,6 +52,29 @@ export const uvInstaller: Installer = {
     return version === undefined ? undefined : { version };
   },
 
+  async preview(source, context) {
+    let lock: LockedPackage[] | undefined;
+    const { result } = await withPython(source, context, async (python) => {
+      const locked = await lockOf(source, context, { python, build: [NO_BUILD] });
+      lock = locked.lock;
+      return locked.result;
+    });
+    if (result.code !== 0 && !needsBuild.test(result.stderr)) throw uvFailure(source, result);
+    const artifacts = (lock ?? []).map(({ name, version, wheels: [wheel, ...others] }) => ({
+      name,
+      version,
+      // Which of several wheels would be installed is not known yet.
+      ...(others.length > 0 || wheel === undefined
+        ? { integrity: '' }
+        : { integrity: `sha256:${wheel.sha256}`, file: wheel.file }),
+    }));
+    const own = artifacts.find(({ name }) => normalized(name) === normalized(source.name));
+    if (own === undefined) return undefined;
+    const publishedAt = lock?.find(({ name }) => name === own.name)?.wheels[0]?.publishedAt;
+    const dependencies = artifacts.filter((one) => one !== own);
+    return { registry: await defaultIndex(context.env), publishedAt, artifacts: [own, ...dependencies] };
+  },
+
   async install(source, context) {
     const others = (source.options?.with ?? []).flatMap((other) => ['--with', other]);
     let lock: LockedPackage[] | undefined;
@@ -89,8 +112,39 @@ async function download(
   context: InstallContext,
   { python, build }: { python: Python; build: readonly string[] },
 ): Promise<{ result: ToolResult; lock?: LockedPackage[] }> {
-  const nothing: ToolResult = { code: 0, stdout: '', stderr: '' };
   if (!build.includes(NO_BUILD)) return { result: nothing };
+  const locked = await lockOf(source, context, { python, build });
+  const { lock } = locked;
+  if (lock === undefined) return locked;
+  // Not from the lock: its URLs would not be found in the cache as what an index has.
+  const pins = lock.map(({ name, version, wheels }) =>
+    [`${name}==${version}`, ...wheels.map(({ sha256 }) => `--hash=sha256:${sha256}`)].join(' '),
+  );
+  const args = [
+    'pip',
+    'install',
+    '--require-hashes',
+    '--no-deps',
+    '-r',
+    REQUIREMENTS,
+    '--python',
+    python.path,
+  ];
+  const result = await uv([...args, '--target', `${inside.downloads}/${CHECKED}`, ...build], context, {
+    python,
+    files: { [REQUIREMENTS]: `${pins.join('\n')}\n` },
+  });
+  return { result, lock };
+}
+
+const nothing: ToolResult = { code: 0, stdout: '', stderr: '' };
+
+/** Resolves all dependencies for this machine. Without a lock if something has no hash, or with an old version of uv. */
+async function lockOf(
+  source: PackageSource,
+  context: InstallContext,
+  { python, build }: { python: Python; build: readonly string[] },
+): Promise<{ result: ToolResult; lock?: LockedPackage[] }> {
   const requirements = [requirementOf(source), ...(source.options?.with ?? [])];
   const options = ['--no-annotate', '--no-header', '--python', python.path, ...build];
   const compiled = await uv(
@@ -111,26 +165,7 @@ async function download(
   if (/unexpected argument '--format'/.test(compiled.stderr)) return { result: nothing };
   if (compiled.code !== 0) return { result: compiled };
   const lock = readPylock((await readPackageFile(context.downloads, LOCK))?.toString() ?? '');
-  if (lock === undefined) return { result: nothing };
-  // Not from the lock: its URLs would not be found in the cache as what an index has.
-  const pins = lock.map(({ name, version, wheels }) =>
-    [`${name}==${version}`, ...wheels.map(({ sha256 }) => `--hash=sha256:${sha256}`)].join(' '),
-  );
-  const args = [
-    'pip',
-    'install',
-    '--require-hashes',
-    '--no-deps',
-    '-r',
-    REQUIREMENTS,
-    '--python',
-    python.path,
-  ];
-  const result = await uv([...args, '--target', `${inside.downloads}/${CHECKED}`, ...build], context, {
-    python,
-    files: { [REQUIREMENTS]: `${pins.join('\n')}\n` },
-  });
-  return { result, lock };
+  return lock === undefined ? { result: nothing } : { result: compiled, lock };
 }
 
 async function contentsOf(
