@@ -86,7 +86,6 @@ describe('the flags of thv run', () => {
   });
 
   test.each([
-    ['--image-verification', 'enabled'],
     ['--target-host', '192.0.2.1'],
     ['--k8s-pod-patch', '{}'],
   ])('are refused as long as nothing enforces them: %s', async (...words) => {

@@ -31,11 +31,15 @@ beforeAll(async () => {
   for (const folder of folders) {
     const version = folder.split('/').at(-1) ?? '';
     await mkdir(folder, { recursive: true });
-    const manifest = { name: 'versioned', version, type: 'module', bin: 'main.js' };
+    const dependencies = version === '1.1.0' ? { needed: '^2.0.0' } : {};
+    const manifest = { name: 'versioned', version, type: 'module', bin: 'main.js', dependencies };
     await writeFile(join(folder, 'package.json'), JSON.stringify(manifest));
     await writeFile(join(folder, 'main.js'), server(version), { mode: 0o755 });
   }
-  registry = await openNpmRegistry(folders);
+  const needed = join(temporary.home, 'published', 'needed');
+  await mkdir(needed);
+  await writeFile(join(needed, 'package.json'), JSON.stringify({ name: 'needed', version: '2.0.0' }));
+  registry = await openNpmRegistry([...folders, needed]);
   await temporary[Symbol.asyncDispose]();
   // Versions of one name differ between tests, so nothing is taken from the cache that all tests share.
   user = await makeUser({ env: { npm_config_registry: registry.url, npm_config_cache: undefined } });
@@ -54,6 +58,8 @@ test('a server is upgraded to the newest version, and its changed tools wait for
 
   const outdated = JSON.parse(await user.mustThv('outdated', 'old', '--format', 'json'));
   const table = await user.mustThv('outdated');
+  const [{ changes }] = JSON.parse(await user.mustThv('outdated', 'old', '--changes', '--format', 'json'));
+  const shown = await user.mustThv('outdated', 'old', '--changes');
   const unasked = await user.thv('upgrade', 'old');
   const upgraded = await user.thv('upgrade', 'old', '--yes');
   const after = await tools('old');
@@ -75,6 +81,17 @@ test('a server is upgraded to the newest version, and its changed tools wait for
   expect(table).toMatch(/^old +1\.0\.0 +1\.1\.0 +\S+ +published very recently$/m);
   expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining('old was not upgraded')]);
   expect(upgraded.stderr).toContain('npx://versioned@1.0.0: 1.0.0 -> 1.1.0, published ');
+  const absent = { status: 'absent', reason: expect.any(String) };
+  expect(changes).toEqual({
+    dependencies: [{ name: 'needed', to: '2.0.0' }],
+    provenance: { current: absent, newest: absent },
+    warnings: [],
+  });
+  for (const text of [shown, upgraded.stderr]) {
+    expect(text).toContain('Provenance after: absent (');
+    expect(text).toContain('Dependencies:\n  + needed 2.0.0\n');
+    expect(text).toContain('Tools: compared with the approved ones when the new version first runs');
+  }
   expect(upgraded.stderr).toContain('WARNING: this version was published very recently');
   expect(upgraded.stdout).toBe('old runs version 1.1.0.\n');
   expect(after).toBe(before);

@@ -177,7 +177,7 @@ test('a newer version of a server is looked up, and another version is run', asy
   const body = { name: 'versioned', image: testServer, cmd_arguments: ['echo'] };
   await client.createWorkload({ body }, follow);
 
-  const update = await client.getWorkloadUpdate(named('versioned'));
+  const update = await client.getWorkloadUpdate({ ...named('versioned'), query: { changes: 'true' } });
   const version = update.newest ?? '';
   const upgraded = await client.upgradeWorkload({ ...named('versioned'), body: { version } }, follow);
   await client.deleteWorkload(named('versioned'), follow);

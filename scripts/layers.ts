@@ -49,6 +49,7 @@ const folders: Record<string, readonly string[]> = {
     'permissions',
     'network',
     'pinning',
+    'provenance',
     'supervision',
     'workloads',
     'groups',

@@ -82,7 +82,14 @@ const sidebars: SidebarsConfig = {
       category(
         'Permissions',
         'guides-cli/custom-permissions',
-        pages('guides-cli', 'filesystem-access', 'thvignore', 'network-isolation', 'authentication'),
+        pages(
+          'guides-cli',
+          'filesystem-access',
+          'thvignore',
+          'network-isolation',
+          'verify-servers',
+          'authentication',
+        ),
       ),
       ...pages(
         'guides-cli',

@@ -202,8 +202,8 @@ function mountWorkloads(mount: Mount, core: Core): void {
   mount(operations.editWorkload, async ({ params, body }, call) =>
     followed(core, await editWorkload(core, params.name, body, call)),
   );
-  mount(operations.getWorkloadUpdate, ({ params }, { signal }) =>
-    findUpdate(core, params.name, { report: () => {}, signal }),
+  mount(operations.getWorkloadUpdate, ({ params, query }, { signal }) =>
+    findUpdate(core, params.name, { report: () => {}, signal, withChanges: query.changes === true }),
   );
   mount(operations.upgradeWorkload, async ({ params, body }, call) =>
     followed(core, await upgradeWorkload(core, params.name, body.version, call)),

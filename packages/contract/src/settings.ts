@@ -53,7 +53,7 @@ export const settings = [
     name: 'minimum-package-age',
     kind: 'hours',
     summary:
-      'how many hours old a new version should be; upgrades to a younger one show a warning; 24 if not set',
+      'how many hours old a version should be; a younger one is run or upgraded to with a warning; 24 if not set',
     at: ['minimum_package_age'],
     example: '72',
   },

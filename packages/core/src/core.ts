@@ -42,6 +42,10 @@ import { SettingsFile } from './state/settings.ts';
 import { Statuses } from './state/statuses.ts';
 import { NetworkDecisions } from './network/decisions.ts';
 import { WorkloadEgress } from './network/workload-egress.ts';
+import { PackageInspection } from './provenance/package-inspection.ts';
+import { PackageRecords } from './provenance/package-records.ts';
+import { openTrustedRoot } from './provenance/trusted-root.ts';
+import type { ReadTrustedRoot } from './provenance/trusted-root.ts';
 import { ToolPinsOfAll } from './pinning/tool-pins.ts';
 import { GrantedMounts } from './permissions/granted-mounts.ts';
 import type { LocalServerOptions } from './supervision/local-server.ts';
@@ -71,6 +75,8 @@ export interface CoreOptions {
   clientDocument?: string | undefined;
   /** Replaces how the names of remote servers are resolved, in tests. */
   lookup?: Lookup;
+  /** Replaces what signatures are verified with, in tests. */
+  readTrustedRoot?: ReadTrustedRoot;
   /** Replaces the clock, in tests. */
   now?: () => Date;
 }
@@ -104,6 +110,8 @@ export interface Core extends AsyncDisposable {
   traffic: TrafficOfAll;
   /** Tells all watchers of events what long operations are doing. */
   progress: ProgressEvents;
+  /** What is known of installed packages. */
+  packages: PackageInspection;
   /** What governs the network access of a server with rules. */
   egressOf: LocalServerOptions['egressOf'];
   /** Resolves the names of remote servers. */
@@ -154,6 +162,13 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const progress = opened.use(new ProgressEvents(events));
   const traffic = opened.use(new TrafficOfAll(audit.redaction, now));
   const settings = await SettingsFile.open(paths.settings, log);
+  const packages = opened.use(
+    new PackageInspection({
+      records: await PackageRecords.open(paths.packages, log),
+      readRoot: options.readTrustedRoot ?? openTrustedRoot({ cacheDir: join(paths.cache, 'sigstore'), log }),
+      certificates: installationSettings(settings).trusted,
+    }),
+  );
   const registry = opened.use(
     await RegistryStore.open({
       settings,
@@ -227,7 +242,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       egressOf,
       observersOf: (name) => ({ traffic: traffic.of(name), listings: listings.sinkFor(name) }),
       pinsOf: (name, note) => pins.forProxy(name, note),
-      installation: installationSettings(settings),
+      installation: {
+        ...installationSettings(settings),
+        inspect: (...inspected) => packages.inspect(...inspected),
+      },
       paths,
       version,
       env,
@@ -288,6 +306,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     listings,
     traffic,
     progress,
+    packages,
     egressOf,
     lookup,
   };

@@ -29,6 +29,18 @@ export interface Runtime {
   newest?(source: PackageSource, options: PrepareOptions): Promise<Release>;
 
   /**
+   * Finds out what an exact version would consist of, without installing it. Absent in runtimes that cannot. Undefined
+   * for packages of which only an installation tells.
+   */
+  preview?(source: PackageSource, options: PrepareOptions): Promise<PackageContents | undefined>;
+
+  /**
+   * What an installed package consists of, if that was recorded when it was installed. Absent in runtimes that record
+   * nothing.
+   */
+  contents?(source: PackageSource): Promise<PackageContents | undefined>;
+
+  /**
    * Throws `invalid` for what `start` would refuse whenever it is asked, so that nothing is made ready for it. Absent
    * in runtimes that leave that to an engine.
    */
@@ -61,6 +73,26 @@ export interface Release {
   version: string;
   /** When it was published (RFC 3339), if the registry tells. */
   publishedAt?: string;
+}
+
+/** What an installed package consists of. */
+export interface PackageContents {
+  /** The URL of the package registry that the user has configured for it. Empty if there are several. */
+  registry: string;
+  /** When the version was published (RFC 3339), if the registry says so. */
+  publishedAt?: string | undefined;
+  /** The package itself first, then its dependencies. */
+  artifacts: readonly [Artifact, ...Artifact[]];
+}
+
+/** One downloaded archive. */
+export interface Artifact {
+  name: string;
+  version: string;
+  /** The hash of its content in the notation of its ecosystem: `sha512-…` for npm, `sha256:…` for Python, `h1:…` for Go. */
+  integrity: string;
+  /** The name of the archive, where a version has several. */
+  file?: string;
 }
 
 /** The persistent home directories of workloads, which outlive instances and are deleted only on request. */
@@ -129,9 +161,18 @@ export interface PrepareOptions {
    * something is installed.
    */
   allowedSources?: (() => Promise<readonly string[]> | readonly string[]) | undefined;
+  /**
+   * Called with a downloaded package before any of its code runs and before it is kept. The installation fails if this
+   * throws.
+   */
+  inspect?:
+    ((source: PackageSource, contents: PackageContents, call: InspectionCall) => Promise<void>) | undefined;
   /** What the path of a local package was when the user granted it. If absent, what is there now is granted. */
   granted?: SourcePin | undefined;
 }
+
+/** What an inspection is told of the installation that it belongs to. */
+export type InspectionCall = Pick<PrepareOptions, 'report' | 'signal'>;
 
 /** Told what a long step is doing, in a few words: `installing example 1.2.0`. */
 export type Progress = (message: string) => void;

@@ -174,6 +174,11 @@ export const workloadOperations = {
     summary: 'Look up a newer version of a server',
     description: 'Asks the package registry, and installs nothing.',
     params: byName,
+    query: z.object({
+      changes: QueryFlag.optional().meta({
+        description: '`true` also finds out what the upgrade would change, which takes longer.',
+      }),
+    }),
     success: { status: 200, description: 'What runs, and what is the newest.', body: WorkloadUpdate },
     failures: ['not-found'],
   }),

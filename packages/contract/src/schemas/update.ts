@@ -1,10 +1,52 @@
 import * as z from 'zod';
+import { Provenance } from './provenance.ts';
 
 /** A version that a package registry has. */
 const Version = z
   .string()
   .max(100)
   .regex(/^[0-9A-Za-z][\w.+-]*$/, 'not a version');
+
+const DependencyChange = z
+  .object({
+    name: z.string(),
+    from: z.string().optional().meta({ description: 'The installed versions. Absent if it is new.' }),
+    to: z
+      .string()
+      .optional()
+      .meta({ description: 'The versions after the upgrade. Absent if it is removed.' }),
+  })
+  .meta({
+    id: 'DependencyChange',
+    description: 'A dependency that an upgrade would add, change, or remove.',
+  });
+export type DependencyChange = z.infer<typeof DependencyChange>;
+
+const Difference = z.object({ added: z.array(z.string()), removed: z.array(z.string()) });
+
+const UpgradeChanges = z
+  .object({
+    tools: Difference.optional().meta({
+      description:
+        'The tools in the registry entry of the newest version, compared with those that the server has listed. Absent without such an entry. What the new version really lists is compared when it first runs.',
+    }),
+    hosts: Difference.optional().meta({
+      description:
+        'The hosts in the registry entry of the newest version, compared with those that the workload may reach. An upgrade grants none of them.',
+    }),
+    dependencies: z.array(DependencyChange).optional().meta({
+      description: 'Absent if the dependencies of one of the versions are not known.',
+    }),
+    provenance: z
+      .object({ current: Provenance.optional(), newest: Provenance.optional() })
+      .meta({ description: 'Where both versions were built.' }),
+    warnings: z.array(z.string()),
+  })
+  .meta({
+    id: 'UpgradeChanges',
+    description: 'What an upgrade would change, as far as that is known before the new version is installed.',
+  });
+export type UpgradeChanges = z.infer<typeof UpgradeChanges>;
 
 export const WorkloadUpdate = z
   .object({
@@ -23,6 +65,9 @@ export const WorkloadUpdate = z
       description: 'Whether the newest version is younger than the setting minimum-package-age says.',
     }),
     reason: z.string().optional().meta({ description: 'Why the newest version is not known.' }),
+    changes: UpgradeChanges.optional().meta({
+      description: 'Only if asked for, and if there is a newer version.',
+    }),
   })
   .meta({
     id: 'WorkloadUpdate',

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { Argument, Environment, GroupName, PortOrAny, WorkloadName, sessionKinds } from './names.ts';
 import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { PermissionProfile } from './permission-profile.ts';
+import { Provenance } from './provenance.ts';
 import { RegistryHeader } from './registry.ts';
 import { Risk } from './risk.ts';
 import { ResourceLimits, ResourceRequest } from './resources.ts';
@@ -267,10 +268,10 @@ export const CreateWorkload = z
         'Begin in learning mode: every public host is allowed and recorded, until a profile is generated from the record.',
     }),
     ignore_config: IgnoreConfig.nullish(),
-    image_verification: z
-      .enum(['warn', 'enabled', 'disabled'])
-      .optional()
-      .meta({ description: 'Whether an image without a valid signature is refused.' }),
+    image_verification: z.enum(['warn', 'enabled', 'disabled']).optional().meta({
+      description:
+        'warn, the default: the signature of an image is verified as its registry entry says, and the result is shown. enabled: an image without a verified signature is refused. disabled: no signature is looked up.',
+    }),
     ca_certificate: z
       .string()
       .max(1_000_000)
@@ -367,6 +368,17 @@ export const WorkloadDetails = z
     ...Workload.omit({ url: true, tools: true }).shape,
     proxy_url: Workload.shape.url,
     home: WorkloadHome.optional().meta({ description: 'Absent until the server has stored files.' }),
+    integrity: z.string().optional().meta({
+      description:
+        'The hash of the installed package. A version whose hash changes later is not installed again.',
+    }),
+    published_at: z.string().optional().meta({
+      description: 'When the installed version was published, if the package registry says so.',
+      format: 'date-time',
+    }),
+    provenance: Provenance.optional().meta({
+      description: 'Absent for local packages, remote servers, and servers whose origin was not examined.',
+    }),
     ...CreateWorkload.omit({
       schema_version: true,
       name: true,

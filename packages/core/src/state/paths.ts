@@ -30,6 +30,8 @@ export interface StatePaths {
   pins: string;
   /** What servers listed last. */
   listings: string;
+  /** The content and the provenance of installed packages. */
+  packages: string;
   /** Audit records, with the hash that each database or file of them ended with. */
   audit: string;
   /** The same records as lines. */
@@ -81,6 +83,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     decisions: join(state, 'network.db'),
     pins: join(state, 'pins.db'),
     listings: join(state, 'listings.db'),
+    packages: join(state, 'packages.db'),
     audit: join(state, 'audit.db'),
     auditFile: join(state, 'audit.log'),
     auditAnchor: join(state, 'audit-anchor.json'),

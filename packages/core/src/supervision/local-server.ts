@@ -33,7 +33,7 @@ export interface LocalServerOptions {
   /** What governs the network access of a server. `log` receives what the user should read in its log. */
   egressOf: (runConfig: RunConfig, log: (text: string) => void) => Egress;
   /** Passed to installers. */
-  installation: Pick<PrepareOptions, 'trusted' | 'allowedSources'>;
+  installation: Pick<PrepareOptions, 'trusted' | 'allowedSources' | 'inspect'>;
   mounts: GrantedMounts;
   hiddenMemory: HiddenMemory;
   homeLimit: HomeLimit;

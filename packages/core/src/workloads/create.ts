@@ -1,15 +1,17 @@
-import { cancelled } from '@toolhive/contract/failure';
+import { cancelled, invalid } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreatedWorkload } from '@toolhive/contract/workload';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
 import type { Progress } from '@toolhive/runtime/runtime';
-import { formatSource } from '@toolhive/runtime/source';
+import { formatSource, isLocalPath } from '@toolhive/runtime/source';
+import type { ServerSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
 import { dangersOf, requireConsent } from '../permissions/consent.ts';
 import type { Consent } from '../permissions/consent.ts';
 import type { Danger } from '../permissions/mount-warnings.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { localSourceOf } from '../permissions/local-source.ts';
+import type { ImageVerification } from '../provenance/package-inspection.ts';
 import { installationSettings } from '../settings/settings.ts';
 import { packageSourceOf } from '../supervision/launch.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
@@ -23,13 +25,14 @@ import { withRegistryHosts } from './entry-address.ts';
 import { refuseForeignHome } from './homes.ts';
 import { choosePort, keepOrChoosePort } from './port.ts';
 import { findSource } from './source.ts';
-import type { WorkloadSource } from './source.ts';
+import type { LocalSource, WorkloadSource } from './source.ts';
 import type { Prepared } from './workloads.ts';
 
 interface Unprepared {
   runConfig: RunConfig;
   source: WorkloadSource;
   consent: Consent;
+  imageVerification: ImageVerification;
 }
 
 interface Call {
@@ -57,7 +60,11 @@ export async function createWorkload(
   const access = await accessSettings(core.secrets, request, name);
   const runConfig = { ...buildRunConfig(draft, source, { name, port }), ...access };
   const consent = { accepted: draft.acceptedRisks, present: [] };
-  const prepared = await prepare(core, { runConfig, source, consent }, call);
+  const prepared = await prepare(
+    core,
+    { runConfig, source, consent, imageVerification: draft.imageVerification },
+    call,
+  );
   await core.workloads.add(prepared);
   return { name, port };
 }
@@ -93,7 +100,11 @@ export async function editWorkload(
     accepted: draft.acceptedRisks,
     present: await presentDangers(core, supervisor.runConfig),
   };
-  const prepared = await prepare(core, { runConfig, source, consent }, call);
+  const prepared = await prepare(
+    core,
+    { runConfig, source, consent, imageVerification: draft.imageVerification },
+    call,
+  );
   await core.workloads.change(supervisor, prepared);
   return { name, port };
 }
@@ -124,7 +135,7 @@ async function presentDangers(core: Core, runConfig: RunConfig): Promise<Danger[
 /** Checks a run config, pins its mounts, and installs its server. A remote server has neither. */
 async function prepare(
   core: Core,
-  { runConfig, source, consent }: Unprepared,
+  { runConfig, source, consent, imageVerification }: Unprepared,
   call: Call,
 ): Promise<Prepared> {
   checkRunConfig(runConfig);
@@ -134,14 +145,45 @@ async function prepare(
   const mounts: PinnedMount[] = await checkLaunch(core, runConfig, source.runtime);
   requireConsent(runConfig, mounts, consent);
   await refuseForeignHome(core, runConfig, source.runtime);
+  requireImage(source, imageVerification);
   const local = await core.mounts.pin(await localSourceOf(runConfig));
   const installed = await source.runtime.prepare(packageSourceOf(runConfig), {
     signal: call.signal,
     report: core.progress.of(runConfig.name, call.report),
     ...installationSettings(core.settings),
     trusted: source.trusted,
+    inspect: (...inspected) => core.packages.inspect(...inspected),
     granted: local[0]?.pin,
   });
+  await inspectInstalled(core, { installed, source, imageVerification }, call);
   if (call.signal.aborted) throw cancelled('the request was given up');
   return { runConfig: { ...runConfig, image: formatSource(installed) }, mounts: [...mounts, ...local] };
+}
+
+/** Inspects what was installed: an earlier version of ToolHive, or another state directory, may have installed it. */
+async function inspectInstalled(
+  { packages }: Core,
+  {
+    installed,
+    source: { runtime, resolved },
+    imageVerification: mode,
+  }: { installed: ServerSource; source: LocalSource; imageVerification: ImageVerification },
+  call: Call,
+): Promise<void> {
+  if (installed.kind === 'image') {
+    await packages.inspectImage(installed, { mode, policy: resolved.entry?.provenance }, call);
+    return;
+  }
+  if (isLocalPath(installed)) return;
+  const contents = await runtime.contents?.(installed);
+  if (contents !== undefined) await packages.inspect(installed, contents, call);
+  packages.requireRepository(installed, resolved.entry?.repository_url);
+}
+
+/** Throws if the signature of an image is required, and the server is no image. */
+function requireImage({ resolved: { source } }: LocalSource, mode: ImageVerification): void {
+  if (mode !== 'enabled' || source.kind === 'image') return;
+  throw invalid(`image_verification is for container images, and ${formatSource(source)} is a package`, {
+    hint: 'leave it out; wrong attestations of packages are always refused',
+  });
 }

@@ -1,9 +1,12 @@
 import { resourcesOf } from '@toolhive/contract/resources';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { RuntimeLimit } from '@toolhive/runtime/runtime';
+import { formatSource } from '@toolhive/runtime/source';
+import type { ServerSource } from '@toolhive/runtime/source';
 import type { Workload, WorkloadDetails } from '@toolhive/contract/workload';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { Entry } from '../clients/entry.ts';
+import { isYoung } from '../provenance/package-age.ts';
 import { requestedOidc } from '../access/oidc-config.ts';
 import type { Core } from '../core.ts';
 import type { SetAside } from '../state/run-configs.ts';
@@ -12,6 +15,7 @@ import { enforcesRules, grantedNetworkOf } from '../permissions/network.ts';
 import { limitsOf, warningsOf } from '../permissions/warnings.ts';
 import { authzText, requestedExchange } from './access-settings.ts';
 import { describeHome } from './homes.ts';
+import { packageSourceOf } from '../supervision/launch.ts';
 import { pinningModeOf, toolsOf } from '../supervision/open-proxy.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 
@@ -39,11 +43,14 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
   const { runConfig, limits } = supervisor;
   const home = await describeHome(core, runConfig);
   const { url, tools, ...described } = describe(core, supervisor);
+  const source = sourceOf(runConfig);
   return {
     ...described,
+    warnings: [...(described.warnings ?? []), ...packageWarnings(core, source)],
     ...(tools?.length ? { tools } : {}),
     ...(isRemote(runConfig) ? remotePartsOf(runConfig) : {}),
     proxy_url: url,
+    ...describedPackage(core, source),
     image: runConfig.image ?? '',
     host: runConfig.host,
     cmd_arguments: runConfig.cmd_args ?? [],
@@ -73,6 +80,45 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
     ...(runConfig.learning === undefined ? {} : { learn: true }),
     trust_proxy_headers: runConfig.trust_proxy_headers ?? false,
   };
+}
+
+/** What a run config runs on this machine. */
+function sourceOf(runConfig: RunConfig): ServerSource | undefined {
+  if (isRemote(runConfig)) return undefined;
+  try {
+    return packageSourceOf(runConfig);
+  } catch {
+    return undefined; // the workload cannot start, and its status says why
+  }
+}
+
+/** What is known of the installed package. */
+function describedPackage(
+  { packages }: Core,
+  source: ServerSource | undefined,
+): Pick<WorkloadDetails, 'integrity' | 'published_at' | 'provenance'> {
+  const record = source === undefined ? undefined : packages.find(source);
+  if (record === undefined) return {};
+  const { integrity, publishedAt, provenance } = record;
+  return {
+    integrity,
+    ...(publishedAt === undefined ? {} : { published_at: publishedAt }),
+    ...(provenance === undefined ? {} : { provenance }),
+  };
+}
+
+/** What the user should know of the installed package. */
+function packageWarnings({ packages, settings }: Core, source: ServerSource | undefined): string[] {
+  if (source === undefined) return [];
+  const publishedAt = packages.find(source)?.publishedAt;
+  return [
+    ...packages.warningsOf(source),
+    ...(isYoung(settings.current, publishedAt)
+      ? [
+          `WARNING: ${formatSource(source)} was published very recently, at ${publishedAt}; malicious versions are often found within a day`,
+        ]
+      : []),
+  ];
 }
 
 /** Who may call, without the secrets themselves. */

@@ -4,6 +4,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Risk } from '@toolhive/contract/risk';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { refuseUnenforcedRequest } from '../permissions/enforcement.ts';
+import type { ImageVerification } from '../provenance/package-inspection.ts';
 import type { Settings } from '../state/settings.ts';
 import { defaultProfile } from './default-profile.ts';
 import { withTelemetrySettings } from './telemetry.ts';
@@ -26,6 +27,8 @@ export interface Draft {
   registryGroup: string | undefined;
   /** A certificate authority to trust during the installation. */
   caCertificate: string | undefined;
+  /** What is done about an image whose signature is missing or wrong. */
+  imageVerification: ImageVerification;
   /** The dangerous access that the user has accepted. */
   acceptedRisks: readonly Risk[];
   /** All other settings. A registry entry supplies what a request leaves out. A run config is complete. */
@@ -67,6 +70,7 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
       remoteUrl: request.remote_url || undefined,
       registryGroup: undefined,
       caCertificate: undefined,
+      imageVerification: 'warn',
       settings: { kind: 'complete', settings: request },
     };
   }
@@ -77,6 +81,7 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
     remoteUrl: request.url || undefined,
     registryGroup: request.registry_group,
     caCertificate: request.ca_certificate || undefined,
+    imageVerification: request.image_verification ?? 'warn',
     settings: {
       kind: 'request',
       request: withTelemetrySettings(request, settings),

@@ -115,7 +115,6 @@ test('labels, and what is to be observed, stand in the run config', () => {
 
 test.each<[string, CreateWorkload]>([
   ['target_host', { target_host: 'elsewhere' }],
-  ['image_verification', { image_verification: 'enabled' }],
   ['k8s_pod_template_patch', { k8s_pod_template_patch: '{}' }],
 ])('%s is refused as long as nothing enforces it', (field, request) => {
   const refuse = (): void => {

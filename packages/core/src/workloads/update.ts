@@ -2,38 +2,44 @@ import { ThvError, conflict } from '@toolhive/contract/failure';
 import type { WorkloadUpdate } from '@toolhive/contract/update';
 import type { CreatedWorkload } from '@toolhive/contract/workload';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import type { PrepareOptions, Release } from '@toolhive/runtime/runtime';
+import type { PrepareOptions, Runtime } from '@toolhive/runtime/runtime';
 import { formatSource, isLocalPath } from '@toolhive/runtime/source';
 import type { PackageSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
-import { installationSettings, valueOf } from '../settings/settings.ts';
+import { isYoung } from '../provenance/package-age.ts';
+import { installationSettings } from '../settings/settings.ts';
 import { packageSourceOf } from '../supervision/launch.ts';
 import { editWorkload } from './create.ts';
 import { isRemote } from './describe.ts';
 import { trustedFor } from './trust.ts';
+import { upgradeChanges } from './upgrade-changes.ts';
 import { isNewer } from './version-order.ts';
 
 type Call = Pick<PrepareOptions, 'report' | 'signal'>;
 
-/** How old a version should be by default: most malicious releases are found within a day. */
-const defaultMinimumHours = 24;
-
 /** Looks up whether there is a newer version of the package of a workload. Installs nothing. */
-export async function findUpdate(core: Core, name: string, call: Call): Promise<WorkloadUpdate> {
+export async function findUpdate(
+  core: Core,
+  name: string,
+  { withChanges = false, ...call }: Call & { withChanges?: boolean },
+): Promise<WorkloadUpdate> {
   const { runConfig } = core.workloads.require(name);
   const common = { name, package: runConfig.remote_url || (runConfig.image ?? '') };
   try {
     const source = upgradable(runConfig);
     const { version: current = '' } = source;
-    const { version: newest, publishedAt } = await newestOf(core, runConfig, source, call);
+    const { runtime, options } = await lookUpWith(core, runConfig, source, call);
+    const { version: newest, publishedAt } = await runtime.newest(source, options);
     const outdated = isNewer(newest, current);
+    const upgrade = { runtime, runConfig, from: source, to: { ...source, version: newest } };
     return {
       ...common,
       current,
       newest,
       ...(publishedAt === undefined ? {} : { published_at: publishedAt }),
       outdated,
-      young: outdated && isYoung(core, publishedAt),
+      young: outdated && isYoung(core.settings.current, publishedAt),
+      ...(outdated && withChanges ? { changes: await upgradeChanges(core, upgrade, options) } : {}),
     };
   } catch (error) {
     // A package that is gone from its registry, or that nothing can be told about, is no reason to tell nothing of others.
@@ -71,22 +77,20 @@ function upgradable(runConfig: RunConfig): PackageSource {
   return source;
 }
 
-async function newestOf(
+/** The runtime of a workload, if it looks up versions, and what it is told for that. */
+async function lookUpWith(
   core: Core,
   { runtime: chosen }: RunConfig,
   source: PackageSource,
   call: Call,
-): Promise<Release> {
+): Promise<{ runtime: Runtime & Required<Pick<Runtime, 'newest'>>; options: PrepareOptions }> {
   const runtime = await core.runtimes.choose(call.signal);
-  if (runtime.newest === undefined || (chosen !== undefined && chosen !== runtime.name)) {
+  if (!looksUp(runtime) || (chosen !== undefined && chosen !== runtime.name)) {
     throw new ThvError('unsupported', 'newer versions are only looked up for sandboxed processes');
   }
   const trusted = trustedFor(core.settings, undefined, source);
-  return runtime.newest(source, { ...call, ...installationSettings(core.settings), trusted });
+  return { runtime, options: { ...call, ...installationSettings(core.settings), trusted } };
 }
 
-function isYoung({ settings }: Core, publishedAt: string | undefined): boolean {
-  if (publishedAt === undefined) return false;
-  const hours = Number(valueOf(settings.current, 'minimum-package-age') ?? defaultMinimumHours);
-  return Date.now() - Date.parse(publishedAt) < hours * 60 * 60 * 1000;
-}
+const looksUp = (runtime: Runtime): runtime is Runtime & Required<Pick<Runtime, 'newest'>> =>
+  runtime.newest !== undefined;

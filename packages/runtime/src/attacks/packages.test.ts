@@ -17,11 +17,12 @@ import { openProcessRuntime } from '../process/process.ts';
 import { never } from '../process/test-rig.ts';
 import { PackageStore } from '../process/store.ts';
 import { machineOf } from '../process/test-rig.ts';
+import type { PackageContents, PrepareOptions } from '../runtime.ts';
 import type { PackageSource } from '../source.ts';
 import { aLaunch } from '../testing/conformance.ts';
 import { openGoProxy } from '../testing/go-proxy.ts';
 import { openNpmRegistry } from '../testing/npm-registry.ts';
-import { type Wheel, openPythonIndex } from '../testing/python-index.ts';
+import { type Wheel, openPythonIndex, wheelOf } from '../testing/python-index.ts';
 import { openWebServer } from '../testing/web-server.ts';
 
 // Hostile packages of each ecosystem from registries of this test. Each tries to run code on the machine, to read it, to
@@ -266,6 +267,55 @@ describe('a hostile Python package', () => {
     expect(JSON.stringify(found?.install)).not.toContain(target.home);
   });
 
+  test('is recorded with the hashes of its wheels before it is kept', async () => {
+    const target = await makeTarget();
+    const env = await publish({ requires: ['needed==2.0'] }, { name: 'needed', version: '2.0', scripts: [] });
+    const seen: PackageContents[] = [];
+
+    const installed = await target.runtime(env).prepare(hostile, {
+      report: () => {},
+      signal: never,
+      inspect: async (_source, contents) => void seen.push(contents),
+    });
+
+    const contents = await target.store(env).contents(hostile);
+    expect(installed).toEqual(hostile);
+    expect(seen).toEqual([contents]);
+    expect(contents).toMatchObject({
+      registry: env.UV_DEFAULT_INDEX,
+      artifacts: [
+        {
+          name: 'hostile',
+          version: '1.0.0',
+          integrity: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+          file: 'hostile-1.0.0-py3-none-any.whl',
+        },
+        { name: 'needed', version: '2.0', integrity: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) },
+      ],
+    });
+  });
+
+  test('whose wheel has another hash than the index says is not installed', async () => {
+    const target = await makeTarget();
+    const wheel = wheelOf({
+      name: 'hostile',
+      version: '1.0.0',
+      files: module,
+      scripts: ['hostile = hostile:main'],
+    });
+    const file = 'hostile-1.0.0-py3-none-any.whl';
+    await using index = await openWebServer(
+      (origin) =>
+        new Map<string, string | Buffer>([
+          [`/files/${file}`, wheel],
+          ['/simple/hostile/', `<a href="${origin}/files/${file}#sha256=${'0'.repeat(64)}">${file}</a>`],
+        ]),
+    );
+    const env = { PATH: `${uv}:${process.env['PATH']}`, UV_DEFAULT_INDEX: `${index.origin}/simple/` };
+
+    await expect(target.prepare(hostile, env)).rejects.toThrow(/hash mismatch/i);
+  });
+
   test('runs no code with a .pth file', async () => {
     const target = await makeTarget();
     const files = { ...module, 'evil.pth': `import os; open('${target.marker}', 'w')\n` };
@@ -330,6 +380,25 @@ describe.runIf(hasGo)('a hostile Go module', () => {
     onTestFinished(() => proxy[Symbol.asyncDispose]());
     return { PATH: `${go}:${process.env['PATH']}`, GOPROXY: `${proxy.origin},direct`, GOSUMDB: 'off' };
   }
+
+  test('is recorded with the hash that go compares, and refused if an inspection says so', async () => {
+    const target = await makeTarget();
+    const env = await publish({ 'go.mod': `module ${path}\n\ngo 1.21\n`, 'main.go': main });
+    const install = (inspect: PrepareOptions['inspect']) =>
+      target.runtime(env).prepare(hostile, { report: () => {}, signal: never, inspect });
+    const refuse = async () => Promise.reject(new Error('refused'));
+
+    await expect(install(refuse)).rejects.toThrow('refused');
+    const before = await target.store(env).contents(hostile);
+    await install(async () => {});
+
+    expect(before).toBeUndefined();
+    expect(await target.store(env).contents(hostile)).toEqual({
+      registry: '',
+      publishedAt: '2026-01-01T00:00:00.000Z',
+      artifacts: [{ name: path, version: 'v1.0.0', integrity: expect.stringMatching(/^h1:/) }],
+    });
+  });
 
   test('runs no code with compiler directives', async () => {
     const target = await makeTarget();

@@ -1,7 +1,15 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unavailable, unsupported } from '@toolhive/contract/failure';
-import type { Instance, Launch, PrepareOptions, Release, Runtime, RuntimeReport } from '../runtime.ts';
+import type {
+  Instance,
+  Launch,
+  PackageContents,
+  PrepareOptions,
+  Release,
+  Runtime,
+  RuntimeReport,
+} from '../runtime.ts';
 import type { PackageSource, ServerSource } from '../source.ts';
 import { sweepCgroups } from './cgroup.ts';
 import { type Inspection, type Machine, inspectMachine, reportOn } from './check.ts';
@@ -63,6 +71,14 @@ class ProcessRuntime implements Runtime {
 
   newest(source: PackageSource, options: PrepareOptions): Promise<Release> {
     return this.#store.newest(source, options);
+  }
+
+  preview(source: PackageSource, options: PrepareOptions): Promise<PackageContents | undefined> {
+    return this.#store.preview(source, options);
+  }
+
+  contents(source: PackageSource): Promise<PackageContents | undefined> {
+    return this.#store.contents(source);
   }
 
   async prepare(source: ServerSource, options: PrepareOptions): Promise<ServerSource> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ThvError, notFound, unsupported } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { SourcePin } from '../mount-source.ts';
-import type { PrepareOptions, Release } from '../runtime.ts';
+import type { PackageContents, PrepareOptions, Release } from '../runtime.ts';
 import { type PackageSource, formatSource, isLocalPath } from '../source.ts';
 import type { Machine } from './check.ts';
 import { type Install, installFile, packageFolder, parseInstall } from './installers/install.ts';
@@ -47,10 +47,10 @@ export class PackageStore {
 
   /** Installs what the source means now, unless it is there, and returns it with its exact version. */
   prepare(source: PackageSource, options: PrepareOptions): Promise<PackageSource> {
-    const { trusted, allowedSources, granted } = options;
+    const { trusted, allowedSources, inspect, granted } = options;
     return this.#flights.do(
       `${formatSource(source)} ${optionsMark(source)} ${JSON.stringify(granted)}`,
-      (shared) => this.#prepare(source, { ...shared, trusted, allowedSources, granted }),
+      (shared) => this.#prepare(source, { ...shared, trusted, allowedSources, inspect, granted }),
       options,
     );
   }
@@ -72,11 +72,26 @@ export class PackageStore {
     throw unsupported(`the newest version of ${formatSource(source)} cannot be looked up`);
   }
 
+  /** Finds out what an exact version would consist of. Undefined if only installing it tells. */
+  async preview(source: PackageSource, options: PrepareOptions): Promise<PackageContents | undefined> {
+    const { installers } = await import('./installers/installers.ts');
+    const installer = installers[source.scheme];
+    return this.#lookUps.run(() => {
+      options.signal.throwIfAborted();
+      return this.#staged(source, installer, options, (context) => installer.preview(source, context));
+    });
+  }
+
   /** The installed package of a source that `prepare` returned. */
   async require(source: PackageSource): Promise<InstalledPackage> {
     const found = await this.#find(source);
     if (found !== undefined) return found;
     throw notFound(`${formatSource(source)} is not installed`, { hint: 'prepare it first' });
+  }
+
+  /** What was downloaded for an installed package, if that was recorded. */
+  async contents(source: PackageSource): Promise<PackageContents | undefined> {
+    return (await this.#find(source))?.install.contents;
   }
 
   /** Removes what installations of this daemon left that did not come to an end. */
@@ -109,7 +124,7 @@ export class PackageStore {
   async #staged<Result>(
     source: PackageSource,
     installer: Installer,
-    { report, signal, trusted, allowedSources }: PrepareOptions,
+    { report, signal, trusted, allowedSources, inspect }: PrepareOptions,
     work: (context: InstallContext, staged: string) => Promise<Result>,
   ): Promise<Result> {
     const { cacheDir, env } = this.#options;
@@ -132,6 +147,7 @@ export class PackageStore {
         cacheDir,
         certificates: await certificateBundle(env, await trusted?.()),
         allowed: (await allowedSources?.()) ?? [],
+        inspect: async (found, contents) => inspect?.(found, contents, { report, signal }),
         report,
         signal,
       };

@@ -22,23 +22,69 @@ export interface NpmRegistry extends AsyncDisposable {
   readonly url: string;
   /** What was asked for so far, as `METHOD path`. */
   readonly requests: readonly string[];
+  /** The integrity of a published version. */
+  integrityOf: (name: string, version: string) => string;
+  /** Answers to paths besides packages, such as attestations. */
+  readonly answers: Map<string, Answer>;
+  /** When versions were published, by `NAME@VERSION`. By default, a moment ago. */
+  readonly times: Map<string, string>;
+  /** Publishes another version, or another content of the same version. */
+  republish: (folder: string) => Promise<void>;
+}
+
+export interface Answer {
+  status: number;
+  headers?: Record<string, string>;
+  body: string;
 }
 
 /** Publishes the packages that lie in the folders; several folders may hold versions of the same one. */
 export async function openNpmRegistry(folders: readonly string[]): Promise<NpmRegistry> {
-  const published = await Promise.all(folders.map(publish));
+  let published = await Promise.all(folders.map(publish));
   const requests: string[] = [];
+  const answers = new Map<string, Answer>();
+  const times = new Map<string, string>();
   const server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
-    answer(published, `http://${request.headers.host}`, decodeURIComponent(request.url ?? '/'), response);
+    const other = answers.get(decodeURIComponent(request.url ?? '/'));
+    if (other !== undefined) return void response.writeHead(other.status, other.headers).end(other.body);
+    answer(
+      { published, times },
+      `http://${request.headers.host}`,
+      decodeURIComponent(request.url ?? '/'),
+      response,
+    );
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/`, requests, [Symbol.asyncDispose]: () => close(server) };
+  const isOf = (name: string, version: string) => (one: Published) =>
+    one.manifest.name === name && one.manifest.version === version;
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    requests,
+    answers,
+    times,
+    integrityOf(name, version) {
+      const found = published.find(isOf(name, version));
+      if (found === undefined) throw new Error(`${name}@${version} is not published`);
+      return integrityOf(found.tarball);
+    },
+    async republish(folder) {
+      const changed = await publish(folder);
+      const { name, version } = changed.manifest;
+      published = [...published.filter((one) => !isOf(name, version)(one)), changed];
+    },
+    [Symbol.asyncDispose]: () => close(server),
+  };
 }
 
-function answer(published: Published[], origin: string, path: string, response: ServerResponse): void {
+interface Catalog {
+  published: readonly Published[];
+  times: ReadonlyMap<string, string>;
+}
+
+function answer({ published, times }: Catalog, origin: string, path: string, response: ServerResponse): void {
   const tarball = published.find(({ manifest }) => path === tarballPath(manifest));
   if (tarball !== undefined) {
     response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(tarball.tarball);
@@ -46,14 +92,22 @@ function answer(published: Published[], origin: string, path: string, response: 
   }
   const versions = published.filter(({ manifest }) => path === `/${manifest.name}`);
   response.writeHead(versions.length === 0 ? 404 : 200, { 'content-type': 'application/json' });
-  response.end(JSON.stringify(versions.length === 0 ? { error: 'not found' } : packument(versions, origin)));
+  response.end(
+    JSON.stringify(
+      versions.length === 0 ? { error: 'not found' } : packument({ published: versions, times }, origin),
+    ),
+  );
 }
 
-function packument(versions: Published[], origin: string) {
+function packument({ published: versions, times }: Catalog, origin: string) {
   return {
     name: versions[0]?.manifest.name,
-    // Everything was published a moment ago.
-    time: Object.fromEntries(versions.map(({ manifest }) => [manifest.version, new Date().toISOString()])),
+    time: Object.fromEntries(
+      versions.map(({ manifest: { name, version } }) => [
+        version,
+        times.get(`${name}@${version}`) ?? new Date().toISOString(),
+      ]),
+    ),
     'dist-tags': { latest: versions.at(-1)?.manifest.version },
     versions: Object.fromEntries(
       versions.map(({ manifest, tarball }) => [
@@ -66,9 +120,11 @@ function packument(versions: Published[], origin: string) {
 
 const dist = (manifest: Published['manifest'], tarball: Buffer, origin: string) => ({
   tarball: `${origin}${tarballPath(manifest)}`,
-  integrity: `sha512-${createHash('sha512').update(tarball).digest('base64')}`,
+  integrity: integrityOf(tarball),
   shasum: createHash('sha1').update(tarball).digest('hex'),
 });
+
+const integrityOf = (tarball: Buffer) => `sha512-${createHash('sha512').update(tarball).digest('base64')}`;
 
 const tarballPath = ({ name, version }: Published['manifest']) => `/${name}/-/${version}.tgz`;
 

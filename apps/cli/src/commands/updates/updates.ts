@@ -15,14 +15,21 @@ export const updateCommands: readonly Command[] = [
         completes: 'workload',
       },
     ],
-    examples: ['thv outdated', 'thv outdated memory'],
+    flags: [
+      {
+        name: 'changes',
+        kind: 'boolean',
+        description: 'Also show what each upgrade changes: dependencies, provenance, tools, and hosts',
+      },
+    ],
+    examples: ['thv outdated', 'thv outdated memory --changes'],
     load: () => import('./outdated.ts'),
   },
   {
     path: 'upgrade',
     summary: 'Run a newer version of a server',
     description:
-      'Shows the newest version and when it was published, and asks for confirmation. The workload keeps its permissions and settings. An upgrade approves no changed tools: look at them afterwards with `thv pin show NAME`.',
+      'Shows the newest version, when it was published, where it was built, and which dependencies change, and asks for confirmation. Nothing of the new version is installed before that. The workload keeps its permissions and settings. An upgrade approves no changed tools: look at them afterwards with `thv pin show NAME`.',
     arguments: [{ name: 'name', description: 'The workload', required: true, completes: 'workload' }],
     flags: [{ name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Do not ask for confirmation' }],
     examples: ['thv upgrade memory', 'thv upgrade memory --yes'],

@@ -1,8 +1,8 @@
 import { ThvError, invalid } from '@toolhive/contract/failure';
-import type { WorkloadUpdate } from '@toolhive/contract/update';
 import type { CommandCall } from '../../command.ts';
 import { oneLine } from '../../out.ts';
 import { canAsk, confirm } from '../../prompt.ts';
+import { upgradeLines } from './upgrade-text.ts';
 
 /** Runs the newest version of a server after confirmation. */
 export async function run({
@@ -14,7 +14,7 @@ export async function run({
 }: CommandCall): Promise<void> {
   const daemon = await client();
   out.progress(`looking up ${name}`);
-  const update = await daemon.getWorkloadUpdate({ params: { name } }, { signal });
+  const update = await daemon.getWorkloadUpdate({ params: { name }, query: { changes: 'true' } }, { signal });
   if (update.newest === undefined) {
     throw new ThvError('unsupported', `${name} was not upgraded: ${update.reason ?? 'no version was found'}`);
   }
@@ -24,7 +24,7 @@ export async function run({
       `${name} runs the newest version, ${oneLine(update.newest)}.`,
     );
   }
-  for (const line of describe(update)) out.note(line);
+  for (const line of upgradeLines(update)) out.note(line);
   if (!flags.has('yes')) {
     if (!canAsk()) throw invalid(`${name} was not upgraded`, { hint: 'give --yes' });
     await confirm(`Upgrade ${name}?`, { signal });
@@ -33,23 +33,4 @@ export async function run({
   await daemon.upgradeWorkload({ params: { name }, body }, { signal, onProgress: out.progress });
   out.result({ ...update, upgraded: true }, `${name} runs version ${oneLine(update.newest)}.`);
   out.note(`An upgrade approves no changed tools. To review them after their next use: thv pin show ${name}`);
-}
-
-function describe({
-  package: runs,
-  current = '',
-  newest = '',
-  published_at: at,
-  young,
-}: WorkloadUpdate): string[] {
-  const published = at === undefined ? '' : `, published ${at}`;
-  return [
-    `${oneLine(runs)}: ${oneLine(current)} -> ${oneLine(newest)}${published}`,
-    ...(young
-      ? [
-          'WARNING: this version was published very recently. Malicious versions are often found within a day.',
-        ]
-      : []),
-    'Permissions and settings stay as they are.',
-  ];
 }

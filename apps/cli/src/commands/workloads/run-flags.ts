@@ -138,7 +138,8 @@ export const runFlags: readonly Flag[] = [
       kind: 'string',
       value: 'MODE',
       choices: ['warn', 'enabled', 'disabled'],
-      description: 'What to do about an image whose signature is missing or wrong',
+      description:
+        'What to do about an image from the registry whose signature is missing or wrong: note it, refuse it, or do not look',
       default: 'warn',
     },
     {

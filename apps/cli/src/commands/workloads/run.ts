@@ -5,6 +5,7 @@ import type { CreateWorkload, Workload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
 import { shownWorkload } from '../endpoint.ts';
 import { credentialWarning, withStoredCredentials } from '../pasted/credentials.ts';
+import { provenanceText } from '../provenance.ts';
 import { readJsonObject } from './assignments.ts';
 import { askedFor, namingPackages, unreachablePaths, withFlags } from './asked.ts';
 import { findCatalogued } from './catalogued.ts';
@@ -28,7 +29,9 @@ export async function run(call: CommandCall): Promise<void> {
   const name = await (file === undefined
     ? runAsked(call, daemon)
     : create(call, daemon, await readRunConfig(file, flags)));
-  const workload = shownWorkload(await daemon.getWorkload({ params: { name } }, { signal }));
+  const details = await daemon.getWorkload({ params: { name } }, { signal });
+  const workload = shownWorkload(details);
+  if (details.provenance !== undefined) out.note(`note: provenance: ${provenanceText(details.provenance)}`);
   for (const note of await notesAbout(workload, daemon, signal)) out.note(`note: ${note}`);
   const isForeground = flags.has('foreground');
   (isForeground ? out.record : out.result)(workload, `${name} runs at ${workload.url}`);
@@ -82,9 +85,6 @@ async function runAsked(call: CommandCall, daemon: Client): Promise<string> {
   const asked = withFlags(safe, own);
   const needed = entry === undefined ? asked : await withNeeds(asked, entry, { daemon, out, signal });
   const request = await withClientSecrets(needed, flags, secrets);
-  if (flags.isGiven('image-verification') && flags.text('image-verification') === 'warn') {
-    out.note('note: signatures of images are not looked at yet');
-  }
   for (const note of unreachablePaths(request)) out.note(`note: ${note}`);
   try {
     // Awaited here, as what was stored may go when this ends.

@@ -50,8 +50,9 @@ test('the help of run says what it takes, by what it is about', () => {
           --python VERSION               The Python version of a uvx:// server, for example 3.12
           --allow-scripts PACKAGE        An npm package whose install scripts run, in a sandbox that
                                          reaches only the package registry (can be repeated)
-          --image-verification MODE      What to do about an image whose signature is missing or wrong
-                                         (one of warn, enabled, disabled; default: warn)
+          --image-verification MODE      What to do about an image from the registry whose signature is
+                                         missing or wrong: note it, refuse it, or do not look (one of
+                                         warn, enabled, disabled; default: warn)
 
     Permissions:
       -v, --volume HOST:CONTAINER[:ro]  A file or folder to share with the server (can be repeated)

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
 import * as z from 'zod';
+import type { Artifact, PackageContents } from '../../runtime.ts';
 import type { PackageSource } from '../../source.ts';
 import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
 import { otherSource } from './npm-sources.ts';
-import { readPackageFile, requireProgramFile } from './package-files.ts';
+import { field, readPackageFile, readPackageJson, requireProgramFile } from './package-files.ts';
 import { netrcFor, originsIn } from './registries.ts';
 import {
   type InstallContext,
@@ -34,6 +35,8 @@ export const goInstaller: Installer = {
 
   newest: async () => undefined,
 
+  preview: async () => undefined,
+
   async install(source, context) {
     const wanted = `${source.name}@${source.version ?? 'latest'}`;
     // The module cache would be read-only even to its owner without -modcacherw.
@@ -44,9 +47,33 @@ export const goInstaller: Installer = {
     if (binary === undefined) throw noProgram(source.name);
     const program = innerPath(source.name, `bin/${binary}`);
     await requireProgramFile(source.name, context.folder, program);
-    return started(await versionOf(program, context), program);
+    const modules = await modulesOf(program, context);
+    const [own] = modules;
+    const contents =
+      own === undefined ? undefined : await contentsOf(source, [own, ...modules.slice(1)], context);
+    if (contents !== undefined) await context.inspect(source, contents);
+    return { ...started(versionIn(modules), program), contents };
   },
 };
+
+/** A hash that go compared with the checksum database, unless that is turned off. */
+async function contentsOf(
+  { name }: PackageSource,
+  modules: readonly [Artifact, ...Artifact[]],
+  { downloads }: InstallContext,
+): Promise<PackageContents | undefined> {
+  const [own, ...dependencies] = modules;
+  if (own.integrity === '') return undefined;
+  const escaped = own.name.replaceAll(/[A-Z]/g, (letter) => `!${letter.toLowerCase()}`);
+  const file = `path/pkg/mod/cache/download/${escaped}/@v/${own.version}.info`;
+  const time = field(await readPackageJson(downloads, file), 'Time');
+  const at = typeof time === 'string' ? Date.parse(time) : NaN;
+  return {
+    registry: '',
+    publishedAt: Number.isNaN(at) ? undefined : new Date(at).toISOString(),
+    artifacts: [{ ...own, name }, ...dependencies.filter(({ integrity }) => integrity !== '')],
+  };
+}
 
 /** Compiles a copy of the user's own code. */
 export async function installLocalGo(
@@ -73,13 +100,22 @@ const started = (version: string, command: string): Install => ({
   readOnlyPaths: [],
 });
 
-async function versionOf(program: string, context: InstallContext): Promise<string> {
+/** The modules in a program: its own first, then those that it depends on. */
+async function modulesOf(program: string, context: InstallContext): Promise<Artifact[]> {
   const { stdout } = await go(
     ['version', '-m', `${inside.package}/${program}`],
     { isOffline: true },
     context,
   );
-  const version = /^\tmod\t\S+\t(\S+)/m.exec(stdout)?.[1];
+  const lines = [...stdout.matchAll(/^\t(mod|dep|=>)\t(\S+)\t(\S+)(?:\t(\S+))?/gm)];
+  const own = lines.filter(([, kind]) => kind === 'mod');
+  return [...own, ...lines.filter(([, kind]) => kind !== 'mod')].map(
+    ([, , name = '', version = '', integrity = '']) => ({ name, version, integrity }),
+  );
+}
+
+function versionIn([own]: readonly Artifact[]): string {
+  const version = own?.version;
   if (version !== undefined && exactVersion.test(version)) return version;
   throw unavailable('go built a program that does not contain its version');
 }

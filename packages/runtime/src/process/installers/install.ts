@@ -1,4 +1,5 @@
 import { invalid } from '@toolhive/contract/failure';
+import type { Artifact, PackageContents } from '../../runtime.ts';
 
 /** How an installed package is started. It is stored outside the package's folder, where no package can write it. */
 export interface Install {
@@ -10,6 +11,8 @@ export interface Install {
   args: string[];
   /** Absolute paths of the machine that the tool chain consists of. Known before the package is unpacked. */
   readOnlyPaths: string[];
+  /** What was downloaded. Absent for local packages, and in what earlier versions of ToolHive installed. */
+  contents?: PackageContents | undefined;
 }
 
 export const installFile = 'installed.json';
@@ -24,7 +27,26 @@ export function parseInstall(text: string): Install | undefined {
   } catch {
     return undefined;
   }
-  return isInstall(value) ? value : undefined;
+  if (!isInstall(value)) return undefined;
+  return { ...value, contents: isContents(value.contents) ? value.contents : undefined };
+}
+
+function isContents(value: unknown): value is PackageContents {
+  if (typeof value !== 'object' || value === null) return false;
+  const { registry, publishedAt, artifacts } = value as Record<string, unknown>; // any object may be looked at so
+  return (
+    typeof registry === 'string' &&
+    (publishedAt === undefined || typeof publishedAt === 'string') &&
+    Array.isArray(artifacts) &&
+    artifacts.length > 0 &&
+    artifacts.every(isArtifact)
+  );
+}
+
+function isArtifact(value: unknown): value is Artifact {
+  if (typeof value !== 'object' || value === null) return false;
+  const { name, version, integrity } = value as Record<string, unknown>; // any object may be looked at so
+  return [name, version, integrity].every((part) => typeof part === 'string');
 }
 
 function isInstall(value: unknown): value is Install {

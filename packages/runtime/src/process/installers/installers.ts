@@ -1,4 +1,4 @@
-import type { Release } from '../../runtime.ts';
+import type { PackageContents, Release } from '../../runtime.ts';
 import type { PackageScheme, PackageSource } from '../../source.ts';
 import { goInstaller } from './go.ts';
 import type { Install } from './install.ts';
@@ -19,6 +19,8 @@ export interface Installer {
   resolve(source: PackageSource, context: InstallContext): Promise<string | undefined>;
   /** Finds the newest release of a source without a version; undefined where only installing it tells. */
   newest(source: PackageSource, context: InstallContext): Promise<Release | undefined>;
+  /** Finds out what an exact version would consist of, and downloads only metadata; undefined where that cannot be. */
+  preview(source: PackageSource, context: InstallContext): Promise<PackageContents | undefined>;
   /** Installs into the empty folder of the context, which is moved to another place afterwards. */
   install(source: PackageSource, context: InstallContext): Promise<Install>;
 }

@@ -4,18 +4,9 @@ import { unsupported } from '@toolhive/contract/failure';
 import type { PackageSource } from '../../source.ts';
 import { inside } from '../plan.ts';
 import { type Install, innerPath } from './install.ts';
-import {
-  chooseBin,
-  describeInstall,
-  field,
-  installCommand,
-  npm,
-  npmFailure,
-  runScripts,
-  startOf,
-} from './npm.ts';
+import { chooseBin, describeInstall, installCommand, npm, npmFailure, runScripts, startOf } from './npm.ts';
 import { refuseOtherSources, refuseOtherSourcesIn } from './npm-sources.ts';
-import { readPackageFile, readPackageJson, requireProgramFile } from './package-files.ts';
+import { field, readPackageFile, readPackageJson, requireProgramFile } from './package-files.ts';
 import type { InstallContext } from './tool.ts';
 
 /** Installs a directory with a package.json, an archive of `npm pack`, or a script that needs nothing else. */

@@ -12,6 +12,8 @@ export interface NpmSettings {
   registries: Set<string>;
   /** The certificate authorities that the settings name, as PEM. */
   certificates: string;
+  /** The URL of the registry of a package, without credentials. */
+  registryOf: (name: string) => string;
 }
 
 /** Settings that a user may have made for all installations. Others, such as programs to run, are not for a sandbox. */
@@ -39,7 +41,19 @@ export async function readNpmSettings(env: NodeJS.ProcessEnv, npmRoot: string): 
     ([name]) => settings.test(name) || hosts.has(credential.exec(name)?.[1] ?? ''),
   );
   const npmrc = kept.map(([name, value]) => `${name}=${JSON.stringify(value)}\n`).join('');
-  return { npmrc, registries, certificates: await readIfThere(all.get('cafile') ?? '') };
+  const registryOf = (name: string): string => {
+    const scope = /^(@[^/]+)\//.exec(name)?.[1];
+    return withoutCredentials(all.get(`${scope}:registry`) ?? all.get('registry') ?? DEFAULT_REGISTRY);
+  };
+  return { npmrc, registries, certificates: await readIfThere(all.get('cafile') ?? ''), registryOf };
+}
+
+function withoutCredentials(text: string): string {
+  const url = URL.parse(text);
+  if (url === null) return '';
+  url.username = '';
+  url.password = '';
+  return url.href;
 }
 
 function entriesOf(text: string, env: NodeJS.ProcessEnv): [string, string][] {

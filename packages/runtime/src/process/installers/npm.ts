@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { type ThvError, invalid, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { npmSourceOptions } from '../../npm-source-options.ts';
+import type { Artifact, PackageContents } from '../../runtime.ts';
 import type { PackageSource } from '../../source.ts';
 import { inside } from '../plan.ts';
 import { requireNode } from '../../programs.ts';
@@ -12,7 +13,7 @@ import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
 import { otherSource, refuseOtherSources } from './npm-sources.ts';
 import { type NpmSettings, readNpmSettings } from './npm-settings.ts';
-import { readPackageJson, requireProgramFile } from './package-files.ts';
+import { field, readPackageJson, requireProgramFile } from './package-files.ts';
 import {
   type InstallContext,
   type ToolCall,
@@ -47,19 +48,79 @@ export const npmInstaller: Installer = {
     // Without times, npm prints the version alone.
     const version = newestOf(field(found, 'version') ?? found);
     if (version === undefined) throw notFound(`package ${source.name} not found`);
-    const time = field(field(found, 'time'), version);
-    const at = typeof time === 'string' ? Date.parse(time) : NaN;
-    return { version, ...(Number.isNaN(at) ? {} : { publishedAt: new Date(at).toISOString() }) };
+    const publishedAt = timeIn(found, version);
+    return { version, ...(publishedAt === undefined ? {} : { publishedAt }) };
+  },
+
+  async preview(source, context) {
+    const result = await npm([...installCommand(context), '--package-lock-only', specOf(source)], context);
+    if (result.code !== 0) throw npmFailure(source, result);
+    return contentsOf(source, await publishedAtOf(source, context), context, 'package-lock.json');
   },
 
   async install(source, context) {
-    const result = await npm([...installCommand(context), specOf(source)], context);
+    // A registry that does not tell the time is no reason not to install.
+    const looking = publishedAtOf(source, context).catch(() => undefined);
+    const result = await npm([...installCommand(context), specOf(source)], context).finally(() => looking);
     if (result.code !== 0) throw npmFailure(source, result);
     await refuseOtherSources(source.name, context);
+    const contents = await contentsOf(source, await looking, context);
+    await context.inspect(source, contents);
     await runScripts(source, context);
-    return describeInstall(source, context.folder, `node_modules/${source.name}`);
+    const install = await describeInstall(source, context.folder, `node_modules/${source.name}`);
+    return { ...install, contents };
   },
 };
+
+/** When an exact version was published. Undefined if the registry does not say so. */
+async function publishedAtOf(source: PackageSource, context: InstallContext): Promise<string | undefined> {
+  const { stdout } = await npm(['view', specOf(source), 'version', 'time', '--json'], context);
+  return timeIn(parseJson(stdout), source.version ?? '');
+}
+
+/** The time of a version in what `npm view` prints. */
+function timeIn(found: unknown, version: string): string | undefined {
+  const time = field(field(found, 'time'), version);
+  const at = typeof time === 'string' ? Date.parse(time) : NaN;
+  return Number.isNaN(at) ? undefined : new Date(at).toISOString();
+}
+
+const Downloads = z.object({
+  packages: z.record(
+    z.string(),
+    z.looseObject({
+      version: z.string().optional().catch(undefined),
+      integrity: z.string().max(1000).optional().catch(undefined),
+    }),
+  ),
+});
+
+/** What npm downloaded, with the hashes that it compared. Dependencies from elsewhere than a registry have none. */
+async function contentsOf(
+  { name }: PackageSource,
+  publishedAt: string | undefined,
+  context: InstallContext,
+  file = 'node_modules/.package-lock.json',
+): Promise<PackageContents> {
+  const lockfile = Downloads.safeParse(await readPackageJson(context.folder, file));
+  const packages = lockfile.data?.packages ?? {};
+  const all = Object.entries(packages).flatMap(([path, { version, integrity }]) =>
+    version === undefined || integrity === undefined
+      ? []
+      : [{ path, name: path.replace(/^.*node_modules\//, ''), version, integrity }],
+  );
+  const own = all.find(({ path }) => path === `node_modules/${name}`);
+  if (own === undefined) throw unavailable(`npm installed ${name} without the hash of its content`);
+  const dependencies = all.filter((one) => one !== own);
+  const { registryOf } = await readNpmSettings(context.env, await findNpm(context));
+  return {
+    registry: registryOf(name),
+    publishedAt,
+    artifacts: [artifactOf(own), ...dependencies.map(artifactOf)],
+  };
+}
+
+const artifactOf = ({ name, version, integrity }: Artifact): Artifact => ({ name, version, integrity });
 
 /**
  * Runs the install scripts that the user has allowed, after everything is installed, in a sandbox that has no credentials
@@ -324,11 +385,6 @@ const usefulLines = (stderr: string) =>
   stderr
     .split('\n')
     .flatMap((line) => /^npm (?:error|ERR!) (?!code |errno |syscall )(.+)$/.exec(line)?.[1] ?? []);
-
-/** A field of an object that somebody else wrote; undefined if it is none. */
-export function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
-}
 
 function parseJson(text: string): unknown {
   try {

@@ -44,3 +44,8 @@ export async function requireProgramFile(
     hint,
   });
 }
+
+/** A field of an object that somebody else wrote; undefined if it is none. */
+export function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}

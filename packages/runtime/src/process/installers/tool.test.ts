@@ -27,6 +27,7 @@ async function aContext(changes: Partial<InstallContext> = {}): Promise<InstallC
     cacheDir,
     certificates: undefined,
     allowed: [],
+    inspect: async () => {},
     report: () => {},
     signal: never,
     ...changes,

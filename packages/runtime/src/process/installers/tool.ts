@@ -3,7 +3,8 @@ import { type ThvError, cancelled, timedOut, unavailable } from '@toolhive/contr
 import { isLoopback } from '@toolhive/contract/loopback';
 import { describeExcess } from '../../exceeded.ts';
 import { installationLimits as limits } from '../../installation-limits.ts';
-import type { Progress } from '../../runtime.ts';
+import type { PackageContents, Progress } from '../../runtime.ts';
+import type { PackageSource } from '../../source.ts';
 import { Cgroup } from '../cgroup.ts';
 import type { Machine } from '../check.ts';
 import type { SocketPlace } from '../../door.ts';
@@ -30,6 +31,8 @@ export interface InstallContext {
   certificates: string | undefined;
   /** Sources of dependencies besides the registries that the user has allowed, as `HOST/PATH`. */
   allowed: readonly string[];
+  /** Looks at what was downloaded, before any of it runs. Throws if it must not be installed. */
+  inspect: (source: PackageSource, contents: PackageContents) => Promise<void>;
   report: Progress;
   signal: AbortSignal;
 }

@@ -2,12 +2,14 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { readdir } from 'node:fs/promises';
 import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
+import type { PackageContents } from '../../runtime.ts';
 import type { PackageSource } from '../../source.ts';
 import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
 import { otherSource } from './npm-sources.ts';
-import { requireProgramFile } from './package-files.ts';
+import { readPackageFile, requireProgramFile } from './package-files.ts';
+import { type LockedPackage, installedWheels, normalized, readPylock } from './pylock.ts';
 import { type Python, findPython } from './python.ts';
 import { netrcFor, originsIn } from './registries.ts';
 import { type InstallContext, type ToolResult, distrustIn, readIfThere, runTool } from './tool.ts';
@@ -50,19 +52,134 @@ export const uvInstaller: Installer = {
     return version === undefined ? undefined : { version };
   },
 
+  async preview(source, context) {
+    let lock: LockedPackage[] | undefined;
+    const { result } = await withPython(source, context, async (python) => {
+      const locked = await lockOf(source, context, { python, build: [NO_BUILD] });
+      lock = locked.lock;
+      return locked.result;
+    });
+    if (result.code !== 0 && !needsBuild.test(result.stderr)) throw uvFailure(source, result);
+    const artifacts = (lock ?? []).map(({ name, version, wheels: [wheel, ...others] }) => ({
+      name,
+      version,
+      // Which of several wheels would be installed is not known yet.
+      ...(others.length > 0 || wheel === undefined
+        ? { integrity: '' }
+        : { integrity: `sha256:${wheel.sha256}`, file: wheel.file }),
+    }));
+    const own = artifacts.find(({ name }) => normalized(name) === normalized(source.name));
+    if (own === undefined) return undefined;
+    const publishedAt = lock?.find(({ name }) => name === own.name)?.wheels[0]?.publishedAt;
+    const dependencies = artifacts.filter((one) => one !== own);
+    return { registry: await defaultIndex(context.env), publishedAt, artifacts: [own, ...dependencies] };
+  },
+
   async install(source, context) {
     const others = (source.options?.with ?? []).flatMap((other) => ['--with', other]);
+    let lock: LockedPackage[] | undefined;
     const { result, python } = await withPython(source, context, (found) =>
-      fromWheels(source, context, (build) =>
-        uv(['tool', 'install', ...build, '--python', found.path, ...others, requirementOf(source)], context, {
-          python: found,
-        }),
-      ),
+      fromWheels(source, context, async (build) => {
+        const downloaded = await download(source, context, { python: found, build });
+        if (downloaded.result.code !== 0) return downloaded.result;
+        lock = downloaded.lock;
+        const offline = lock === undefined ? [] : ['--offline'];
+        const args = ['tool', 'install', ...build, ...offline, '--python', found.path, ...others];
+        return uv([...args, requirementOf(source)], context, { python: found });
+      }),
     );
     if (result.code !== 0) throw uvFailure(source, result);
-    return describeTool(source, { tool: normalized(source.name), folder: context.folder, python });
+    const contents = lock === undefined ? undefined : await contentsOf(source, lock, context);
+    if (contents !== undefined) await context.inspect(source, contents);
+    const install = await describeTool(source, {
+      tool: normalized(source.name),
+      folder: context.folder,
+      python,
+    });
+    return { ...install, contents };
   },
 };
+
+const LOCK = 'pylock.toml';
+const CHECKED = 'checked';
+
+/**
+ * Downloads all wheels into the cache of uv and compares them with the hashes of the index, which `uv tool install`
+ * does not do by itself. Without a lock if something has no hash or has to be built.
+ */
+async function download(
+  source: PackageSource,
+  context: InstallContext,
+  { python, build }: { python: Python; build: readonly string[] },
+): Promise<{ result: ToolResult; lock?: LockedPackage[] }> {
+  if (!build.includes(NO_BUILD)) return { result: nothing };
+  const locked = await lockOf(source, context, { python, build });
+  const { lock } = locked;
+  if (lock === undefined) return locked;
+  // Not from the lock: its URLs would not be found in the cache as what an index has.
+  const pins = lock.map(({ name, version, wheels }) =>
+    [`${name}==${version}`, ...wheels.map(({ sha256 }) => `--hash=sha256:${sha256}`)].join(' '),
+  );
+  const args = [
+    'pip',
+    'install',
+    '--require-hashes',
+    '--no-deps',
+    '-r',
+    REQUIREMENTS,
+    '--python',
+    python.path,
+  ];
+  const result = await uv([...args, '--target', `${inside.downloads}/${CHECKED}`, ...build], context, {
+    python,
+    files: { [REQUIREMENTS]: `${pins.join('\n')}\n` },
+  });
+  return { result, lock };
+}
+
+const nothing: ToolResult = { code: 0, stdout: '', stderr: '' };
+
+/** Resolves all dependencies for this machine. Without a lock if something has no hash, or with an old version of uv. */
+async function lockOf(
+  source: PackageSource,
+  context: InstallContext,
+  { python, build }: { python: Python; build: readonly string[] },
+): Promise<{ result: ToolResult; lock?: LockedPackage[] }> {
+  const requirements = [requirementOf(source), ...(source.options?.with ?? [])];
+  const options = ['--no-annotate', '--no-header', '--python', python.path, ...build];
+  const compiled = await uv(
+    [
+      'pip',
+      'compile',
+      REQUIREMENTS,
+      '--format',
+      LOCK,
+      '--output-file',
+      `${inside.downloads}/${LOCK}`,
+      ...options,
+    ],
+    context,
+    { python, files: { [REQUIREMENTS]: `${requirements.join('\n')}\n` } },
+  );
+  // Versions of uv from before April 2025 write no such lock.
+  if (/unexpected argument '--format'/.test(compiled.stderr)) return { result: nothing };
+  if (compiled.code !== 0) return { result: compiled };
+  const lock = readPylock((await readPackageFile(context.downloads, LOCK))?.toString() ?? '');
+  return lock === undefined ? { result: nothing } : { result: compiled, lock };
+}
+
+async function contentsOf(
+  { name }: PackageSource,
+  lock: readonly LockedPackage[],
+  context: InstallContext,
+): Promise<PackageContents | undefined> {
+  const wheels = await installedWheels(join(context.downloads, CHECKED), lock);
+  const own = wheels.find((wheel) => normalized(wheel.name) === normalized(name));
+  if (own === undefined) return undefined;
+  const { publishedAt, ...artifact } = own;
+  const dependencies = wheels.filter((wheel) => wheel !== own).map(({ publishedAt: _, ...one }) => one);
+  return { registry: await defaultIndex(context.env), publishedAt, artifacts: [artifact, ...dependencies] };
+}
 
 const NO_BUILD = '--no-build';
 
@@ -158,11 +275,26 @@ interface UvSettings {
   files: Record<string, string>;
 }
 
-async function readUvSettings(env: NodeJS.ProcessEnv): Promise<UvSettings> {
+function readConfig(env: NodeJS.ProcessEnv): Promise<string> {
   const home = env['HOME'] ?? homedir();
-  const config = await readIfThere(
+  return readIfThere(
     env['UV_CONFIG_FILE'] ?? join(env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'uv', 'uv.toml'),
   );
+}
+
+/** The URL of the index that uv asks by default, without credentials. */
+async function defaultIndex(env: NodeJS.ProcessEnv): Promise<string> {
+  const configured = /^index-url *= *"([^"]+)"/m.exec(await readConfig(env))?.[1];
+  const text = env['UV_DEFAULT_INDEX'] ?? env['UV_INDEX_URL'] ?? configured ?? 'https://pypi.org/simple';
+  const url = URL.parse(text.replace(/^[\w-]+=/, ''));
+  if (url === null) return '';
+  [url.username, url.password] = ['', ''];
+  return url.href;
+}
+
+async function readUvSettings(env: NodeJS.ProcessEnv): Promise<UvSettings> {
+  const home = env['HOME'] ?? homedir();
+  const config = await readConfig(env);
   const variables = Object.entries(env).filter(
     (entry): entry is [string, string] => settingVariables.test(entry[0]) && entry[1] !== undefined,
   );
@@ -215,8 +347,6 @@ export function chooseExecutable(name: string, executables: readonly string[]): 
     hint: `it has ${executables.join(', ')}; ask its author to name one like the package`,
   });
 }
-
-const normalized = (name: string) => name.toLowerCase().replace(/[-_.]+/g, '-');
 
 /** Says in a line what uv says as a chain of causes. */
 export function uvFailure(

@@ -1,0 +1,204 @@
+import { ThvError, conflict, forbidden } from '@toolhive/contract/failure';
+import type { Provenance } from '@toolhive/contract/provenance';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import type { InspectionCall, PackageContents } from '@toolhive/runtime/runtime';
+import { isLocalPath } from '@toolhive/runtime/source';
+import type { ImageSource, PackageScheme, PackageSource, ServerSource } from '@toolhive/runtime/source';
+import type { ImagePolicy } from './image-signatures.ts';
+import type { ProvenanceLookup } from './lookup.ts';
+import { pinnedImage } from './oci-registry.ts';
+import type { PinnedImage } from './oci-registry.ts';
+import { isSameRepository } from './build-claims.ts';
+import type { PackageRecord, PackageRecords } from './package-records.ts';
+import type { ReadTrustedRoot } from './trusted-root.ts';
+
+/** What is done about an image whose signature is missing or wrong. */
+export type ImageVerification = NonNullable<CreateWorkload['image_verification']>;
+
+export interface PackageInspectionOptions {
+  records: PackageRecords;
+  readRoot: ReadTrustedRoot;
+  /** Certificate authorities that the settings name, as PEM. */
+  certificates: () => Promise<string | undefined>;
+}
+
+const PUBLIC_SIGSTORE = 'tuf-repo-cdn.sigstore.dev';
+
+/** Loaded when needed: the libraries behind them take megabytes of an idle daemon's memory. */
+const lookups: Partial<Record<PackageScheme, () => Promise<ProvenanceLookup>>> = {
+  npx: async () => (await import('./npm-attestations.ts')).npmProvenance,
+  uvx: async () => (await import('./pypi-attestations.ts')).pypiProvenance,
+};
+
+/** Decides whether the content of a package may be installed, and remembers what is known of it. */
+export class PackageInspection implements Disposable {
+  readonly #options: PackageInspectionOptions;
+
+  constructor(options: PackageInspectionOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Throws `conflict` if a version has another content than at an earlier installation, and `forbidden` if an
+   * attestation of the package is wrong. A registry that cannot be asked for attestations keeps nobody from installing.
+   */
+  async inspect(source: PackageSource, contents: PackageContents, call: InspectionCall): Promise<void> {
+    const { records } = this.#options;
+    const { scheme, name } = source;
+    const [own] = contents.artifacts;
+    const change = this.#changeIn(source, contents);
+    if (change !== undefined) {
+      throw conflict(change, {
+        hint: 'a published version does not change unless it is replaced; use another version',
+      });
+    }
+    const known = records.find(scheme, name, own.version);
+    const isKnown = known?.provenance !== undefined && known.provenance.status !== 'unknown';
+    const provenance = isKnown ? known.provenance : await this.lookUp(source, contents, call);
+    if (provenance?.status === 'failed') throw refusal(source, own.version, provenance);
+    records.pin(scheme, contents.artifacts);
+    records.save(scheme, { ...own, name }, { publishedAt: contents.publishedAt, provenance });
+  }
+
+  /**
+   * Verifies the signature of an image as its registry entry says. In the mode `enabled`, throws `forbidden` unless it is
+   * verified; otherwise, the result is only remembered.
+   */
+  async inspectImage(
+    { image }: ImageSource,
+    { mode, policy }: { mode: ImageVerification; policy: ImagePolicy | undefined },
+    call: InspectionCall,
+  ): Promise<void> {
+    if (mode === 'disabled') return;
+    const pinned = pinnedImage(image);
+    const provenance = await this.#imageProvenance(pinned, policy, call);
+    if (pinned !== undefined) {
+      const { records } = this.#options;
+      const artifact = { name: imageName(pinned), version: pinned.digest, integrity: pinned.digest };
+      records.pin('image', [artifact]);
+      records.save('image', artifact, { provenance });
+    }
+    if (mode !== 'enabled' || provenance.status === 'verified') return;
+    throw forbidden(`the signature of the image ${image} is not verified: ${provenance.reason}`, {
+      hint: 'use an image that its registry entry says how to verify; to run this one anyway, leave out image_verification (--image-verification)',
+    });
+  }
+
+  async #imageProvenance(
+    image: PinnedImage | undefined,
+    policy: ImagePolicy | undefined,
+    { report, signal }: InspectionCall,
+  ): Promise<Provenance> {
+    if (image === undefined) return { status: 'absent', reason: 'it was built on this machine' };
+    if (!policy?.repository_uri && !policy?.signer_identity) {
+      return { status: 'absent', reason: 'no registry entry says who signs it' };
+    }
+    const { sigstore_url: host = PUBLIC_SIGSTORE } = policy;
+    if (host !== PUBLIC_SIGSTORE) {
+      return { status: 'unknown', reason: `the trusted keys of ${host} are not supported` };
+    }
+    report(`verifying the signature of ${imageName(image)}`);
+    const { readRoot, certificates } = this.#options;
+    try {
+      const { imageProvenance } = await import('./image-signatures.ts');
+      return await imageProvenance(image, policy, { signal, certificates: await certificates(), readRoot });
+    } catch (error) {
+      return unknownFor(error);
+    }
+  }
+
+  /** Looks up where a package was built, and stores nothing. Undefined if its ecosystem has no attestations. */
+  async lookUp(
+    { scheme }: PackageSource,
+    { registry, artifacts: [own] }: PackageContents,
+    { signal }: Pick<InspectionCall, 'signal'>,
+  ): Promise<Provenance | undefined> {
+    const { readRoot, certificates } = this.#options;
+    const load = lookups[scheme];
+    if (load === undefined) return undefined;
+    try {
+      const request = { signal, certificates: await certificates(), readRoot };
+      const lookup = await load();
+      return await lookup({ registry, artifact: own }, request);
+    } catch (error) {
+      return unknownFor(error);
+    }
+  }
+
+  /** What is known of the package of a workload. */
+  find(source: ServerSource): PackageRecord | undefined {
+    if (source.kind === 'image') {
+      const pinned = pinnedImage(source.image);
+      return pinned && this.#options.records.find('image', imageName(pinned), pinned.digest);
+    }
+    if (source.version === undefined || isLocalPath(source)) return undefined;
+    return this.#options.records.find(source.scheme, source.name, source.version);
+  }
+
+  /** Throws `forbidden` if a package was built from another repository than its registry entry names. */
+  requireRepository(source: ServerSource, repository: string | undefined): void {
+    const proven = this.find(source)?.provenance?.repository;
+    if (source.kind === 'image' || proven === undefined || repository === undefined) return;
+    if (isSameRepository(proven, repository)) return;
+    throw forbidden(
+      `package ${source.name} ${source.version} was built from ${proven}, but its registry entry names ${repository}`,
+      { hint: 'if the entry is outdated, correct its repository_url; otherwise do not run the package' },
+    );
+  }
+
+  /** What the user should know, because an earlier version on this machine proved more. */
+  warningsOf(source: ServerSource): string[] {
+    const record = this.find(source);
+    if (record === undefined) return [];
+    if (source.kind === 'image') {
+      const { status, reason } = record.provenance ?? {};
+      return status === 'failed' ? [`WARNING: the signature of its image is wrong: ${reason}`] : [];
+    }
+    return this.compare(source, record.provenance);
+  }
+
+  /** The same for provenance that is not stored. */
+  compare({ scheme, name, version = '' }: PackageSource, provenance: Provenance | undefined): string[] {
+    if (provenance?.status === 'failed') return [];
+    const before = this.#options.records.otherProvenance(scheme, name, version)?.repository;
+    const now = provenance?.repository;
+    if (before === undefined || before === now) return [];
+    return [
+      now === undefined
+        ? `WARNING: nothing proves where ${name} ${version} was built, but another version was built from ${before}`
+        : `WARNING: ${name} ${version} was built from ${now}, but another version was built from ${before}`,
+    ];
+  }
+
+  /** Warns of a version that could not be installed, because its content has changed. */
+  changedIn(source: PackageSource, contents: PackageContents | undefined): string[] {
+    const change = contents && this.#changeIn(source, contents);
+    return change === undefined ? [] : [`WARNING: this version is not installed: ${change}`];
+  }
+
+  #changeIn({ scheme }: PackageSource, { artifacts }: PackageContents): string | undefined {
+    const known = artifacts.filter(({ integrity }) => integrity !== '');
+    const changed = this.#options.records.changed(scheme, known);
+    if (changed === undefined) return undefined;
+    const { artifact, before } = changed;
+    return `package ${artifact.name} ${artifact.version} has changed since it was first installed: its hash was ${before} and is ${artifact.integrity}`;
+  }
+
+  [Symbol.dispose](): void {
+    this.#options.records[Symbol.dispose]();
+  }
+}
+
+const imageName = ({ host, repository }: PinnedImage): string => `${host}/${repository}`;
+
+/** For a registry that cannot be asked. Throws everything else. */
+function unknownFor(error: unknown): Provenance {
+  if (!(error instanceof ThvError) || error.kind === 'cancelled') throw error;
+  return { status: 'unknown', reason: error.message };
+}
+
+function refusal({ name }: PackageSource, version: string, { reason }: Provenance): ThvError {
+  return forbidden(`the provenance of package ${name} ${version} is wrong: ${reason}`, {
+    hint: 'do not run this version; use another one, or report it to the author of the package',
+  });
+}

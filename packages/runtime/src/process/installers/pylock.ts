@@ -1,0 +1,103 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'smol-toml';
+import * as z from 'zod';
+import type { Artifact } from '../../runtime.ts';
+import { readPackageFile } from './package-files.ts';
+
+/** The lock file that uv writes for one installation, as far as it is used (PEP 751). */
+const Pylock = z.object({
+  packages: z.array(
+    z.looseObject({
+      name: z.string().regex(/^[\w.-]+$/),
+      version: z.string().regex(/^[\w.+!-]+$/),
+      wheels: z.unknown(),
+    }),
+  ),
+});
+
+const Wheel = z.looseObject({
+  name: z.string().optional(),
+  url: z.string().optional(),
+  'upload-time': z.date().optional().catch(undefined),
+  hashes: z.looseObject({ sha256: z.string().regex(/^[0-9a-f]{64}$/) }),
+});
+
+interface LockedWheel {
+  file: string;
+  sha256: string;
+  publishedAt: string | undefined;
+}
+
+export interface LockedPackage {
+  name: string;
+  version: string;
+  /** All wheels of the version, whatever they are for. */
+  wheels: LockedWheel[];
+}
+
+/** Reads a lock file of uv. Undefined unless every package has wheels with hashes. */
+export function readPylock(text: string): LockedPackage[] | undefined {
+  const lock = Pylock.safeParse(parseToml(text));
+  const packages = lock.data?.packages.map(({ name, version, wheels }) => {
+    const found = z.array(Wheel).min(1).safeParse(wheels);
+    return { name, version, wheels: (found.data ?? []).map(lockedWheel) };
+  });
+  return packages?.every(({ wheels }) => wheels.length > 0) === true ? packages : undefined;
+}
+
+function lockedWheel({ name, url = '', hashes, ...wheel }: z.infer<typeof Wheel>): LockedWheel {
+  const file = name ?? decodeURIComponent(URL.parse(url)?.pathname.split('/').at(-1) ?? '');
+  return { file, sha256: hashes.sha256, publishedAt: wheel['upload-time']?.toISOString() };
+}
+
+function parseToml(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export type InstalledWheel = Artifact & Pick<LockedWheel, 'publishedAt'>;
+
+/** Which of the locked wheels were installed into a directory, by the tags that each wheel has in its metadata. */
+export async function installedWheels(
+  folder: string,
+  packages: readonly LockedPackage[],
+): Promise<InstalledWheel[]> {
+  const infos = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.dist-info'));
+  const byProject = new Map(infos.map((info) => [projectOf(info), info]));
+  const found = await Promise.all(
+    packages.map(async ({ name, version, wheels }) => {
+      const info = byProject.get(normalized(name));
+      const metadata = info && (await readPackageFile(folder, join(info, 'WHEEL'), 64 * 1024));
+      const tags = [...(metadata?.toString().matchAll(/^Tag: *(\S+)/gm) ?? [])].map(([, tag = '']) => tag);
+      const wheel = wheels.find(({ file }) => isSameSet(tagsOf(file), tags));
+      if (wheel === undefined) return [];
+      const { file, sha256, publishedAt } = wheel;
+      return [{ name, version, integrity: `sha256:${sha256}`, file, publishedAt }];
+    }),
+  );
+  return found.flat();
+}
+
+/** `name-1.0-py2.py3-none-any.whl` is for `py2-none-any` and `py3-none-any`. */
+function tagsOf(file: string): string[] {
+  const parts = file
+    .replace(/\.whl$/, '')
+    .split('-')
+    .slice(-3);
+  const [pythons = [], abis = [], platforms = []] = parts.map((part) => part.split('.'));
+  return pythons.flatMap((python) =>
+    abis.flatMap((abi) => platforms.map((platform) => `${python}-${abi}-${platform}`)),
+  );
+}
+
+const isSameSet = (one: readonly string[], other: readonly string[]): boolean =>
+  new Set(one).symmetricDifference(new Set(other)).size === 0;
+
+const projectOf = (info: string): string => normalized(info.split('-')[0] ?? '');
+
+/** The name of a Python project in its one spelling (PEP 503). */
+export const normalized = (name: string): string => name.toLowerCase().replace(/[-_.]+/g, '-');
