@@ -170,11 +170,13 @@ describe('a workload with policies', () => {
       allowed: true,
       policies: [{ id: 'policy0', policy }],
       errors: [],
+      warnings: [],
     });
     expect(await check({ principal: 'eve', tool: 'echo' })).toEqual({
       allowed: false,
       policies: [],
       errors: [],
+      warnings: [],
     });
     await expect(check({ principal: 'ada' })).rejects.toMatchObject({ kind: 'invalid' });
     await expect(check({ principal: 'ada', tool: 'a', prompt: 'b' })).rejects.toMatchObject({

@@ -9,6 +9,7 @@ import { openDockerRuntime } from '@toolhive/runtime/docker';
 import { openProcessRuntime } from '@toolhive/runtime/process';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
+import { PolicyDoubts } from './access/policy-doubts.ts';
 import { openWorkloadAccess } from './access/workload-access.ts';
 import type { WorkloadAccess } from './access/workload-access.ts';
 import { recordEgressDenial, recordSecretAccess } from './audit/actions.ts';
@@ -93,6 +94,8 @@ export interface Core extends AsyncDisposable {
   decisions: NetworkDecisions;
   /** What servers said about their tools, and what of that is approved. */
   pins: ToolPinsOfAll;
+  /** Policies that name what servers do not offer. */
+  doubts: PolicyDoubts;
   /** What governs the network access of a server with rules. */
   egressOf: LocalServerOptions['egressOf'];
   /** Resolves the names of remote servers. */
@@ -122,9 +125,14 @@ export async function openCore(options: CoreOptions): Promise<Core> {
         return runConfig === undefined ? 'off' : pinningModeOf(runConfig);
       },
       onChanges: (name, changes) => events.emit({ type: 'pins.changed', name, changes: [...changes] }),
+      onListed: (name) => void doubts.of(name),
       log,
       now,
     }),
+  );
+  const doubts = new PolicyDoubts(
+    (name) => pins.offerOf(name),
+    (name, doubt) => pins.note(name, { doubt }, 'a policy names what the server does not offer'),
   );
   const settings = await SettingsFile.open(paths.settings, log);
   const registry = opened.use(
@@ -198,6 +206,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       secretsOf: auditedSecrets(secrets, audit),
       auditOf: (runConfig) => auditOf(runConfig, audit),
       egressOf,
+      watchPolicies: (name, policies) => doubts.watch(name, policies),
       pinsOf: (name, note) => pins.forProxy(name, note),
       installation: installationSettings(settings),
       paths,
@@ -254,6 +263,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     workloads,
     decisions,
     pins,
+    doubts,
     egressOf,
     lookup,
   };

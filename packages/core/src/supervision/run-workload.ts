@@ -6,6 +6,7 @@ import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Logs } from '../state/logs.ts';
 import type { RemoteAuthState } from '../remote/auth-status.ts';
 import { SignInPace } from '../remote/sign-in-pace.ts';
+import type { PolicyDoubts } from '../access/policy-doubts.ts';
 import type { WorkloadAccess } from '../access/workload-access.ts';
 import { causeOf } from './cause.ts';
 import { startLocalServer } from './local-server.ts';
@@ -25,6 +26,8 @@ export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOpti
   accessOf: (runConfig: RunConfig) => Promise<WorkloadAccess>;
   /** What was recorded of the server's tools. `note` writes to the log of the proxy. */
   pinsOf: (workload: string, note: (fields: Record<string, unknown>, message: string) => void) => Pins;
+  /** Compares policies with what the server offers, until the result is disposed of. */
+  watchPolicies: PolicyDoubts['watch'];
   /** How the proxy of a workload audits. Rejects if it cannot do so as configured. */
   auditOf: (runConfig: RunConfig) => Promise<AuditOptions>;
   timing: RunTiming & LocalServerOptions['timing'];
@@ -73,9 +76,12 @@ export async function runWorkload(
   await runServer({
     timing,
     hasWorked,
-    openProxy: async (onExcess) =>
-      openProxy(runConfig, {
-        ...opened.use(await options.accessOf(runConfig)),
+    openProxy: async (onExcess) => {
+      const access = opened.use(await options.accessOf(runConfig));
+      if (access.authorizer !== undefined)
+        opened.use(options.watchPolicies(runConfig.name, access.authorizer));
+      return openProxy(runConfig, {
+        ...access,
         version,
         pins:
           pinningModeOf(runConfig) === 'off'
@@ -90,7 +96,8 @@ export async function runWorkload(
         onExcess,
         onFault: (error) => log.note('warn', { err: error }, 'fault in the proxy'),
         onInvalidOutput: (line) => serverLog.write(`[stdout] ${line.slice(0, 2000)}\n`),
-      }),
+      });
+    },
     startServer,
     report,
     onEvent,
