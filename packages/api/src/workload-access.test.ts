@@ -142,7 +142,11 @@ describe('a workload with policies', () => {
     ];
     const lists = [await toolsOf(url, ada), await toolsOf(url, eve)];
 
-    expect(calls.map(({ status }) => status)).toEqual([200, 403, 403]);
+    expect(calls.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const codes = await Promise.all(
+      calls.map(async (answer) => ((await answer.json()) as { error?: { code: number } }).error?.code),
+    );
+    expect(codes).toEqual([undefined, 403, 403]);
     expect(lists).toEqual([['echo'], []]);
   });
 

@@ -239,6 +239,7 @@ function withoutMember(result: Params, member: string): Params {
 
 const described = ({ action, name }: Target): string => `${action} ${JSON.stringify(name)}`;
 
+/** A JSON-RPC error with the HTTP status 200: the Python SDK 1 ends the whole session at any other status. */
 function denied(what: string): Refusal {
-  return { ...refusal(deniedCode, `not authorized: no policy allows ${what}`), http: { status: 403 } };
+  return refusal(deniedCode, `not authorized: no policy allows ${what}`);
 }
