@@ -71,6 +71,22 @@ async function openGovernedApi(): Promise<GovernedApi> {
 }
 
 describe('policies of the API', () => {
+  test('are decided for 10,000 names while other requests are answered', async () => {
+    await using governed = await openGovernedApi();
+    const names = Array.from({ length: 10_000 }, (_, index) => `workload-${index}`);
+    let isDecided = false;
+    let answered = 0;
+
+    const bulk = governed.as('admin', 'POST', '/workloads/stop', { names }).finally(() => (isDecided = true));
+    while (!isDecided) {
+      await governed.as('reader', 'GET', '/version');
+      answered += 1;
+    }
+
+    expect(await bulk).toBe(404); // the policies allow it, and there are no such workloads
+    expect(answered).toBeGreaterThan(10);
+  });
+
   test('let a token read and change nothing', async () => {
     await using governed = await openGovernedApi();
     const { as, namesFor, api } = governed;

@@ -61,7 +61,7 @@ export function mounter(
     const answered = async (context: Context, recorded: RecordedCall): Promise<Response> => {
       const input = await readInput(operation, context);
       recorded.input = input;
-      authorization.require(context, operation, input);
+      await authorization.require(context, operation, input);
       const isVisible = authorization.visibility(context);
       if (operation.progress !== true) {
         const call = silentCall(context, isVisible);

@@ -4,6 +4,7 @@ import { testServer } from '@toolhive/core/testing';
 import { openIdProvider } from '@toolhive/core/testing/openid-provider';
 import type { OpenIdProvider } from '@toolhive/core/testing/openid-provider';
 import type { CreateWorkload } from '@toolhive/contract/workload';
+import { freePort } from '@toolhive/runtime/free-port';
 import { describe, expect, test } from 'vitest';
 import { openTestApi } from './testing/test-api.ts';
 import type { TestApi } from './testing/test-api.ts';
@@ -69,7 +70,9 @@ describe('a workload that authenticates its callers', () => {
     const exported = await api.client.exportWorkload(named);
 
     await api.client.editWorkload({ ...named, body: exported }); // its own
-    const other = api.client.createWorkload({ body: { ...exported, name: 'other', port: 0 } });
+    const other = api.client.createWorkload({
+      body: { ...exported, name: 'other', port: await freePort('127.0.0.1', () => true) },
+    });
     const moved = api.client.editWorkload({
       ...named,
       body: {
@@ -79,7 +82,7 @@ describe('a workload that authenticates its callers', () => {
       },
     });
 
-    await expect(other).rejects.toMatchObject({ kind: 'invalid' });
+    await expect(other).rejects.toThrow(/cannot make ToolHive read the token file/);
     await expect(moved).rejects.toThrow(/cannot make ToolHive read the token file/);
   });
 
