@@ -59,6 +59,7 @@ export function mounter(
       }
     };
     const answered = async (context: Context, recorded: RecordedCall): Promise<Response> => {
+      context.set('route', operation.path);
       const input = await readInput(operation, context);
       recorded.input = input;
       await authorization.require(context, operation, input);

@@ -9,6 +9,7 @@ import { createApi } from '../api.ts';
 import type { ConnectionLimits } from '@toolhive/proxy/connections';
 import { listenOnTcp } from '../listen.ts';
 import type { Site } from '../site.ts';
+import type { ApiTelemetry } from '../telemetry.ts';
 
 /** An API with servers in memory, on a real port. */
 export interface TestApi extends AsyncDisposable {
@@ -37,6 +38,7 @@ interface TestApiOptions {
   /** Beside what every daemon of a test has. */
   env?: NodeJS.ProcessEnv;
   limits?: ConnectionLimits | undefined;
+  telemetry?: ApiTelemetry;
 }
 
 interface Answer {
@@ -56,6 +58,7 @@ export async function openTestApi(
     env = {},
     limits,
     site,
+    telemetry,
   }: TestApiOptions = {},
 ): Promise<TestApi> {
   await using opened = new AsyncDisposableStack();
@@ -65,7 +68,7 @@ export async function openTestApi(
   const listener = { host, port: 0 };
   const { port } = opened.use(
     await listenOnTcp(
-      createApi(core, { listener: { ...listener, access, policies }, site }),
+      createApi(core, { listener: { ...listener, access, policies }, site, telemetry }),
       listener,
       limits,
     ),
