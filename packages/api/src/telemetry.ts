@@ -20,7 +20,8 @@ const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HE
  * HTTP. They contain the routes of operations, and neither the names of workloads and secrets nor anything of bodies.
  */
 export async function openApiTelemetry(options: TelemetryOptions): Promise<ApiTelemetry> {
-  const { tracer, meter, close } = await openExport(options);
+  const exporting = await openExport(options);
+  const { tracer, meter } = exporting;
   const durations = meter?.createHistogram('http.server.request.duration', {
     description: 'The duration of API requests until their response began.',
     unit: 's',
@@ -53,6 +54,6 @@ export async function openApiTelemetry(options: TelemetryOptions): Promise<ApiTe
       if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
       span.setAttributes({ ...options.attributes, ...attributes }).end();
     },
-    [Symbol.asyncDispose]: close,
+    [Symbol.asyncDispose]: () => exporting.close(),
   };
 }
