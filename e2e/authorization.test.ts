@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openIdProvider } from '@toolhive/core/testing/openid-provider';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { officialClients } from './testing/mcp.ts';
 import { makeUser, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
@@ -44,6 +45,20 @@ describe('a workload with policies', () => {
     expect([allowed.code, allowed.stdout]).toEqual([0, 'hello\n']);
     expect(denied.code).not.toBe(0);
   });
+
+  test.each(Object.entries(officialClients))(
+    'tells the %s why, and its session continues',
+    async (_name, connect) => {
+      const listed = await user.mustThv('list', '--format', 'json');
+      const [workload] = JSON.parse(listed) as { url: string }[];
+      await using client = await connect(workload?.url ?? '');
+
+      const denied = client.call('environment');
+
+      await expect(denied).rejects.toThrow('no policy allows call_tool "environment"');
+      expect((await client.call('echo', { message: 'still here' })).text).toBe('still here');
+    },
+  );
 
   test('explains a decision, with an exit code for scripts', async () => {
     const allowed = await user.thv('authz', 'check', 'governed', '--principal', 'ada', '--tool', 'echo');

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, test } from 'vitest';
-import { failuresOf, passes, revisions, runSuite } from './suite.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { failuresOf, passes, revisions, runClientSuite, runSuite, scoredClientScenarios } from './suite.ts';
 import type { Revision, Scenario } from './suite.ts';
 import { generationOf, openEndpoints, targets } from './targets.ts';
 import type { Endpoints, Generation, Target } from './targets.ts';
@@ -12,6 +12,12 @@ interface Combination extends Target {
 const inexpressible: Partial<Record<`${Revision}/${Generation}`, readonly string[]>> = {
   // It wants the name under which the server asks its question, and questions had none.
   '2026-07-28/legacy': ['input-required-result-basic-elicitation'],
+};
+
+/** What a client behind the proxy does on purpose, and why. */
+const deliberate: Partial<Record<Revision, readonly string[]>> = {
+  // ToolHive asks a modern server with `initialize` whether it has sessions as well (decision 33).
+  '2026-07-28': ['request-metadata', 'http-standard-headers'],
 };
 
 const combinations: Combination[] = revisions.flatMap((revision) =>
@@ -48,7 +54,41 @@ describe.concurrent('the official conformance suite', () => {
 
       const url = await endpoints.proxied(combination);
 
-      expect(await failuresAt(url, revision, expected)).toEqual([]);
+      expect(await failuresIn(() => runSuite(revision, url), expected)).toEqual([]);
+    },
+  );
+
+  test.for(revisions)(
+    'passes for %s through a proxy that requires tokens',
+    { timeout: 240_000 },
+    async (revision, { expect }) => {
+      const expected = (await directly[revision])
+        .filter((scenario) => scenario.isScored && passes(scenario))
+        .map(({ name }) => name);
+
+      const url = await endpoints.withTokens(generationOf[revision]);
+
+      expect(await failuresIn(() => runSuite(revision, url), expected)).toEqual([]);
+    },
+  );
+});
+
+// Not beside the others: the suite starts the clients of all scenarios at once.
+describe('the official conformance suite for clients', () => {
+  test.for(revisions)(
+    'passes for %s with the proxy of a remote server as client, sign-in included',
+    { timeout: 300_000 },
+    async (revision) => {
+      const { program, env } = endpoints.remoteClient;
+
+      const expected = (await scoredClientScenarios(revision)).filter(
+        (name) => !(deliberate[revision] ?? []).includes(name),
+      );
+
+      const failures = await failuresIn(() => runClientSuite(revision, program, env), expected);
+
+      expect(expected.filter((name) => name.startsWith('auth/')).length).toBeGreaterThan(10);
+      expect(failures).toEqual([]);
     },
   );
 });
@@ -57,11 +97,11 @@ describe.concurrent('the official conformance suite', () => {
  * What is wrong every time. The suite gives a server 600 ms for some answers, the start of a process included, and a
  * machine that runs other tests beside it does not always keep that.
  */
-async function failuresAt(url: string, revision: Revision, expected: readonly string[]): Promise<string[]> {
+async function failuresIn(run: () => Promise<Scenario[]>, expected: readonly string[]): Promise<string[]> {
   let wrong = new Set(expected);
   let failures: string[] = [];
   for (let attempt = 0; attempt < 3 && wrong.size > 0; attempt++) {
-    const scenarios = (await runSuite(revision, url)).filter(({ name }) => wrong.has(name));
+    const scenarios = (await run()).filter(({ name }) => wrong.has(name));
     const failed = scenarios.filter((scenario) => !passes(scenario));
     wrong = new Set(failed.map(({ name }) => name));
     failures = failuresOf(failed);

@@ -26,8 +26,12 @@ export interface Scenario {
   checks: Check[];
 }
 
+/** What the suite tests: a server, or a client that it starts. */
+type Leg = 'server' | 'client';
+
 const Requirements = z.object({
   server: z.array(z.string()),
+  client: z.array(z.string()),
   not_scored: z.array(z.object({ scenario: z.string(), leg: z.string() })),
 });
 
@@ -37,18 +41,45 @@ const suite = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conforman
 /** A scenario of a server that never answers ends here; the longest takes four seconds. */
 const scenarioTimeoutMs = 20_000;
 
+/** The suite starts the clients of all scenarios at once. Each needs a few hundred milliseconds of processor time. */
+const clientTimeoutMs = 120_000;
+
 /** Runs the official suite's scenarios for servers of a revision against an endpoint. */
-export async function runSuite(revision: Revision, url: string): Promise<Scenario[]> {
+export function runSuite(revision: Revision, url: string): Promise<Scenario[]> {
+  return run('server', revision, ['--url', url, '--timeout', String(scenarioTimeoutMs)]);
+}
+
+/** Runs the scenarios for clients, for which the suite starts a program with further environment variables. */
+export function runClientSuite(
+  revision: Revision,
+  program: string,
+  env: NodeJS.ProcessEnv,
+): Promise<Scenario[]> {
+  const command = `${process.execPath} ${program}`;
+  return run('client', revision, ['--command', command, '--timeout', String(clientTimeoutMs)], env);
+}
+
+/** The scenarios for clients that a revision requires. */
+export async function scoredClientScenarios(revision: Revision): Promise<string[]> {
+  return (await requirementsOf(revision)).client;
+}
+
+async function run(
+  leg: Leg,
+  revision: Revision,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Scenario[]> {
   const folder = await mkdtemp(join(tmpdir(), 'conformance-'));
   try {
-    const how = ['--timeout', String(scenarioTimeoutMs), '--output-dir', folder];
-    const complaints = await runProgram(['server', '--url', url, '--requirements', revision, ...how]);
+    const how = ['--requirements', revision, '--output-dir', folder];
+    const complaints = await runProgram([leg, ...args, ...how], env);
     const checks = await readChecks(folder);
-    const { server, not_scored } = await requirementsOf(revision);
-    const unscored = not_scored.filter(({ leg }) => leg === 'server').map(({ scenario }) => scenario);
-    return [...server, ...unscored].map((name) => ({
+    const { [leg]: scored, not_scored } = await requirementsOf(revision);
+    const unscored = not_scored.filter((one) => one.leg === leg).map(({ scenario }) => scenario);
+    return [...scored, ...unscored].map((name) => ({
       name,
-      isScored: server.includes(name),
+      isScored: scored.includes(name),
       checks: checks.get(name) ?? [{ id: 'runs', status: 'FAILURE', errorMessage: complaints }],
     }));
   } finally {
@@ -72,9 +103,10 @@ export function failuresOf(scenarios: readonly Scenario[]): string[] {
 }
 
 /** Runs it to its end and returns what it wrote to standard error; that scenarios fail is told by the checks. */
-async function runProgram(args: readonly string[]): Promise<string> {
+async function runProgram(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   const child = spawn(process.execPath, [suite, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, ...env },
   });
   const [complaints] = await Promise.all([text(child.stderr), once(child, 'close')]);
   return complaints.trim() || `the suite ended with ${child.exitCode}`;
@@ -83,11 +115,12 @@ async function runProgram(args: readonly string[]): Promise<string> {
 /** The checks of each scenario that ran, from the folders that it left. */
 async function readChecks(folder: string): Promise<Map<string, Check[]>> {
   const found = new Map<string, Check[]>();
-  for (const entry of await readdir(folder)) {
-    const [, name] = /^server-(.+?)-\d{4}-\d\d-\d\dT/.exec(entry) ?? [];
-    const content = await readFile(join(folder, entry, 'checks.json'), 'utf8').catch(() => undefined); // it broke off
-    if (name !== undefined && content !== undefined)
-      found.set(name, z.array(Check).parse(JSON.parse(content)));
+  // The name of a scenario can have slashes.
+  for (const entry of await readdir(folder, { recursive: true })) {
+    const [, name] = /^(?:server-)?(.+?)-\d{4}-\d\d-\d\dT[^/]*\/checks\.json$/.exec(entry) ?? [];
+    if (name === undefined) continue;
+    const content = await readFile(join(folder, entry), 'utf8');
+    found.set(name, z.array(Check).parse(JSON.parse(content)));
   }
   return found;
 }

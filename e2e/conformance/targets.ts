@@ -1,7 +1,12 @@
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openIdProvider } from '@toolhive/core/testing/openid-provider';
 import type { Client } from '@toolhive/contract/client';
+import type { CreateWorkload } from '@toolhive/contract/workload';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import { serveHttp } from 'toolhive-test-servers/conformance';
 import { bundle } from '../../scripts/build.ts';
@@ -33,7 +38,14 @@ export interface Endpoints extends AsyncDisposable {
   direct(generation: Generation): string;
   /** Starts the server as a workload when it is asked for first. */
   proxied(target: Target): Promise<string>;
+  /** Starts the server as a workload that requires tokens, and returns an endpoint that adds one to each request. */
+  withTokens(generation: Generation): Promise<string>;
+  /** The program that is a client of remote workloads, and its environment. */
+  remoteClient: { program: string; env: NodeJS.ProcessEnv };
 }
+
+/** The document that the scenarios expect a client to name, if it does not register. */
+const clientDocument = 'https://conformance-test.local/client-metadata.json';
 
 /** Serves both generations directly, and starts a daemon that can run them. */
 export async function openEndpoints(): Promise<Endpoints> {
@@ -42,7 +54,9 @@ export async function openEndpoints(): Promise<Endpoints> {
   opened.defer(() => rm(folder, { recursive: true, force: true }));
   const direct = await serveDirectly(opened);
   const image = await makePackage(folder);
-  const client = await startDaemon(opened, folder);
+  const { client, base } = await startDaemon(opened, folder);
+  const program = join(folder, 'client/remote-client.js');
+  await bundle({ 'remote-client': join(root, 'e2e/conformance/remote-client.ts') }, join(folder, 'client'));
   const workloads = new Map<string, Promise<string>>();
   const everything = opened.move();
   return {
@@ -53,6 +67,8 @@ export async function openEndpoints(): Promise<Endpoints> {
       workloads.set(name, workload);
       return workload;
     },
+    withTokens: (generation) => serveWithTokens(everything, client, image, generation),
+    remoteClient: { program, env: { THV_CONFORMANCE_API: base } },
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
 }
@@ -76,19 +92,67 @@ async function makePackage(folder: string): Promise<string> {
   return `npx://${name}`;
 }
 
-async function startDaemon(opened: AsyncDisposableStack, folder: string): Promise<Client> {
+async function startDaemon(
+  opened: AsyncDisposableStack,
+  folder: string,
+): Promise<{ client: Client; base: string }> {
   const registry = opened.use(await openNpmRegistry([join(folder, 'package')]));
   // A cache of its own: the package changes, and has the same version always.
-  const env = { npm_config_registry: registry.url, npm_config_cache: join(folder, 'cache') };
+  const env = {
+    npm_config_registry: registry.url,
+    npm_config_cache: join(folder, 'cache'),
+    TOOLHIVE_CLIENT_DOCUMENT: clientDocument,
+  };
   const user = opened.use(await makeUser({ env }));
-  return apiClient(opened.use(await serve(user)));
+  const daemon = opened.use(await serve(user));
+  const client = apiClient(daemon);
+  await client.setupSecrets({ body: { provider_type: 'encrypted', password: 'a password' } });
+  return { client, base: daemon.base };
 }
 
-async function runAsWorkload(client: Client, name: string, image: string, target: Target): Promise<string> {
+/** The suite cannot send tokens itself. */
+async function serveWithTokens(
+  opened: AsyncDisposableStack,
+  client: Client,
+  image: string,
+  generation: Generation,
+): Promise<string> {
+  const provider = opened.use(await openIdProvider());
+  const { issuer } = provider;
+  const oidc = { issuer, audience: 'conformance' };
+  const target: Target = { generation, transport: 'stdio' };
+  const url = await runAsWorkload(client, `tokens-${generation}`, image, target, { oidc });
+  const token = await provider.sign({ iss: issuer, aud: oidc.audience, sub: 'suite' }, '1h');
+  const server = createServer((request, response) => {
+    const headers = { ...request.headers, authorization: `Bearer ${token}` };
+    const forwarded = httpRequest(url, { method: request.method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    forwarded.on('error', () => response.destroy());
+    response.on('close', () => forwarded.destroy());
+    request.pipe(forwarded);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  opened.defer(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  return `http://127.0.0.1:${port}/mcp`;
+}
+
+async function runAsWorkload(
+  client: Client,
+  name: string,
+  image: string,
+  target: Target,
+  changes: CreateWorkload = {},
+): Promise<string> {
   const mode =
     target.transport === 'http' ? { transport: 'streamable-http' } : { proxy_mode: 'streamable-http' };
   await client.createWorkload(
-    { body: { name, image, cmd_arguments: [target.generation, target.transport], ...mode } },
+    { body: { name, image, cmd_arguments: [target.generation, target.transport], ...mode, ...changes } },
     { onProgress: () => {} },
   );
   return (await client.getWorkload({ params: { name } })).proxy_url;

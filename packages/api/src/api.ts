@@ -53,6 +53,7 @@ import type { CreatedWorkload } from '@toolhive/contract/workload';
 import { Hono } from 'hono';
 import type { MiddlewareHandler } from 'hono';
 import { ApiAuthorization } from './authorization.ts';
+import type { ApiTelemetry } from './telemetry.ts';
 import { callRecorder, recordRefusal } from './audit.ts';
 import { failureResponse } from './failures.ts';
 import { authenticated, bodiesAsJsonOnly, ownRequestsOnly, rateLimit, securityHeaders } from './guards.ts';
@@ -71,6 +72,8 @@ export interface ApiOptions {
   ui?: Site | undefined;
   /** The browsers that have signed in. */
   uiSessions?: UiSessions | undefined;
+  /** Traces and measures the requests. */
+  telemetry?: ApiTelemetry | undefined;
   /** Is there a page about the API at `/api/doc`? */
   reference?: boolean;
 }
@@ -96,13 +99,14 @@ export interface DaemonSocket {
 /** The HTTP API over a core, for one listener. */
 export function createApi(
   core: Core,
-  { listener, site, ui, uiSessions = new UiSessions(), reference = false }: ApiOptions,
+  { listener, site, ui, uiSessions = new UiSessions(), telemetry, reference = false }: ApiOptions,
 ): Hono {
   const app = new Hono();
   app.onError((error, context) => {
     recordRefusal(core.audit, context, error);
     return failureResponse(error, core.log);
   });
+  if (telemetry !== undefined) app.use(telemetry.middleware);
   // Foreign requests use up nothing of what the user's own programs may ask.
   app.use(securityHeaders, ownRequestsOnly(listener), rateLimit());
   if (ui !== undefined) app.use(pagesOf(ui));

@@ -71,6 +71,24 @@ async function openGovernedApi(): Promise<GovernedApi> {
 }
 
 describe('policies of the API', () => {
+  test('are decided for thousands of names while other requests are answered', async () => {
+    await using governed = await openGovernedApi();
+    const names = Array.from({ length: 2_000 }, (_, index) => `workload-${index}`);
+    const bulk = { isDecided: false };
+    let answered = 0;
+
+    const stopped = governed
+      .as('admin', 'POST', '/workloads/stop', { names })
+      .finally(() => (bulk.isDecided = true));
+    while (!bulk.isDecided) {
+      await governed.as('reader', 'GET', '/version');
+      answered += 1;
+    }
+
+    expect(await stopped).toBe(404); // the policies allow it, and there are no such workloads
+    expect(answered).toBeGreaterThan(10);
+  });
+
   test('let a token read and change nothing', async () => {
     await using governed = await openGovernedApi();
     const { as, namesFor, api } = governed;

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiAction, ApiPolicies, ApiResource } from '@toolhive/core/api-policies';
 import type { Core } from '@toolhive/core/core';
 import { forbidden } from '@toolhive/contract/failure';
@@ -40,6 +41,9 @@ function isOwner(context: Context): boolean {
   return context.get('principal') === uiPrincipal;
 }
 
+/** How long one request is decided about before everything else gets its turn. */
+const turnMs = 4;
+
 /** Decides what callers of the API may do. Everything, unless there are policies. */
 export class ApiAuthorization {
   readonly #core: Core;
@@ -50,15 +54,20 @@ export class ApiAuthorization {
     this.#policies = policies;
   }
 
-  /** Throws `forbidden` unless the caller may do this with everything that it is about. */
-  require(context: Context, operation: Operation, input: Input): void {
+  /**
+   * Throws `forbidden` unless the caller may do this with everything that it is about. A request can name thousands of
+   * workloads, so other requests get their turn between the decisions.
+   */
+  async require(context: Context, operation: Operation, input: Input): Promise<void> {
     if (this.#policies === undefined || isOwner(context) || filtered.includes(operation)) return;
-    const denied = this.#resourcesOf(operation, input).find(
-      (resource) => !this.#isAllowed(context, operation, resource),
-    );
-    if (denied === undefined) return;
-    const about = denied.type === 'System' ? '' : ` for ${denied.type.toLowerCase()} ${denied.name}`;
-    throw forbidden(`no policy allows ${actions.get(operation)?.id ?? operation.path}${about}`);
+    let startedMs = performance.now();
+    for (const resource of this.#resourcesOf(operation, input)) {
+      if (!this.#isAllowed(context, operation, resource)) throw deniedFor(operation, resource);
+      if (performance.now() - startedMs < turnMs) continue;
+      await nextTurn();
+      context.req.raw.signal.throwIfAborted();
+      startedMs = performance.now();
+    }
   }
 
   /** Returns what tells whether the caller may read a workload or a group. */
@@ -95,7 +104,8 @@ export class ApiAuthorization {
       if (typeof params['name'] === 'string') found.push(this.#workload(params['name']));
       if (operation === operations.createWorkload || operation === operations.editWorkload)
         found.push(inGroup(group === undefined || group === '' ? defaultGroup : group));
-      else if (Array.isArray(names)) found.push(...names.map((one) => this.#workload(String(one))));
+      else if (Array.isArray(names))
+        for (const one of new Set(names)) found.push(this.#workload(String(one)));
       else if (typeof group === 'string' && group !== '') found.push(inGroup(group));
     } else if (/^\/groups(\/|$)/.test(operation.path)) {
       if (params['name'] !== undefined) found.push(inGroup(params['name']));
@@ -106,4 +116,9 @@ export class ApiAuthorization {
     }
     return found.length === 0 ? [{ type: 'System' }] : found;
   }
+}
+
+function deniedFor(operation: Operation, resource: ApiResource): Error {
+  const about = resource.type === 'System' ? '' : ` for ${resource.type.toLowerCase()} ${resource.name}`;
+  return forbidden(`no policy allows ${actions.get(operation)?.id ?? operation.path}${about}`);
 }

@@ -70,9 +70,10 @@ export function mounter(
       }
     };
     const answered = async (context: Context, recorded: RecordedCall): Promise<Response> => {
+      context.set('route', operation.path);
       const input = await readInput(operation, context);
       recorded.input = input;
-      authorization.require(context, operation, input);
+      await authorization.require(context, operation, input);
       const isVisible = authorization.visibility(context);
       if (operation.progress !== true) {
         const call = silentCall(context, isVisible, wantsLines(operation, context, input));

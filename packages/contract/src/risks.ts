@@ -8,6 +8,7 @@ export const risks = {
   privileged: 'a container without any hardening',
   'host-network': 'the network of this machine',
   'open-network': 'everything that this machine reaches, private networks included',
+  'send-secrets': 'stored secrets or environment variables for hosts that a run config names',
 } as const;
 
 export type Risk = keyof typeof risks;

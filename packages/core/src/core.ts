@@ -9,6 +9,7 @@ import { openDockerRuntime } from '@toolhive/runtime/docker';
 import { openProcessRuntime } from '@toolhive/runtime/process';
 import type { Runtime } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
+import { PolicyDoubts } from './access/policy-doubts.ts';
 import { openWorkloadAccess } from './access/workload-access.ts';
 import type { WorkloadAccess } from './access/workload-access.ts';
 import { recordEgressDenial, recordSecretAccess } from './audit/actions.ts';
@@ -112,6 +113,8 @@ export interface Core extends AsyncDisposable {
   progress: ProgressEvents;
   /** What is known of installed packages. */
   packages: PackageInspection;
+  /** Policies that name what servers do not offer. */
+  doubts: PolicyDoubts;
   /** What governs the network access of a server with rules. */
   egressOf: LocalServerOptions['egressOf'];
   /** Resolves the names of remote servers. */
@@ -148,6 +151,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
         if (isHeldBack && pending > 0 && pins.of(name).isEnforced)
           events.emit({ type: 'approval.requested', name, pending });
       },
+      onListed: (name) => void doubts.of(name),
       log,
       now,
     }),
@@ -161,6 +165,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   );
   const progress = opened.use(new ProgressEvents(events));
   const traffic = opened.use(new TrafficOfAll(audit.redaction, now));
+  const doubts = new PolicyDoubts(
+    (name) => pins.offerOf(name),
+    (name, doubt) => pins.note(name, { doubt }, 'a policy names what the server does not offer'),
+  );
   const settings = await SettingsFile.open(paths.settings, log);
   const packages = opened.use(
     new PackageInspection({
@@ -241,6 +249,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       auditOf: (runConfig) => auditOf(runConfig, audit),
       egressOf,
       observersOf: (name) => ({ traffic: traffic.of(name), listings: listings.sinkFor(name) }),
+      watchPolicies: (name, policies) => doubts.watch(name, policies),
       pinsOf: (name, note) => pins.forProxy(name, note),
       installation: {
         ...installationSettings(settings),
@@ -307,6 +316,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     traffic,
     progress,
     packages,
+    doubts,
     egressOf,
     lookup,
   };

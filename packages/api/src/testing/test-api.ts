@@ -10,6 +10,7 @@ import type { ConnectionLimits } from '@toolhive/proxy/connections';
 import { listenOnTcp } from '../listen.ts';
 import type { Site } from '../site.ts';
 import type { UiSessions } from '../ui-sessions.ts';
+import type { ApiTelemetry } from '../telemetry.ts';
 
 /** An API with servers in memory, on a real port. */
 export interface TestApi extends AsyncDisposable {
@@ -40,6 +41,7 @@ interface TestApiOptions {
   /** Beside what every daemon of a test has. */
   env?: NodeJS.ProcessEnv;
   limits?: ConnectionLimits | undefined;
+  telemetry?: ApiTelemetry;
 }
 
 interface Answer {
@@ -61,6 +63,7 @@ export async function openTestApi(
     site,
     ui,
     uiSessions,
+    telemetry,
   }: TestApiOptions = {},
 ): Promise<TestApi> {
   await using opened = new AsyncDisposableStack();
@@ -70,7 +73,13 @@ export async function openTestApi(
   const listener = { host, port: 0 };
   const { port } = opened.use(
     await listenOnTcp(
-      createApi(core, { listener: { ...listener, access, policies }, site, ui, uiSessions }),
+      createApi(core, {
+        listener: { ...listener, access, policies },
+        site,
+        ui,
+        uiSessions,
+        telemetry,
+      }),
       listener,
       limits,
     ),

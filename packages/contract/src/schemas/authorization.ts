@@ -46,10 +46,10 @@ export const AuthorizationQuestion = z
       .record(z.string(), z.unknown())
       .nullish()
       .meta({ description: 'The arguments of the call.' }),
-    annotations: z
-      .record(z.string(), z.boolean())
-      .nullish()
-      .meta({ description: 'What the server says about the tool, such as readOnlyHint.' }),
+    annotations: z.record(z.string(), z.boolean()).nullish().meta({
+      description:
+        'Annotations of the tool, such as readOnlyHint. By default, those that the user has approved.',
+    }),
   })
   .meta({
     id: 'AuthorizationQuestion',
@@ -72,6 +72,10 @@ export const AuthorizationDecision = z
     errors: z
       .array(z.string())
       .meta({ description: 'Why policies could not be evaluated. Each is a denial.' }),
+    warnings: z.array(z.string()).meta({
+      description:
+        'Tools, prompts, resources, and attributes that the policies name and that the server does not offer, with the position in the policy.',
+    }),
   })
   .meta({
     id: 'AuthorizationDecision',
@@ -81,6 +85,7 @@ export const AuthorizationDecision = z
         allowed: true,
         policies: [{ id: 'policy0', policy: 'permit(principal, action == Action::"call_tool", resource);' }],
         errors: [],
+        warnings: [],
       },
     ],
   });

@@ -14,6 +14,7 @@ export const DiagnosisLayer = z
     'tokens',
     'protocol',
     'listing',
+    'policies',
     'network',
     'registry',
     'application',

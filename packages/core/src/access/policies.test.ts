@@ -2,6 +2,7 @@ import type { AuthzConfig } from '@toolhive/contract/authorization';
 import type { AccessQuestion } from '@toolhive/proxy/authorization';
 import { describe, expect, test } from 'vitest';
 import { Policies } from './policies.ts';
+import type { OfferedItems } from './policies.ts';
 import type { PolicyDecision } from './policy-set.ts';
 
 const permitAll = 'permit(principal, action, resource);';
@@ -83,6 +84,20 @@ describe('policies', () => {
       [
         { uid: { type: 'Client', id: 'ada' }, attrs: {}, parents: [{ type: 'Client', id: 'staff' }] },
         { uid: { type: 'Client', id: 'staff' }, attrs: {}, parents: [] },
+      ],
+    );
+
+    expect(await decide(config)).toMatchObject({ isAllowed: true });
+    expect(await decide(config, {}, { sub: 'eve' })).toMatchObject({ isAllowed: false });
+  });
+
+  test('can use entity types of the configuration for groups', async () => {
+    const group = { type: 'Team', id: 'staff' };
+    const config = configOf(
+      ['permit(principal in Team::"staff", action, resource);'],
+      [
+        { uid: { type: 'Client', id: 'ada' }, attrs: {}, parents: [group] },
+        { uid: group, attrs: {}, parents: [] },
       ],
     );
 
@@ -193,6 +208,59 @@ describe('attacks on policies:', () => {
     expect(await decide(config, { arguments: { text: 'a'.repeat(1_000_000) } })).toMatchObject({
       isAllowed: true,
     });
+  });
+});
+
+describe('what a server offers is compared with what policies name:', () => {
+  const doubts = async (texts: string[], offered: OfferedItems, entities?: object[]) => {
+    using policies = await Policies.open(configOf(texts, entities));
+    return policies.doubtsAbout(offered);
+  };
+
+  test('nothing is doubted before it is known', async () => {
+    expect(await doubts(['permit(principal, action, resource == Tool::"weather");'], {})).toEqual([]);
+  });
+
+  test.each<[string, string, OfferedItems, string[]]>([
+    ['a tool that exists', 'resource == Tool::"weather"', { Tool: ['weather'] }, []],
+    ['another tool', 'resource == Tool::"wether"', { Tool: ['weather'] }, ['Tool::"wether"']],
+    ['a tool of a server without any', 'resource == Tool::"weather"', { Tool: [] }, ['Tool::"weather"']],
+    ['a tool in a set', '[Tool::"a", Tool::"b"].contains(resource)', { Tool: ['a'] }, ['Tool::"b"']],
+    ['a tool with quotes', String.raw`resource == Tool::"a\"b"`, { Tool: ['a"b'] }, []],
+    ['a prompt', 'resource == Prompt::"sum"', { Prompt: [] }, ['Prompt::"sum"']],
+    ['a resource by its name', 'resource == Resource::"file____a_b"', { Resource: ['file:///a b'] }, []],
+    ['another resource', 'resource == Resource::"file____a"', { Resource: [] }, ['Resource::"file____a"']],
+    ['an attribute of another kind', 'resource.uri like "file:*"', { Tool: [] }, []],
+    ['an argument', 'resource.arg_path == "/"', { Tool: ['weather'] }, []],
+    ['a claim', 'context.claim_role == "admin"', { Tool: ['weather'] }, []],
+  ])('%s', async (_what, condition, offered, expected) => {
+    const found = await doubts([`permit(principal, action, resource) when { ${condition} };`], offered);
+
+    expect(found).toHaveLength(expected.length);
+    expected.forEach((entity, index) => expect(found[index]).toContain(`does not offer ${entity}`));
+  });
+
+  test('with the place of each mistake, also behind characters of several bytes', async () => {
+    const found = await doubts(
+      [
+        'permit(principal == Client::"Zoë 🐝", action, resource == Tool::"a");',
+        'forbid(principal, action,\n resource == Tool::"b");',
+      ],
+      { Tool: ['c'] },
+    );
+
+    expect(found.toSorted()).toEqual([
+      'policy0, line 1, column 58: the server does not offer Tool::"a"',
+      'policy1, line 2, column 14: the server does not offer Tool::"b"',
+    ]);
+  });
+
+  test('attributes of the configuration exist', async () => {
+    const policy = 'permit(principal, action, resource) when { resource.team == "a" };';
+    const entity = { uid: { type: 'Tool', id: 'weather' }, attrs: { team: 'a' }, parents: [] };
+
+    expect(await doubts([policy], {}, [entity])).toEqual([]);
+    expect(await doubts([policy], {})).toEqual([expect.stringContaining('have no attribute team')]);
   });
 });
 

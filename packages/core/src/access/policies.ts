@@ -1,6 +1,7 @@
 import type { AuthzConfig } from '@toolhive/contract/authorization';
 import type { AccessAction, AccessQuestion, Authorizer } from '@toolhive/proxy/authorization';
 import type { CedarValueJson } from '@cedar-policy/cedar-wasm/nodejs';
+import { defaultHints } from './hints.ts';
 import { argumentsReadBy } from './policy-arguments.ts';
 import type { ReadArguments } from './policy-arguments.ts';
 import { PolicySet, cedarValueOf, claimsOf, deniedFor } from './policy-set.ts';
@@ -29,13 +30,17 @@ const schema = {
   },
 };
 
-/** The annotations of a tool that the server says nothing about (MCP 2025-11-25, ToolAnnotations). */
-const defaultHints = {
-  readOnlyHint: false,
-  destructiveHint: true,
-  idempotentHint: false,
-  openWorldHint: true,
-} as const;
+/** What a server offers, by Cedar entity type. Absent for what is not known yet. */
+export type OfferedItems = { [type in 'Tool' | 'Prompt' | 'Resource']?: readonly string[] | undefined };
+
+/** The attributes of everything that a server offers. */
+const attributes: ReadonlySet<string> = new Set([
+  'name',
+  'operation',
+  'feature',
+  'uri',
+  ...Object.keys(defaultHints),
+]);
 
 /** How many decisions are remembered for one token. */
 const maxDecisions = 5_000;
@@ -66,6 +71,21 @@ export class Policies implements Authorizer, Disposable {
   /** The text of a policy by its ID. */
   textOf(id: string): string {
     return this.#set.texts[id] ?? '';
+  }
+
+  /** Returns what the policies name although the server does not offer it, with line and column. */
+  doubtsAbout(offered: OfferedItems): readonly string[] {
+    const given = this.#set.attributesGiven();
+    const isKnown = (name: string): boolean =>
+      attributes.has(name) || name.startsWith('arg_') || given.has(name);
+    return this.#set.doubts(schemaOf(offered), (message) => {
+      const [, entity] = /entity `(.+)` is of an enumerated entity type/s.exec(message) ?? [];
+      if (entity !== undefined) return `the server does not offer ${entity}`;
+      const [, name] =
+        /attribute `(.+)` on entity type `(?:Tool|Prompt|Resource)` not found/s.exec(message) ?? [];
+      if (name === undefined || isKnown(name)) return undefined;
+      return `tools, prompts, and resources have no attribute ${name}`;
+    });
   }
 
   isAllowed(question: AccessQuestion): boolean {
@@ -111,6 +131,19 @@ export class Policies implements Authorizer, Disposable {
     });
   }
 }
+
+/** The schema with the things that a server offers. Enumerated entities have no attributes in Cedar. */
+function schemaOf(offered: OfferedItems): typeof schema {
+  const enumerated = Object.entries(offered).flatMap(([type, names]) => {
+    if (names === undefined) return [];
+    const ids = type === 'Resource' ? names.map(sanitized) : names;
+    return [[type, { enum: ids.length === 0 ? [nothing] : ids }]];
+  });
+  return { ...schema, entityTypes: { ...schema.entityTypes, ...Object.fromEntries(enumerated) } };
+}
+
+/** An enumeration needs a member. */
+const nothing = '\0';
 
 /** URIs in policies are written with underscores, as in the original. The attribute `uri` has the URI itself. */
 function sanitized(uri: string): string {

@@ -6,6 +6,7 @@ import type {
   EntityJson,
   SchemaJson,
   TypeAndId,
+  ValidationError,
 } from '@cedar-policy/cedar-wasm/nodejs';
 import { cedar, loadCedar } from './cedar.ts';
 
@@ -37,6 +38,9 @@ export interface PolicyRequest {
 /** The entity types and actions that policies can name. */
 export type PolicySchema = SchemaJson<string>[''];
 
+/** How many doubts about policies are told. */
+const maxDoubts = 20;
+
 /** Prepared policies have names in the Cedar engine, which never forgets one. Those of policies that ended are used again. */
 const freeNames: string[] = [];
 let lastName = 0;
@@ -49,8 +53,8 @@ export class PolicySet implements Disposable {
 
   private constructor(config: AuthzConfig, schema: NonNullable<PolicySchema>) {
     this.#texts = policyTexts(config);
-    checkPolicies(this.#texts, schema);
     this.#given = new Map(entitiesOf(config).map((entity) => [keyOf(typeAndId(entity.uid)), entity]));
+    checkPolicies(this.#texts, this.#withGivenTypes(schema));
     this.#name = freeNames.pop() ?? `policies${++lastName}`;
     const answer = cedar().preparsePolicySet(this.#name, { staticPolicies: this.#texts });
     if (answer.type === 'failure') throw invalid(`the policies are invalid: ${answer.errors[0]?.message}`);
@@ -68,6 +72,28 @@ export class PolicySet implements Disposable {
 
   get texts(): Readonly<Record<string, string>> {
     return this.#texts;
+  }
+
+  /**
+   * Compares the policies with a stricter schema. `describe` returns what is wrong in words, or undefined for what is
+   * not. Each answer names the place, and there are at most `maxDoubts`.
+   */
+  doubts(
+    schema: NonNullable<PolicySchema>,
+    describe: (message: string) => string | undefined,
+  ): readonly string[] {
+    const found = new Set<string>();
+    for (const { policyId, error } of mistakesIn(this.#texts, this.#withGivenTypes(schema))) {
+      const what = describe(error.message);
+      if (what !== undefined) found.add(`${placeOf(policyId, this.#texts[policyId] ?? '', error)}: ${what}`);
+      if (found.size === maxDoubts) break;
+    }
+    return [...found];
+  }
+
+  /** The names of the attributes that the configuration gives to entities. */
+  attributesGiven(): ReadonlySet<string> {
+    return new Set([...this.#given.values()].flatMap(({ attrs }) => Object.keys(attrs)));
   }
 
   decide({ principal, action, resource, context }: PolicyRequest): PolicyDecision {
@@ -90,6 +116,12 @@ export class PolicySet implements Disposable {
       policies: diagnostics.reason.toSorted(),
       errors,
     };
+  }
+
+  /** Policies can also name the entity types of the configuration, such as groups of principals. */
+  #withGivenTypes(schema: NonNullable<PolicySchema>): NonNullable<PolicySchema> {
+    const given = [...this.#given.values()].map(({ uid }) => [typeAndId(uid).type, {}]);
+    return { ...schema, entityTypes: { ...Object.fromEntries(given), ...schema.entityTypes } };
   }
 
   /** Adds what is known of an entity to what the configuration says about it. */
@@ -139,15 +171,22 @@ function checkPolicies(policies: Readonly<Record<string, string>>, schema: NonNu
     const answer = cedar().checkParsePolicySet({ staticPolicies: { [id]: text } });
     if (answer.type === 'failure') throw mistake(id, text, answer.errors[0]);
   }
+  // The attributes of callers and arguments are not known before there are any, so only names are checked.
+  const wrong = mistakesIn(policies, schema).find(({ error }) => error.message.includes('unrecognized '));
+  if (wrong !== undefined) throw mistake(wrong.policyId, policies[wrong.policyId] ?? '', wrong.error);
+}
+
+function mistakesIn(
+  policies: Readonly<Record<string, string>>,
+  schema: NonNullable<PolicySchema>,
+): readonly ValidationError[] {
   const answer = cedar().validate({
     schema: { '': schema },
     policies: { staticPolicies: policies },
     validationSettings: { mode: 'strict' },
   });
   if (answer.type === 'failure') throw invalid(`the policies are invalid: ${answer.errors[0]?.message}`);
-  // The attributes of callers and arguments are not known before there are any, so only names are checked.
-  const wrong = answer.validationErrors.find(({ error }) => error.message.includes('unrecognized '));
-  if (wrong !== undefined) throw mistake(wrong.policyId, policies[wrong.policyId] ?? '', wrong.error);
+  return answer.validationErrors;
 }
 
 function policyTexts({ cedar: config }: AuthzConfig): Record<string, string> {
@@ -177,16 +216,19 @@ function entitiesOf({ cedar: config }: AuthzConfig): EntityJson[] {
 
 function mistake(id: string, text: string, error: DetailedError | undefined): Error {
   const { message = 'it cannot be read', help, sourceLocations = [] } = error ?? {};
-  const [place] = sourceLocations;
+  const what = message.replace(/^failed to parse policy with id `\w+` from string: |^for policy `\w+`, /, '');
+  return invalid(`cedar.policies has a mistake in ${placeOf(id, text, error)}: ${what}`, {
+    hint: help ?? sourceLocations[0]?.label ?? 'see https://docs.cedarpolicy.com for the language',
+  });
+}
+
+function placeOf(id: string, text: string, error: DetailedError | undefined): string {
   const before = Buffer.from(text)
-    .subarray(0, place?.start ?? 0)
+    .subarray(0, error?.sourceLocations?.[0]?.start ?? 0)
     .toString(); // Cedar counts bytes
   const line = before.split('\n').length;
   const column = Array.from(before.slice(before.lastIndexOf('\n') + 1)).length + 1;
-  const what = message.replace(/^failed to parse policy with id `\w+` from string: |^for policy `\w+`, /, '');
-  return invalid(`cedar.policies has a mistake in ${id}, line ${line}, column ${column}: ${what}`, {
-    hint: help ?? place?.label ?? 'see https://docs.cedarpolicy.com for the language',
-  });
+  return `${id}, line ${line}, column ${column}`;
 }
 
 function typeAndId(uid: EntityJson['uid']): TypeAndId {

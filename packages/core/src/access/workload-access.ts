@@ -1,19 +1,19 @@
 import { userInfo } from 'node:os';
 import { invalid, notImplemented } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
-import type { Authorizer } from '@toolhive/proxy/authorization';
 import type { Principal } from '@toolhive/proxy/principal';
 import type { ProxyAccess } from '@toolhive/proxy/proxy';
 import { parseReference } from '../secrets/reference.ts';
 import { readCertificates } from '../settings/kinds.ts';
 import { readBoundedFile } from '../state/files.ts';
 import { requestedOidc } from './oidc-config.ts';
+import type { Policies } from './policies.ts';
 
 /** Who may use a workload, and for what. */
 export interface WorkloadAccess extends Disposable {
   /** Absent if callers are not authenticated. */
   access?: ProxyAccess;
-  authorizer?: Authorizer;
+  authorizer?: Policies;
   /** Who all callers are without authentication. */
   localUser?: Principal;
   /** Names that clients may use for the proxy in addition to its own. */

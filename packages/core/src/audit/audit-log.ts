@@ -189,7 +189,8 @@ export class AuditLog implements AsyncDisposable {
     if (this.#lost > 0 && this.#waiting.length === 0) taken.push(this.#gap());
     if (taken.length === 0) return;
     if (this.#waiting.length > 0) this.#timer = setTimeout(() => this.#write(), 1).unref();
-    const ready = taken.map((waiting) => ({ file: waiting.file, stored: this.#complete(waiting) }));
+    const time = new Date().toISOString();
+    const ready = taken.map((waiting) => ({ file: waiting.file, stored: this.#complete(waiting, time) }));
     this.#attempt(this.#paths.audit, () => this.#store.add(ready.map(({ stored }) => stored)));
     for (const wake of this.#watchers) wake();
     const byFile = Map.groupBy(ready, ({ file }) => file ?? this.#paths.auditFile);
@@ -261,13 +262,13 @@ export class AuditLog implements AsyncDisposable {
   }
 
   /** Makes a line of an entry. Control characters are escaped, so it is one line. */
-  #complete({ entry, atMs }: Waiting): StoredRecord {
+  #complete({ entry, atMs }: Waiting, time: string): StoredRecord {
     const { bodies, workload, ...given } = entry;
     const at = new Date(atMs).toISOString();
     const { type, outcome, component, source, subjects, target, metadata } =
       this.redaction.withoutSecrets(given);
     const record = {
-      time: new Date().toISOString(),
+      time,
       level: 'INFO+2',
       msg: 'audit_event',
       audit_id: randomUUID(),
@@ -316,6 +317,8 @@ function sizeOf(body: AuditedBody | undefined): number {
 
 /** The original sorts the keys of maps. */
 function sorted<Value>(map: Record<string, Value>): Record<string, Value> {
+  const keys = Object.keys(map);
+  if (keys.every((key, index) => index === 0 || (keys[index - 1] ?? '') < key)) return map;
   return Object.fromEntries(Object.entries(map).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 

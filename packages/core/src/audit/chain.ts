@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** What the first record of a chain names as its predecessor. */
 export const chainStart = '0'.repeat(64);
 
 /** The hash of a line, which the next record of its chain contains. */
 export function hashOf(line: string): string {
-  return createHash('sha256').update(line).digest('hex');
+  return hash('sha256', line);
 }
 
 /** Adds the hash of the predecessor to a record, as its last member. */

@@ -5,6 +5,7 @@ import { McpClient } from '@toolhive/proxy/client';
 import type { OutboundRules } from '@toolhive/runtime/outbound-rules';
 import { Pool } from 'undici';
 import type { Core } from '../core.ts';
+import { openPolicies } from '../access/workload-access.ts';
 import { installationSettings } from '../settings/settings.ts';
 import { grantedSourceOf } from '../permissions/local-source.ts';
 import { mountsOf } from '../permissions/mounts.ts';
@@ -37,6 +38,7 @@ export const workloadChecks: readonly Check<Subject>[] = [
   { layer: 'tokens', look: tokensOf },
   { layer: 'protocol', needs: ['process', 'port'], look: protocolOf },
   { layer: 'listing', needs: ['process', 'port', 'tokens'], look: listingOf },
+  { layer: 'policies', look: policiesOf },
   { layer: 'clients', look: clientsOf },
 ];
 
@@ -265,6 +267,21 @@ async function listingOf(
     ];
   }
   return [tools.length === 0 ? warning('it offers no tools') : ok(`it offers ${count}`)];
+}
+
+/** Whether its policies name only what its server offers. Looked at after the listing, which can tell. */
+async function policiesOf({ core, supervisor: { runConfig } }: Subject): Promise<Found[]> {
+  using policies = await openPolicies(runConfig);
+  if (policies === undefined) return [];
+  const { offered } = core.pins.offerOf(runConfig.name);
+  const doubts = policies.doubtsAbout(offered);
+  if (doubts.length > 0)
+    return doubts.map((doubt) => warning(`mistake in ${doubt}`, 'correct the authorization policies'));
+  return [
+    offered.Tool === undefined
+      ? ok('the policies are valid; the tools of the server are not known yet')
+      : ok('the policies are valid and name only tools that the server offers'),
+  ];
 }
 
 function clientsOf({ core, supervisor: { runConfig } }: Subject): Found[] {

@@ -58,6 +58,63 @@ describe('consent', () => {
     expect(requiredFor(aRunConfig(changes), [], [risk])).toEqual([]);
   });
 
+  const secret = 'github-token,target=x';
+  const evil = 'https://evil.example/mcp';
+  const rules = { network: { outbound: { allow_host: ['evil.example'] } } };
+  test.each<[string, Partial<RunConfig>, string]>([
+    [
+      'the client secret for an issuer',
+      { oidc_config: { Issuer: evil, ClientSecret: secret } },
+      'it sends the secret github-token to evil.example',
+    ],
+    [
+      'the client secret for a token exchange',
+      { token_exchange_config: { token_url: evil, client_secret: secret } },
+      'it sends the secret github-token to evil.example',
+    ],
+    [
+      'the client secret for a remote server',
+      { remote_url: evil, remote_auth_config: { client_secret: secret } },
+      'it sends the secret github-token to evil.example',
+    ],
+    [
+      'a header of a remote server',
+      {
+        remote_url: evil,
+        remote_auth_config: {
+          headers: [{ name: 'x', description: '', required: false, secret: true, default: secret }],
+        },
+      },
+      'it sends the secret github-token to evil.example',
+    ],
+    [
+      'an environment variable in traces',
+      { telemetry_config: { endpoint: 'evil.example:4318', environmentVariables: ['HOME'] } },
+      'it sends the environment variable HOME to evil.example:4318',
+    ],
+    [
+      'a secret of a server with a network',
+      { secrets: [secret], permission_profile: rules },
+      'it gives the secret github-token to a server that reaches evil.example',
+    ],
+    [
+      'a name with control characters',
+      { telemetry_config: { endpoint: 'evil.example', environmentVariables: ['A\u001b[2J; B'] } },
+      'it sends the environment variable "A\\u001b[2J, B" to evil.example',
+    ],
+  ])('is required for a run config that sends %s', (_what, changes, text) => {
+    const runConfig = aRunConfig(changes);
+
+    expect(dangersOf(runConfig, [])).toEqual([{ risk: 'send-secrets', text }]);
+    expect(requiredFor(runConfig)).toEqual(['send-secrets']);
+    expect(requiredFor(runConfig, [], ['send-secrets'])).toEqual([]);
+    expect(requiredFor(runConfig, [], [], dangersOf(runConfig, []))).toEqual([]);
+  });
+
+  test('is not required for a secret of a server without a network', () => {
+    expect(requiredFor(aRunConfig({ secrets: [secret] }))).toEqual([]);
+  });
+
   test('is not required for anything else', () => {
     const profile = { network: { outbound: { allow_host: ['a.example'] } } };
 

@@ -7,6 +7,7 @@ import { dangerOfMount } from './mount-warnings.ts';
 import type { Danger } from './mount-warnings.ts';
 import { grantedNetworkOf } from './network.ts';
 import type { NetworkGrant } from './network.ts';
+import { givenToServer, sentByProxy } from './sent-secrets.ts';
 
 /** What the user has agreed to. */
 export interface Consent {
@@ -40,7 +41,14 @@ export function dangersOf(runConfig: RunConfig, mounts: readonly (Mount | Pinned
     ...(privileged === true ? [dangerOf('privileged')] : []),
     ...(hostNetwork.test(network?.mode ?? '') ? [dangerOf('host-network')] : []),
     ...dangersOfNetwork(grantedNetworkOf(runConfig)),
+    ...secretDangersOf(runConfig),
   ];
+}
+
+/** A user who names a secret in a request has agreed to that. Run configs are files that others may have written. */
+function secretDangersOf(runConfig: RunConfig): Danger[] {
+  const texts = [...sentByProxy(runConfig), ...givenToServer(runConfig)];
+  return texts.map((text) => ({ risk: 'send-secrets', text }));
 }
 
 /** Podman also takes the path of a network namespace of this machine. */

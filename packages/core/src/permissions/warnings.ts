@@ -6,6 +6,7 @@ import { inboundHostsOf, inboundRuleOf } from './inbound-hosts.ts';
 import { mountWarnings } from './mount-warnings.ts';
 import { mountsOf } from './mounts.ts';
 import { networkOf } from './network.ts';
+import { sentByProxy } from './sent-secrets.ts';
 
 /** What a person should know of a workload's permissions, because it is less safe than it could be. */
 export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]): string[] {
@@ -35,6 +36,7 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
       'it shares this machine’s network, and reaches every service that listens here, ToolHive included',
     );
   }
+  warnings.push(...sentByProxy(runConfig));
   warnings.push(...mountWarnings(mounts.map(({ source }) => source)));
   return [...new Set(warnings)];
 }

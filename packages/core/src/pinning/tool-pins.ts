@@ -1,6 +1,8 @@
 import type { ToolPinningMode } from '@toolhive/contract/tool-pins';
 import type { Pins } from '@toolhive/proxy/tool-pinning';
 import type { Logger } from 'pino';
+import type { OfferSource } from '../access/policy-doubts.ts';
+import type { Annotations } from './annotations.ts';
 import { PinStore } from './pin-store.ts';
 import { WorkloadPins } from './workload-pins.ts';
 import type { PinChange } from './workload-pins.ts';
@@ -11,6 +13,8 @@ export interface ToolPinsOptions {
   /** The mode of a workload as it is now. */
   modeOf: (workload: string) => ToolPinningMode;
   onChanges: (workload: string, changes: readonly PinChange[]) => void;
+  /** Told when all items of a kind are known for the first time. */
+  onListed: (workload: string) => void;
   log: Logger;
   now: () => Date;
 }
@@ -38,17 +42,14 @@ export class ToolPinsOfAll implements Disposable {
   of(workload: string): WorkloadPins {
     const known = this.#workloads.get(workload);
     if (known !== undefined) return known;
-    const { modeOf, onChanges, log, now } = this.#options;
+    const { modeOf, onChanges, onListed, now } = this.#options;
     const pins = new WorkloadPins(workload, {
       store: this.#store,
       mode: () => modeOf(workload),
       onChanges: (changes) => onChanges(workload, changes),
+      onListed: () => onListed(workload),
       onPending: (count) => this.#pending.set(workload, count),
-      note: (fields, message) => {
-        const note = this.#notes.get(workload);
-        if (note === undefined) log.warn({ workload, ...fields }, message);
-        else note(fields, message);
-      },
+      note: (fields, message) => this.note(workload, fields, message),
       now,
     });
     this.#workloads.set(workload, pins);
@@ -68,7 +69,25 @@ export class ToolPinsOfAll implements Disposable {
       },
       review: (listing) => pins().review(listing),
       refusalOf: (kind, name) => pins().refusalOf(kind, name),
+      annotationsOf: (tool) => pins().annotationsOf(tool),
     };
+  }
+
+  /** Writes to the log of the proxy, where its user looks first. */
+  note(workload: string, fields: Record<string, unknown>, message: string): void {
+    const note = this.#notes.get(workload);
+    if (note === undefined) this.#options.log.warn({ workload, ...fields }, message);
+    else note(fields, message);
+  }
+
+  /** What a server offers, as far as that is known. Nothing is known if its tools are not pinned. */
+  offerOf(workload: string): OfferSource {
+    return this.#options.modeOf(workload) === 'off' ? { version: -1, offered: {} } : this.of(workload);
+  }
+
+  /** The annotations of a tool that the user has approved. Undefined if its tools are not pinned. */
+  annotationsOf(workload: string, tool: string): Annotations | undefined {
+    return this.#options.modeOf(workload) === 'off' ? undefined : this.of(workload).annotationsOf(tool);
   }
 
   /** How many items of a workload wait for approval. */

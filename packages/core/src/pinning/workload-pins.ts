@@ -3,6 +3,9 @@ import { conflict, messageOf } from '@toolhive/contract/failure';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
 import type { PinDecision, PinnedItem, ToolPinningMode, ToolPins } from '@toolhive/contract/tool-pins';
 import type { ListedItem, Listing, Pins, Review } from '@toolhive/proxy/tool-pinning';
+import type { OfferedItems } from '../access/policies.ts';
+import { annotationsIn } from './annotations.ts';
+import type { Annotations } from './annotations.ts';
 import { changedMembers, unifiedDiff, versionOf } from './difference.ts';
 import { findingsIn } from './findings.ts';
 import type { PinStore, PinnedKind, StoredKind, StoredVersion } from './pin-store.ts';
@@ -27,6 +30,8 @@ export interface WorkloadPinsOptions {
   mode: () => ToolPinningMode;
   /** Told of what one answer of the server has changed, in parts: a server can list any number of items. */
   onChanges: (changes: readonly PinChange[]) => void;
+  /** Told when all items of a kind are known for the first time. */
+  onListed: () => void;
   /** Told how many items wait for approval, whenever that changes. */
   onPending: (count: number) => void;
   /** Writes to the log of the proxy, where its user looks first. */
@@ -68,6 +73,8 @@ interface Item {
   pending?: StoredVersion | undefined;
   /** Whether the last complete list contained it. */
   isListed: boolean;
+  /** What the approved versions say, once something has asked. */
+  annotations?: Annotations | undefined;
 }
 
 /** `unrecorded`: there is no room for it, or it has no name. */
@@ -143,12 +150,37 @@ export class WorkloadPins implements Pins {
     return `${what} has changed since the user approved it${changed}, and cannot be used; ${fix}`;
   }
 
+  annotationsOf(tool: string): Annotations | undefined {
+    const item = this.#items.get(keyOf('tool', tool));
+    if (item === undefined || item.approved.length === 0) return undefined;
+    const contents = (): (string | undefined)[] =>
+      item.approved.map((version) => this.#options.store.contentOf(this.#workload, version));
+    return (item.annotations ??= annotationsIn(contents()));
+  }
+
+  /** What the server offers, for each kind of which a complete list was seen. Includes what waits for approval. */
+  get offered(): OfferedItems {
+    const namesOf = (kind: PinnedKind): string[] | undefined => {
+      if (!this.#isComplete || this.#kinds.get(kind)?.isOver !== true) return undefined;
+      const items = [...this.#items.values()].filter((item) => item.kind === kind && item.isListed);
+      return items.map(({ name }) => name);
+    };
+    // A template stands for any number of resources that no list contains.
+    const mayHaveTemplates = namesOf('resource-template')?.length !== 0;
+    return {
+      Tool: namesOf('tool'),
+      Prompt: namesOf('prompt'),
+      Resource: mayHaveTemplates ? undefined : namesOf('resource'),
+    };
+  }
+
   /** Approves versions that wait for that. Throws `conflict` if one of them does not wait any more. */
   approve(decision: PinDecision): number {
     const at = this.#options.now().toISOString();
     return this.#decide(decision, (item, version) => {
       const approved = { ...version, isApproved: true, at };
       item.approved.push(approved);
+      item.annotations = undefined;
       const [oldest] = item.approved;
       const dropped = item.approved.length > maxApproved && oldest !== undefined ? [oldest] : [];
       if (dropped.length > 0) item.approved.shift();
@@ -258,6 +290,7 @@ export class WorkloadPins implements Pins {
     const suspicion: PinChange[] = isSuspicious ? [{ kind, item: name, change: 'suspicious' }] : [];
     if (version.isApproved) {
       item.approved.push(version);
+      item.annotations = undefined;
       recorded.changes.push(...suspicion);
       return { kind: 'approved' };
     }
@@ -334,7 +367,11 @@ export class WorkloadPins implements Pins {
       return { isWhole: false, removed: [] };
     }
     const known = this.#kinds.get(kind);
-    if (known !== undefined && !known.isOver) this.#saveKind({ ...known, isOver: true });
+    if (known !== undefined && !known.isOver) {
+      this.#saveKind({ ...known, isOver: true });
+      this.#version += 1;
+      this.#options.onListed();
+    }
     const removed: PinChange[] = [];
     for (const item of this.#items.values()) {
       if (item.kind !== kind || !item.isListed || seen.has(item.name)) continue;

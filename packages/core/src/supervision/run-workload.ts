@@ -7,6 +7,7 @@ import type { Progress, RuntimeLimit } from '@toolhive/runtime/runtime';
 import type { Logs } from '../state/logs.ts';
 import type { RemoteAuthState } from '../remote/auth-status.ts';
 import { SignInPace } from '../remote/sign-in-pace.ts';
+import type { PolicyDoubts } from '../access/policy-doubts.ts';
 import type { WorkloadAccess } from '../access/workload-access.ts';
 import { causeOf } from './cause.ts';
 import { startLocalServer } from './local-server.ts';
@@ -29,6 +30,8 @@ export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOpti
   pinsOf: (workload: string, note: (fields: Record<string, unknown>, message: string) => void) => Pins;
   /** Who is told of the calls to a workload, and of what its server lists. */
   observersOf: (workload: string) => Pick<ProxyOptions, 'traffic' | 'listings'>;
+  /** Compares policies with what the server offers, until the result is disposed of. */
+  watchPolicies: PolicyDoubts['watch'];
   /** How the proxy of a workload audits. Rejects if it cannot do so as configured. */
   auditOf: (runConfig: RunConfig) => Promise<AuditOptions>;
   timing: RunTiming & LocalServerOptions['timing'];
@@ -80,9 +83,12 @@ export async function runWorkload(
     timing,
     hasWorked,
     openProxy: async (onExcess) => {
+      const access = opened.use(await options.accessOf(runConfig));
+      if (access.authorizer !== undefined)
+        opened.use(options.watchPolicies(runConfig.name, access.authorizer));
       live.proxy = await openProxy(runConfig, {
         ...options.observersOf(runConfig.name),
-        ...opened.use(await options.accessOf(runConfig)),
+        ...access,
         version,
         pins:
           pinningModeOf(runConfig) === 'off'

@@ -9,8 +9,11 @@ const defaultService = 'toolhive-mcp-proxy';
 /** What `thv run` sends if nothing else is said. */
 const defaultRate = 0.1;
 
+/** A run config, or only what it says about telemetry. */
+type Configured = Pick<RunConfig, 'telemetry_config'>;
+
 /** Throws `invalid` for a telemetry configuration with which nothing could be sent, or more than the user expects. */
-export function checkTelemetry({ telemetry_config: config }: RunConfig): void {
+export function checkTelemetry({ telemetry_config: config }: Configured): void {
   const { endpoint, tracingEnabled, metricsEnabled, environmentVariables, headers } = config ?? {};
   if (!endpoint) return;
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(endpoint)) {
@@ -45,7 +48,7 @@ export function checkTelemetry({ telemetry_config: config }: RunConfig): void {
 
 /** What the proxy of a workload sends, and where to. Undefined without an endpoint. */
 export function telemetryOf(
-  runConfig: RunConfig,
+  runConfig: Configured,
   {
     version,
     env,

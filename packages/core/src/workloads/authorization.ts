@@ -12,6 +12,7 @@ export async function checkAuthorization(
 ): Promise<AuthorizationDecision> {
   const { runConfig } = core.workloads.require(name);
   const { action, target } = targetOf(targets);
+  const { tool } = targets;
   using policies = await openPolicies(runConfig);
   if (policies === undefined) {
     throw conflict(`workload ${name} has no authorization policies, so every caller may do everything`, {
@@ -23,12 +24,13 @@ export async function checkAuthorization(
     action,
     target,
     arguments: given ?? undefined,
-    annotations: annotations ?? undefined,
+    annotations: annotations ?? (tool === undefined ? undefined : core.pins.annotationsOf(name, tool)),
   });
   return {
     allowed: decision.isAllowed,
     policies: decision.policies.map((id) => ({ id, policy: policies.textOf(id) })),
     errors: [...decision.errors],
+    warnings: [...policies.doubtsAbout(core.pins.offerOf(name).offered)],
   };
 }
 

@@ -59,7 +59,7 @@ export async function createWorkload(
 
   const access = await accessSettings(core.secrets, request, name);
   const runConfig = { ...buildRunConfig(draft, source, { name, port }), ...access };
-  const consent = { accepted: draft.acceptedRisks, present: [] };
+  const consent = { accepted: acceptedIn(draft), present: [] };
   const prepared = await prepare(
     core,
     { runConfig, source, consent, imageVerification: draft.imageVerification },
@@ -97,7 +97,7 @@ export async function editWorkload(
   // Learning continues where it is, as the description of a workload can be sent back.
   const runConfig = built.learning && learning ? { ...built, learning } : built;
   const consent = {
-    accepted: draft.acceptedRisks,
+    accepted: acceptedIn(draft),
     present: await presentDangers(core, supervisor.runConfig),
   };
   const prepared = await prepare(
@@ -107,6 +107,11 @@ export async function editWorkload(
   );
   await core.workloads.change(supervisor, prepared);
   return { name, port };
+}
+
+/** The user writes a request, and has chosen its secrets and hosts. A run config may come from others. */
+function acceptedIn({ settings, acceptedRisks }: Draft): Consent['accepted'] {
+  return settings.kind === 'request' ? [...acceptedRisks, 'send-secrets'] : acceptedRisks;
 }
 
 /**
@@ -140,8 +145,10 @@ async function prepare(
 ): Promise<Prepared> {
   checkRunConfig(runConfig);
   (await core.accessOf(runConfig))[Symbol.dispose](); // throws for what cannot be enforced
-  if (source.kind === 'remote') return { runConfig, mounts: [] };
-
+  if (source.kind === 'remote') {
+    requireConsent(runConfig, [], consent);
+    return { runConfig, mounts: [] };
+  }
   const mounts: PinnedMount[] = await checkLaunch(core, runConfig, source.runtime);
   requireConsent(runConfig, mounts, consent);
   await refuseForeignHome(core, runConfig, source.runtime);

@@ -172,7 +172,11 @@ function describe(core: Core, { runConfig, condition, limits, protocol }: Superv
     ...(protocol === undefined ? {} : { protocol }),
     ...(runConfig.runtime === undefined ? {} : { runtime: runConfig.runtime }),
     ...(isRemote(runConfig) ? {} : { resources: resourcesOf(runConfig.resources) }),
-    warnings: [...warningsOf(runConfig, limits), ...pinWarnings(core, runConfig)],
+    warnings: [
+      ...warningsOf(runConfig, limits),
+      ...pinWarnings(core, runConfig),
+      ...policyWarnings(core, runConfig),
+    ],
     limits: limitsOf(runConfig, limits),
   };
 }
@@ -185,6 +189,10 @@ function pinWarnings({ pins }: Core, runConfig: RunConfig): string[] {
   return [
     `WARNING: ${what} changed since you approved the server; to review: thv pin show ${runConfig.name}`,
   ];
+}
+
+function policyWarnings({ doubts }: Core, { name }: RunConfig): string[] {
+  return doubts.of(name).map((doubt) => `WARNING: mistake in the authorization policies, ${doubt}`);
 }
 
 function describeSetAside({ name, path, why }: SetAside): Workload {

@@ -16,7 +16,7 @@ export function remoteSettings(request: CreateWorkload, { url, entry }: RemoteSo
   const auth = {
     ...oauth,
     ...(secret ? { client_secret: formatReference(secret) } : { client_secret: undefined }),
-    headers: request.headers?.length ? request.headers : (entry?.headers ?? []),
+    headers: request.headers?.length ? request.headers : (entry?.headers ?? []).map(withoutSecret),
   };
   return {
     remote_url: url.href,
@@ -30,6 +30,13 @@ export function remoteSettings(request: CreateWorkload, { url, entry }: RemoteSo
     ...proxySettings(request),
     group: request.group ?? defaultGroup,
   };
+}
+
+/** Anyone can publish an entry, so that it cannot choose one of the stored secrets and the host that gets it. */
+function withoutSecret<Header extends { secret: boolean; default?: string | undefined }>(
+  header: Header,
+): Header {
+  return header.secret ? { ...header, default: undefined } : header;
 }
 
 /** Returns the settings of a remote server, or throws `invalid` for those that no remote server can have. */

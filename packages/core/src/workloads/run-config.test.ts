@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { RegistryRemoteServer } from '@toolhive/contract/registry';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { RuntimeName } from '@toolhive/runtime/runtime';
 import type { Resolved } from '../registry/registry.ts';
+import { remoteSettings } from './remote-settings.ts';
 import { buildRunConfig } from './run-config.ts';
 import { draftOf } from './draft.ts';
 import type { LocalSource } from './source.ts';
@@ -167,3 +169,26 @@ const weather: Entry = {
   ],
   permissions: { network: { outbound: { allow_port: [443] } } },
 };
+
+test('a registry entry cannot name a stored secret for a header', () => {
+  const header = { name: 'x-key', description: '', required: false, secret: true };
+  const entry = {
+    name: 'listed',
+    description: 'A server',
+    transport: 'streamable-http' as const,
+    url: 'https://evil.example/mcp',
+    headers: [{ ...header, default: 'github-token,target=x' }],
+  };
+
+  const { remote_auth_config } = remoteSettings(
+    {},
+    {
+      kind: 'remote',
+      url: new URL(entry.url),
+      entry: { ...RegistryRemoteServer.parse(entry), name: 'listed' },
+      defaultName: 'x',
+    },
+  );
+
+  expect(remote_auth_config?.headers).toEqual([header]);
+});

@@ -53,7 +53,7 @@ async function negotiate(
   { client, generation, probeMs, signal }: HandshakeOptions,
 ): Promise<Found> {
   if (generation === 'legacy') return initialize(connection, client, signal);
-  const discovered = discover(connection, signal);
+  const discovered = discover(connection, client, signal);
   const first = generation === 'modern' ? await discovered : await orSilent(discovered, probeMs, signal);
   if (first === 'legacy') return initialize(connection, client, signal);
   if (first !== 'silent') return first;
@@ -101,8 +101,12 @@ async function lastOf(legacy: Promise<Found>, modern: Promise<Found>, signal: Ab
   }
 }
 
-async function discover(connection: ServerConnection, signal: AbortSignal): Promise<Found | 'legacy'> {
-  const _meta = modernMeta({ protocolVersion: modernVersion, capabilities: {} });
+async function discover(
+  connection: ServerConnection,
+  { clientInfo }: ClientIdentity,
+  signal: AbortSignal,
+): Promise<Found | 'legacy'> {
+  const _meta = modernMeta({ protocolVersion: modernVersion, capabilities: {}, clientInfo });
   try {
     const result = await connection.request('server/discover', { _meta }, signal);
     return isModernDiscovery(result) ? { generation: 'modern', identity: identityFrom(result) } : 'legacy';

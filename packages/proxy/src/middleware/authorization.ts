@@ -2,6 +2,7 @@ import { errorCodes, idText, isObject, resultMessage } from '../jsonrpc/message.
 import type { Message } from '../jsonrpc/message.ts';
 import { refusal } from './message-pipeline.ts';
 import type { CallContext, Middleware, Outcome, Principal, Refusal } from './middleware.ts';
+import type { Pins } from './tool-pinning.ts';
 
 /** What a principal does to a thing of the server. The names are those of Cedar actions. */
 export type AccessAction = 'call_tool' | 'get_prompt' | 'read_resource';
@@ -14,7 +15,7 @@ export interface AccessQuestion {
   target: string;
   /** The arguments of a call. Absent for an item of a list. */
   arguments?: Readonly<Record<string, unknown>> | undefined;
-  /** What the server says about a tool (MCP 2025-11-25, ToolAnnotations), as far as it has listed it. */
+  /** What the server says about a tool (MCP 2025-11-25, ToolAnnotations), as far as that is known and approved. */
   annotations?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -81,25 +82,30 @@ interface Target {
 
 /**
  * Lets callers do what policies allow, in every protocol version. Lists contain only what the caller may use. Methods
- * that are not known are refused, because no policy could cover them.
+ * that are not known are refused, because no policy could cover them. Annotations come from `pins`, if there are any, so
+ * that a server cannot change them to get around a policy.
  */
 export function authorization({
   authorizer,
+  pins,
 }: {
   authorizer?: Authorizer | undefined;
+  pins?: Pins | undefined;
 }): Middleware | undefined {
-  return authorizer === undefined ? undefined : new Authorization(authorizer);
+  return authorizer === undefined ? undefined : new Authorization(authorizer, pins);
 }
 
 class Authorization implements Middleware {
   readonly #authorizer: Authorizer;
-  /** What the server says about each tool. */
+  readonly #pins: Pins | undefined;
+  /** What the server says about each tool, if its tools are not pinned. */
   readonly #annotations = new Map<string, Readonly<Record<string, unknown>>>();
   /** The principals whose calls began tasks, by the ID of each task. */
   readonly #tasks = new Map<string, string>();
 
-  constructor(authorizer: Authorizer) {
+  constructor(authorizer: Authorizer, pins: Pins | undefined) {
     this.#authorizer = authorizer;
+    this.#pins = pins;
   }
 
   readonly message = (context: CallContext): Outcome => {
@@ -170,7 +176,7 @@ class Authorization implements Middleware {
     const items = membersOf(result, member).flatMap((item) => {
       const named = isObject(item) ? item[name] : undefined;
       if (!isObject(item) || typeof named !== 'string') return [];
-      if (action === 'call_tool') this.#rememberTool(named, item);
+      if (action === 'call_tool' && this.#pins === undefined) this.#rememberTool(named, item);
       return this.#isAllowed(principal, { action, name: named }) ? [item] : [];
     });
     return resultMessage(idText(message), { ...withoutMember(result, member), [member]: items });
@@ -184,8 +190,12 @@ class Authorization implements Middleware {
   }
 
   #isAllowed(principal: Principal, { action, name, given }: Target): boolean {
-    const annotations = action === 'call_tool' ? this.#annotations.get(name) : undefined;
+    const annotations = action === 'call_tool' ? this.#annotationsOf(name) : undefined;
     return this.#authorizer.isAllowed({ principal, action, target: name, arguments: given, annotations });
+  }
+
+  #annotationsOf(tool: string): Readonly<Record<string, unknown>> | undefined {
+    return this.#pins === undefined ? this.#annotations.get(tool) : this.#pins.annotationsOf(tool);
   }
 
   #rememberTool(name: string, { annotations }: Params): void {
@@ -229,6 +239,7 @@ function withoutMember(result: Params, member: string): Params {
 
 const described = ({ action, name }: Target): string => `${action} ${JSON.stringify(name)}`;
 
+/** A JSON-RPC error with the HTTP status 200: the Python SDK 1 ends the whole session at any other status. */
 function denied(what: string): Refusal {
-  return { ...refusal(deniedCode, `not authorized: no policy allows ${what}`), http: { status: 403 } };
+  return refusal(deniedCode, `not authorized: no policy allows ${what}`);
 }

@@ -296,7 +296,7 @@ function pseudonymOf(session: string): string {
 }
 
 /** Reads a trace context (W3C Trace Context, section 3.2). */
-function spanContextOf(parent: unknown, state: unknown): SpanContext | undefined {
+export function spanContextOf(parent: unknown, state: unknown): SpanContext | undefined {
   if (typeof parent !== 'string') return undefined;
   const found = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(parent);
   const [, traceId = '', spanId = '', flags = ''] = found ?? [];

@@ -43,6 +43,8 @@ export interface Pins {
   readonly isEnforced: boolean;
   /** Why clients may not use an item; undefined if they may. */
   refusalOf: (kind: PinnedKind, name: string) => string | undefined;
+  /** The annotations of a tool that the user has approved. A later change by the server makes no difference. */
+  annotationsOf: (tool: string) => Readonly<Record<string, unknown>> | undefined;
 }
 
 interface List {

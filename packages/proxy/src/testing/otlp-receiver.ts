@@ -98,7 +98,13 @@ function metricsIn(body: Buffer): ReceivedMetric[] {
 }
 
 function attributesIn(pairs: readonly Buffer[]): Record<string, string> {
-  return Object.fromEntries(pairs.map((pair) => [text(pair, 1), text(all(pair, 2)[0], 1)]));
+  return Object.fromEntries(pairs.map((pair) => [text(pair, 1), valueIn(all(pair, 2)[0])]));
+}
+
+/** A text or an integer (opentelemetry-proto, AnyValue). */
+function valueIn(value: Buffer | undefined): string {
+  const integer = fieldsOf(value).find(({ number }) => number === 3)?.integer;
+  return integer === undefined ? text(value, 1) : String(integer);
 }
 
 function doublesIn(packed: Buffer = Buffer.alloc(0)): number[] {

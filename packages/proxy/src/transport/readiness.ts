@@ -200,6 +200,9 @@ type Question = Omit<UpstreamRequest, 'signal'>;
 
 const eventStream: Question = { method: 'GET', headers: { accept: 'text/event-stream' } };
 
+/** Who asks before any client does. */
+const clientInfo = { name: 'toolhive', version: '' };
+
 const initialize: Question = {
   method: 'POST',
   headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
@@ -210,7 +213,7 @@ const initialize: Question = {
     params: {
       protocolVersion: newestLegacyVersion,
       capabilities: {},
-      clientInfo: { name: 'toolhive', version: '' },
+      clientInfo,
     },
   }),
 };
@@ -227,6 +230,6 @@ const discover: Question = {
     jsonrpc: '2.0',
     id: 0,
     method: 'server/discover',
-    params: { _meta: modernMeta({ protocolVersion: modernVersion, capabilities: {} }) },
+    params: { _meta: modernMeta({ protocolVersion: modernVersion, capabilities: {}, clientInfo }) },
   }),
 };

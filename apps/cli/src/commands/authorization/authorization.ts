@@ -30,7 +30,8 @@ export const authorizationCommands: readonly Command[] = [
         name: 'annotation',
         kind: 'list',
         value: 'NAME=VALUE',
-        description: 'An annotation of the tool, for example readOnlyHint=true',
+        description:
+          'An annotation of the tool, for example readOnlyHint=true. Default: the annotations that you approved',
       },
     ],
     examples: [

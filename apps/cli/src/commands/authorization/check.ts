@@ -38,11 +38,12 @@ export async function run({
   if (!decision.allowed) throw forbidden(`the policies of ${name} deny it`);
 }
 
-function show(page: Page, { allowed, policies, errors }: AuthorizationDecision): void {
+function show(page: Page, { allowed, policies, errors, warnings }: AuthorizationDecision): void {
   page.line(allowed ? 'allowed' : 'denied');
   for (const { id, policy } of policies) page.line(printable(`${id}: ${policy}`));
   for (const error of errors) page.line(printable(`error: ${error}`));
   if (policies.length === 0 && errors.length === 0) page.line('No policy allows it.');
+  for (const warning of warnings) page.line(printable(`warning: ${warning}`));
 }
 
 function valuesOf(flags: FlagValues, name: string): Record<string, unknown> {

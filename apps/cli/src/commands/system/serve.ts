@@ -5,6 +5,7 @@ import { listenOnSocket, listenOnTcp } from '@toolhive/api/listen';
 import { openSite } from '@toolhive/api/site';
 import { UiSessions } from '@toolhive/api/ui-sessions';
 import type { Site } from '@toolhive/api/site';
+import type { ApiTelemetry } from '@toolhive/api/telemetry';
 import type { Access } from '@toolhive/core/access';
 import type { ApiPolicies } from '@toolhive/core/api-policies';
 import { openCore } from '@toolhive/core/core';
@@ -14,7 +15,7 @@ import { statePaths } from '@toolhive/core/paths';
 import { openControl } from '@toolhive/control/control';
 import type { Control, ControlOptions } from '@toolhive/control/control';
 import type { Client } from '@toolhive/contract/client';
-import { ThvError, conflict, invalid, unavailable } from '@toolhive/contract/failure';
+import { ThvError, conflict, invalid, messageOf, unavailable } from '@toolhive/contract/failure';
 import { apiBase } from '@toolhive/contract/wire';
 import type { Logger } from 'pino';
 import { untilAborted, waitUntil } from '../../wait.ts';
@@ -71,14 +72,21 @@ export async function serve(
     stop,
     openUi: () => ui.open(),
   };
+  const telemetry = await telemetryFor(core, { version, log });
+  if (telemetry !== undefined) daemon.use(telemetry);
   const { socket: ownSocket, sharedSocketDirectory: shared } = core.paths;
   if (shared !== undefined) await makePrivateDirectory(shared);
-  const listener = daemon.use(await listenOnSocket(createApi(core, { listener: own }), ownSocket));
-  if (isBackground) void endWhenUnused({ core, listeners: [listener, ui], env: process.env, signal: ended.signal }, log, stop);
+  const listener = daemon.use(await listenOnSocket(createApi(core, { listener: own, telemetry }), ownSocket));
+  if (isBackground) {
+    const listeners = [listener, ui];
+    void endWhenUnused({ core, listeners, env: process.env, signal: ended.signal }, log, stop);
+  }
   const reference = flags.has('openapi');
   let base: string | undefined;
   if (socket !== undefined) {
-    daemon.use(await listenOnSocket(createApi(core, { listener: own, reference }), resolve(socket)));
+    daemon.use(
+      await listenOnSocket(createApi(core, { listener: own, reference, telemetry }), resolve(socket)),
+    );
     base = `unix:${resolve(socket)}`;
   } else if (!isBackground) {
     const address = { host, port, access, policies };
@@ -90,6 +98,7 @@ export async function serve(
           ui: webUi(),
           uiSessions: sessions,
           reference,
+          telemetry,
         }),
         address,
       ),
@@ -104,6 +113,24 @@ export async function serve(
   await untilAborted(ended.signal);
   log.info('daemon ends');
   if (ended.signal.reason !== asked) throw ended.signal.reason;
+}
+
+/** Traces and measures the API as the settings say. A setting that is wrong does not keep the daemon from running. */
+async function telemetryFor(
+  core: Core,
+  { version, log }: { version: string; log: Logger },
+): Promise<ApiTelemetry | undefined> {
+  try {
+    if (core.settings.current.otel === undefined) return undefined;
+    const { apiTelemetryOptions } = await import('@toolhive/core/api-telemetry');
+    const options = apiTelemetryOptions(core.settings.current, { version, env: process.env, log });
+    if (options === undefined) return undefined;
+    const { openApiTelemetry } = await import('@toolhive/api/telemetry');
+    return await openApiTelemetry(options);
+  } catch (error) {
+    log.warn({ why: messageOf(error) }, 'the API is not traced and measured');
+    return undefined;
+  }
 }
 
 /** What callers of the API may do, as a file of policies says. */

@@ -1,0 +1,117 @@
+import { testServer } from '@toolhive/core/testing';
+import { openChangingRuntime, says } from '@toolhive/core/testing/changing-server';
+import type { Says } from '@toolhive/core/testing/changing-server';
+import { expect, test } from 'vitest';
+import { openTestApi } from './testing/test-api.ts';
+import type { TestApi } from './testing/test-api.ts';
+
+// Policies about tools, decided with what the server said when the user approved it.
+
+const named = { params: { name: 'files' } };
+const aTool = (name: string, annotations?: object) => ({
+  name,
+  description: `The tool ${name}.`,
+  inputSchema: { type: 'object' },
+  ...(annotations === undefined ? {} : { annotations }),
+});
+
+test('a server cannot get around a policy by calling a tool read-only after its first use', async () => {
+  const said = says({ tools: [aTool('read', { readOnlyHint: true }), aTool('write')] });
+  await using api = await open(said, ['permit(principal, action, resource) when { resource.readOnlyHint };']);
+  const before = await toolsOf(api);
+  said.tools = [
+    aTool('read', { readOnlyHint: true }),
+    aTool('write', { readOnlyHint: true }),
+    aTool('new', { readOnlyHint: true }),
+  ];
+
+  const after = await toolsOf(api);
+  const calls = [await call(api, 'read'), await call(api, 'write'), await call(api, 'new')];
+  const explained = await check(api, 'write');
+  await api.client.approveToolPins({ ...named, body: {} });
+  const approved = [await toolsOf(api), await call(api, 'write'), await call(api, 'new')];
+
+  expect([before, after]).toEqual([['read'], ['read']]);
+  expect(calls).toEqual(['answered', 403, 403]);
+  expect(explained.allowed).toBe(false);
+  // Two versions of `write` are approved, and only one of them is read-only.
+  expect(approved).toEqual([['read', 'new'], 403, 'answered']);
+  expect((await check(api, 'new')).allowed).toBe(true);
+});
+
+test('a policy about a tool that does not exist is found once the tools are known', async () => {
+  const said = says({ tools: [aTool('read')] });
+  await using api = await open(said, [
+    'permit(principal, action, resource == Tool::"read");',
+    'forbid(principal, action == Action::"call_tool",\n  resource == Tool::"wirte");',
+    'permit(principal, action, resource) when { resource.readonlyHint };',
+  ]);
+  const typo = 'policy1, line 2, column 15: the server does not offer Tool::"wirte"';
+  const attribute =
+    'policy2, line 1, column 44: tools, prompts, and resources have no attribute readonlyHint';
+  const mistakes = async (): Promise<string[]> =>
+    (await api.client.getWorkloadStatus(named)).status === 'running' ? warnings(api) : [];
+
+  const before = { warnings: await mistakes(), check: (await check(api, 'read')).warnings };
+  await toolsOf(api);
+  const log = await api.core.logs.read('files', 'proxy', { lines: 50 });
+  const after = { warnings: await mistakes(), check: (await check(api, 'read')).warnings };
+  const diagnosis = await api.client.diagnoseWorkload(named);
+  said.tools = [aTool('read'), aTool('wirte')];
+  await toolsOf(api);
+
+  expect(before).toEqual({ warnings: [inWords(attribute)], check: [attribute] });
+  expect(after.check.toSorted()).toEqual([typo, attribute]);
+  expect(after.warnings.toSorted()).toEqual([inWords(typo), inWords(attribute)]);
+  expect(log).toContain('the server does not offer Tool::\\"wirte\\"');
+  expect(diagnosis.findings.filter(({ layer }) => layer === 'policies')).toMatchObject([
+    { state: 'warning' },
+    { state: 'warning' },
+  ]);
+  expect(await mistakes()).toEqual([expect.stringContaining('changed since'), inWords(attribute)]);
+});
+
+const inWords = (mistake: string): string => `WARNING: mistake in the authorization policies, ${mistake}`;
+
+async function warnings(api: TestApi): Promise<string[]> {
+  const { workloads } = await api.client.listWorkloads({ query: {} });
+  return (workloads.find(({ name }) => name === 'files')?.warnings ?? []).filter((text) =>
+    /authorization policies|changed since/.test(text),
+  );
+}
+
+async function open(said: Says, policies: string[]): Promise<TestApi> {
+  const api = await openTestApi({ runtimes: () => [openChangingRuntime(said)] });
+  const authz_config = JSON.stringify({ version: '1.0', type: 'cedarv1', cedar: { policies } });
+  await api.client.createWorkload(
+    { body: { name: 'files', image: testServer, authz_config } },
+    { onProgress: () => {} },
+  );
+  await api.core.workloads.require('files').follow(() => {});
+  return api;
+}
+
+const check = (api: TestApi, tool: string) =>
+  api.client.checkAuthorization({ ...named, body: { principal: 'ada', tool } });
+
+function post(api: TestApi, message: object): Promise<Response> {
+  const { port } = api.core.workloads.require('files').runConfig;
+  return fetch(`http://127.0.0.1:${port}/mcp`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
+  });
+}
+
+/** Whether a call is answered, or the code of the error. */
+async function call(api: TestApi, name: string): Promise<number | 'answered'> {
+  const answer = await post(api, { method: 'tools/call', params: { name, arguments: {} } });
+  const { error } = (await answer.json()) as { error?: { code: number } };
+  return error?.code ?? 'answered';
+}
+
+async function toolsOf(api: TestApi): Promise<string[]> {
+  const answer = await post(api, { method: 'tools/list' });
+  const { result } = (await answer.json()) as { result: { tools: { name: string }[] } };
+  return result.tools.map(({ name }) => name);
+}

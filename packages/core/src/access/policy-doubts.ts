@@ -1,0 +1,57 @@
+import type { OfferedItems, Policies } from './policies.ts';
+
+/** How many doubts are remembered as told: a server can offer other things in each list. */
+const maxTold = 1_000;
+
+/** What a server offers, and a number that changes with it. */
+export interface OfferSource {
+  readonly version: number;
+  readonly offered: OfferedItems;
+}
+
+interface Entry {
+  policies: Policies;
+  told: Set<string>;
+  /** The doubts about one version of the offer. */
+  known?: { version: number; doubts: readonly string[] };
+}
+
+/** Which of the running workloads have policies that name what their servers do not offer. */
+export class PolicyDoubts {
+  readonly #offerOf: (workload: string) => OfferSource;
+  readonly #tell: (workload: string, doubt: string) => void;
+  readonly #entries = new Map<string, Entry>();
+
+  /** `tell` gets each doubt once while a workload runs. */
+  constructor(offerOf: (workload: string) => OfferSource, tell: (workload: string, doubt: string) => void) {
+    this.#offerOf = offerOf;
+    this.#tell = tell;
+  }
+
+  /** Begins to compare. The result ends that, and must be disposed of before the policies. */
+  watch(workload: string, policies: Policies): Disposable {
+    const entry: Entry = { policies, told: new Set() };
+    this.#entries.set(workload, entry);
+    this.of(workload);
+    return {
+      [Symbol.dispose]: () => {
+        if (this.#entries.get(workload) === entry) this.#entries.delete(workload);
+      },
+    };
+  }
+
+  /** Returns what the policies of a workload name although its server does not offer it. Empty if nothing is known. */
+  of(workload: string): readonly string[] {
+    const entry = this.#entries.get(workload);
+    if (entry === undefined) return [];
+    const offer = this.#offerOf(workload);
+    const { version } = offer;
+    if (entry.known?.version !== version) {
+      entry.known = { version, doubts: entry.policies.doubtsAbout(offer.offered) };
+      const untold = entry.known.doubts.filter((doubt) => !entry.told.has(doubt));
+      for (const doubt of untold) this.#tell(workload, doubt);
+      for (const doubt of untold.slice(0, maxTold - entry.told.size)) entry.told.add(doubt);
+    }
+    return entry.known.doubts;
+  }
+}

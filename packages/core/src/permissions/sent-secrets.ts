@@ -1,0 +1,53 @@
+import type { RunConfig } from '@toolhive/contract/run-config';
+import { requestedOidc } from '../access/oidc-config.ts';
+import { isReference, parseReference } from '../secrets/reference.ts';
+import { grantedNetworkOf } from './network.ts';
+
+/** Says which stored secrets and environment variables the proxy of a workload sends to which hosts. */
+export function sentByProxy(runConfig: RunConfig): string[] {
+  const { remote_url: url, remote_auth_config: remote, token_exchange_config: exchange } = runConfig;
+  const { telemetry_config: telemetry } = runConfig;
+  const oidc = requestedOidc(runConfig);
+  return [
+    ...sends(oidc?.client_secret, hostOf(oidc?.introspection_url || oidc?.issuer)),
+    ...sends(exchange?.client_secret, hostOf(exchange?.token_url)),
+    // Without an issuer, the remote server names the host itself.
+    ...sends(remote?.client_secret, hostOf(remote?.token_url || remote?.issuer || url)),
+    ...(url ? (remote?.headers ?? []) : []).flatMap(({ secret, default: reference }) =>
+      secret ? sends(reference, hostOf(url)) : [],
+    ),
+    ...(telemetry?.endpoint ? (telemetry.environmentVariables ?? []) : []).map(
+      (name) => `it sends the environment variable ${quoted(name)} to ${quoted(telemetry?.endpoint ?? '')}`,
+    ),
+  ];
+}
+
+/** Says which stored secrets a local server gets that reaches a network. */
+export function givenToServer(runConfig: RunConfig): string[] {
+  const { remote_url: url, secrets } = runConfig;
+  const grant = grantedNetworkOf(runConfig);
+  if (url || grant.kind === 'none') return [];
+  const hosts = grant.kind === 'rules' ? grant.rules.hosts : undefined;
+  const where = hosts === undefined ? 'every public host' : hosts.map(quoted).join(', ');
+  return (secrets ?? []).map(
+    (reference) => `it gives the secret ${nameOf(reference)} to a server that reaches ${where}`,
+  );
+}
+
+function sends(reference: string | undefined, host: string): string[] {
+  return reference ? [`it sends the secret ${nameOf(reference)} to ${host}`] : [];
+}
+
+/** A text that is no reference could be the secret itself. */
+function nameOf(reference: string): string {
+  return isReference(reference) ? quoted(parseReference(reference).name) : 'of its run config';
+}
+
+function hostOf(url = ''): string {
+  return quoted(URL.parse(url)?.host ?? url);
+}
+
+/** Others may have written it, and people read it in a list whose items end with a semicolon. */
+function quoted(text: string): string {
+  return /^[\w.:*[\]-]{1,100}$/.test(text) ? text : JSON.stringify(text.replaceAll(';', ',').slice(0, 100));
+}
