@@ -1,6 +1,16 @@
 // The single executable, for people without Node.js: `npm run build:binary`.
 import { execFile } from 'node:child_process';
-import { chmod, copyFile, glob, mkdir, mkdtempDisposable, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  copyFile,
+  glob,
+  mkdir,
+  mkdtempDisposable,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { createRequire, isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

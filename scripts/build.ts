@@ -36,9 +36,14 @@ export async function buildCli(): Promise<void> {
 }
 
 /** The packages of others in the web UI. */
-export const uiLibraries = ['react', 'react-dom', 'scheduler', 'wouter', 'regexparam', '@cfworker/json-schema'].map(
-  (name) => `${root}node_modules/${name}/package.json`,
-);
+export const uiLibraries = [
+  'react',
+  'react-dom',
+  'scheduler',
+  'wouter',
+  'regexparam',
+  '@cfworker/json-schema',
+].map((name) => `${root}node_modules/${name}/package.json`);
 
 /** What a bundle was made of: each file with the time of its last change. */
 const inputsFile = 'inputs.json';

@@ -35,7 +35,9 @@ test('leads from an empty daemon to a tool call and a connected client with the 
   expect(clicks).toBeLessThanOrEqual(maxClicks);
   expect(await page.locator('.foreign').innerText()).toContain('Hello from ToolHive');
   const file = JSON.parse(await readFile(join(world.user.home, '.cursor/mcp.json'), 'utf8')) as object;
-  expect(file).toMatchObject({ mcpServers: { everything: { url: expect.stringContaining('http://localhost:') } } });
+  expect(file).toMatchObject({
+    mcpServers: { everything: { url: expect.stringContaining('http://localhost:') } },
+  });
   const permissions = (await (await world.api('GET', '/workloads/everything/permissions')).json()) as object;
   expect(permissions).toMatchObject({ network: { kind: 'none', enforced: true }, mounts: [] });
 });
@@ -67,7 +69,18 @@ test('the command palette finds every action of a workload, and runs it', async 
   await page.keyboard.press('Enter');
 
   await page.getByText('Stopped', { exact: true }).waitFor();
-  for (const action of ['stop', 'restart', 'tools', 'traffic', 'network', 'logs', 'edit', 'duplicate', 'copy URL', 'remove'])
+  for (const action of [
+    'stop',
+    'restart',
+    'tools',
+    'traffic',
+    'network',
+    'logs',
+    'edit',
+    'duplicate',
+    'copy URL',
+    'remove',
+  ])
     expect(options).toContain(`tester: ${action}`);
   await page.keyboard.press('?');
   await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();

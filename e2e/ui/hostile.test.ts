@@ -92,7 +92,9 @@ async function expectHarmless(page: Page): Promise<void> {
       texts,
       attributes,
       scripts: document.querySelectorAll('script:not([src])').length,
-      images: [...document.images].map(({ src }) => src).filter((src) => !/^data:image\/|\/ui\/icon\.svg$/.test(src)),
+      images: [...document.images]
+        .map(({ src }) => src)
+        .filter((src) => !/^data:image\/|\/ui\/icon\.svg$/.test(src)),
       links: [...document.links]
         .filter((link) => link.origin !== location.origin)
         .filter((link) => !/^https?:$/.test(link.protocol) || !link.textContent?.includes(link.host))

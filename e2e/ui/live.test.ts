@@ -16,7 +16,8 @@ test('two tabs and the command line always agree', async () => {
   await other.getByText('Stopped', { exact: true }).waitFor();
   await world.user.mustThv('rm', 'tester');
 
-  for (const page of [one.page, other]) await page.getByRole('heading', { name: 'Run your first MCP server' }).waitFor();
+  for (const page of [one.page, other])
+    await page.getByRole('heading', { name: 'Run your first MCP server' }).waitFor();
 });
 
 test('a change of the command line is shown within 200 ms of its event', async () => {
@@ -39,7 +40,9 @@ test('a change of the command line is shown within 200 ms of its event', async (
   await page.getByText('Stopped', { exact: true }).waitFor();
 
   const stopped = await timeOf(events, '"status":"stopped"');
-  const [seen = Number.POSITIVE_INFINITY] = await page.evaluate(() => (globalThis as unknown as { seen: number[] }).seen);
+  const [seen = Number.POSITIVE_INFINITY] = await page.evaluate(
+    () => (globalThis as unknown as { seen: number[] }).seen,
+  );
   process.stdout.write(`shown ${seen - stopped} ms after the event\n`);
   expect(seen).toBeLessThan(Number.POSITIVE_INFINITY);
 });
@@ -85,7 +88,10 @@ test('an installation is visible in every tab', async () => {
 
   await one.page.getByRole('button', { name: 'Run', exact: true }).click();
 
-  await other.getByText(/Installing tester|tester/).first().waitFor();
+  await other
+    .getByText(/Installing tester|tester/)
+    .first()
+    .waitFor();
   await one.page.waitForURL('**/ui/w/tester');
 });
 

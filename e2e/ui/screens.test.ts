@@ -36,45 +36,53 @@ const screens = [
   ['/ui/nothing/here', 'This screen does not exist'],
 ] as const;
 
-test('every screen shows its data, has no accessibility fault in any mode, and asks nobody else', { timeout: 400_000 }, async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open();
-  const { page, errors, foreign } = visited;
-  const found: string[] = [];
+test(
+  'every screen shows its data, has no accessibility fault in any mode, and asks nobody else',
+  { timeout: 400_000 },
+  async () => {
+    await using world = await openWorld();
+    await world.run('tester');
+    await using visited = await world.open();
+    const { page, errors, foreign } = visited;
+    const found: string[] = [];
 
-  for (const [path, text] of screens) {
-    await page.goto(path);
-    await page.locator('main').getByText(text).first().waitFor();
-    for (const mode of modes) {
-      await page.emulateMedia(mode);
-      const problems = await violations(page);
-      found.push(...problems.map((problem) => `${path} ${JSON.stringify(mode)} ${problem}`));
+    for (const [path, text] of screens) {
+      await page.goto(path);
+      await page.locator('main').getByText(text).first().waitFor();
+      for (const mode of modes) {
+        await page.emulateMedia(mode);
+        const problems = await violations(page);
+        found.push(...problems.map((problem) => `${path} ${JSON.stringify(mode)} ${problem}`));
+      }
+      expect(await page.title()).toMatch(/ToolHive$/);
     }
-    expect(await page.title()).toMatch(/ToolHive$/);
-  }
 
-  expect(found).toEqual([]);
-  expect(errors).toEqual([]);
-  expect(foreign).toEqual([]);
-});
+    expect(found).toEqual([]);
+    expect(errors).toEqual([]);
+    expect(foreign).toEqual([]);
+  },
+);
 
-test('no screen needs to be scrolled sideways at 320 pixels, which is also 400 % zoom', { timeout: 200_000 }, async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open('/ui/', { viewport: { width: 320, height: 700 } });
-  const { page } = visited;
-  const tooWide: string[] = [];
+test(
+  'no screen needs to be scrolled sideways at 320 pixels, which is also 400 % zoom',
+  { timeout: 200_000 },
+  async () => {
+    await using world = await openWorld();
+    await world.run('tester');
+    await using visited = await world.open('/ui/', { viewport: { width: 320, height: 700 } });
+    const { page } = visited;
+    const tooWide: string[] = [];
 
-  for (const [path, text] of screens) {
-    await page.goto(path);
-    await page.locator('main').getByText(text).first().waitFor();
-    const width = await page.evaluate(() => document.documentElement.scrollWidth);
-    if (width > 320) tooWide.push(`${path} is ${width} pixels wide`);
-  }
+    for (const [path, text] of screens) {
+      await page.goto(path);
+      await page.locator('main').getByText(text).first().waitFor();
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      if (width > 320) tooWide.push(`${path} is ${width} pixels wide`);
+    }
 
-  expect(tooWide).toEqual([]);
-});
+    expect(tooWide).toEqual([]);
+  },
+);
 
 /** Screens whose data has an operation of its own, and what it is called in messages. */
 const loading = [
@@ -93,34 +101,49 @@ const loading = [
   ['/ui/settings', '/settings', 'the settings'],
 ] as const;
 
-test('screens show that they load, why they cannot, and load again when asked', { timeout: 200_000 }, async () => {
-  await using world = await openWorld();
-  await world.run('tester');
-  await using visited = await world.open();
-  const { page } = visited;
+test(
+  'screens show that they load, why they cannot, and load again when asked',
+  { timeout: 200_000 },
+  async () => {
+    await using world = await openWorld();
+    await world.run('tester');
+    await using visited = await world.open();
+    const { page } = visited;
 
-  for (const [path, operation, what] of loading) {
-    const isMeant = (url: URL): boolean => `${url.pathname}${url.search}`.startsWith(`/api/v1beta${operation}`) && url.pathname.endsWith(operation.replace(/\?.*/, ''));
-    const released = Promise.withResolvers<void>();
-    let isFailing = true;
-    await page.route(isMeant, async (route) => {
-      await released.promise;
-      if (isFailing) await route.fulfill({ status: 503, contentType: 'text/plain', body: 'the disk is asleep\nhint: wake it\n' });
-      else await route.continue();
-    });
-    await page.goto(path);
+    for (const [path, operation, what] of loading) {
+      const isMeant = (url: URL): boolean =>
+        `${url.pathname}${url.search}`.startsWith(`/api/v1beta${operation}`) &&
+        url.pathname.endsWith(operation.replace(/\?.*/, ''));
+      const released = Promise.withResolvers<void>();
+      let isFailing = true;
+      await page.route(isMeant, async (route) => {
+        await released.promise;
+        if (isFailing)
+          await route.fulfill({
+            status: 503,
+            contentType: 'text/plain',
+            body: 'the disk is asleep\nhint: wake it\n',
+          });
+        else await route.continue();
+      });
+      await page.goto(path);
 
-    await page.getByText(`Loading ${what}`).first().waitFor({ state: 'attached' });
-    released.resolve();
-    await page.getByText(`Cannot load ${what}`).first().waitFor();
-    expect(await page.locator('main').innerText()).toMatch(/The disk is asleep\.\s+Fix: wake it/);
-    isFailing = false;
-    // Screens that load again by themselves may be faster.
-    await page.getByRole('button', { name: 'Try again' }).first().click({ timeout: 2_000 }).catch(() => {});
-    await page.getByText(`Cannot load ${what}`).waitFor({ state: 'detached' });
-    await page.unroute(isMeant);
-  }
-});
+      await page.getByText(`Loading ${what}`).first().waitFor({ state: 'attached' });
+      released.resolve();
+      await page.getByText(`Cannot load ${what}`).first().waitFor();
+      expect(await page.locator('main').innerText()).toMatch(/The disk is asleep\.\s+Fix: wake it/);
+      isFailing = false;
+      // Screens that load again by themselves may be faster.
+      await page
+        .getByRole('button', { name: 'Try again' })
+        .first()
+        .click({ timeout: 2_000 })
+        .catch(() => {});
+      await page.getByText(`Cannot load ${what}`).waitFor({ state: 'detached' });
+      await page.unroute(isMeant);
+    }
+  },
+);
 
 test('an empty daemon offers servers that need no key', async () => {
   await using world = await openWorld();
@@ -212,7 +235,11 @@ test('removal can be undone, and happens otherwise', async () => {
   await page.getByText('Removing first').waitFor({ state: 'detached' });
 
   await expect
-    .poll(async () => ((await (await world.api('GET', '/workloads?all=true')).json()) as { workloads: { name: string }[] }).workloads.map(({ name }) => name))
+    .poll(async () =>
+      (
+        (await (await world.api('GET', '/workloads?all=true')).json()) as { workloads: { name: string }[] }
+      ).workloads.map(({ name }) => name),
+    )
     .toEqual(['second']);
 });
 

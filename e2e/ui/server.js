@@ -13,12 +13,25 @@ const inputSchema = {
     message: { type: 'string', description: text },
     count: { type: 'integer', minimum: 1, maximum: 10 },
     color: { $ref: '#/$defs/color' },
-    size: { oneOf: [{ const: 1, title: 'Small' }, { const: 2, title: 'Large' }] },
+    size: {
+      oneOf: [
+        { const: 1, title: 'Small' },
+        { const: 2, title: 'Large' },
+      ],
+    },
     note: { anyOf: [{ type: 'string' }, { type: 'null' }] },
     when: { type: 'string', format: 'date' },
-    tags: { type: 'array', items: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] } },
+    tags: {
+      type: 'array',
+      items: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+    },
     place: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-    either: { oneOf: [{ title: 'Word', type: 'string' }, { title: 'Number', type: 'number' }] },
+    either: {
+      oneOf: [
+        { title: 'Word', type: 'string' },
+        { title: 'Number', type: 'number' },
+      ],
+    },
   },
   required: ['message'],
 };
@@ -35,10 +48,14 @@ const tools = [
     outputSchema: { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] },
     annotations: { readOnlyHint: true, title: text },
   },
-  { name: 'regular', inputSchema: { type: 'object', properties: { word: { type: 'string', pattern: '^(a+)+$' } } } },
+  {
+    name: 'regular',
+    inputSchema: { type: 'object', properties: { word: { type: 'string', pattern: '^(a+)+$' } } },
+  },
   { name: 'write', inputSchema: { type: 'object', properties: { lines: { type: 'integer' } } } },
 ];
-const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const picture =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const sound = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=';
 
 let nextId = 1;
@@ -50,7 +67,9 @@ const ask = (method, params) =>
     waiting.set(id, resolve);
     send({ id, method, params });
   });
-const reply = (value) => ({ content: [{ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }] });
+const reply = (value) => ({
+  content: [{ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }],
+});
 
 const calls = {
   form: async (args) => reply(isHostile ? hostile : args),
@@ -69,7 +88,10 @@ const calls = {
   async slow(_args, { progressToken, isCanceled }) {
     for (let progress = 1; progress <= 200 && !isCanceled(); progress++) {
       if (progressToken !== undefined) {
-        send({ method: 'notifications/progress', params: { progressToken, progress, total: 200, message: `step ${progress}` } });
+        send({
+          method: 'notifications/progress',
+          params: { progressToken, progress, total: 200, message: `step ${progress}` },
+        });
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
@@ -79,10 +101,20 @@ const calls = {
     content: [
       { type: 'text', text },
       { type: 'image', mimeType: 'image/png', data: picture },
-      { type: 'image', mimeType: 'image/svg+xml', data: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(4)"><script>alert(5)</script></svg>').toString('base64') },
+      {
+        type: 'image',
+        mimeType: 'image/svg+xml',
+        data: Buffer.from(
+          '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(4)"><script>alert(5)</script></svg>',
+        ).toString('base64'),
+      },
       { type: 'image', mimeType: 'image/png"onerror="alert(6)', data: picture },
       { type: 'audio', mimeType: 'audio/wav', data: sound },
-      { type: 'resource_link', uri: isHostile ? 'javascript:alert(7)' : 'https://example.com/file', name: text },
+      {
+        type: 'resource_link',
+        uri: isHostile ? 'javascript:alert(7)' : 'https://example.com/file',
+        name: text,
+      },
       { type: 'resource', resource: { uri: 'test://note', mimeType: 'text/plain', text } },
     ],
   }),
@@ -92,7 +124,8 @@ const calls = {
   }),
   regular: async (args) => reply(args),
   async write({ lines = 1 }) {
-    for (let line = 0; line < lines; line++) process.stderr.write(`${line % 10 === 0 ? 'ERROR ' : ''}line ${line} ${text}\n`);
+    for (let line = 0; line < lines; line++)
+      process.stderr.write(`${line % 10 === 0 ? 'ERROR ' : ''}line ${line} ${text}\n`);
     return reply('written');
   },
 };
@@ -107,11 +140,23 @@ const answers = {
   }),
   ping: () => ({}),
   'tools/list': () => ({ tools }),
-  'prompts/list': () => ({ prompts: [{ name: 'greet', description: text, arguments: [{ name: 'who', description: text, required: true }] }] }),
-  'prompts/get': ({ arguments: args }) => ({ messages: [{ role: 'user', content: { type: 'text', text: `Greet ${args?.who}. ${text}` } }] }),
-  'resources/list': () => ({ resources: [{ uri: 'test://note', name: 'note', description: text, mimeType: 'text/plain' }] }),
-  'resources/templates/list': () => ({ resourceTemplates: [{ uriTemplate: 'test://item/{id}', name: 'item', description: text }] }),
-  'resources/read': ({ uri }) => ({ contents: [{ uri, mimeType: 'text/plain', text: `Content of ${uri}. ${text}` }] }),
+  'prompts/list': () => ({
+    prompts: [
+      { name: 'greet', description: text, arguments: [{ name: 'who', description: text, required: true }] },
+    ],
+  }),
+  'prompts/get': ({ arguments: args }) => ({
+    messages: [{ role: 'user', content: { type: 'text', text: `Greet ${args?.who}. ${text}` } }],
+  }),
+  'resources/list': () => ({
+    resources: [{ uri: 'test://note', name: 'note', description: text, mimeType: 'text/plain' }],
+  }),
+  'resources/templates/list': () => ({
+    resourceTemplates: [{ uriTemplate: 'test://item/{id}', name: 'item', description: text }],
+  }),
+  'resources/read': ({ uri }) => ({
+    contents: [{ uri, mimeType: 'text/plain', text: `Content of ${uri}. ${text}` }],
+  }),
   'tools/call': ({ name, arguments: args = {}, _meta }, id) =>
     calls[name](args, { progressToken: _meta?.progressToken, isCanceled: () => canceled.has(id) }),
 };
@@ -126,6 +171,6 @@ for await (const line of createInterface({ input: process.stdin })) {
   else if (id !== undefined) {
     const answer = answers[method];
     if (answer === undefined) send({ id, error: { code: -32601, message: `unknown method ${method}` } });
-    else Promise.resolve(answer(params, id)).then((value) => send({ id, result: value }));
+    else void Promise.resolve(answer(params, id)).then((value) => send({ id, result: value }));
   }
 }

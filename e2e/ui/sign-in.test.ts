@@ -70,6 +70,8 @@ test('the page is served with a strict policy, and contains nothing of others', 
   expect(policy).not.toMatch(/unsafe|\*|https?:/);
   expect(await page.text()).not.toMatch(/<script(?![^>]*src=)|style=|https?:\/\//);
   expect(screen.status).toBe(200);
-  expect(await plain.text()).toBe(await readFile(new URL('../../apps/web/public/icon.svg', import.meta.url), 'utf8'));
+  expect(await plain.text()).toBe(
+    await readFile(new URL('../../apps/web/public/icon.svg', import.meta.url), 'utf8'),
+  );
   expect(missing.status).toBe(404);
 });

@@ -43,7 +43,10 @@ test('the form of a JSON Schema and its JSON always agree, and problems are show
     either: 1.5,
   };
   await expect.poll(async () => JSON.parse(await json.inputValue()) as object).toEqual(expected);
-  await page.locator(".field").getByText(/greater than/).waitFor();
+  await page
+    .locator('.field')
+    .getByText(/greater than/)
+    .waitFor();
   await json.fill(JSON.stringify({ message: 'from JSON', count: 3 }));
   await expect.poll(() => page.getByLabel(/^message/).inputValue()).toBe('from JSON');
   await expect.poll(() => page.getByLabel(/^count/).inputValue()).toBe('3');

@@ -74,9 +74,10 @@ export const registry = {
 };
 
 /** Opens a world. The daemon ends with it. */
-export async function openWorld(
-  { entries = registry, prepare }: { entries?: object; prepare?: (user: User) => Promise<unknown> } = {},
-): Promise<UiWorld> {
+export async function openWorld({
+  entries = registry,
+  prepare,
+}: { entries?: object; prepare?: (user: User) => Promise<unknown> } = {}): Promise<UiWorld> {
   await using opened = new AsyncDisposableStack();
   const user = opened.use(await makeUser());
   await useRegistry(user, entries);
@@ -103,13 +104,18 @@ export async function openWorld(
 }
 
 /** Opens a page in a browser context of its own. */
-export async function openPage(base: string, path: string, options: BrowserContextOptions = {}): Promise<UiPage> {
+export async function openPage(
+  base: string,
+  path: string,
+  options: BrowserContextOptions = {},
+): Promise<UiPage> {
   const context = await browser.newContext({ baseURL: base, colorScheme: 'light', ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(30_000);
   const [errors, foreign, dialogs]: [string[], string[], string[]] = [[], [], []];
   page.on('console', (message) => {
-    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) errors.push(message.text());
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      errors.push(message.text());
   });
   page.on('pageerror', (error) => errors.push(error.message));
   page.on('dialog', (dialog) => {
@@ -132,10 +138,14 @@ function axe(): Promise<string> {
 
 /** Everything that axe finds on the page as it is, one line each. */
 export async function violations(page: Page): Promise<string[]> {
-  const { violations: found } = await page.evaluate(
-    () => (globalThis as unknown as { axe: { run: (options: object) => Promise<AxeResults> } }).axe.run({ resultTypes: ['violations'] }),
+  const { violations: found } = await page.evaluate(() =>
+    (globalThis as unknown as { axe: { run: (options: object) => Promise<AxeResults> } }).axe.run({
+      resultTypes: ['violations'],
+    }),
   );
-  return found.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`);
+  return found.map(
+    ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`,
+  );
 }
 
 /** Stores workloads that are stopped, as an earlier daemon would have left them. */
@@ -143,7 +153,11 @@ export async function storeWorkloads({ home }: User, amount: number): Promise<vo
   const runConfigs = join(home, '.local/state/toolhive/runconfigs');
   const statuses = join(home, '.local/share/toolhive/statuses');
   await Promise.all([runConfigs, statuses].map((path) => mkdir(path, { recursive: true, mode: 0o700 })));
-  const stopped = { status: 'stopped', created_at: '2026-01-31T09:30:00.000Z', updated_at: '2026-01-31T09:30:00.000Z' };
+  const stopped = {
+    status: 'stopped',
+    created_at: '2026-01-31T09:30:00.000Z',
+    updated_at: '2026-01-31T09:30:00.000Z',
+  };
   for (let index = 0; index < amount; index++) {
     const name = `server-${index}`;
     const runConfig = {

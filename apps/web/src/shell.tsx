@@ -7,6 +7,7 @@ import { failureOf, useConnection, useResource } from './api/store.ts';
 import { Palette } from './features/palette/palette.tsx';
 import { Shortcuts } from './features/palette/shortcuts.tsx';
 import { ago } from './ui/format.ts';
+import { DocumentationLink } from './ui/page.tsx';
 import { Failure } from './ui/states.tsx';
 import { Toasts } from './ui/toasts.tsx';
 
@@ -66,9 +67,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
             <button type="button" onClick={() => setOpen('palette')} aria-keyshortcuts="Control+K Meta+K">
               Search and commands <kbd>Ctrl K</kbd>
             </button>
-            <a href="/toolhive" target="_blank" rel="noopener">
-              Documentation
-            </a>
+            <DocumentationLink path="/toolhive" />
           </div>
         </nav>
         <main id="main" tabIndex={-1} data-offline={connection === 'lost'}>
@@ -84,7 +83,10 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
 }
 
 /** Says that the daemon does not respond, and how old the data on the screen is. */
@@ -109,8 +111,8 @@ function ConnectionBanner(): ReactNode {
     <div className="notice failure" role="alert">
       <strong>The daemon does not respond</strong>
       <p>
-        {at === undefined ? 'No data was loaded.' : `This page shows data from ${ago(at, lostAt)}.`} It reconnects
-        automatically.
+        {at === undefined ? 'No data was loaded.' : `This page shows data from ${ago(at, lostAt)}.`} It
+        reconnects automatically.
       </p>
       <p className="fix">
         Fix: start the daemon again with <code>thv serve</code> or <code>thv ui</code>.

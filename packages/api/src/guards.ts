@@ -94,11 +94,7 @@ function localAddressOf({ env }: Context): string | undefined {
  * Lets requests pass that `access` accepts, and those of browsers that have signed in to the web UI. Every path needs
  * authentication except `signInPath`.
  */
-export function authenticated(
-  access: Access,
-  sessions: UiSessions,
-  signInPath: string,
-): MiddlewareHandler {
+export function authenticated(access: Access, sessions: UiSessions, signInPath: string): MiddlewareHandler {
   return async (context, next) => {
     const { req } = context;
     const authorization = req.header('authorization');

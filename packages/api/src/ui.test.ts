@@ -73,7 +73,10 @@ test('signs a browser in, and lets nobody else pass', async () => {
   const { openAccess } = await import('@toolhive/core/access');
   const uiSessions = new UiSessions();
   const access = openAccess({ token: 'correct-horse-battery-staple' });
-  await using api = await openTestApi({}, { access, uiSessions, ui: openUi(async (name) => files.get(name)) });
+  await using api = await openTestApi(
+    {},
+    { access, uiSessions, ui: openUi(async (name) => files.get(name)) },
+  );
   const code = uiSessions.issueCode();
   const host = `127.0.0.1:${api.port}`;
 
@@ -105,7 +108,11 @@ test('a page of another site cannot use up or exchange codes', async () => {
   await using api = await openTestApi({}, { uiSessions });
   const code = uiSessions.issueCode();
 
-  const foreign = await api.post('/api/v1beta/ui/session', { code }, { ...json, origin: 'http://evil.example' });
+  const foreign = await api.post(
+    '/api/v1beta/ui/session',
+    { code },
+    { ...json, origin: 'http://evil.example' },
+  );
   const form = await api.post('/api/v1beta/ui/session', { code }, { 'content-type': 'text/plain' });
 
   expect([foreign.status, form.status]).toEqual([403, 415]);

@@ -18,7 +18,7 @@ const policy = [
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' data:",
-  "media-src data:",
+  'media-src data:',
   "connect-src 'self'",
   "manifest-src 'self'",
   "base-uri 'none'",
@@ -64,7 +64,11 @@ interface EncodedFile {
 }
 
 /** Texts are stored compressed only. */
-async function encodedFile(read: ReadUiFile, name: string, accepted: string): Promise<EncodedFile | undefined> {
+async function encodedFile(
+  read: ReadUiFile,
+  name: string,
+  accepted: string,
+): Promise<EncodedFile | undefined> {
   const compressed = await read(`${name}.br`);
   if (compressed === undefined) {
     const body = await read(name);

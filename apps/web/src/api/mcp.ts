@@ -18,7 +18,11 @@ export interface InputRequest {
 
 export interface CallEvents {
   signal: AbortSignal;
-  onProgress: (progress: { progress: number; total?: number | undefined; message?: string | undefined }) => void;
+  onProgress: (progress: {
+    progress: number;
+    total?: number | undefined;
+    message?: string | undefined;
+  }) => void;
   /** A log message of the server. */
   onLog: (level: string, data: unknown) => void;
   /** Returns the result for each request by its key. Throws to cancel the call. */
@@ -111,9 +115,13 @@ async function send(
   const message = type.startsWith('application/json') ? parsed(text) : undefined;
   if (message !== undefined && ('result' in message || 'error' in message)) return resultOf(message);
   const [problem = '', hint] = text.trimEnd().split('\nhint: ');
-  throw new ThvError(response.status === 401 ? 'unauthorized' : 'unavailable', problem || `status ${response.status}`, {
-    hint,
-  });
+  throw new ThvError(
+    response.status === 401 ? 'unauthorized' : 'unavailable',
+    problem || `status ${response.status}`,
+    {
+      hint,
+    },
+  );
 }
 
 /** The headers of a request, which the curl command of the tester has as well. */
@@ -151,8 +159,14 @@ export function mirroredHeaders(schema: unknown, args: unknown, depth = 0): Reco
   for (const [name, part] of Object.entries(properties)) {
     const header = asObject(part)['x-mcp-header'];
     const value = asObject(args)[name];
-    if (typeof header === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(header) && value !== undefined && value !== null) {
-      headers[`mcp-param-${header.toLowerCase()}`] = typeof value === 'string' ? value : JSON.stringify(value);
+    if (
+      typeof header === 'string' &&
+      /^[\w!#$%&'*+.^`|~-]+$/.test(header) &&
+      value !== undefined &&
+      value !== null
+    ) {
+      headers[`mcp-param-${header.toLowerCase()}`] =
+        typeof value === 'string' ? value : JSON.stringify(value);
     }
     Object.assign(headers, mirroredHeaders(part, value, depth + 1));
   }
@@ -161,7 +175,8 @@ export function mirroredHeaders(schema: unknown, args: unknown, depth = 0): Reco
 
 /** Encodes a value that cannot be in a header as it is (MCP 2026-07-28, Streamable HTTP, Value Encoding). */
 function headerValue(value: string): string {
-  if (/^[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?$/.test(value) && !/^=\?base64\?.*\?=$/.test(value)) return value;
+  if (/^[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?$/.test(value) && !/^=\?base64\?.*\?=$/.test(value))
+    return value;
   const bytes = new TextEncoder().encode(value);
   return `=?base64?${btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))}?=`;
 }

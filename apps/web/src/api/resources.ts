@@ -52,7 +52,8 @@ export const permissions = (name: string) =>
 export const networkDecisions = (name: string) =>
   resource({
     key: `network/${name}`,
-    load: async (signal) => (await client.listNetworkDecisions({ params: { name }, query: {} }, { signal })).decisions,
+    load: async (signal) =>
+      (await client.listNetworkDecisions({ params: { name }, query: {} }, { signal })).decisions,
     isChangedBy: (event) => event.type === 'network.denied' && event.name === name,
     everyMs: 3_000,
   });
@@ -101,7 +102,10 @@ export const registries = resource({
   isChangedBy: isAbout('registry'),
 });
 
-export const registryServers = (registry: string, query: { search?: string; limit?: number; offset?: number }) =>
+export const registryServers = (
+  registry: string,
+  query: { search?: string; limit?: number; offset?: number },
+) =>
   resource({
     key: `registry/${registry}/${JSON.stringify(query)}`,
     load: (signal) => client.listRegistryServers({ params: { name: registry }, query }, { signal }),
@@ -142,7 +146,11 @@ export const workloadDiagnosis = (name: string) =>
     load: (signal) => client.diagnoseWorkload({ params: { name } }, { signal }),
   });
 
-export const audit = (query: { workload?: string; outcome?: 'success' | 'failure' | 'denied' | 'error'; limit?: number }) =>
+export const audit = (query: {
+  workload?: string;
+  outcome?: 'success' | 'failure' | 'denied' | 'error';
+  limit?: number;
+}) =>
   resource({
     key: `audit/${JSON.stringify(query)}`,
     load: async (signal) => (await client.listAudit({ query }, { signal })).records.toReversed(),
@@ -154,7 +162,9 @@ export const capabilities = (name: string) =>
     key: `capabilities/${name}`,
     load: (signal) => client.getCapabilities({ params: { name }, query: {} }, { signal }),
     isChangedBy: (event) =>
-      ['tool.changed', 'pins.changed', 'workload.changed'].includes(event.type) && 'name' in event && event.name === name,
+      ['tool.changed', 'pins.changed', 'workload.changed'].includes(event.type) &&
+      'name' in event &&
+      event.name === name,
   });
 
 export const usage = (name: string) =>
@@ -180,7 +190,7 @@ export const traffic = (name: string) =>
 export const update = (name: string) =>
   resource({
     key: `update/${name}`,
-    load: (signal) => client.getWorkloadUpdate({ params: { name } }, { signal }),
+    load: (signal) => client.getWorkloadUpdate({ params: { name }, query: { changes: 'true' } }, { signal }),
   });
 
 export const daemon = resource({

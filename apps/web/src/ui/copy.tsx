@@ -2,7 +2,15 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 
 /** Copies a text and says so. */
-export function CopyButton({ text, label = 'Copy', className }: { text: string; label?: string; className?: string }): ReactNode {
+export function CopyButton({
+  text,
+  label = 'Copy',
+  className,
+}: {
+  text: string;
+  label?: string;
+  className?: string;
+}): ReactNode {
   const [state, setState] = useState<'idle' | 'done' | 'failed'>('idle');
   const copy = async (): Promise<void> => {
     try {

@@ -2,7 +2,17 @@ import { useEffect, useId, useRef } from 'react';
 import type { ReactNode } from 'react';
 
 /** A modal dialog. It closes with Escape, and the focus returns to where it was. */
-export function Dialog({ title, onClose, children, className }: { title: string; onClose: () => void; children: ReactNode; className?: string }): ReactNode {
+export function Dialog({
+  title,
+  onClose,
+  children,
+  className,
+}: {
+  title: string;
+  onClose: () => void;
+  children: ReactNode;
+  className?: string;
+}): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {

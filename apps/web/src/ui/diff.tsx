@@ -9,7 +9,9 @@ export function Diff({ text }: { text: string }): ReactNode {
         {text.split('\n').map((line, index) => (
           <span
             key={index}
-            className={line.startsWith('+') ? 'diff-added' : line.startsWith('-') ? 'diff-removed' : undefined}
+            className={
+              line.startsWith('+') ? 'diff-added' : line.startsWith('-') ? 'diff-removed' : undefined
+            }
           >
             <ForeignText>{line}</ForeignText>
             {'\n'}

@@ -2,9 +2,9 @@
 export function ago(time: string | number, now = Date.now()): string {
   const seconds = Math.round((now - new Date(time).getTime()) / 1000);
   if (seconds < 5) return 'just now';
-  const [amount, unit] = units.map(([unit, size]) => [Math.floor(seconds / size), unit] as const).find(
-    ([amount]) => amount >= 1,
-  ) ?? [0, 'second' as const];
+  const [amount, unit] = units
+    .map(([unit, size]) => [Math.floor(seconds / size), unit] as const)
+    .find(([amount]) => amount >= 1) ?? [0, 'second' as const];
   return relative.format(-amount, unit);
 }
 
@@ -24,7 +24,8 @@ export function dateTime(time: string | number): string {
 /** A size in binary units. */
 export function bytes(size: number): string {
   const [amount, unit] = ['B', 'KiB', 'MiB', 'GiB', 'TiB'].reduce<[number, string]>(
-    ([value, current], next) => (current === '' ? [value, next] : value < 1024 ? [value, current] : [value / 1024, next]),
+    ([value, current], next) =>
+      current === '' ? [value, next] : value < 1024 ? [value, current] : [value / 1024, next],
     [size, ''],
   );
   return `${amount < 10 && unit !== 'B' ? amount.toFixed(1) : Math.round(amount)} ${unit}`;

@@ -73,7 +73,9 @@ export function Launch({ draft, edited, isValid, onDone }: Props): ReactNode {
                 type="checkbox"
                 checked={accepted.includes(risk)}
                 onChange={({ target }) =>
-                  setAccepted(target.checked ? [...accepted, risk] : accepted.filter((other) => other !== risk))
+                  setAccepted(
+                    target.checked ? [...accepted, risk] : accepted.filter((other) => other !== risk),
+                  )
                 }
               />
               I accept that it gets {risks[risk]}
@@ -117,7 +119,9 @@ export function Launch({ draft, edited, isValid, onDone }: Props): ReactNode {
 
 /** Stores the new secrets of a draft, each under a name of its own. */
 async function storeSecrets(draft: Draft, stored: Map<string, string>): Promise<void> {
-  const fresh = draft.variables.filter(({ kind, value, name }) => kind === 'new-secret' && value !== '' && name !== '');
+  const fresh = draft.variables.filter(
+    ({ kind, value, name }) => kind === 'new-secret' && value !== '' && name !== '',
+  );
   if (fresh.length === 0) return;
   const provider = await client.getSecretsProvider({}).catch(() => undefined); // there is none yet
   if (provider === undefined) await client.setupSecrets({ body: { provider_type: 'encrypted' } });
@@ -129,8 +133,14 @@ async function storeSecrets(draft: Draft, stored: Map<string, string>): Promise<
       await client.updateSecret({ params: { key: before }, body: { value } });
       continue;
     }
-    const base = `${draft.name || draft.image || 'server'}-${name}`.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '');
-    const key = [base, ...Array.from({ length: 100 }, (_none, index) => `${base}-${index + 2}`)].find((each) => !taken.has(each)) ?? base;
+    const base = `${draft.name || draft.image || 'server'}-${name}`
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '-')
+      .replace(/^-|-$/g, '');
+    const key =
+      [base, ...Array.from({ length: 100 }, (_none, index) => `${base}-${index + 2}`)].find(
+        (each) => !taken.has(each),
+      ) ?? base;
     await client.createSecret({ body: { key, value } });
     stored.set(name, key);
     taken.add(key);

@@ -9,12 +9,22 @@ export interface MenuItem {
 }
 
 /** A button that opens a menu (ARIA Authoring Practices, menu button). */
-export function MenuButton({ label, items, children }: { label: string; items: readonly MenuItem[]; children: ReactNode }): ReactNode {
+export function MenuButton({
+  label,
+  items,
+  children,
+}: {
+  label: string;
+  items: readonly MenuItem[];
+  children: ReactNode;
+}): ReactNode {
   const id = useId();
   const menu = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const onKeyDown = (event: KeyboardEvent): void => {
-    const choices = [...(menu.current?.querySelectorAll<HTMLButtonElement>('[role=menuitem]:not(:disabled)') ?? [])];
+    const choices = [
+      ...(menu.current?.querySelectorAll<HTMLButtonElement>('[role=menuitem]:not(:disabled)') ?? []),
+    ];
     const current = choices.indexOf(document.activeElement as HTMLButtonElement); // -1 for any other element
     const next = { ArrowDown: current + 1, ArrowUp: current - 1, Home: 0, End: -1 }[event.key];
     if (next !== undefined) {
@@ -27,7 +37,14 @@ export function MenuButton({ label, items, children }: { label: string; items: r
   };
   return (
     <span className="menu-button">
-      <button ref={button} type="button" className="icon" aria-label={label} aria-haspopup="menu" popoverTarget={id}>
+      <button
+        ref={button}
+        type="button"
+        className="icon"
+        aria-label={label}
+        aria-haspopup="menu"
+        popoverTarget={id}
+      >
         {children}
       </button>
       <div

@@ -1,6 +1,8 @@
 import { useEffect, useRef } from 'react';
 import type { ReactNode } from 'react';
 import { useLocation } from 'wouter';
+import { daemon } from '../api/resources.ts';
+import { useResource } from '../api/store.ts';
 
 /** A screen with its heading, which gets the focus when the user comes from another screen. */
 export function Page({
@@ -31,16 +33,23 @@ export function Page({
           {title}
         </h1>
         <div className="page-actions">
-          {help !== undefined && (
-            <a href={help} target="_blank" rel="noopener">
-              Documentation
-            </a>
-          )}
+          {help !== undefined && <DocumentationLink path={help} />}
           {action}
         </div>
       </header>
       {children}
     </>
+  );
+}
+
+/** A link to a page of the documentation, if this daemon serves it. */
+export function DocumentationLink({ path }: { path: string }): ReactNode {
+  const { data } = useResource(daemon);
+  if (data?.features.includes('documentation') !== true) return null;
+  return (
+    <a href={path} target="_blank" rel="noopener">
+      Documentation
+    </a>
   );
 }
 

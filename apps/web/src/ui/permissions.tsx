@@ -45,11 +45,14 @@ function Lines({ lines, warnings }: { lines: readonly Line[]; warnings: readonly
 }
 
 /** The paths on which a mount gives a server power over the whole account of the user. */
-const sensitive = /^(?:\/|~|\/home\/[^/]+|\/Users\/[^/]+|\/root|\/etc|.*\/\.(?:ssh|aws|gnupg|kube|docker).*)\/?$/;
+const sensitive =
+  /^(?:\/|~|\/home\/[^/]+|\/Users\/[^/]+|\/root|\/etc|.*\/\.(?:ssh|aws|gnupg|kube|docker).*)\/?$/;
 
 function linesOf({ network, mounts, privileged, learning, inbound_hosts: inbound }: Permissions): Line[] {
   return [
-    ...(privileged ? [{ risk: 'high' as const, text: 'Runs as a privileged container, without isolation' }] : []),
+    ...(privileged
+      ? [{ risk: 'high' as const, text: 'Runs as a privileged container, without isolation' }]
+      : []),
     ...(learning === undefined
       ? []
       : [{ risk: 'medium' as const, text: 'Is in learning mode: it can reach every public host' }]),
@@ -65,7 +68,14 @@ function linesOf({ network, mounts, privileged, learning, inbound_hosts: inbound
   ];
 }
 
-function networkLines({ kind, hosts, ports, private_hosts: privateHosts, mode, enforced }: Permissions['network']): Line[] {
+function networkLines({
+  kind,
+  hosts,
+  ports,
+  private_hosts: privateHosts,
+  mode,
+  enforced,
+}: Permissions['network']): Line[] {
   const unenforced = enforced ? '' : '; the runtime does not enforce this';
   switch (kind) {
     case 'none':
@@ -95,7 +105,9 @@ function networkLines({ kind, hosts, ports, private_hosts: privateHosts, mode, e
           : []),
       ];
     case 'mode':
-      return [{ risk: 'high', text: `Uses the network "${mode ?? ''}" of the container engine or of this machine` }];
+      return [
+        { risk: 'high', text: `Uses the network "${mode ?? ''}" of the container engine or of this machine` },
+      ];
   }
 }
 
@@ -108,7 +120,9 @@ function profileLines(profile: PermissionProfile | undefined): Line[] {
   ];
   return linesOf({
     network:
-      profile?.network?.mode !== undefined && profile.network.mode !== 'bridge' && profile.network.mode !== 'none'
+      profile?.network?.mode !== undefined &&
+      profile.network.mode !== 'bridge' &&
+      profile.network.mode !== 'none'
         ? { kind: 'mode', mode: profile.network.mode, enforced: true }
         : outbound?.insecure_allow_all === true
           ? { kind: 'open', enforced: true, private_hosts: outbound.allow_host ?? [] }

@@ -108,7 +108,9 @@ function Field(props: FieldProps): ReactNode {
   const nullable = isNullable(schema) ? () => onChange(null) : undefined;
   switch (control.kind) {
     case 'text':
-      return <TextField {...common} {...{ value, onChange, nullable }} format={control.format} schema={schema} />;
+      return (
+        <TextField {...common} {...{ value, onChange, nullable }} format={control.format} schema={schema} />
+      );
     case 'number':
       return <NumberField {...common} {...{ value, onChange, nullable }} isInteger={control.isInteger} />;
     case 'boolean':
@@ -128,7 +130,9 @@ function Field(props: FieldProps): ReactNode {
         </Labelled>
       );
     case 'choice': {
-      const index = control.options.findIndex((option) => JSON.stringify(option.value) === JSON.stringify(value));
+      const index = control.options.findIndex(
+        (option) => JSON.stringify(option.value) === JSON.stringify(value),
+      );
       return (
         <Labelled {...common}>
           {(attributes) => (
@@ -178,7 +182,9 @@ function Field(props: FieldProps): ReactNode {
         </fieldset>
       );
     case 'list':
-      return <ListField {...props} schema={schema} items={control.items} label={label} description={description} />;
+      return (
+        <ListField {...props} schema={schema} items={control.items} label={label} description={description} />
+      );
     case 'variants':
       return <VariantField {...props} schema={schema} variants={control.variants} label={label} />;
     case 'json':
@@ -209,7 +215,12 @@ function Labelled({ label, description, pointer, problems, isRequired, children 
         <ForeignText>{label}</ForeignText>
         {isRequired && <span className="quiet"> required</span>}
       </label>
-      {children({ id, required: isRequired, 'aria-describedby': `${id}-hint`, 'aria-invalid': problem !== undefined })}
+      {children({
+        id,
+        required: isRequired,
+        'aria-describedby': `${id}-hint`,
+        'aria-invalid': problem !== undefined,
+      })}
       <span id={`${id}-hint`} className="hint">
         {description !== undefined && <ForeignText>{description}</ForeignText>}
         <Problem problems={problems} pointer={pointer} />
@@ -295,7 +306,9 @@ function NumberField({
 }): ReactNode {
   const [text, setText] = useState(() => (value === undefined ? '' : String(value)));
   useEffect(() => {
-    setText((current) => (readNumber(current) === value ? current : value === undefined ? '' : String(value)));
+    setText((current) =>
+      readNumber(current) === value ? current : value === undefined ? '' : String(value),
+    );
   }, [value]);
   const problem = text === '' ? undefined : numberProblem(text, isInteger);
   return (
@@ -398,7 +411,16 @@ function ListField({
 
 function emptyItem(items: Values, root: unknown): unknown {
   const { kind } = controlFor(resolve(items, root), root);
-  return { text: '', number: 0, boolean: false, object: {}, list: [], choice: null, variants: null, json: null }[kind];
+  return {
+    text: '',
+    number: 0,
+    boolean: false,
+    object: {},
+    list: [],
+    choice: null,
+    variants: null,
+    json: null,
+  }[kind];
 }
 
 function VariantField({

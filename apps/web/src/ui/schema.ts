@@ -25,9 +25,7 @@ export function resolve(schema: unknown, root: unknown, depth = 0): Values {
   const { $ref: reference, allOf: parts, ...rest } = own;
   const referred =
     typeof reference === 'string' ? resolve(pointedAt(root, reference), root, depth + 1) : undefined;
-  const merged = Array.isArray(parts)
-    ? parts.slice(0, 50).map((part) => resolve(part, root, depth + 1))
-    : [];
+  const merged = Array.isArray(parts) ? parts.slice(0, 50).map((part) => resolve(part, root, depth + 1)) : [];
   return [...(referred === undefined ? [] : [referred]), ...merged, rest].reduce(merge, {});
 }
 
@@ -57,7 +55,9 @@ function pointedAt(root: unknown, reference: string): unknown {
     .map((step) => decoded(step).replaceAll('~1', '/').replaceAll('~0', '~'))
     .reduce<unknown>(
       (part, step) =>
-        typeof part === 'object' && part !== null && Object.hasOwn(part, step) ? (part as Values)[step] : undefined,
+        typeof part === 'object' && part !== null && Object.hasOwn(part, step)
+          ? (part as Values)[step]
+          : undefined,
       root,
     );
 }
@@ -91,7 +91,9 @@ export function controlFor(schema: Values, root: unknown): Control {
     case 'boolean':
       return { kind: 'boolean' };
     case 'array':
-      return schema['prefixItems'] === undefined && typeof schema['items'] === 'object' && schema['items'] !== null
+      return schema['prefixItems'] === undefined &&
+        typeof schema['items'] === 'object' &&
+        schema['items'] !== null
         ? { kind: 'list', items: schema['items'] as Values }
         : { kind: 'json' };
     case 'object': {
@@ -125,15 +127,27 @@ export function isNullable(schema: Values): boolean {
   const { type, anyOf, oneOf } = schema;
   const parts = [...(Array.isArray(anyOf) ? anyOf : []), ...(Array.isArray(oneOf) ? oneOf : [])];
   return (
-    type === 'null' || (Array.isArray(type) && type.includes('null')) || parts.some((part) => asObject(part)['type'] === 'null')
+    type === 'null' ||
+    (Array.isArray(type) && type.includes('null')) ||
+    parts.some((part) => asObject(part)['type'] === 'null')
   );
 }
 
-function choices({ enum: values, enumNames, const: constant, oneOf, anyOf, ...rest }: Values): { value: unknown; title: string }[] | undefined {
+function choices({
+  enum: values,
+  enumNames,
+  const: constant,
+  oneOf,
+  anyOf,
+  ...rest
+}: Values): { value: unknown; title: string }[] | undefined {
   if ('const' in rest || constant !== undefined) return [{ value: constant, title: titleOf(constant) }];
   if (Array.isArray(values)) {
     const names: unknown[] = Array.isArray(enumNames) ? enumNames : [];
-    return values.map((value: unknown, index) => ({ value, title: typeof names[index] === 'string' ? names[index] : titleOf(value) }));
+    return values.map((value: unknown, index) => ({
+      value,
+      title: typeof names[index] === 'string' ? names[index] : titleOf(value),
+    }));
   }
   const parts: unknown = oneOf ?? anyOf;
   if (!Array.isArray(parts) || parts.length === 0) return undefined;
@@ -180,7 +194,10 @@ export function initialValue(schema: unknown, root: unknown, depth = 0): unknown
       .map(([name, part]) => {
         const value = initialValue(part, root, depth + 1);
         const isNeeded = control.required.has(name);
-        return [name, value ?? (isNeeded && controlFor(resolve(part, root), root).kind === 'object' ? {} : undefined)] as const;
+        return [
+          name,
+          value ?? (isNeeded && controlFor(resolve(part, root), root).kind === 'object' ? {} : undefined),
+        ] as const;
       })
       .filter(([, value]) => value !== undefined);
     return entries.length > 0 || depth === 0 ? Object.fromEntries(entries) : undefined;

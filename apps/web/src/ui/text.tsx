@@ -55,10 +55,18 @@ export function plainForeign(text: string): string {
 export function ForeignLink({ url, children }: { url: string; children?: string }): ReactNode {
   const parsed = URL.parse(url);
   const label = children === undefined ? null : <ForeignText>{children}</ForeignText>;
-  if (parsed === null || !/^https?:$/.test(parsed.protocol) || parsed.username !== '' || parsed.password !== '') {
+  if (
+    parsed === null ||
+    !/^https?:$/.test(parsed.protocol) ||
+    parsed.username !== '' ||
+    parsed.password !== ''
+  ) {
     return (
       <>
-        {label} <code><ForeignText>{url}</ForeignText></code>
+        {label}{' '}
+        <code>
+          <ForeignText>{url}</ForeignText>
+        </code>
       </>
     );
   }

@@ -39,7 +39,10 @@ export function toast(text: string, action?: Toast['action']): number {
 /** Shows a failure until it is dismissed. */
 export function toastFailure(what: string, failure: ThvError): void {
   const id = nextId++;
-  change([...toasts.slice(-3), { id, text: `${what}: ${failure.message}`, hint: failure.hint, kind: 'failure' }]);
+  change([
+    ...toasts.slice(-3),
+    { id, text: `${what}: ${failure.message}`, hint: failure.hint, kind: 'failure' },
+  ]);
 }
 
 /** Runs an action, and shows why it failed if it does. Returns whether it succeeded. */

@@ -17,7 +17,11 @@ export interface Validation {
 
 /** The browser accepts workers only from addresses that this policy has approved. */
 const policy = (
-  globalThis as { trustedTypes?: { createPolicy: (name: string, rules: object) => { createScriptURL: (url: string) => string } } }
+  globalThis as {
+    trustedTypes?: {
+      createPolicy: (name: string, rules: object) => { createScriptURL: (url: string) => string };
+    };
+  }
 ).trustedTypes?.createPolicy('toolhive', { createScriptURL: (url: string) => url });
 
 /** Checks a value against the schema of a server, in a worker that is ended if it takes too long. */
@@ -33,7 +37,9 @@ export function validate(schema: unknown, value: unknown, signal: AbortSignal): 
   const timer = setTimeout(unchecked, limitMs);
   signal.addEventListener('abort', unchecked, { once: true });
   worker.addEventListener('error', unchecked);
-  worker.addEventListener('message', ({ data }: MessageEvent<Problems>) => finish({ problems: data, isChecked: true }));
+  worker.addEventListener('message', ({ data }: MessageEvent<Problems>) =>
+    finish({ problems: data, isChecked: true }),
+  );
   worker.postMessage({ schema, value });
   return promise;
 }

@@ -114,8 +114,16 @@ export function draftOfWorkload(details: WorkloadDetails): Draft {
     transport: details.transport ?? '',
     arguments: (details.cmd_arguments ?? []).join('\n'),
     variables: [
-      ...Object.entries(details.env_vars ?? {}).map(([name, value]): Variable => ({ name, kind: 'text', value })),
-      ...(details.secrets ?? []).map(({ name, target }): Variable => ({ name: target, kind: 'stored', value: name })),
+      ...Object.entries(details.env_vars ?? {}).map(([name, value]): Variable => ({
+        name,
+        kind: 'text',
+        value,
+      })),
+      ...(details.secrets ?? []).map(({ name, target }): Variable => ({
+        name: target,
+        kind: 'stored',
+        value: name,
+      })),
     ],
     mounts: (details.volumes ?? []).map((volume) => {
       const isReadOnly = volume.endsWith(':ro');
@@ -152,6 +160,9 @@ function othersOf(details: WorkloadDetails): Partial<CreateWorkload> {
     warnings: _warnings,
     limits: _limits,
     home: _home,
+    integrity: _integrity,
+    published_at: _published,
+    provenance: _provenance,
     ...others
   } = details;
   return others;
@@ -164,7 +175,10 @@ const lines = (text: string): string[] =>
     .filter((line) => line !== '');
 
 /** The request for a draft. New secrets get the names that `secretNames` says. */
-export function requestOf(draft: Draft, secretNames: ReadonlyMap<string, string> = new Map()): CreateWorkload {
+export function requestOf(
+  draft: Draft,
+  secretNames: ReadonlyMap<string, string> = new Map(),
+): CreateWorkload {
   const given = draft.variables.filter(({ name, value }) => name !== '' && value !== '');
   const isRemote = draft.url !== '';
   const profile = profileOf(draft);
@@ -189,13 +203,17 @@ export function requestOf(draft: Draft, secretNames: ReadonlyMap<string, string>
             })),
           volumes: draft.mounts
             .filter(({ source }) => source !== '')
-            .map(({ source, target, isReadOnly }) => `${source}:${target || source}${isReadOnly ? ':ro' : ''}`),
+            .map(
+              ({ source, target, isReadOnly }) => `${source}:${target || source}${isReadOnly ? ':ro' : ''}`,
+            ),
           ...(profile === undefined ? {} : { permission_profile: profile }),
           ...(draft.memory === '' && draft.cpus === ''
             ? {}
             : {
                 resources: {
-                  ...(draft.memory === '' ? {} : { memory: /^\d+$/.test(draft.memory) ? Number(draft.memory) : draft.memory }),
+                  ...(draft.memory === ''
+                    ? {}
+                    : { memory: /^\d+$/.test(draft.memory) ? Number(draft.memory) : draft.memory }),
                   ...(draft.cpus === '' ? {} : { cpus: Number(draft.cpus) }),
                 },
               }),
@@ -212,7 +230,10 @@ export function profileOf({ network, hosts, ports, others }: Draft): PermissionP
     .map(Number)
     .filter((port) => Number.isInteger(port) && port > 0);
   const base = others.permission_profile ?? {};
-  const withOutbound = (outbound: object): PermissionProfile => ({ ...base, network: { ...base.network, outbound } });
+  const withOutbound = (outbound: object): PermissionProfile => ({
+    ...base,
+    network: { ...base.network, outbound },
+  });
   switch (network) {
     case 'default':
       return others.permission_profile ?? undefined;
@@ -229,13 +250,16 @@ export function profileOf({ network, hosts, ports, others }: Draft): PermissionP
 
 /** The same workload as a command. New secrets have to be stored first. */
 export function asCommand(request: CreateWorkload): string {
-  const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+  const quoted = (text: string): string =>
+    /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
   const words = [
     'thv',
     'run',
     ...(request.name === undefined ? [] : ['--name', request.name]),
     ...(request.group === undefined || request.group === 'default' ? [] : ['--group', request.group]),
-    ...(request.transport === undefined || request.transport === '' ? [] : ['--transport', request.transport]),
+    ...(request.transport === undefined || request.transport === ''
+      ? []
+      : ['--transport', request.transport]),
     ...(request.volumes ?? []).flatMap((volume) => ['--volume', volume]),
     ...Object.entries(request.env_vars ?? {}).flatMap(([name, value]) => ['-e', `${name}=${value}`]),
     ...(request.secrets ?? []).flatMap(({ name, target }) => ['--secret', `${name},target=${target}`]),
@@ -253,7 +277,8 @@ function profileFlags(profile: PermissionProfile | undefined): string[] {
   const outbound = profile?.network?.outbound;
   if (profile === undefined) return [];
   if (outbound?.insecure_allow_all === true) return ['--permission-profile', 'network', '--accept-risks'];
-  if (outbound?.allow_host === undefined && outbound?.allow_port === undefined) return ['--permission-profile', 'none'];
+  if (outbound?.allow_host === undefined && outbound?.allow_port === undefined)
+    return ['--permission-profile', 'none'];
   // Rules for hosts have no flag, only a file.
   return ['--permission-profile', 'profile.json'];
 }
@@ -264,7 +289,17 @@ export function draftOfRequest(
   name: string,
   needs: readonly { name: string; description?: string | undefined; secret: boolean }[],
 ): Draft {
-  const { env_vars: env, secrets, volumes, image, url, group, cmd_arguments: args, transport, ...others } = request;
+  const {
+    env_vars: env,
+    secrets,
+    volumes,
+    image,
+    url,
+    group,
+    cmd_arguments: args,
+    transport,
+    ...others
+  } = request;
   return {
     ...emptyDraft,
     name: request.name ?? name,
@@ -274,24 +309,24 @@ export function draftOfRequest(
     transport: transport ?? '',
     arguments: (args ?? []).join('\n'),
     variables: [
-      ...Object.entries(env ?? {}).map(
-        ([variable, value]): Variable => ({
-          name: variable,
-          kind: isCredential(variable) ? 'new-secret' : 'text',
-          value,
-        }),
-      ),
-      ...(secrets ?? []).map((secret): Variable => ({ name: secret.target, kind: 'stored', value: secret.name })),
-      ...needs.map(
-        ({ name: variable, description, secret }): Variable => ({
-          name: variable,
-          kind: secret ? 'new-secret' : 'text',
-          value: '',
-          description,
-          isRequired: true,
-          isFixed: true,
-        }),
-      ),
+      ...Object.entries(env ?? {}).map(([variable, value]): Variable => ({
+        name: variable,
+        kind: isCredential(variable) ? 'new-secret' : 'text',
+        value,
+      })),
+      ...(secrets ?? []).map((secret): Variable => ({
+        name: secret.target,
+        kind: 'stored',
+        value: secret.name,
+      })),
+      ...needs.map(({ name: variable, description, secret }): Variable => ({
+        name: variable,
+        kind: secret ? 'new-secret' : 'text',
+        value: '',
+        description,
+        isRequired: true,
+        isFixed: true,
+      })),
     ],
     mounts: (volumes ?? []).map((volume) => {
       const isReadOnly = volume.endsWith(':ro');

@@ -52,7 +52,10 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
       <SelectField
         label="Group"
         value={draft.group}
-        options={[...new Set(['default', draft.group, ...allGroups.map(({ name }) => name)])].map((name) => [name, name])}
+        options={[...new Set(['default', draft.group, ...allGroups.map(({ name }) => name)])].map((name) => [
+          name,
+          name,
+        ])}
         onChange={(group) => set({ group })}
       />
       {!isRemote && (
@@ -237,7 +240,8 @@ function Variables({
       {variables.map((variable, index) => {
         const { name, kind, value, description, isRequired = false, isFixed = false } = variable;
         const id = `${base}-${index}`;
-        const set = (changes: Partial<Variable>): void => onChange(variables.with(index, { ...variable, ...changes }));
+        const set = (changes: Partial<Variable>): void =>
+          onChange(variables.with(index, { ...variable, ...changes }));
         const label = name === '' ? `Variable ${index + 1}` : name;
         return (
           <div key={isFixed ? name : index} className="field">
@@ -320,7 +324,13 @@ function Variables({
   );
 }
 
-function Mounts({ mounts, onChange }: { mounts: readonly Mount[]; onChange: (mounts: readonly Mount[]) => void }): ReactNode {
+function Mounts({
+  mounts,
+  onChange,
+}: {
+  mounts: readonly Mount[];
+  onChange: (mounts: readonly Mount[]) => void;
+}): ReactNode {
   return (
     <fieldset>
       <legend>Files and directories</legend>
@@ -364,7 +374,10 @@ function Mounts({ mounts, onChange }: { mounts: readonly Mount[]; onChange: (mou
           </div>
         );
       })}
-      <button type="button" onClick={() => onChange([...mounts, { source: '', target: '', isReadOnly: true }])}>
+      <button
+        type="button"
+        onClick={() => onChange([...mounts, { source: '', target: '', isReadOnly: true }])}
+      >
         Add a path
       </button>
     </fieldset>

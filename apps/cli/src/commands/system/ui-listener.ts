@@ -53,7 +53,9 @@ export class UiListener implements AsyncDisposable {
   async #listen(): Promise<Served> {
     const ui = webUi();
     if (ui === undefined) {
-      throw unavailable('this installation has no web UI', { hint: 'run npm run ui:build, or install ToolHive again' });
+      throw unavailable('this installation has no web UI', {
+        hint: 'run npm run ui:build, or install ToolHive again',
+      });
     }
     const host = '127.0.0.1';
     const listen = (port: number): Promise<Listener> => {

@@ -25,7 +25,8 @@ export async function untilUnused({ core, listeners, env, signal }: Watched): Pr
     await delay(checkMs, undefined, { signal, ref: false });
     // Another daemon may have made a new directory in its place.
     if (await isGone(core.paths.lock, own)) return 'the state directory was removed';
-    if (idleMs > 0 && listeners.every((one) => one.idleMs() >= idleMs) && (await isIdle(core))) return 'it is not used';
+    if (idleMs > 0 && listeners.every((one) => one.idleMs() >= idleMs) && (await isIdle(core)))
+      return 'it is not used';
   }
 }
 

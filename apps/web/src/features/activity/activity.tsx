@@ -45,7 +45,9 @@ export function Activity(): ReactNode {
         <button
           type="button"
           disabled={loaded.data === undefined}
-          onClick={() => save((loaded.data ?? []).map(({ record }) => `${JSON.stringify(record)}\n`).join(''))}
+          onClick={() =>
+            save((loaded.data ?? []).map(({ record }) => `${JSON.stringify(record)}\n`).join(''))
+          }
         >
           Export
         </button>
@@ -54,8 +56,8 @@ export function Activity(): ReactNode {
         {(records) =>
           records.length === 0 ? (
             <p>
-              No record matches. Changes and secret access are recorded always, calls only for workloads with audit
-              enabled.
+              No record matches. Changes and secret access are recorded always, calls only for workloads with
+              audit enabled.
             </p>
           ) : (
             <>
@@ -82,7 +84,10 @@ export function Activity(): ReactNode {
                         </td>
                         <td>
                           <ForeignText>
-                            {[record.target?.['method'], record.target?.['name'] ?? record.target?.['endpoint']]
+                            {[
+                              record.target?.['method'],
+                              record.target?.['name'] ?? record.target?.['endpoint'],
+                            ]
                               .filter(Boolean)
                               .join(' ')}
                           </ForeignText>
@@ -92,7 +97,9 @@ export function Activity(): ReactNode {
                             {record.subjects['user'] ?? record.subjects['client_name'] ?? record.source.value}
                           </ForeignText>
                         </td>
-                        <td className={record.outcome === 'success' ? 'good' : 'problem'}>{record.outcome}</td>
+                        <td className={record.outcome === 'success' ? 'good' : 'problem'}>
+                          {record.outcome}
+                        </td>
                       </tr>
                     ))}
                   </tbody>

@@ -36,7 +36,12 @@ export function Add(): ReactNode {
         ))}
       </nav>
       {tab === 'registry' && <Catalog />}
-      {tab === 'package' && (duplicate === null ? <Custom key="package" first={emptyDraft} source="package" /> : <Duplicate name={duplicate} />)}
+      {tab === 'package' &&
+        (duplicate === null ? (
+          <Custom key="package" first={emptyDraft} source="package" />
+        ) : (
+          <Duplicate name={duplicate} />
+        ))}
       {tab === 'remote' && <Custom key="remote" first={emptyDraft} source="remote" />}
       {tab === 'paste' && <Paste />}
     </Page>
@@ -94,7 +99,9 @@ function Catalog(): ReactNode {
       {source?.problem !== undefined && (
         <Notice kind="warning">
           <ForeignText>{source.problem}</ForeignText>
-          {source.stale === true && source.fetched_at !== undefined && ` This is the registry of ${dateTime(source.fetched_at)}.`}
+          {source.stale === true &&
+            source.fetched_at !== undefined &&
+            ` This is the registry of ${dateTime(source.fetched_at)}.`}
         </Notice>
       )}
       <div className="toolbar">
@@ -135,7 +142,9 @@ function Catalog(): ReactNode {
                 {count(total, 'server')}
                 {needs.size > 0 && `, ${entries.length} of them on this page match`}
               </p>
-              {entries.length === 0 && <Empty title="No server matches">Try other words, or add a package.</Empty>}
+              {entries.length === 0 && (
+                <Empty title="No server matches">Try other words, or add a package.</Empty>
+              )}
               <ul className="cards">
                 {entries.map((entry) => (
                   <EntryCard key={entry.name} entry={entry} />
@@ -176,10 +185,16 @@ function hasNeed(entry: RegistryServer | RegistryRemoteServer, need: Need): bool
       return (entry.env_vars ?? []).some(({ required, secret }) => required && secret);
     case 'network': {
       const outbound = entry.permissions?.network?.outbound;
-      return entry.permissions === undefined || outbound?.allow_host !== undefined || outbound?.insecure_allow_all === true;
+      return (
+        entry.permissions === undefined ||
+        outbound?.allow_host !== undefined ||
+        outbound?.insecure_allow_all === true
+      );
     }
     case 'files':
-      return [...(entry.args ?? []), ...(entry.package?.args ?? [])].some((argument) => argument.startsWith('/'));
+      return [...(entry.args ?? []), ...(entry.package?.args ?? [])].some((argument) =>
+        argument.startsWith('/'),
+      );
   }
 }
 

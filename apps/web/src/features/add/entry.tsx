@@ -30,7 +30,13 @@ export function AddEntry(): ReactNode {
   );
 }
 
-function EntryForm({ name, entry }: { name: string; entry: RegistryServer | RegistryRemoteServer }): ReactNode {
+function EntryForm({
+  name,
+  entry,
+}: {
+  name: string;
+  entry: RegistryServer | RegistryRemoteServer;
+}): ReactNode {
   const [draft, setDraft] = useState(() => draftOfEntry(entry, name));
   const form = useRef<HTMLFormElement>(null);
   const [, navigate] = useLocation();
@@ -42,8 +48,14 @@ function EntryForm({ name, entry }: { name: string; entry: RegistryServer | Regi
   const shown = {
     ...profile,
     network: profile?.network ?? { outbound: { allow_port: [80, 443] } },
-    read: [...(profile?.read ?? []), ...mounts.filter(({ isReadOnly }) => isReadOnly).map(({ path }) => path)],
-    write: [...(profile?.write ?? []), ...mounts.filter(({ isReadOnly }) => !isReadOnly).map(({ path }) => path)],
+    read: [
+      ...(profile?.read ?? []),
+      ...mounts.filter(({ isReadOnly }) => isReadOnly).map(({ path }) => path),
+    ],
+    write: [
+      ...(profile?.write ?? []),
+      ...mounts.filter(({ isReadOnly }) => !isReadOnly).map(({ path }) => path),
+    ],
   };
   return (
     <>
@@ -52,11 +64,7 @@ function EntryForm({ name, entry }: { name: string; entry: RegistryServer | Regi
       </p>
       <div className="columns">
         <form ref={form} noValidate={false}>
-          <WorkloadForm
-            draft={draft}
-            onChange={setDraft}
-            source="none"
-          />
+          <WorkloadForm draft={draft} onChange={setDraft} source="none" />
           <Launch
             draft={draft}
             isValid={() => form.current?.reportValidity() === true}
@@ -74,7 +82,9 @@ function EntryForm({ name, entry }: { name: string; entry: RegistryServer | Regi
           <dl className="pairs">
             <Pair term="Tier">{entry.tier}</Pair>
             <Pair term="Source">
-              <ForeignText>{local?.package?.source ?? local?.image ?? ('url' in entry ? entry.url : '')}</ForeignText>
+              <ForeignText>
+                {local?.package?.source ?? local?.image ?? ('url' in entry ? entry.url : '')}
+              </ForeignText>
             </Pair>
             <Pair term="Transport">{entry.transport}</Pair>
             {entry.repository_url !== undefined && (
@@ -84,7 +94,9 @@ function EntryForm({ name, entry }: { name: string; entry: RegistryServer | Regi
             )}
             {local?.provenance !== undefined && (
               <Pair term="Signed by">
-                <ForeignText>{local.provenance.signer_identity ?? local.provenance.repository_uri ?? 'not stated'}</ForeignText>
+                <ForeignText>
+                  {local.provenance.signer_identity ?? local.provenance.repository_uri ?? 'not stated'}
+                </ForeignText>
               </Pair>
             )}
           </dl>

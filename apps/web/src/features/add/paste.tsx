@@ -68,9 +68,15 @@ export function Paste(): ReactNode {
   );
 }
 
-function ImportedServer({ server: { name, request, notes, needs, problem, hint } }: { server: Imported }): ReactNode {
+function ImportedServer({
+  server: { name, request, notes, needs, problem, hint },
+}: {
+  server: Imported;
+}): ReactNode {
   const [, navigate] = useLocation();
-  const [draft, setDraft] = useState<Draft | undefined>(() => request && draftOfRequest(request, name, needs));
+  const [draft, setDraft] = useState<Draft | undefined>(
+    () => request && draftOfRequest(request, name, needs),
+  );
   const [form, setForm] = useState<HTMLFormElement | null>(null);
   const [created, setCreated] = useState<string | undefined>();
   return (
@@ -111,7 +117,8 @@ function ImportedServer({ server: { name, request, notes, needs, problem, hint }
             isValid={() => form?.reportValidity() === true}
             onDone={(workload) => {
               setCreated(workload);
-              if (document.querySelectorAll('section.card').length === 1) navigate(`/w/${encodeURIComponent(workload)}`);
+              if (document.querySelectorAll('section.card').length === 1)
+                navigate(`/w/${encodeURIComponent(workload)}`);
             }}
           />
         </form>

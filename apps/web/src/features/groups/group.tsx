@@ -26,7 +26,11 @@ export function GroupScreen(): ReactNode {
           return group === undefined ? (
             <Empty title="This group does not exist" action={<Link href="/groups">All groups</Link>} />
           ) : (
-            <Content key={name} group={group} others={all.filter((each) => each !== group).map((each) => each.name)} />
+            <Content
+              key={name}
+              group={group}
+              others={all.filter((each) => each !== group).map((each) => each.name)}
+            />
           );
         }}
       </Shown>
@@ -39,14 +43,17 @@ function Content({ group, others }: { group: Group; others: readonly string[] })
   const [, navigate] = useLocation();
   const members = (useResource(workloads).data ?? []).filter((workload) => workload.group === name);
   const remove = (): void => {
-    withUndo(`Removing the group ${name}. Its ${count(members.length, 'workload')} move to the group default`, {
-      onUndo() {},
-      run: () =>
-        void attempt('Cannot remove the group', async () => {
-          await client.deleteGroup({ params: { name }, query: {} });
-          refresh(groups.key);
-        }),
-    });
+    withUndo(
+      `Removing the group ${name}. Its ${count(members.length, 'workload')} move to the group default`,
+      {
+        onUndo() {},
+        run: () =>
+          void attempt('Cannot remove the group', async () => {
+            await client.deleteGroup({ params: { name }, query: {} });
+            refresh(groups.key);
+          }),
+      },
+    );
     navigate('/groups');
   };
   return (
@@ -67,7 +74,11 @@ function Content({ group, others }: { group: Group; others: readonly string[] })
         ))}
       </ul>
       <Members group={group} />
-      <Details key={`${name} ${group.description ?? ''}`} group={group} onRenamed={(next) => navigate(`/groups/${encodeURIComponent(next)}`)} />
+      <Details
+        key={`${name} ${group.description ?? ''}`}
+        group={group}
+        onRenamed={(next) => navigate(`/groups/${encodeURIComponent(next)}`)}
+      />
       {name !== 'default' && (
         <Action className="dangerous" onClick={remove}>
           Remove this group

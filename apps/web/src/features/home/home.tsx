@@ -4,7 +4,14 @@ import type { Workload } from '@toolhive/contract/workload';
 import { Link } from 'wouter';
 import { registryServers, runtimes, workloads } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
-import { isActive, removals, removeWorkloads, restartWorkloads, startWorkloads, stopWorkloads } from '../../ui/actions.ts';
+import {
+  isActive,
+  removals,
+  removeWorkloads,
+  restartWorkloads,
+  startWorkloads,
+  stopWorkloads,
+} from '../../ui/actions.ts';
 import { count } from '../../ui/format.ts';
 import { Action } from '../../ui/action.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -69,15 +76,9 @@ function Workloads({ list }: { list: readonly Workload[] }): ReactNode {
       {names.length > 0 && (
         <div className="toolbar selection" role="group" aria-label="Actions for the selected workloads">
           <span>{count(names.length, 'workload')} selected</span>
-          <Action onClick={() => void startWorkloads(names)}>
-            Start
-          </Action>
-          <Action onClick={() => void stopWorkloads(names)}>
-            Stop
-          </Action>
-          <Action onClick={() => void restartWorkloads(names)}>
-            Restart
-          </Action>
+          <Action onClick={() => void startWorkloads(names)}>Start</Action>
+          <Action onClick={() => void stopWorkloads(names)}>Stop</Action>
+          <Action onClick={() => void restartWorkloads(names)}>Restart</Action>
           <Action
             className="dangerous"
             onClick={() => {
@@ -93,28 +94,28 @@ function Workloads({ list }: { list: readonly Workload[] }): ReactNode {
         </div>
       )}
       {shown.length === 0 && (
-        <p className="quiet">
-          {query === '' ? 'No workloads are left.' : 'No workload matches the filter.'}
-        </p>
+        <p className="quiet">{query === '' ? 'No workloads are left.' : 'No workload matches the filter.'}</p>
       )}
-      {[...byGroup].toSorted(([a], [b]) => a.localeCompare(b)).map(([group, members]) => (
-        <section key={group} aria-labelledby={`group-${group}`}>
-          <h2 id={`group-${group}`}>
-            <Link href={`/groups/${encodeURIComponent(group)}`}>{group}</Link>{' '}
-            <span className="quiet">{members.length}</span>
-          </h2>
-          <ul className="rows">
-            {members.map((workload) => (
-              <WorkloadRow
-                key={workload.name}
-                workload={workload}
-                isChosen={chosen.has(workload.name)}
-                onToggle={toggle}
-              />
-            ))}
-          </ul>
-        </section>
-      ))}
+      {[...byGroup]
+        .toSorted(([a], [b]) => a.localeCompare(b))
+        .map(([group, members]) => (
+          <section key={group} aria-labelledby={`group-${group}`}>
+            <h2 id={`group-${group}`}>
+              <Link href={`/groups/${encodeURIComponent(group)}`}>{group}</Link>{' '}
+              <span className="quiet">{members.length}</span>
+            </h2>
+            <ul className="rows">
+              {members.map((workload) => (
+                <WorkloadRow
+                  key={workload.name}
+                  workload={workload}
+                  isChosen={chosen.has(workload.name)}
+                  onToggle={toggle}
+                />
+              ))}
+            </ul>
+          </section>
+        ))}
     </>
   );
 }
@@ -140,8 +141,10 @@ function NoWorkloads(): ReactNode {
   const checks = useResource(runtimes);
   const servers = useResource(registryServers('default', {}));
   const suggested = (servers.data?.servers ?? [])
-    .filter(({ name = '', env_vars: variables = [] }) =>
-      firstServers.includes(name) && !variables.some(({ required }) => required))
+    .filter(
+      ({ name = '', env_vars: variables = [] }) =>
+        firstServers.includes(name) && !variables.some(({ required }) => required),
+    )
     .slice(0, 3);
   return (
     <>

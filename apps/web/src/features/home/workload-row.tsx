@@ -3,7 +3,13 @@ import type { ReactNode } from 'react';
 import type { Workload } from '@toolhive/contract/workload';
 import { Link, useLocation } from 'wouter';
 import { Action } from '../../ui/action.tsx';
-import { isActive, removeWorkloads, restartWorkloads, startWorkloads, stopWorkloads } from '../../ui/actions.ts';
+import {
+  isActive,
+  removeWorkloads,
+  restartWorkloads,
+  startWorkloads,
+  stopWorkloads,
+} from '../../ui/actions.ts';
 import { MenuButton } from '../../ui/menu.tsx';
 import { Status } from '../../ui/status.tsx';
 import { ForeignText } from '../../ui/text.tsx';

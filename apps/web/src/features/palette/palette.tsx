@@ -4,7 +4,13 @@ import type { Workload } from '@toolhive/contract/workload';
 import { useLocation } from 'wouter';
 import { workloads } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
-import { isActive, removeWorkloads, restartWorkloads, startWorkloads, stopWorkloads } from '../../ui/actions.ts';
+import {
+  isActive,
+  removeWorkloads,
+  restartWorkloads,
+  startWorkloads,
+  stopWorkloads,
+} from '../../ui/actions.ts';
 import { chooseTheme, themes } from '../../ui/theme.ts';
 import { attempt } from '../../ui/toasts.tsx';
 

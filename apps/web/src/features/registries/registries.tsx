@@ -16,7 +16,11 @@ export function Registries(): ReactNode {
   const loaded = useResource(registries);
   const [source, setSource] = useState('');
   const [isPrivate, setPrivate] = useState(false);
-  const change = (body: { url?: string; local_path?: string; allow_private_ip?: boolean }): Promise<boolean> =>
+  const change = (body: {
+    url?: string;
+    local_path?: string;
+    allow_private_ip?: boolean;
+  }): Promise<boolean> =>
     attempt('Cannot change the registry', async () => {
       await client.updateRegistry({ params: { name: 'default' }, body });
       refresh(registries.key);
@@ -40,7 +44,11 @@ export function Registries(): ReactNode {
                 <div>
                   <dt>Source</dt>
                   <dd>
-                    {registry.type === 'default' ? 'built into ToolHive' : <ForeignText>{registry.source}</ForeignText>}
+                    {registry.type === 'default' ? (
+                      'built into ToolHive'
+                    ) : (
+                      <ForeignText>{registry.source}</ForeignText>
+                    )}
                   </dd>
                 </div>
                 <div>
@@ -99,8 +107,8 @@ export function Registries(): ReactNode {
             onChange={({ target }) => setSource(target.value)}
           />
           <span id="registry-hint" className="hint">
-            The URL of a registry or of an MCP registry API, or the path of a .json file on this machine. ToolHive reads
-            it before anything changes.
+            The URL of a registry or of an MCP registry API, or the path of a .json file on this machine.
+            ToolHive reads it before anything changes.
           </span>
         </div>
         <label className="choice">

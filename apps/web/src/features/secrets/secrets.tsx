@@ -53,8 +53,8 @@ function SetUp(): ReactNode {
     });
   return (
     <Empty title="Secrets are not set up">
-      ToolHive stores secrets in an encrypted file. Its key is in the keyring of your system. Without a keyring, you
-      need a password.
+      ToolHive stores secrets in an encrypted file. Its key is in the keyring of your system. Without a
+      keyring, you need a password.
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -141,7 +141,9 @@ function Stored({ provider, keys }: { provider: SecretsProvider; keys: readonly 
         <span>Secrets are stored in {providers[provider.provider_type]}.</span>
         {canWrite && <Action onClick={() => setEdited({ name: '', isNew: true })}>Add a secret</Action>}
       </div>
-      {shown.length === 0 && <Empty title="No secrets are stored">Add one, or enter it when you run a server.</Empty>}
+      {shown.length === 0 && (
+        <Empty title="No secrets are stored">Add one, or enter it when you run a server.</Empty>
+      )}
       <ul className="rows">
         {shown.map((key) => (
           <li key={key} className="row">
@@ -171,7 +173,15 @@ function Stored({ provider, keys }: { provider: SecretsProvider; keys: readonly 
   );
 }
 
-function SecretForm({ name, isNew, onClose }: { name: string; isNew: boolean; onClose: () => void }): ReactNode {
+function SecretForm({
+  name,
+  isNew,
+  onClose,
+}: {
+  name: string;
+  isNew: boolean;
+  onClose: () => void;
+}): ReactNode {
   const [key, setKey] = useState(name);
   const [value, setValue] = useState('');
   const save = async (): Promise<void> => {

@@ -20,7 +20,10 @@ export function Welcome(): ReactNode {
   const checks = useResource(runtimes);
   return (
     <Page title="Get started" help="/toolhive/tutorials/quickstart-ui">
-      <p>Run an MCP server in isolation, call one of its tools, and connect an AI client. This takes about a minute.</p>
+      <p>
+        Run an MCP server in isolation, call one of its tools, and connect an AI client. This takes about a
+        minute.
+      </p>
       <Shown loaded={checks} name={runtimes.key} what="the runtimes">
         {({ chosen, runtimes: found }) => (
           <ol className="steps">
@@ -100,8 +103,8 @@ function Steps(): ReactNode {
       <li>
         <h2>Run a server</h2>
         <p>
-          The server <strong>{firstServer}</strong> demonstrates every feature of MCP. It cannot access your files or
-          the network.
+          The server <strong>{firstServer}</strong> demonstrates every feature of MCP. It cannot access your
+          files or the network.
         </p>
         {isRunning ? (
           <p className="good">✓ {firstServer} is running</p>
@@ -166,8 +169,8 @@ function ConnectClient(): ReactNode {
             <>
               {installed.length === 0 && (
                 <p>
-                  No supported client was found on this machine. Install one, such as VS Code or Claude Code, or{' '}
-                  <Link href={`/w/${firstServer}`}>copy the URL of the server</Link> into your client.
+                  No supported client was found on this machine. Install one, such as VS Code or Claude Code,
+                  or <Link href={`/w/${firstServer}`}>copy the URL of the server</Link> into your client.
                 </p>
               )}
               <ul className="rows">
@@ -194,7 +197,8 @@ function ConnectClient(): ReactNode {
               {failure !== undefined && <Failure failure={failure} title="Cannot connect the client" />}
               {(connected.length > 0 || installed.length === 0) && (
                 <p>
-                  You are done. <Link href="/">See your workloads</Link> or <Link href="/add">add another server</Link>.
+                  You are done. <Link href="/">See your workloads</Link> or{' '}
+                  <Link href="/add">add another server</Link>.
                 </p>
               )}
             </>

@@ -32,7 +32,8 @@ function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
   const form = useRef<HTMLFormElement>(null);
   const [, navigate] = useLocation();
   const changes = differences(requestOf(draftOfWorkload(original)), requestOf(draft));
-  const isOutdated = differences(requestOf(draftOfWorkload(original)), requestOf(draftOfWorkload(details))).length > 0;
+  const isOutdated =
+    differences(requestOf(draftOfWorkload(original)), requestOf(draftOfWorkload(details))).length > 0;
   return (
     <div className="columns">
       <form ref={form}>
@@ -62,7 +63,11 @@ function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
           isValid={() => form.current?.reportValidity() === true}
           onDone={(name) => navigate(`/w/${encodeURIComponent(name)}`)}
         />
-        <button type="button" disabled={changes.length === 0} onClick={() => setDraft(draftOfWorkload(original))}>
+        <button
+          type="button"
+          disabled={changes.length === 0}
+          onClick={() => setDraft(draftOfWorkload(original))}
+        >
           Revert
         </button>
       </form>
@@ -103,7 +108,11 @@ function differences(before: object, after: object): Difference[] {
   const [old, next] = [before, after] as Record<string, unknown>[];
   const fields = new Set([...Object.keys(old ?? {}), ...Object.keys(next ?? {})]);
   return [...fields].flatMap((field) => {
-    const [left, right] = [old?.[field], next?.[field]].map((value) => (value === undefined ? 'not set' : JSON.stringify(value)));
-    return left === right || left === undefined || right === undefined ? [] : [{ field, before: left, after: right }];
+    const [left, right] = [old?.[field], next?.[field]].map((value) =>
+      value === undefined ? 'not set' : JSON.stringify(value),
+    );
+    return left === right || left === undefined || right === undefined
+      ? []
+      : [{ field, before: left, after: right }];
   });
 }

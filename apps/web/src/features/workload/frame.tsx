@@ -3,7 +3,13 @@ import { Link, useLocation, useParams } from 'wouter';
 import { workloads } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
-import { isActive, removeWorkloads, restartWorkloads, startWorkloads, stopWorkloads } from '../../ui/actions.ts';
+import {
+  isActive,
+  removeWorkloads,
+  restartWorkloads,
+  startWorkloads,
+  stopWorkloads,
+} from '../../ui/actions.ts';
 import { MenuButton } from '../../ui/menu.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Status } from '../../ui/status.tsx';
@@ -92,7 +98,9 @@ export function WorkloadFrame({ name, children }: { name: string; children: Reac
         ))}
       </nav>
       {workload?.status_context !== undefined && workload.status !== 'running' && (
-        <div className={`notice ${workload.status === 'error' || workload.status === 'unhealthy' ? 'failure' : ''}`}>
+        <div
+          className={`notice ${workload.status === 'error' || workload.status === 'unhealthy' ? 'failure' : ''}`}
+        >
           <ForeignText>{workload.status_context}</ForeignText>
         </div>
       )}

@@ -22,7 +22,9 @@ export function InputDialog({
   const open = requests.find(({ key, method }) => responses[key] === undefined && method !== 'roots/list');
   const respond = (key: string, response: unknown): void => {
     const next = { ...responses, [key]: response };
-    const isComplete = requests.every((request) => next[request.key] !== undefined || request.method === 'roots/list');
+    const isComplete = requests.every(
+      (request) => next[request.key] !== undefined || request.method === 'roots/list',
+    );
     if (isComplete) answer({ ...rootsFor(requests), ...next });
     else setResponses(next);
   };
@@ -34,7 +36,11 @@ export function InputDialog({
   return (
     <Dialog title={`${workload} asks for input`} onClose={() => answer(undefined)}>
       {open.method === 'elicitation/create' ? (
-        <Elicitation key={open.key} params={open.params} onAnswer={(response) => respond(open.key, response)} />
+        <Elicitation
+          key={open.key}
+          params={open.params}
+          onAnswer={(response) => respond(open.key, response)}
+        />
       ) : open.method === 'sampling/createMessage' ? (
         <Sampling key={open.key} params={open.params} onAnswer={(response) => respond(open.key, response)} />
       ) : (
@@ -57,7 +63,13 @@ function rootsFor(requests: readonly InputRequest[]): Values {
 }
 
 /** A question of the server (MCP, Elicitation). */
-function Elicitation({ params, onAnswer }: { params: Values; onAnswer: (response: Values) => void }): ReactNode {
+function Elicitation({
+  params,
+  onAnswer,
+}: {
+  params: Values;
+  onAnswer: (response: Values) => void;
+}): ReactNode {
   const schema = asObject(params['requestedSchema']);
   const [value, setValue] = useState<unknown>(() => initialValue(schema, schema) ?? {});
   const { problems } = useValidation(schema, value);
@@ -101,13 +113,24 @@ function Sampling({ params, onAnswer }: { params: Values; onAnswer: (response: V
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        onAnswer({ role: 'assistant', model: 'user', stopReason: 'endTurn', content: { type: 'text', text } });
+        onAnswer({
+          role: 'assistant',
+          model: 'user',
+          stopReason: 'endTurn',
+          content: { type: 'text', text },
+        });
       }}
     >
-      <p>The server asks your model to continue this conversation. This page has no model, so you write the answer.</p>
+      <p>
+        The server asks your model to continue this conversation. This page has no model, so you write the
+        answer.
+      </p>
       <div className="foreign">
         <span className="from">Messages of the server</span>
-        {[{ role: 'system', content: { text: params['systemPrompt'] } }, ...messages.map((each) => asObject(each))]
+        {[
+          { role: 'system', content: { text: params['systemPrompt'] } },
+          ...messages.map((each) => asObject(each)),
+        ]
           .filter(({ content }) => content !== undefined && asObject(content)['text'] !== undefined)
           .map(({ role, content }, index) => (
             <p key={index} className="foreign-text">

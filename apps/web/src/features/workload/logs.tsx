@@ -96,7 +96,11 @@ function LogView({ name }: { name: string }): ReactNode {
           ))}
         </fieldset>
         <label className="choice">
-          <input type="checkbox" checked={isFollowing} onChange={({ target }) => setFollowing(target.checked)} />
+          <input
+            type="checkbox"
+            checked={isFollowing}
+            onChange={({ target }) => setFollowing(target.checked)}
+          />
           Follow
         </label>
         <Action onClick={() => void attempt('Cannot load older lines', older)}>Load older lines</Action>
@@ -130,7 +134,9 @@ function SelectedLine({ records, id }: { records: readonly LogRecord[]; id: stri
   const record = records.find((each) => idOf(each) === id);
   const link = `${window.location.origin}/ui${location}?line=${id}`;
   const copy = (text: string, what: string): Promise<void> =>
-    attempt('Cannot copy', () => navigator.clipboard.writeText(text)).then((isDone) => void (isDone && toast(`Copied ${what}`)));
+    attempt('Cannot copy', () => navigator.clipboard.writeText(text)).then(
+      (isDone) => void (isDone && toast(`Copied ${what}`)),
+    );
   if (record === undefined) return <p className="quiet">The linked line is not loaded.</p>;
   return (
     <div className="toolbar">
@@ -286,7 +292,11 @@ function useFollowedLogs(
 async function stream(
   name: string,
   isProxy: boolean,
-  { isFollowing, signal, onRecord }: { isFollowing: boolean; signal: AbortSignal; onRecord: (record: LogRecord) => void },
+  {
+    isFollowing,
+    signal,
+    onRecord,
+  }: { isFollowing: boolean; signal: AbortSignal; onRecord: (record: LogRecord) => void },
 ): Promise<void> {
   let rest = '';
   const call = {

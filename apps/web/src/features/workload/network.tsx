@@ -34,7 +34,11 @@ export function Network(): ReactNode {
         {(data) => (
           <>
             <PermissionList permissions={data} />
-            <Learning name={name} isLearning={data.learning !== undefined} onChange={() => refresh(allowed.key)} />
+            <Learning
+              name={name}
+              isLearning={data.learning !== undefined}
+              onChange={() => refresh(allowed.key)}
+            />
           </>
         )}
       </Shown>
@@ -55,7 +59,9 @@ export function Network(): ReactNode {
                   Denied only
                 </label>
                 {list.some(({ verdict }) => verdict === 'allowed') && (
-                  <Action onClick={() => void change({ tighten: true })}>Allow only the hosts in this list</Action>
+                  <Action onClick={() => void change({ tighten: true })}>
+                    Allow only the hosts in this list
+                  </Action>
                 )}
               </div>
               {!list.some(({ verdict }) => verdict === 'denied') && (
@@ -147,7 +153,15 @@ function Decisions({
 }
 
 /** Learning mode: everything public is allowed and recorded, until the user accepts the smallest profile. */
-function Learning({ name, isLearning, onChange }: { name: string; isLearning: boolean; onChange: () => void }): ReactNode {
+function Learning({
+  name,
+  isLearning,
+  onChange,
+}: {
+  name: string;
+  isLearning: boolean;
+  onChange: () => void;
+}): ReactNode {
   const [proposal, setProposal] = useState<LearningProposal | undefined>();
   const stop = (isAccepted: boolean): Promise<boolean> =>
     attempt('Cannot stop learning mode', async () => {

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import type { WorkloadDetails } from '@toolhive/contract/workload';
 import { Link } from 'wouter';
 import { client } from '../../api/client.ts';
 import {
@@ -20,6 +21,7 @@ import { Failure, Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt } from '../../ui/toasts.tsx';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
+import { Updates } from './updates.tsx';
 
 /** The state of a workload: address, permissions, resources, sessions, and findings. */
 export function Overview(): ReactNode {
@@ -45,11 +47,20 @@ export function Overview(): ReactNode {
                 <Pair term={details.remote ? 'Remote server' : 'Source'}>
                   <ForeignText>{details.package}</ForeignText>
                 </Pair>
-                <Pair term="Runtime">{details.remote ? 'none, the server is remote' : (details.runtime ?? 'not known yet')}</Pair>
+                {details.provenance !== undefined && (
+                  <Pair term="Provenance">
+                    <Provenance provenance={details.provenance} />
+                  </Pair>
+                )}
+                <Pair term="Runtime">
+                  {details.remote ? 'none, the server is remote' : (details.runtime ?? 'not known yet')}
+                </Pair>
                 <Pair term="Transport">
                   {details.transport_type}
                   {details.protocol !== undefined &&
-                    (details.protocol === 'modern' ? ', protocol 2026-07-28' : ', protocol 2025-11-25 or earlier')}
+                    (details.protocol === 'modern'
+                      ? ', protocol 2026-07-28'
+                      : ', protocol 2025-11-25 or earlier')}
                 </Pair>
                 <Pair term="Group">
                   <Link href={`/groups/${encodeURIComponent(details.group)}`}>{details.group}</Link>
@@ -73,6 +84,7 @@ export function Overview(): ReactNode {
               <UsageFacts name={name} />
               <Sessions name={name} />
               <Exports name={name} />
+              {!details.remote && <Updates key={name} name={name} />}
             </div>
             <aside>
               <h2>Permissions</h2>
@@ -94,6 +106,37 @@ function Pair({ term, children }: { term: string; children: ReactNode }): ReactN
       <dd>{children}</dd>
     </div>
   );
+}
+
+function Provenance({
+  provenance: { status, repository, workflow, reason },
+}: {
+  provenance: NonNullable<WorkloadDetails['provenance']>;
+}): ReactNode {
+  switch (status) {
+    case 'verified':
+      return (
+        <>
+          <span className="good">verified</span>, built from{' '}
+          <ForeignText>{repository ?? 'an unknown repository'}</ForeignText>
+          {workflow !== undefined && (
+            <>
+              {' '}
+              by <ForeignText>{workflow}</ForeignText>
+            </>
+          )}
+        </>
+      );
+    case 'absent':
+      return 'none, the package registry has no attestation';
+    case 'failed':
+    case 'unknown':
+      return (
+        <span className={status === 'failed' ? 'problem' : 'quiet'}>
+          {status === 'failed' ? 'wrong' : 'not known'}: <ForeignText>{reason ?? ''}</ForeignText>
+        </span>
+      );
+  }
 }
 
 function ClientNames({ group }: { group: string }): ReactNode {
@@ -123,7 +166,15 @@ function Permitted({ name }: { name: string }): ReactNode {
 function UsageFacts({ name }: { name: string }): ReactNode {
   const { data } = useResource(usage(name));
   if (data === undefined) return null;
-  const { memory_bytes: memory, memory_limit_bytes: limit, cpu_percent: cpu, processes, calls, errors, tools } = data;
+  const {
+    memory_bytes: memory,
+    memory_limit_bytes: limit,
+    cpu_percent: cpu,
+    processes,
+    calls,
+    errors,
+    tools,
+  } = data;
   return (
     <>
       <h2>Usage</h2>

@@ -11,7 +11,8 @@ import { attempt } from '../../ui/toasts.tsx';
 /** What the server has changed since the user approved it, with the difference before the decision. */
 export function PendingChanges({ name }: { name: string }): ReactNode {
   const { data } = useResource(toolPins(name));
-  const pending = data?.items.filter(({ state, findings }) => state !== 'approved' || findings.length > 0) ?? [];
+  const pending =
+    data?.items.filter(({ state, findings }) => state !== 'approved' || findings.length > 0) ?? [];
   if (data === undefined || pending.length === 0) return null;
   const waiting = pending.filter(({ pending_hash: hash }) => hash !== undefined);
   const decide = (items: readonly PinnedItem[], decision: 'approve' | 'dismiss'): Promise<boolean> =>
@@ -44,7 +45,8 @@ export function PendingChanges({ name }: { name: string }): ReactNode {
           <ul className="plain">
             {item.findings.map(({ rule, severity, message, excerpt }) => (
               <li key={rule}>
-                <span className={severity === 'high' ? 'problem' : 'busy'}>{severity}</span>: <ForeignText>{message}</ForeignText>
+                <span className={severity === 'high' ? 'problem' : 'busy'}>{severity}</span>:{' '}
+                <ForeignText>{message}</ForeignText>
                 {excerpt !== undefined && (
                   <>
                     {' '}

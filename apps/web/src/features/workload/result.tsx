@@ -113,11 +113,14 @@ function Block({ block }: { block: Values }): ReactNode {
   const media = typeof mimeType === 'string' ? mimeType : '';
   const encoded = data ?? blob;
   if (typeof encoded === 'string' && isBase64.test(encoded)) {
-    if (pictures.test(media)) return <img alt="Image from the server" src={`data:${media};base64,${encoded}`} />;
-    if (sounds.test(media)) return <audio controls src={`data:${media};base64,${encoded}`} aria-label="Sound from the server" />;
+    if (pictures.test(media))
+      return <img alt="Image from the server" src={`data:${media};base64,${encoded}`} />;
+    if (sounds.test(media))
+      return <audio controls src={`data:${media};base64,${encoded}`} aria-label="Sound from the server" />;
     return (
       <p>
-        <ForeignText>{`${media || 'binary'} data`}</ForeignText>, {bytes(Math.floor((encoded.length * 3) / 4))}
+        <ForeignText>{`${media || 'binary'} data`}</ForeignText>,{' '}
+        {bytes(Math.floor((encoded.length * 3) / 4))}
       </p>
     );
   }

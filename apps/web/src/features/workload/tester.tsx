@@ -68,7 +68,11 @@ export function Tester({ workload, item }: { workload: string; item: Item }): Re
     try {
       const result = await callMcp(
         { workload, ...(authorization === '' ? {} : { authorization: `Bearer ${authorization}` }) },
-        { method, params, mirrored: item.kind === 'tool' ? mirroredHeaders(item.tool.input_schema, args) : {} },
+        {
+          method,
+          params,
+          mirrored: item.kind === 'tool' ? mirroredHeaders(item.tool.input_schema, args) : {},
+        },
         {
           signal: controller.signal,
           onProgress: (progress) => setRunning((current) => current && { ...current, progress }),
@@ -77,7 +81,10 @@ export function Tester({ workload, item }: { workload: string; item: Item }): Re
               (current) =>
                 current && {
                   ...current,
-                  logs: [...current.logs.slice(-99), `${level}: ${typeof data === 'string' ? data : JSON.stringify(data)}`],
+                  logs: [
+                    ...current.logs.slice(-99),
+                    `${level}: ${typeof data === 'string' ? data : JSON.stringify(data)}`,
+                  ],
                 },
             ),
           async onInput(requests) {
@@ -102,7 +109,12 @@ export function Tester({ workload, item }: { workload: string; item: Item }): Re
     }
     setRunning(undefined);
     setOutcome(ended);
-    recordCall(workload, item.key, { at: Date.now(), args, isOk: 'result' in ended && ended.result['isError'] !== true, ms: ended.ms });
+    recordCall(workload, item.key, {
+      at: Date.now(),
+      args,
+      isOk: 'result' in ended && ended.result['isError'] !== true,
+      ms: ended.ms,
+    });
     region.current?.focus();
   };
 
@@ -155,9 +167,13 @@ export function Tester({ workload, item }: { workload: string; item: Item }): Re
               Cancel
             </button>
           )}
-          {problemCount > 0 && <span className="quiet">You can send arguments that do not match the schema.</span>}
+          {problemCount > 0 && (
+            <span className="quiet">You can send arguments that do not match the schema.</span>
+          )}
           <CopyButton label="Copy as thv" text={asThv(workload, item, value)} />
-          {url !== undefined && url !== '' && <CopyButton label="Copy as curl" text={asCurl(url, item, value)} />}
+          {url !== undefined && url !== '' && (
+            <CopyButton label="Copy as curl" text={asCurl(url, item, value)} />
+          )}
         </div>
       </form>
       <div ref={region} tabIndex={-1} aria-live="polite" aria-label="Result" role="region">
@@ -174,21 +190,23 @@ export function Tester({ workload, item }: { workload: string; item: Item }): Re
           <CallFailure failure={outcome.failure} ms={outcome.ms} />
         )}
       </div>
-      {outcome !== undefined && 'failure' in outcome && failureOf(outcome.failure).kind === 'unauthorized' && (
-        <div className="field">
-          <label htmlFor="authorization">Access token for this workload</label>
-          <input
-            id="authorization"
-            type="password"
-            autoComplete="off"
-            value={authorization}
-            onChange={({ target }) => setAuthorization(target.value)}
-          />
-          <span className="hint">
-            The workload authenticates its callers. The token stays in this page and is sent with each call.
-          </span>
-        </div>
-      )}
+      {outcome !== undefined &&
+        'failure' in outcome &&
+        failureOf(outcome.failure).kind === 'unauthorized' && (
+          <div className="field">
+            <label htmlFor="authorization">Access token for this workload</label>
+            <input
+              id="authorization"
+              type="password"
+              autoComplete="off"
+              value={authorization}
+              onChange={({ target }) => setAuthorization(target.value)}
+            />
+            <span className="hint">
+              The workload authenticates its callers. The token stays in this page and is sent with each call.
+            </span>
+          </div>
+        )}
       <CallHistory
         calls={calls}
         onReplay={(args) => {
@@ -215,10 +233,14 @@ function schemaOf(item: Item): Values {
     };
   }
   if (!item.isTemplate) return { type: 'object', properties: {} };
-  const variables = [...item.uri.matchAll(/\{[+#./;?&]?([^}]*)\}/g)].flatMap(([, names = '']) => names.split(','));
+  const variables = [...item.uri.matchAll(/\{[+#./;?&]?([^}]*)\}/g)].flatMap(([, names = '']) =>
+    names.split(','),
+  );
   return {
     type: 'object',
-    properties: Object.fromEntries(variables.map((name) => [name.replace(/[*:].*$/, ''), { type: 'string' }])),
+    properties: Object.fromEntries(
+      variables.map((name) => [name.replace(/[*:].*$/, ''), { type: 'string' }]),
+    ),
   };
 }
 
@@ -230,7 +252,10 @@ function requestOf(item: Item, args: unknown): { method: string; params: Values 
     case 'prompt':
       return { method: 'prompts/get', params: { name: item.prompt.name, arguments: values } };
     case 'resource':
-      return { method: 'resources/read', params: { uri: item.isTemplate ? expanded(item.uri, values) : item.uri } };
+      return {
+        method: 'resources/read',
+        params: { uri: item.isTemplate ? expanded(item.uri, values) : item.uri },
+      };
   }
 }
 
@@ -245,9 +270,13 @@ function expanded(template: string, values: Values): string {
     const isReserved = operator === '+' || operator === '#';
     const encode = (text: string): string => (isReserved ? encodeURI(text) : encodeURIComponent(text));
     const isNamed = [';', '?', '&'].includes(operator);
-    const separator = { '': ',', '+': ',', '#': ',', '.': '.', '/': '/', ';': ';', '?': '&', '&': '&' }[operator] ?? ',';
+    const separator =
+      { '': ',', '+': ',', '#': ',', '.': '.', '/': '/', ';': ';', '?': '&', '&': '&' }[operator] ?? ',';
     const start = operator === '+' ? '' : operator;
-    return start + given.map(([name, text]) => (isNamed ? `${name}=${encode(text)}` : encode(text))).join(separator);
+    return (
+      start +
+      given.map(([name, text]) => (isNamed ? `${name}=${encode(text)}` : encode(text))).join(separator)
+    );
   });
 }
 

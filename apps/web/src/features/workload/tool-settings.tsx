@@ -12,7 +12,9 @@ export function ToolSettings({ name, tool }: { name: string; tool: ListedTool })
   const { data } = useResource(capabilities(name));
   const [newName, setNewName] = useState(tool.name);
   const [description, setDescription] = useState(tool.description ?? '');
-  const change = (edit: (details: Awaited<ReturnType<typeof client.getWorkload>>) => object): Promise<boolean> =>
+  const change = (
+    edit: (details: Awaited<ReturnType<typeof client.getWorkload>>) => object,
+  ): Promise<boolean> =>
     attempt('Cannot change the tool', async () => {
       const details = await client.getWorkload({ params: { name } });
       await client.editWorkload({ params: { name }, body: { ...details, ...edit(details) } });
@@ -31,7 +33,9 @@ export function ToolSettings({ name, tool }: { name: string; tool: ListedTool })
       const others = Object.entries(overrides ?? {}).filter(([key]) => key !== tool.original_name);
       const seen = next?.name ?? tool.original_name;
       return {
-        tools_override: Object.fromEntries(next === undefined ? others : [...others, [tool.original_name, next]]),
+        tools_override: Object.fromEntries(
+          next === undefined ? others : [...others, [tool.original_name, next]],
+        ),
         // The filter contains the names that clients see.
         tools: tools?.map((each) => (each === tool.name ? seen : each)) ?? null,
       };

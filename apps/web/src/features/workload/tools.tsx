@@ -42,7 +42,9 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
   const isRunning = list?.some((each) => each.name === name && isActive(each)) === true;
   const shown = items.filter(({ label }) => label.toLowerCase().includes(filter.toLowerCase()));
   const current = items.find(({ key }) => key === chosen) ?? items[0];
-  const tokens = data.tools.filter((tool) => tool.is_shown).reduce((sum, tool) => sum + tool.estimated_tokens, 0);
+  const tokens = data.tools
+    .filter((tool) => tool.is_shown)
+    .reduce((sum, tool) => sum + tool.estimated_tokens, 0);
   const ask = (): Promise<boolean> =>
     attempt('Cannot list the tools', async () => {
       await client.getCapabilities({ params: { name }, query: { refresh: 'true' } });
@@ -54,7 +56,9 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
         {count(data.tools.length, 'tool')}, {count(data.prompts.length, 'prompt')},{' '}
         {count(data.resources.length + data.resource_templates.length, 'resource')}. The tools take about{' '}
         {count(tokens, 'token')} of a model’s context.{' '}
-        {data.listed_at === undefined ? 'The server has not listed them yet.' : `Listed ${ago(data.listed_at)}.`}{' '}
+        {data.listed_at === undefined
+          ? 'The server has not listed them yet.'
+          : `Listed ${ago(data.listed_at)}.`}{' '}
         {data.protocol_version !== undefined && (
           <>
             Protocol version <ForeignText>{data.protocol_version}</ForeignText>.
@@ -107,7 +111,9 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
           </div>
           <div>
             <Details item={current} />
-            {current.kind === 'tool' && <ToolSettings key={`settings ${current.key}`} name={name} tool={current.tool} />}
+            {current.kind === 'tool' && (
+              <ToolSettings key={`settings ${current.key}`} name={name} tool={current.tool} />
+            )}
             {isRunning ? (
               <Tester key={`tester ${current.key}`} workload={name} item={current} />
             ) : (
@@ -129,7 +135,12 @@ function Listing({ name, data }: { name: string; data: Capabilities }): ReactNod
 function itemsOf({ tools, prompts, resources, resource_templates: templates }: Capabilities): Item[] {
   return [
     ...tools.map((tool) => ({ kind: 'tool' as const, key: `tool ${tool.name}`, label: tool.name, tool })),
-    ...prompts.map((prompt) => ({ kind: 'prompt' as const, key: `prompt ${prompt.name}`, label: prompt.name, prompt })),
+    ...prompts.map((prompt) => ({
+      kind: 'prompt' as const,
+      key: `prompt ${prompt.name}`,
+      label: prompt.name,
+      prompt,
+    })),
     ...resources.map((resource) => ({
       kind: 'resource' as const,
       key: `resource ${resource.uri}`,
@@ -153,7 +164,11 @@ function itemsOf({ tools, prompts, resources, resource_templates: templates }: C
 
 function Details({ item }: { item: Item }): ReactNode {
   const description =
-    item.kind === 'tool' ? item.tool.description : item.kind === 'prompt' ? item.prompt.description : item.description;
+    item.kind === 'tool'
+      ? item.tool.description
+      : item.kind === 'prompt'
+        ? item.prompt.description
+        : item.description;
   return (
     <>
       <h2>
@@ -207,7 +222,9 @@ function ToolFacts({ tool }: { tool: ListedTool }): ReactNode {
           </span>
         )}{' '}
         {tool.pin !== undefined && (
-          <span className={`badge ${tool.pin.state === 'approved' ? '' : 'warning'}`}>{pinStates[tool.pin.state]}</span>
+          <span className={`badge ${tool.pin.state === 'approved' ? '' : 'warning'}`}>
+            {pinStates[tool.pin.state]}
+          </span>
         )}
       </p>
       {said.length > 0 && (
@@ -233,4 +250,3 @@ const pinStates = {
   new: 'new, not approved',
   removed: 'removed by the server',
 } as const;
-

@@ -28,7 +28,8 @@ export function Traffic(): ReactNode {
           <>
             {!isRead && (
               <Notice>
-                Messages of this workload pass through the proxy unread, so only their HTTP requests are listed.
+                Messages of this workload pass through the proxy unread, so only their HTTP requests are
+                listed.
               </Notice>
             )}
             <Recording
@@ -84,7 +85,9 @@ function LiveEntries({ name, first }: { name: string; first: readonly TrafficEnt
   const shown = entries.filter(
     (entry) =>
       (outcome === '' || entry.outcome === outcome) &&
-      [entry.method, entry.name, entry.client?.name].some((text) => text?.toLowerCase().includes(words) ?? words === ''),
+      [entry.method, entry.name, entry.client?.name].some(
+        (text) => text?.toLowerCase().includes(words) ?? words === '',
+      ),
   );
   return (
     <>
@@ -160,10 +163,12 @@ function Row({ entry, onOpen }: { entry: TrafficEntry; onOpen: () => void }): Re
     <tr>
       <td>{new Date(at).toLocaleTimeString()}</td>
       <td>
-        <ForeignText>{caller?.name ?? ''}</ForeignText> {source === 'ui' && <span className="badge">web UI</span>}
+        <ForeignText>{caller?.name ?? ''}</ForeignText>{' '}
+        {source === 'ui' && <span className="badge">web UI</span>}
       </td>
       <td>
-        <ForeignText>{method}</ForeignText> {direction === 'to-client' && <span className="badge">to client</span>}
+        <ForeignText>{method}</ForeignText>{' '}
+        {direction === 'to-client' && <span className="badge">to client</span>}
       </td>
       <td>
         <ForeignText>{name ?? ''}</ForeignText>
@@ -220,10 +225,7 @@ function Details({
             ),
         )}
       </dl>
-      {[
-        ['Request', request] as const,
-        ['Response', response] as const,
-      ].map(
+      {[['Request', request] as const, ['Response', response] as const].map(
         ([title, body]) =>
           body !== undefined && (
             <section key={title}>
@@ -265,7 +267,10 @@ function useLiveTraffic(name: string, isPaused: boolean, onEntries: (entries: Tr
       const { signal } = controller;
       const events = await client.watchTraffic({ params: { name }, query: {}, headers: {} }, { signal });
       // Calls that ended before the stream was open.
-      const { entries } = await client.listTraffic({ params: { name }, query: { limit: maxRows } }, { signal });
+      const { entries } = await client.listTraffic(
+        { params: { name }, query: { limit: maxRows } },
+        { signal },
+      );
       take.current(entries);
       for await (const { event } of events) {
         if (!('entry' in event)) continue;
