@@ -8,7 +8,7 @@ export interface LookupCall extends RegistryRequest {
 }
 
 /** A downloaded package, and the package registry that it came from. */
-export interface Downloaded {
+interface Downloaded {
   registry: string;
   artifact: Artifact;
 }

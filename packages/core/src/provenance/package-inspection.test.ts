@@ -181,6 +181,18 @@ describe('a package of npm', () => {
     );
   });
 
+  test('cannot pin another content of a package by calling one of its dependencies like it', async () => {
+    const dependencies = { honest: 'npm:needed@2.0.0' };
+    await registry.republish(await publish('1.0.0', { dependencies }));
+
+    await create('one');
+
+    const find = (name: string) =>
+      core.packages.find({ kind: 'package', scheme: 'npx', name, version: '2.0.0' });
+    expect(find('honest')).toBeUndefined();
+    expect(find('needed')).toEqual({ integrity: registry.integrityOf('needed', '2.0.0') });
+  });
+
   test('shows what an upgrade changes before anything of it is installed', async () => {
     await attest('1.0.0');
     await attest('1.1.0', 'evil/server');

@@ -47,7 +47,10 @@ export async function openTestSigstore(): Promise<TestSigstore> {
   const ca = await initializeCA(authority, ctLog);
   const server = createServer((request, response) => {
     const route = routes.find(({ path }) => path === request.url);
-    if (route === undefined) return void response.writeHead(404).end();
+    if (route === undefined) {
+      response.writeHead(404).end();
+      return;
+    }
     void text(request)
       .then((body) => route.fn(body))
       .then(({ statusCode, response: answer, contentType }) =>

@@ -47,7 +47,10 @@ export async function openNpmRegistry(folders: readonly string[]): Promise<NpmRe
   const server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
     const other = answers.get(decodeURIComponent(request.url ?? '/'));
-    if (other !== undefined) return void response.writeHead(other.status, other.headers).end(other.body);
+    if (other !== undefined) {
+      response.writeHead(other.status, other.headers).end(other.body);
+      return;
+    }
     answer(
       { published, times },
       `http://${request.headers.host}`,

@@ -61,7 +61,9 @@ export const npmInstaller: Installer = {
   async install(source, context) {
     // A registry that does not tell the time is no reason not to install.
     const looking = publishedAtOf(source, context).catch(() => undefined);
-    const result = await npm([...installCommand(context), specOf(source)], context).finally(() => looking);
+    const installing = npm([...installCommand(context), specOf(source)], context);
+    await Promise.allSettled([installing, looking]); // both use the folders of this installation
+    const result = await installing;
     if (result.code !== 0) throw npmFailure(source, result);
     await refuseOtherSources(source.name, context);
     const contents = await contentsOf(source, await looking, context);
@@ -89,6 +91,8 @@ const Downloads = z.object({
   packages: z.record(
     z.string(),
     z.looseObject({
+      /** What it is called in the registry, if another package calls it otherwise. */
+      name: z.string().optional().catch(undefined),
       version: z.string().optional().catch(undefined),
       integrity: z.string().max(1000).optional().catch(undefined),
     }),
@@ -104,10 +108,10 @@ async function contentsOf(
 ): Promise<PackageContents> {
   const lockfile = Downloads.safeParse(await readPackageJson(context.folder, file));
   const packages = lockfile.data?.packages ?? {};
-  const all = Object.entries(packages).flatMap(([path, { version, integrity }]) =>
+  const all = Object.entries(packages).flatMap(([path, { name: real, version, integrity }]) =>
     version === undefined || integrity === undefined
       ? []
-      : [{ path, name: path.replace(/^.*node_modules\//, ''), version, integrity }],
+      : [{ path, name: real ?? path.replace(/^.*node_modules\//, ''), version, integrity }],
   );
   const own = all.find(({ path }) => path === `node_modules/${name}`);
   if (own === undefined) throw unavailable(`npm installed ${name} without the hash of its content`);

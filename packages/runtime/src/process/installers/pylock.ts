@@ -59,7 +59,10 @@ function parseToml(text: string): unknown {
   }
 }
 
-export type InstalledWheel = Artifact & Pick<LockedWheel, 'publishedAt'>;
+interface InstalledWheel {
+  artifact: Artifact;
+  publishedAt: string | undefined;
+}
 
 /** Which of the locked wheels were installed into a directory, by the tags that each wheel has in its metadata. */
 export async function installedWheels(
@@ -76,7 +79,7 @@ export async function installedWheels(
       const wheel = wheels.find(({ file }) => isSameSet(tagsOf(file), tags));
       if (wheel === undefined) return [];
       const { file, sha256, publishedAt } = wheel;
-      return [{ name, version, integrity: `sha256:${sha256}`, file, publishedAt }];
+      return [{ artifact: { name, version, integrity: `sha256:${sha256}`, file }, publishedAt }];
     }),
   );
   return found.flat();

@@ -174,11 +174,14 @@ async function contentsOf(
   context: InstallContext,
 ): Promise<PackageContents | undefined> {
   const wheels = await installedWheels(join(context.downloads, CHECKED), lock);
-  const own = wheels.find((wheel) => normalized(wheel.name) === normalized(name));
+  const own = wheels.find(({ artifact }) => normalized(artifact.name) === normalized(name));
   if (own === undefined) return undefined;
-  const { publishedAt, ...artifact } = own;
-  const dependencies = wheels.filter((wheel) => wheel !== own).map(({ publishedAt: _, ...one }) => one);
-  return { registry: await defaultIndex(context.env), publishedAt, artifacts: [artifact, ...dependencies] };
+  const dependencies = wheels.filter((wheel) => wheel !== own).map(({ artifact }) => artifact);
+  return {
+    registry: await defaultIndex(context.env),
+    publishedAt: own.publishedAt,
+    artifacts: [own.artifact, ...dependencies],
+  };
 }
 
 const NO_BUILD = '--no-build';
