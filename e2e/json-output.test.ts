@@ -245,6 +245,27 @@ describe('one document tells', () => {
     await user.mustThv('rm', 'pinned');
   });
 
+  test('how a server is used, and what it uses', async () => {
+    await user.mustThv('run', testServer, '--name', 'used', '--', 'echo');
+    await user.mustThv('mcp', 'call', 'used', 'echo', 'message=hello');
+
+    expect(await jsonOf('traffic used --item echo')).toMatchObject([
+      { method: 'tools/call', kind: 'tool', name: 'echo', outcome: 'ok', source: 'client' },
+    ]);
+    const number = expect.any(Number) as number;
+    expect(await jsonOf('top used')).toMatchObject([
+      {
+        name: 'used',
+        runtime: 'process',
+        memory_bytes: number,
+        cpu_percent: number,
+        processes: number,
+        errors: 0,
+      },
+    ]);
+    await user.mustThv('rm', 'used');
+  });
+
   test('which servers have a newer version', async () => {
     await user.mustThv('run', testServer, '--name', 'newest', '--', 'echo');
 

@@ -208,7 +208,8 @@ test('who did what is recorded, and the records can be verified', async () => {
   const query = { type: 'api_call' };
   const events = await client.watchAudit({ query, headers: {} }, { signal: stop.signal });
 
-  await client.createGroup({ body: { name: 'audited' } });
+  await client.createGroup({ body: { name: 'audited-soon' } });
+  await client.editGroup({ ...named('audited-soon'), body: { name: 'audited', description: 'For tests' } });
   let seen: string | undefined;
   for await (const { event } of events) {
     seen = event.record.target?.['method'];
@@ -261,6 +262,62 @@ test('what a server tries to reach is recorded, and its rules are changed while 
   expect(proposal).toMatchObject({ hosts: { removed: ['a.example', 'b.example'] }, complete: true });
   expect(learned.permissions.network).toEqual(network);
 });
+
+test('a workload is used through the API, and its calls and sessions are seen', async () => {
+  const body = { name: 'used', image: testServer, cmd_arguments: ['echo'], tool_pinning: 'warn' as const };
+  const { port } = await client.createWorkload({ body }, follow);
+  await using mcp = await connectTo(`http://127.0.0.1:${port}/mcp`);
+  const stop = new AbortController();
+  const watched = { ...named('used'), query: { item: 'echo' }, headers: {} };
+  const events = await client.watchTraffic(watched, { signal: stop.signal });
+
+  const recording = await client.changeTrafficRecording({ ...named('used'), body: { bodies: true } });
+  await mcp.call('echo', { message: 'hello' });
+  let seen: string | undefined;
+  for await (const { event } of events) {
+    if (event.type === 'entry') seen = event.entry.name;
+    if (event.type === 'entry') break;
+  }
+  stop.abort();
+  const { entries } = await client.listTraffic({ ...named('used'), query: { item: 'echo' } });
+  const id = String(entries[0]?.id);
+  const details = await client.getTrafficEntry({ params: { name: 'used', id } });
+  const { sessions } = await client.listSessions(named('used'));
+  const capabilities = await client.getCapabilities({ ...named('used'), query: {} });
+  const usage = await client.getUsage(named('used'));
+  const { usage: all } = await client.listUsage({});
+  for (const session of sessions) await client.endSession({ params: { name: 'used', id: session.id } });
+  const relay = `${daemon.base}/api/v1beta/workloads/used/mcp`;
+  const asked = await relayed(relay, { jsonrpc: '2.0', id: 1, method: 'initialize', params: greeting });
+  const session = { 'mcp-session-id': asked.headers.get('mcp-session-id') ?? '' };
+  const stream = await fetch(relay, { headers: { ...session, accept: 'text/event-stream' } });
+  await stream.body?.cancel();
+  const ended = await fetch(relay, { method: 'DELETE', headers: session });
+  for (const operation of ['relayMessage', 'relayStream', 'endRelaySession']) called.add(operation);
+  await client.deleteWorkload(named('used'), follow);
+
+  expect(recording.bodies).toBe(true);
+  expect(seen).toBe('echo');
+  expect(details.request?.text).toContain('hello');
+  expect(sessions).toMatchObject([{ source: 'client', process: 'own' }]);
+  expect(capabilities).toMatchObject({ complete: true });
+  expect(capabilities.tools.map(({ name }) => name)).toContain('echo');
+  expect(usage.tools).toMatchObject([{ name: 'echo', calls: 1, errors: 0 }]);
+  expect(usage.memory_bytes).toBeGreaterThan(1_000_000);
+  expect(all.map(({ name }) => name)).toContain('used');
+  expect([asked.status, stream.status, ended.status]).toEqual([200, 200, 204]);
+});
+
+const greeting = {
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'web-ui', version: '1' },
+};
+
+function relayed(url: string, message: object): Promise<Response> {
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  return fetch(url, { method: 'POST', headers, body: JSON.stringify(message) });
+}
 
 test('everything is ended at once, and removed', async () => {
   await client.stopWorkloads({ body: { names: ['echo', 'second'] } }, follow);

@@ -15,7 +15,10 @@ export async function serveHttp(manners, world) {
     const url = new URL(request.url, 'http://localhost');
     const route = `${request.method} ${url.pathname}`;
     if (manners === 'http' && route === 'POST /mcp') return void streamable(request, response);
-    if (manners === 'http' && route === 'DELETE /mcp') return response.writeHead(204).end();
+    if (manners === 'http' && route === 'DELETE /mcp') {
+      sessions.delete(request.headers['mcp-session-id']);
+      return response.writeHead(204).end();
+    }
     if (manners === 'http' && route === 'GET /mcp') return openStream(response);
     if (manners === 'sse' && route === 'GET /sse') {
       const session = randomUUID();

@@ -32,6 +32,8 @@ export interface Page {
   line: (text: string) => void;
   /** Rows under a header; long cells are cut where a terminal is too narrow, and nowhere else. */
   table: (header: readonly string[], rows: readonly (readonly string[])[]) => void;
+  /** Removes what is on the terminal, for something that is shown again and again. */
+  clear: () => void;
   /** Text in a colour, where colours are wanted. */
   paint: (colour: Colour, text: string) => string;
 }
@@ -56,6 +58,7 @@ export function processOut(format: OutputFormat): Out {
     line: (text) => print(`${text}\n`),
     table: (header, rows) =>
       print(formatTable(header, rows, process.stdout.isTTY ? process.stdout.columns : 0)),
+    clear: () => print(clearScreen),
     paint: (colour, text) => styleText(colour, text, { stream: process.stdout }),
   };
   const isJson = format === 'json';
@@ -117,6 +120,9 @@ const indent = 2;
 
 /** To the beginning of the line, and all of it gone (ECMA-48, EL). */
 export const eraseLine = '\r\u001b[2K';
+
+/** To the first line, and everything below gone (ECMA-48, CUP and ED). */
+const clearScreen = '\u001b[H\u001b[2J';
 
 const gap = '   ';
 

@@ -11,12 +11,14 @@ import { proxyCommands } from './proxy/proxy.ts';
 import { registryCommands } from './registry/registry.ts';
 import { secretCommands } from './secrets/secrets.ts';
 import { systemCommands } from './system/system.ts';
+import { trafficCommands } from './traffic/traffic.ts';
 import { updateCommands } from './updates/updates.ts';
 import { workloadCommands } from './workloads/workloads.ts';
 
 const commands: readonly Command[] = [
   ...workloadCommands,
   ...networkCommands,
+  ...trafficCommands,
   ...authorizationCommands,
   ...pinCommands,
   ...auditCommands,

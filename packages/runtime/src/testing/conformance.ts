@@ -121,6 +121,17 @@ export function describeRuntime(
       expect(result?.protocolVersion).toBe('2025-11-25');
     });
 
+    test('measures what a server uses', async () => {
+      const server = await talk();
+      await server.request('initialize', { protocolVersion: '2025-11-25' });
+
+      const usage = await server.instance.usage?.();
+
+      expect(usage?.memoryBytes).toBeGreaterThan(1024 ** 2);
+      expect(usage?.cpuMs).toBeGreaterThan(0);
+      expect(usage?.processes).toBeGreaterThanOrEqual(1);
+    });
+
     test('hands over arguments as they are', async () => {
       const server = await talk({ args: ['echo', '--flag', 'two words', '$HOME', '"quoted"', ''] });
 

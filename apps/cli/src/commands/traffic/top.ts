@@ -1,0 +1,65 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { notFound } from '@toolhive/contract/failure';
+import { describeResource } from '@toolhive/contract/resources';
+import type { Usage } from '@toolhive/contract/traffic';
+import type { CommandCall } from '../../command.ts';
+import { oneLine } from '../../out.ts';
+import type { Page } from '../../out.ts';
+
+/** How long the processor time is measured for a single table. */
+const firstMs = 500;
+
+/** Shows what workloads use: once for programs, and again and again on a terminal. */
+export async function run({ arguments: names, flags, out, client, signal }: CommandCall): Promise<void> {
+  const daemon = await client();
+  const measure = async (): Promise<Usage[]> => {
+    const { usage } = await daemon.listUsage({}, { signal });
+    const missing = names.find((name) => !usage.some((one) => one.name === name));
+    if (missing !== undefined)
+      throw notFound(`workload ${missing} does not run`, { hint: 'run thv list to see running workloads' });
+    return names.length === 0 ? usage : usage.filter(({ name }) => names.includes(name));
+  };
+  try {
+    const before = await measure(); // processor time is what was spent between two measurements
+    await delay(before.length === 0 ? 0 : firstMs, undefined, { signal });
+    const isLive = process.stdout.isTTY && !flags.has('once') && flags.text('format') !== 'json';
+    for (;;) {
+      const usage = await measure();
+      out.result(usage, (page) => {
+        if (isLive) page.clear();
+        show(page, usage);
+      });
+      if (!isLive) return;
+      await delay(flags.milliseconds('interval'), undefined, { signal });
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error; // Ctrl-C is how it ends
+  }
+}
+
+function show(page: Page, usage: readonly Usage[]): void {
+  if (usage.length === 0) return page.line('No workload runs. `thv list --all` shows the others.');
+  page.table(
+    ['NAME', 'CPU', 'MEMORY', 'PROCESSES', 'SESSIONS', 'CALLS', 'ERRORS', 'BUSIEST TOOL'],
+    usage.map((one) => [
+      one.name,
+      one.cpu_percent === undefined ? '' : `${one.cpu_percent.toFixed(1)} %`,
+      memoryOf(one),
+      one.processes === undefined ? '' : String(one.processes),
+      String(one.sessions),
+      String(one.calls),
+      one.errors === 0 ? '0' : page.paint('red', String(one.errors)),
+      busiestOf(one),
+    ]),
+  );
+}
+
+function memoryOf({ memory_bytes: used, memory_limit_bytes: limit }: Usage): string {
+  if (used === undefined) return '';
+  const size = (bytes: number): string => describeResource('memory', bytes);
+  return limit === undefined ? size(used) : `${size(used)} / ${size(limit)}`;
+}
+
+function busiestOf({ tools: [tool] }: Usage): string {
+  return tool === undefined ? '' : oneLine(`${tool.name} (${tool.calls}, ${Math.round(tool.p50_ms)} ms)`, 60);
+}

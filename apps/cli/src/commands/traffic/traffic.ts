@@ -1,0 +1,70 @@
+import type { Argument, Command } from '../../command.ts';
+import { workload } from '../flags.ts';
+
+const severalWorkloads: Argument = {
+  ...workload,
+  name: 'names',
+  description: 'The names of workloads; all running ones by default',
+  required: false,
+  variadic: true,
+};
+
+/** How servers are used, and what they use. */
+export const trafficCommands: readonly Command[] = [
+  {
+    path: 'traffic',
+    summary: 'Show the calls to a server',
+    description:
+      'Shows the latest calls to a workload: which client called which tool, how long it took, and how it ended. The daemon keeps at most 1,000 calls of each workload, in memory. Their content is not recorded.',
+    arguments: [workload],
+    flags: [
+      {
+        name: 'follow',
+        shorthand: 'f',
+        kind: 'boolean',
+        description: 'Show calls when they end, until Ctrl-C',
+      },
+      {
+        name: 'limit',
+        kind: 'integer',
+        value: 'NUMBER',
+        description: 'The maximum number of earlier calls, from 1 to 1000',
+        default: 100,
+      },
+      {
+        name: 'outcome',
+        kind: 'string',
+        value: 'OUTCOME',
+        choices: ['ok', 'error', 'denied', 'cancelled'],
+        description: 'Only calls with this outcome',
+      },
+      {
+        name: 'item',
+        kind: 'string',
+        value: 'NAME',
+        description: 'Only calls about this tool, prompt, or resource',
+      },
+    ],
+    examples: ['thv traffic github', 'thv traffic github --outcome error', 'thv traffic github --follow'],
+    load: () => import('./calls.ts'),
+  },
+  {
+    path: 'top',
+    summary: 'Show what running workloads use',
+    description:
+      'Shows the processor time, the memory, the processes, the sessions, and the calls of running workloads. On a terminal, the table is renewed until Ctrl-C.',
+    arguments: [severalWorkloads],
+    flags: [
+      { name: 'once', kind: 'boolean', description: 'Show the table once' },
+      {
+        name: 'interval',
+        kind: 'duration',
+        value: 'TIME',
+        description: 'The time between two tables',
+        default: '2s',
+      },
+    ],
+    examples: ['thv top', 'thv top github time', 'thv top --once'],
+    load: () => import('./top.ts'),
+  },
+];
