@@ -74,6 +74,8 @@ test('hostile text on every screen is only ever text', { timeout: 400_000 }, asy
 /** No element of hostile text, no character that cannot be seen, and no link but those to visible web addresses. */
 async function expectHarmless(page: Page): Promise<void> {
   const found = await page.evaluate(() => {
+    // oxlint-disable-next-line no-control-regex -- it is what is looked for
+    // oxlint-disable-next-line no-control-regex -- they are what is looked for
     const unseen = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF]/;
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     const texts: string[] = [];

@@ -52,7 +52,7 @@ async function timeOf({ body }: Response, text: string): Promise<number> {
   let received = '';
   const decoder = new TextDecoder();
   for await (const chunk of body ?? []) {
-    received += decoder.decode(chunk as Uint8Array, { stream: true });
+    received += decoder.decode(chunk, { stream: true });
     const line = received.split('\n').find((each) => each.startsWith('data:') && each.includes(text));
     if (line !== undefined) return Date.parse((JSON.parse(line.slice(5)) as { at: string }).at);
   }

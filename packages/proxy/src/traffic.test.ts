@@ -16,6 +16,7 @@ const approving = {
     isSettled: true,
   }),
   refusalOf: () => undefined,
+  annotationsOf: () => undefined,
 };
 
 interface Told extends AsyncDisposable {

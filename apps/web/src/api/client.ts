@@ -7,7 +7,7 @@ const send: Send = async ({ method, path, headers, body, signal }) => {
   const response = await fetch(path, {
     method,
     headers,
-    body: body ?? null,
+    ...(body === undefined ? {} : { body }),
     signal: signal ?? null,
     credentials: 'same-origin',
     cache: 'no-store',

@@ -224,3 +224,8 @@ function resultOf(message: Values): Values {
 export function asObject(value: unknown): Values {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : {};
 }
+
+/** The value as text: text as it is, everything else as JSON. */
+export function asText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}

@@ -13,14 +13,16 @@ function changed(): void {
   for (const listener of listeners) listener();
 }
 
-/** For `useSyncExternalStore`: the names of workloads that will be removed unless the user undoes it. */
-export const removals = {
-  subscribe(listener: () => void): () => void {
-    listeners.add(listener);
-    return () => void listeners.delete(listener);
-  },
-  get: (): ReadonlySet<string> => snapshot,
-};
+/** For `useSyncExternalStore`. */
+export function subscribeToRemovals(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+/** The names of workloads that will be removed unless the user undoes it. */
+export function removedWorkloads(): ReadonlySet<string> {
+  return snapshot;
+}
 
 /** Whether a workload runs or is about to run. */
 export function isActive({ status }: Pick<Workload, 'status'>): boolean {

@@ -1,7 +1,7 @@
 import { useEffect, useId, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { Values } from '../api/mcp.ts';
-import { asObject } from '../api/mcp.ts';
+import { asObject, asText } from '../api/mcp.ts';
 import { controlFor, initialValue, isNullable, resolve } from './schema.ts';
 import type { Control } from './schema.ts';
 import { ForeignText, plainForeign } from './text.tsx';
@@ -119,7 +119,7 @@ function Field(props: FieldProps): ReactNode {
           {(attributes) => (
             <select
               {...attributes}
-              value={value === undefined ? '' : String(value)}
+              value={value === undefined ? '' : asText(value)}
               onChange={({ target }) => onChange(target.value === '' ? undefined : target.value === 'true')}
             >
               <option value="">{isRequired ? 'Choose' : 'Not set'}</option>
@@ -304,10 +304,10 @@ function NumberField({
   isInteger: boolean;
   nullable: (() => void) | undefined;
 }): ReactNode {
-  const [text, setText] = useState(() => (value === undefined ? '' : String(value)));
+  const [text, setText] = useState(() => (value === undefined ? '' : asText(value)));
   useEffect(() => {
     setText((current) =>
-      readNumber(current) === value ? current : value === undefined ? '' : String(value),
+      readNumber(current) === value ? current : value === undefined ? '' : asText(value),
     );
   }, [value]);
   const problem = text === '' ? undefined : numberProblem(text, isInteger);

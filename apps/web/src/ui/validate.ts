@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react';
+// oxlint-disable-next-line import/default -- Vite provides it
 import workerUrl from './validate.worker.ts?worker&url';
 import type { Problems } from './validate.worker.ts';
 
@@ -49,10 +50,12 @@ export function useValidation(schema: unknown, value: unknown): Validation {
   const [validation, setValidation] = useState<Validation>({ problems: {}, isChecked: true });
   useEffect(() => {
     const controller = new AbortController();
+    const check = async (): Promise<void> => {
+      const found = await validate(schema, value, controller.signal);
+      if (!controller.signal.aborted) setValidation(found);
+    };
     const timer = setTimeout(() => {
-      void validate(schema, value, controller.signal).then((found) => {
-        if (!controller.signal.aborted) setValidation(found);
-      });
+      void check();
     }, pauseMs);
     return () => {
       clearTimeout(timer);

@@ -6,11 +6,12 @@ import { registryServers, runtimes, workloads } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import {
   isActive,
-  removals,
   removeWorkloads,
+  removedWorkloads,
   restartWorkloads,
   startWorkloads,
   stopWorkloads,
+  subscribeToRemovals,
 } from '../../ui/actions.ts';
 import { count } from '../../ui/format.ts';
 import { Action } from '../../ui/action.tsx';
@@ -40,7 +41,7 @@ export function Home(): ReactNode {
 
 /** With more groups or workloads than this, rows outside the window are not rendered until they are scrolled to. */
 function Workloads({ list }: { list: readonly Workload[] }): ReactNode {
-  const removed = useSyncExternalStore(removals.subscribe, removals.get);
+  const removed = useSyncExternalStore(subscribeToRemovals, removedWorkloads);
   const [filter, setFilter] = useState('');
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const query = useDeferredValue(filter);

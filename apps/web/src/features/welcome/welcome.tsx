@@ -93,7 +93,7 @@ function Steps(): ReactNode {
         { signal: AbortSignal.timeout(30_000), onProgress() {}, onLog() {}, onInput: async () => ({}) },
       );
       const [first] = Array.isArray(result['content']) ? (result['content'] as { text?: unknown }[]) : [];
-      setAnswer(String(first?.text ?? JSON.stringify(result)));
+      setAnswer(typeof first?.text === 'string' ? first.text : JSON.stringify(result));
     } catch (thrown) {
       setFailure(failureOf(thrown));
     }

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { InputRequest, Values } from '../../api/mcp.ts';
-import { asObject } from '../../api/mcp.ts';
+import { asObject, asText } from '../../api/mcp.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { initialValue } from '../../ui/schema.ts';
 import { SchemaForm } from '../../ui/schema-form.tsx';
@@ -83,7 +83,7 @@ function Elicitation({
     >
       <div className="foreign foreign-text">
         <span className="from">Message of the server</span>
-        <ForeignText>{String(params['message'] ?? '')}</ForeignText>
+        <ForeignText>{asText(params['message'])}</ForeignText>
       </div>
       <p className="quiet">The server receives what you enter. Never enter a password or a key here.</p>
       {typeof url === 'string' ? (
@@ -135,9 +135,9 @@ function Sampling({ params, onAnswer }: { params: Values; onAnswer: (response: V
           .map(({ role, content }, index) => (
             <p key={index} className="foreign-text">
               <strong>
-                <ForeignText>{String(role)}</ForeignText>
+                <ForeignText>{asText(role)}</ForeignText>
               </strong>
-              : <ForeignText>{String(asObject(content)['text'])}</ForeignText>
+              : <ForeignText>{asText(asObject(content)['text'])}</ForeignText>
             </p>
           ))}
       </div>

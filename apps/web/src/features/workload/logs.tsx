@@ -1,7 +1,7 @@
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { LogRecord } from '@toolhive/contract/log-record';
-import { ThvError } from '@toolhive/contract/failure';
+import type { ThvError } from '@toolhive/contract/failure';
 import { useLocation, useSearch } from 'wouter';
 import { client } from '../../api/client.ts';
 import { failureOf, useConnection } from '../../api/store.ts';

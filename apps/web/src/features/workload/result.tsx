@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { asObject } from '../../api/mcp.ts';
+import { asObject, asText } from '../../api/mcp.ts';
 import type { Values } from '../../api/mcp.ts';
 import { bytes, duration } from '../../ui/format.ts';
 import { ForeignLink, ForeignText } from '../../ui/text.tsx';
@@ -88,7 +88,7 @@ function Block({ block }: { block: Values }): ReactNode {
     return (
       <>
         <p className="quiet">
-          <ForeignText>{String(role)}</ForeignText>
+          <ForeignText>{asText(role)}</ForeignText>
         </p>
         {(Array.isArray(content) ? content : [content]).map((part: unknown, index) => (
           <Block key={index} block={asObject(part)} />

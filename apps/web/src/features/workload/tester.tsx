@@ -1,7 +1,7 @@
 import { useRef, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
 import type { ListedPrompt, ListedTool } from '@toolhive/contract/capabilities';
-import { McpError, asObject, callMcp, mirroredHeaders, requestHeaders, withMeta } from '../../api/mcp.ts';
+import { McpError, asObject, asText, callMcp, mirroredHeaders, requestHeaders, withMeta } from '../../api/mcp.ts';
 import type { InputRequest, Values } from '../../api/mcp.ts';
 import { workloads } from '../../api/resources.ts';
 import { failureOf, useResource } from '../../api/store.ts';
@@ -265,7 +265,7 @@ function expanded(template: string, values: Values): string {
     const given = names
       .split(',')
       .map((name) => name.replace(/[*:].*$/, ''))
-      .flatMap((name) => (values[name] === undefined ? [] : [[name, String(values[name])] as const]));
+      .flatMap((name) => (values[name] === undefined ? [] : [[name, asText(values[name])] as const]));
     if (given.length === 0) return '';
     const isReserved = operator === '+' || operator === '#';
     const encode = (text: string): string => (isReserved ? encodeURI(text) : encodeURIComponent(text));
