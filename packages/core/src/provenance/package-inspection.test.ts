@@ -1,8 +1,10 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openProcessRuntime } from '@toolhive/runtime/process';
+import type { PackageContents } from '@toolhive/runtime/runtime';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import type { NpmRegistry } from '@toolhive/runtime/testing/npm-registry';
+import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Core } from '../core.ts';
 import { openTestSigstore } from '../testing/sigstore.ts';
@@ -12,6 +14,8 @@ import type { TestHome } from '../testing/test-core.ts';
 import { createWorkload } from '../workloads/create.ts';
 import { getWorkload } from '../workloads/describe.ts';
 import { findUpdate, upgradeWorkload } from '../workloads/update.ts';
+import { PackageInspection } from './package-inspection.ts';
+import { PackageRecords } from './package-records.ts';
 
 let sigstore: TestSigstore;
 let home: TestHome;
@@ -251,5 +255,28 @@ describe('a package of npm', () => {
       message:
         'package built 1.0.0 was built from https://github.com/example/server-evil, but its registry entry names https://github.com/example/server',
     });
+  });
+});
+
+test('a Python project is pinned however its name is spelled', async () => {
+  await using temporary = await makeHome();
+  using packages = new PackageInspection({
+    records: await PackageRecords.open(join(temporary.path, 'packages.db'), pino({ level: 'silent' })),
+    readRoot: async () => sigstore.root,
+    certificates: async () => undefined,
+  });
+  const source = { kind: 'package', scheme: 'uvx', name: 'My_Server', version: '1.0.0' } as const;
+  const contents = (digit: string): PackageContents => ({
+    registry: 'http://127.0.0.1:9/',
+    artifacts: [{ name: 'my-server', version: '1.0.0', integrity: `sha256:${digit.repeat(64)}` }],
+  });
+
+  await packages.inspect(source, contents('0'), call);
+  const changed = packages.inspect({ ...source, name: 'my-server' }, contents('1'), call);
+
+  await expect(changed).rejects.toMatchObject({ kind: 'conflict' });
+  expect(packages.find(source)).toMatchObject({
+    integrity: contents('0').artifacts[0].integrity,
+    provenance: { status: 'unknown' },
   });
 });

@@ -56,7 +56,8 @@ export class PackageInspection implements Disposable {
     const isKnown = known?.provenance !== undefined && known.provenance.status !== 'unknown';
     const provenance = isKnown ? known.provenance : await this.lookUp(source, contents, call);
     if (provenance?.status === 'failed') throw refusal(source, own.version, provenance);
-    records.pin(scheme, contents.artifacts);
+    // The user may spell the name of a Python project in another way, or name a package in a Go module.
+    records.pin(scheme, [...contents.artifacts, { ...own, name }]);
     records.save(scheme, { ...own, name }, { publishedAt: contents.publishedAt, provenance });
   }
 
