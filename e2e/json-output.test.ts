@@ -65,7 +65,10 @@ function note(words: readonly string[]): void {
 
 describe('one document tells', () => {
   test.each([
-    ['ui --no-browser', { url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/ui\/#code=[\w-]{43}$/) as string }],
+    [
+      'ui --no-browser',
+      { url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/ui\/#code=[\w-]{43}$/) as string },
+    ],
     ['version', { version: text, node_version: process.version, platform: text }],
     ['list', []],
     ['stop --all', []],
@@ -88,6 +91,15 @@ describe('one document tells', () => {
       expect.arrayContaining([{ client_type: 'cursor', installed: true, registered: false }]),
     ],
     ['client register cursor', { name: 'cursor', registered: true, groups: ['default'] }],
+    [
+      'client preview cursor',
+      {
+        path: text,
+        exists: expect.any(Boolean) as boolean,
+        changes: list,
+        diff: expect.any(String) as string,
+      },
+    ],
     ['client list-registered', [{ name: 'cursor', groups: ['default'] }]],
     ['client remove cursor', { name: 'cursor', registered: false, groups: [] }],
     [

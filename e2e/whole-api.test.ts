@@ -90,6 +90,9 @@ test('a client application sees what its groups have', async () => {
     { name: 'goose', groups: ['team'] },
   ]);
   expect(await client.getGroup(named('team'))).toMatchObject({ registered_clients: ['cursor', 'goose'] });
+  expect(await client.previewClient({ params: { name: 'cursor' }, query: {} })).toMatchObject({
+    exists: expect.any(Boolean) as boolean,
+  });
   expect((await client.discoverClients({})).clients).toContainEqual({
     client_type: 'cursor',
     installed: true,
@@ -177,6 +180,15 @@ test('a newer version of a server is looked up, and another version is run', asy
   const body = { name: 'versioned', image: testServer, cmd_arguments: ['echo'] };
   await client.createWorkload({ body }, follow);
 
+  const check = await client.checkWorkload({
+    body: { image: 'npx://toolhive-test-servers', name: 'not-yet' },
+    query: {},
+  });
+  expect(check).toMatchObject({ name: 'not-yet', remote: false, risks: [], permissions: { mounts: [] } });
+  const imported = await client.previewImport({
+    body: { document: '{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}' },
+  });
+  expect(imported.servers).toMatchObject([{ name: 'time', request: { image: 'uvx://mcp-server-time' } }]);
   const update = await client.getWorkloadUpdate({ ...named('versioned'), query: { changes: 'true' } });
   const version = update.newest ?? '';
   const upgraded = await client.upgradeWorkload({ ...named('versioned'), body: { version } }, follow);

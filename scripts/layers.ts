@@ -38,6 +38,7 @@ const folders: Record<string, readonly string[]> = {
   'packages/core': [
     'state',
     'fetch',
+    'pasted',
     'audit',
     'secrets',
     'settings',
@@ -103,6 +104,26 @@ const exceptions: Record<string, { allowed: readonly string[]; why: string }> = 
   'apps/cli/src/executable.ts': {
     allowed: ['@toolhive/core/keyring-helper'],
     why: 'it is also the helper, as the single executable has nothing else to start',
+  },
+  'apps/cli/src/commands/workloads/asked.ts': {
+    allowed: ['@toolhive/core/pasted', '@toolhive/core/pasted-command', '@toolhive/core/pasted-path'],
+    why: 'it reads what the user has pasted, before there is a daemon',
+  },
+  'apps/cli/src/commands/workloads/import.ts': {
+    allowed: ['@toolhive/core/pasted-document', '@toolhive/core/pasted-entry'],
+    why: 'it reads what the user has pasted, before there is a daemon',
+  },
+  'apps/cli/src/commands/workloads/workloads.ts': {
+    allowed: ['@toolhive/core/pasted-command'],
+    why: 'it reads what the user has pasted, before there is a daemon',
+  },
+  'apps/cli/src/commands/workloads/requirements.ts': {
+    allowed: ['@toolhive/core/pasted'],
+    why: 'it reads what the user has pasted, before there is a daemon',
+  },
+  'apps/cli/src/commands/workloads/catalogued.ts': {
+    allowed: ['@toolhive/core/pasted'],
+    why: 'it reads what the user has pasted, before there is a daemon',
   },
   'apps/cli/src/daemon.ts': {
     allowed: ['@toolhive/core/files', '@toolhive/core/paths', '@toolhive/core/private-directory'],

@@ -2,6 +2,8 @@ import type { Access } from '@toolhive/core/access';
 import type { Core } from '@toolhive/core/core';
 import { changeSetting, getSetting, listSettings, unsetSetting } from '@toolhive/core/settings';
 import type { ApiPolicies } from '@toolhive/core/api-policies';
+import { checkWorkload } from '@toolhive/core/check';
+import { previewImport } from '@toolhive/core/import';
 import { checkAuthorization } from '@toolhive/core/authorization';
 import { createWorkload, editWorkload } from '@toolhive/core/create';
 import { getWorkload, listWorkloads } from '@toolhive/core/describe';
@@ -206,6 +208,10 @@ function mountWorkloads(mount: Mount, core: Core): void {
   mount(operations.editWorkload, async ({ params, body }, call) =>
     followed(core, await editWorkload(core, params.name, body, call)),
   );
+  mount(operations.previewImport, ({ body }) => previewImport(body.document));
+  mount(operations.checkWorkload, ({ body, query }, { signal }) =>
+    checkWorkload(core, body, { edited: query.edit, signal }),
+  );
   mount(operations.getWorkloadUpdate, ({ params, query }, { signal }) =>
     findUpdate(core, params.name, { report: () => {}, signal, withChanges: query.changes === true }),
   );
@@ -308,6 +314,9 @@ function mountGroupsAndClients(mount: Mount, core: Core): void {
     deleteGroup(core, params.name, query['with-workloads'] === true ? 'delete-workloads' : 'move-workloads'),
   );
   mount(operations.listClients, async () => clients.list());
+  mount(operations.previewClient, ({ params, query }) =>
+    clients.preview(params.name, query.group ?? defaultGroup),
+  );
   mount(operations.createClient, async ({ body }) => {
     const chosen = body.groups?.length ? body.groups : [defaultGroup];
     await clients.register([body.name], chosen);

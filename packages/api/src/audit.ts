@@ -16,7 +16,11 @@ type Log = Core['audit'];
 const ids = new Map(Object.entries(operations).map(([id, operation]) => [operation as Operation, id]));
 
 /** Operations that only read what they return, although they are no GET requests. */
-const reading: readonly Operation[] = [operations.writeRecipe];
+const reading: readonly Operation[] = [
+  operations.writeRecipe,
+  operations.checkWorkload,
+  operations.previewImport,
+];
 /** Operations that read something that is worth a record. */
 const telling: readonly Operation[] = [operations.readSecret];
 

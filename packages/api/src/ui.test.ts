@@ -19,7 +19,7 @@ test.for([
   ['/ui/icon-512.png', 200, 'png', 'no-cache'],
   ['/ui/assets/other.js', 404, 'not found\n', 'no-store'],
   ['/ui/assets/../index.html', 200, '<h1>UI</h1>', 'no-cache'],
-  ['/ui/%2e%2e/secret', 200, '<h1>UI</h1>', 'no-cache'],
+  ['/ui/%2e%2e/secret', 404, '/secret not found\n', 'no-store'],
 ] as const)('answers for %s', async ([path, status, text, cacheControl]) => {
   await using api = await openApi();
 

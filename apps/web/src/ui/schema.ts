@@ -1,9 +1,6 @@
 import { asObject } from '../api/mcp.ts';
 import type { Values } from '../api/mcp.ts';
 
-/** A JSON Schema (2020-12), which comes from a server and can be anything. */
-export type Schema = Values | boolean;
-
 /** How a value is entered. */
 export type Control =
   | { kind: 'text'; format?: string | undefined }
@@ -108,13 +105,13 @@ export function controlFor(schema: Values, root: unknown): Control {
   }
 }
 
-export function requiredIn(schema: Values): ReadonlySet<string> {
+function requiredIn(schema: Values): ReadonlySet<string> {
   const required = schema['required'];
   return new Set(Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []);
 }
 
 /** The only type of a schema, apart from null. */
-export function typeOf({ type, properties, items }: Values): string | undefined {
+function typeOf({ type, properties, items }: Values): string | undefined {
   const types = (Array.isArray(type) ? type : [type]).filter((each) => each !== 'null' && each !== undefined);
   if (types.length === 1 && typeof types[0] === 'string') return types[0];
   if (types.length > 1) return undefined;

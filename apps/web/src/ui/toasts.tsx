@@ -57,7 +57,7 @@ export async function attempt(what: string, action: () => Promise<unknown>): Pro
 }
 
 /** How long a destructive action can be undone. */
-export const undoMs = 5_000;
+const undoMs = 5_000;
 
 /** Announces an action, and runs it after a few seconds unless the user undoes it. A closed tab runs it at once. */
 export function withUndo(text: string, { run, onUndo }: { run: () => void; onUndo: () => void }): void {

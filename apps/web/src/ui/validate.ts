@@ -26,7 +26,7 @@ const policy = (
 ).trustedTypes?.createPolicy('toolhive', { createScriptURL: (url: string) => url });
 
 /** Checks a value against the schema of a server, in a worker that is ended if it takes too long. */
-export function validate(schema: unknown, value: unknown, signal: AbortSignal): Promise<Validation> {
+function validate(schema: unknown, value: unknown, signal: AbortSignal): Promise<Validation> {
   const { promise, resolve } = Promise.withResolvers<Validation>();
   const worker = new Worker(policy?.createScriptURL(workerUrl) ?? workerUrl, { type: 'module' });
   const finish = (validation: Validation): void => {

@@ -1,5 +1,6 @@
 import type { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
+import { isCredential } from '@toolhive/contract/credential';
 import type { CreateWorkload, WorkloadDetails } from '@toolhive/contract/workload';
 
 /** A variable with its value: plain text, a stored secret, or a new secret that is stored first. */
@@ -311,7 +312,7 @@ export function draftOfRequest(
     variables: [
       ...Object.entries(env ?? {}).map(([variable, value]): Variable => ({
         name: variable,
-        kind: isCredential(variable) ? 'new-secret' : 'text',
+        kind: isCredential(variable, value) ? 'new-secret' : 'text',
         value,
       })),
       ...(secrets ?? []).map((secret): Variable => ({
@@ -336,5 +337,3 @@ export function draftOfRequest(
     others,
   };
 }
-
-const isCredential = (variable: string): boolean => /key|token|secret|password|credential/i.test(variable);

@@ -4,7 +4,8 @@ import { clientApplications, pathOn } from '@toolhive/contract/client-applicatio
 import type { ClientApplication, ClientName, SystemPaths } from '@toolhive/contract/client-application';
 import { messageOf, ThvError } from '@toolhive/contract/failure';
 import type { Logger } from 'pino';
-import type { Entry } from './entry.ts';
+import { ownFields } from './entry.ts';
+import type { Entry, EntryValue } from './entry.ts';
 import { changeEntries, readEntries } from './entry-file.ts';
 import { Latest } from './latest.ts';
 import { planChanges } from './plan.ts';
@@ -22,6 +23,16 @@ export interface ClientFilesOptions {
   /** Told when a file cannot be brought up to date, and, with undefined, when it can be again. */
   onProblem?: (client: ClientName, problem: string | undefined) => void;
   log: Logger;
+}
+
+/** How a file would change. */
+export interface FilePreview {
+  path: string;
+  exists: boolean;
+  /** By the name of the entry. An entry without `before` is added, one without `after` is removed. */
+  changes: readonly { name: string; before: EntryValue | undefined; after: EntryValue | undefined }[];
+  /** Why the file could not be written as it is. */
+  problem?: string;
 }
 
 type Entries = ReadonlyMap<string, unknown>;
@@ -80,6 +91,42 @@ export class ClientFiles {
     await this.#files.read(path, limits[application.format], (text) =>
       readEntries({ path, text }, application),
     );
+  }
+
+  /** Returns what would become of the file of an application with these entries of ours. Changes nothing. */
+  async preview(client: ClientName, wanted: readonly Entry[]): Promise<FilePreview> {
+    const application = applicationOf(client);
+    const path = this.#path(application.config);
+    const exists = await stat(path).then(
+      () => true,
+      () => false, // what cannot be seen is not there
+    );
+    const nothing = { path, exists, changes: [] };
+    if (!(await isDirectory(dirname(path)))) {
+      return {
+        ...nothing,
+        problem: `${application.product} is not installed: ${dirname(path)} is not there`,
+      };
+    }
+    try {
+      await this.check(client);
+      const present = await this.#entries(application, path);
+      const own = (this.#record ??= await this.#begin()).of(client);
+      const { changes, taken } = planChanges(application, wanted, present, own);
+      return {
+        path,
+        exists,
+        changes: [...changes].map(([name, after]) => ({
+          name,
+          before: present.has(name) ? ownFields(application, present.get(name)) : undefined,
+          after,
+        })),
+        ...(taken.length === 0 ? {} : { problem: takenProblem(path, taken) }),
+      };
+    } catch (error) {
+      if (!(error instanceof ThvError)) throw error;
+      return { ...nothing, problem: [error.message, error.hint].filter(Boolean).join('; ') };
+    }
   }
 
   /**

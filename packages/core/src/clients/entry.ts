@@ -21,6 +21,23 @@ export function entryValue(application: ClientApplication, { name, url, transpor
   };
 }
 
+/** The fields of an entry in a file that we write. Others may contain what is nobody's business, such as keys. */
+export function ownFields(application: ClientApplication, value: unknown): EntryValue {
+  const keys = [
+    application.nameKey,
+    application.urlKey,
+    application.types && 'type',
+    ...Object.keys(application.extra),
+  ];
+  return Object.fromEntries(
+    keys.flatMap((key) => {
+      const field = key === undefined ? undefined : fieldOf(value, key);
+      const isScalar = typeof field === 'string' || typeof field === 'number' || typeof field === 'boolean';
+      return key !== undefined && isScalar ? [[key, field]] : [];
+    }),
+  );
+}
+
 /** The URL in an entry that was read from a file; undefined when it has none, as one that starts a command. */
 export function entryUrl(application: ClientApplication, value: unknown): string | undefined {
   const url = fieldOf(value, application.urlKey);

@@ -3,6 +3,7 @@ import { SerialQueue } from '@toolhive/contract/serial-queue';
 import { clientApplications } from '@toolhive/contract/client-application';
 import type { ClientName, ClientStatus, RegisteredClient } from '@toolhive/contract/client-application';
 import { defaultGroup } from '@toolhive/contract/names';
+import type { ClientPreview } from '@toolhive/contract/preview';
 import type { Logger } from 'pino';
 import type { ClientFiles } from '../clients/client-files.ts';
 import type { Entry } from '../clients/entry.ts';
@@ -87,6 +88,26 @@ export class Registrations implements AsyncDisposable {
       everywhere: groups.length === 0,
     }));
     await this.#written(clients);
+  }
+
+  /** Returns how the file of an application would change if it were registered in a group. Throws `not-found`. */
+  async preview(client: ClientName, group: string): Promise<ClientPreview> {
+    this.#options.groups.require(group);
+    const registered = this.list().find(({ name }) => name === client)?.groups ?? [];
+    const entries = this.#entriesOf(client, [...registered, group]);
+    const { path, exists, changes, problem } = await this.#options.files.preview(client, entries);
+    return {
+      path,
+      exists,
+      changes: changes.map(({ name, before, after }) => ({
+        workload: name,
+        action: before === undefined ? 'add' : after === undefined ? 'remove' : 'change',
+      })),
+      diff: changes
+        .flatMap(({ name, before, after }) => [...lines('-', name, before), ...lines('+', name, after)])
+        .join('\n'),
+      ...(problem === undefined ? {} : { problem }),
+    };
   }
 
   /** Takes applications out of groups, or out of all of them, and their entries out of their files. */
@@ -211,19 +232,27 @@ export class Registrations implements AsyncDisposable {
   }
 
   #entries(): Map<ClientName, Entry[]> {
-    const offered = this.#options.workloads.all().filter(({ isOffered }) => isOffered);
-    const groupsOf = new Map(this.list().map(({ name, groups }) => [name, groups]));
-    return new Map(
-      [...groupsOf].map(([client, groups]) => [
-        client,
-        offered
-          .filter(
-            ({ runConfig }) =>
-              this.#everywhere.includes(client) ||
-              groups.includes(this.#options.groups.currentName(runConfig.group ?? defaultGroup)),
-          )
-          .map(({ runConfig }) => entryOf(runConfig)),
-      ]),
-    );
+    return new Map(this.list().map(({ name, groups }) => [name, this.#entriesOf(name, groups)]));
   }
+
+  /** The workloads that an application sees if it is registered in these groups. */
+  #entriesOf(client: ClientName, groups: readonly string[]): Entry[] {
+    return this.#options.workloads
+      .all()
+      .filter(
+        ({ isOffered, runConfig }) =>
+          isOffered &&
+          (this.#everywhere.includes(client) ||
+            groups.includes(this.#options.groups.currentName(runConfig.group ?? defaultGroup))),
+      )
+      .map(({ runConfig }) => entryOf(runConfig));
+  }
+}
+
+/** An entry as the lines of a diff. */
+function lines(sign: '+' | '-', name: string, value: object | undefined): string[] {
+  if (value === undefined) return [];
+  return `${JSON.stringify(name)}: ${JSON.stringify(value, null, 2)}`
+    .split('\n')
+    .map((line) => `${sign} ${line}`);
 }

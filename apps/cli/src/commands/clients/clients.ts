@@ -40,6 +40,24 @@ export const clientCommands: readonly Command[] = [
     load: () => import('./register.ts'),
   },
   {
+    path: 'client preview',
+    summary: 'Show how registering a client would change its configuration file',
+    description: 'Changes nothing. Only entries of ToolHive are shown.',
+    arguments: [application],
+    flags: [
+      {
+        name: 'group',
+        kind: 'string',
+        value: 'GROUP',
+        description: 'The group whose workloads the client would see',
+        default: 'default',
+        completes: 'group',
+      },
+    ],
+    examples: ['thv client preview cursor', 'thv client preview vscode --group research'],
+    load: () => import('./preview.ts'),
+  },
+  {
     path: 'client remove',
     summary: 'No longer keep a client application configured',
     description:

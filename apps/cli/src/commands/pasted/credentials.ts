@@ -1,3 +1,4 @@
+import { isCredential } from '@toolhive/contract/credential';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
 import { ask, canAsk } from '../../prompt.ts';
@@ -106,20 +107,4 @@ async function isAgreed(credentials: readonly Credential[], signal: AbortSignal)
   const names = credentials.map(({ name }) => name).join(', ');
   const question = `Store ${names} as ${credentials.length === 1 ? 'a secret' : 'secrets'}? [Y/n]`;
   return /^(y(es)?)?$/i.test((await ask(question, { signal })).trim());
-}
-
-const credentialName =
-  /(^|[_.-])(api[_.-]?key|access[_.-]?key|secret|token|password|passwd|pwd|passphrase|credentials?|private[_.-]?key|auth|authorization|pat|bearer)($|[_.-])|(apikey|token|secret|password|_key)$/i;
-
-/** Says nothing about paths, switches, and numbers: those are settings. */
-const plainValue = /^(true|false|yes|no|on|off|none|null|\d{1,6}|[./~].*|[A-Za-z]:\\.*)?$/i;
-
-/** The beginnings of tokens that well-known services issue. */
-const issued =
-  /^(sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abpr]-|AKIA|AIza|ya29\.|eyJ[\w-]+\.|npm_|hf_|Bearer |Basic )/;
-
-/** Whether a variable or header looks like a credential, by its name or its value. */
-export function isCredential(name: string, value: string): boolean {
-  if (plainValue.test(value)) return false;
-  return issued.test(value) || credentialName.test(name) || /:\/\/[^/\s:@]+:[^/\s@]+@/.test(value);
 }

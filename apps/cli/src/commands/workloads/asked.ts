@@ -7,8 +7,9 @@ import { defaultRegistry } from '@toolhive/contract/names';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
 import { withReferences } from '../pasted/credentials.ts';
-import type { Pasted } from '../pasted/pasted.ts';
+import type { Pasted } from '@toolhive/core/pasted';
 import { commandText } from '../pasted/run-command.ts';
+import { readEnvFile } from './assignments.ts';
 import { localPackage, sourceOf } from './source.ts';
 
 /** Finds out what the words after `thv run` ask for: a source, or the command line of another program. */
@@ -16,9 +17,9 @@ export async function askedFor(
   { arguments: [word], rest, signal }: Pick<CommandCall, 'arguments' | 'rest' | 'signal'>,
   daemon: Client,
 ): Promise<Pasted> {
-  const from = { env: process.env, directory: process.cwd() };
+  const from = { env: process.env, directory: process.cwd(), readEnvFile };
   if (word === undefined) {
-    const { readCommandLine } = await import('../pasted/launchers.ts');
+    const { readCommandLine } = await import('@toolhive/core/pasted-command');
     return readCommandLine(rest, from);
   }
   if (/\s/.test(word.trim())) {
@@ -31,10 +32,10 @@ export async function askedFor(
     const image = await findByRepository(repository, word, { daemon, signal });
     return { request: { image, cmd_arguments: [...rest] }, notes: [] };
   }
-  const { isPath } = await import('../pasted/launchers.ts');
+  const { isPath } = await import('@toolhive/core/pasted-command');
   const local = localPackage(word);
   if (local !== undefined || isPath(word)) {
-    const { readLocalPath } = await import('../pasted/local-path.ts');
+    const { readLocalPath } = await import('@toolhive/core/pasted-path');
     return readLocalPath([local?.path ?? word, ...rest], from, local?.scheme);
   }
   // No container image begins with @, but every scoped npm package does.

@@ -1,5 +1,6 @@
 import { ThvError } from '@toolhive/contract/failure';
 import type { Client } from '@toolhive/contract/client';
+import type { Need } from '@toolhive/core/pasted';
 import { defaultRegistry } from '@toolhive/contract/names';
 
 /** What the registry says of a server that can be run by its name: what it needs to be told, and who runs it. */
@@ -7,16 +8,6 @@ export interface Catalogued {
   name: string;
   isRemote: boolean;
   needs: Need[];
-}
-
-/** A variable of a server, or a header of a remote one. */
-export interface Need {
-  kind: 'variable' | 'header';
-  name: string;
-  description: string;
-  required: boolean;
-  secret: boolean;
-  default?: string | undefined;
 }
 
 /** The entry of the registry that somebody means, or undefined when the word means something else. */

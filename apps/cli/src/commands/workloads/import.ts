@@ -8,13 +8,14 @@ import { isLoopback } from '@toolhive/contract/loopback';
 import type { Workload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
 import { readStandardInput, readText } from '../../read-text.ts';
-import { readClientDocument } from '../pasted/client-document.ts';
-import type { RawEntries } from '../pasted/client-document.ts';
-import { readClientEntry } from '../pasted/client-entry.ts';
-import type { ClientServer } from '../pasted/client-entry.ts';
+import { readClientDocument } from '@toolhive/core/pasted-document';
+import type { RawEntries } from '@toolhive/core/pasted-document';
+import { readClientEntry } from '@toolhive/core/pasted-entry';
+import type { ClientServer } from '@toolhive/core/pasted-entry';
 import { credentialWarning, withReferences, withStoredCredentials } from '../pasted/credentials.ts';
 import { commandText } from '../pasted/run-command.ts';
 import { unreachablePaths } from './asked.ts';
+import { readEnvFile } from './assignments.ts';
 import { forEach } from './many.ts';
 import { withNeeds } from './requirements.ts';
 import { StoredSecrets } from './stored-secrets.ts';
@@ -84,7 +85,7 @@ async function prepare(
 ): Promise<Ready> {
   const { flags, out, signal } = call;
   try {
-    const from = { env: process.env, directory: process.cwd() };
+    const from = { env: process.env, directory: process.cwd(), readEnvFile };
     const { request: read, notes, needs } = await readClientEntry(name, entry, from);
     const grouped = { ...read, ...(flags.isGiven('group') ? { group: flags.text('group') } : {}) };
     const isWanted = flags.has('store-secrets');

@@ -3,7 +3,8 @@ import type { Client } from '@toolhive/contract/client';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
 import { ask, canAsk } from '../../prompt.ts';
-import type { Catalogued, Need } from './catalogued.ts';
+import type { Need } from '@toolhive/core/pasted';
+import type { Catalogued } from './catalogued.ts';
 
 /** What is asked of, and who is asked. */
 interface Asking extends Pick<CommandCall, 'out' | 'signal'> {

@@ -44,6 +44,11 @@ export const runFlags: readonly Flag[] = [
     description: 'A label, to find the workload by',
   },
   {
+    name: 'dry-run',
+    kind: 'boolean',
+    description: 'Show what the server could access, and run nothing',
+  },
+  {
     name: 'foreground',
     shorthand: 'f',
     kind: 'boolean',

@@ -1,9 +1,13 @@
 import type { Client } from '@toolhive/contract/client';
 import { invalid } from '@toolhive/contract/failure';
+import type { WorkloadCheck } from '@toolhive/contract/preview';
+import { printable } from '@toolhive/contract/printable';
 import { riskNames } from '@toolhive/contract/risk';
 import type { CreateWorkload, Workload } from '@toolhive/contract/workload';
 import type { CommandCall } from '../../command.ts';
+import type { Page } from '../../out.ts';
 import { shownWorkload } from '../endpoint.ts';
+import { showPermissions } from '../network/permissions.ts';
 import { credentialWarning, withStoredCredentials } from '../pasted/credentials.ts';
 import { provenanceText } from '../provenance.ts';
 import { readJsonObject } from './assignments.ts';
@@ -29,6 +33,7 @@ export async function run(call: CommandCall): Promise<void> {
   const name = await (file === undefined
     ? runAsked(call, daemon)
     : create(call, daemon, await readRunConfig(file, flags)));
+  if (flags.has('dry-run')) return;
   const details = await daemon.getWorkload({ params: { name } }, { signal });
   const workload = shownWorkload(details);
   if (details.provenance !== undefined) out.note(`note: provenance: ${provenanceText(details.provenance)}`);
@@ -109,7 +114,7 @@ function create(
   return withConsent(body, call, (accepted) => attempt(call, daemon, accepted, isThere));
 }
 
-/** Creates the workload and waits until it runs. Nothing of it stays when that is interrupted. */
+/** Creates the workload and waits until it runs. Nothing of it stays when that is interrupted. A dry run only checks it. */
 async function attempt(
   { flags, out, signal }: CommandCall,
   daemon: Client,
@@ -119,6 +124,11 @@ async function attempt(
 ): Promise<string> {
   let begun: string | undefined;
   try {
+    if (flags.has('dry-run')) {
+      const check = await daemon.checkWorkload({ body, query: {} }, { signal });
+      out.result(check, (page) => showCheck(page, check));
+      return check.name;
+    }
     const { name } = await daemon.createWorkload(
       { body },
       {
@@ -141,12 +151,22 @@ async function attempt(
   }
 }
 
+/** Writes what a request would create. */
+function showCheck(page: Page, { name, package: source, remote, permissions, risks }: WorkloadCheck): void {
+  page.line(`Name: ${name}`);
+  page.line(`${remote ? 'Remote server' : 'Source'}: ${printable(source)}`);
+  if (permissions !== undefined) showPermissions(page, permissions);
+  for (const { text } of risks) page.line(`Dangerous: ${printable(text)}`);
+  if (risks.length > 0)
+    page.line('thv run asks for your consent to dangerous access, or takes --accept-risks.');
+}
+
 async function remove(daemon: Client, name: string, signal: AbortSignal): Promise<void> {
   await daemon.deleteWorkload({ params: { name } }, { signal, onProgress: () => {} });
 }
 
 /** A run config contains everything except for consent; the others say how to show what happens. */
-const besideRunConfig = ['from-config', 'accept-risks', 'format', 'debug'];
+const besideRunConfig = ['from-config', 'accept-risks', 'dry-run', 'format', 'debug'];
 
 function refuseOthers({ arguments: words, flags, rest }: CommandCall): void {
   const others = flags.given().filter((name) => !besideRunConfig.includes(name));

@@ -34,7 +34,7 @@ export const workloadCommands: readonly Command[] = [
     arguments: [{ name: 'source', description: 'What to run', completes: 'registry-server' }],
     takesRest: true,
     async isOther(words) {
-      const { isCommandLine } = await import('../pasted/launchers.ts');
+      const { isCommandLine } = await import('@toolhive/core/pasted-command');
       return isCommandLine(words);
     },
     flags: runFlags,

@@ -5,6 +5,7 @@ import { Link, useLocation, useSearch } from 'wouter';
 import { registries, registryServers, workload } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import { count, dateTime } from '../../ui/format.ts';
+import { CheckedPermissions } from '../../ui/checked.tsx';
 import { Launch } from '../../ui/launch.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Notice, Shown } from '../../ui/states.tsx';
@@ -67,14 +68,22 @@ function Custom({ first, source }: { first: Draft; source: 'package' | 'remote' 
   const form = useRef<HTMLFormElement>(null);
   const [, navigate] = useLocation();
   return (
-    <form ref={form} className="narrow">
-      <WorkloadForm draft={draft} onChange={setDraft} source={source} />
-      <Launch
-        draft={draft}
-        isValid={() => form.current?.reportValidity() === true}
-        onDone={(name) => navigate(`/w/${encodeURIComponent(name)}`)}
-      />
-    </form>
+    <div className="columns">
+      <form ref={form}>
+        <WorkloadForm draft={draft} onChange={setDraft} source={source} />
+        <Launch
+          draft={draft}
+          isValid={() => form.current?.reportValidity() === true}
+          onDone={(name) => navigate(`/w/${encodeURIComponent(name)}`)}
+        />
+      </form>
+      {draft.image !== '' && (
+        <aside>
+          <h2>What the server may do</h2>
+          <CheckedPermissions draft={draft} />
+        </aside>
+      )}
+    </div>
   );
 }
 

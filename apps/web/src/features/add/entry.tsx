@@ -4,12 +4,13 @@ import type { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/re
 import { useLocation, useParams } from 'wouter';
 import { registryServer } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
+import { CheckedPermissions } from '../../ui/checked.tsx';
 import { Launch } from '../../ui/launch.tsx';
 import { Page } from '../../ui/page.tsx';
-import { ProfileList } from '../../ui/permissions.tsx';
+
 import { Shown } from '../../ui/states.tsx';
 import { ForeignLink, ForeignText } from '../../ui/text.tsx';
-import { draftOfEntry, profileOf } from '../../ui/workload-draft.ts';
+import { draftOfEntry } from '../../ui/workload-draft.ts';
 import { WorkloadForm } from '../../ui/workload-form.tsx';
 
 /** The form for an entry of a registry, with what the server would be allowed to do. */
@@ -41,22 +42,6 @@ function EntryForm({
   const form = useRef<HTMLFormElement>(null);
   const [, navigate] = useLocation();
   const local = 'image' in entry ? entry : undefined;
-  const mounts = draft.mounts
-    .filter(({ source }) => source !== '')
-    .map(({ source, target, isReadOnly }) => ({ path: `${source}:${target || source}`, isReadOnly }));
-  const profile = profileOf(draft) ?? local?.permissions;
-  const shown = {
-    ...profile,
-    network: profile?.network ?? { outbound: { allow_port: [80, 443] } },
-    read: [
-      ...(profile?.read ?? []),
-      ...mounts.filter(({ isReadOnly }) => isReadOnly).map(({ path }) => path),
-    ],
-    write: [
-      ...(profile?.write ?? []),
-      ...mounts.filter(({ isReadOnly }) => !isReadOnly).map(({ path }) => path),
-    ],
-  };
   return (
     <>
       <p>
@@ -75,7 +60,7 @@ function EntryForm({
           {local !== undefined && (
             <>
               <h2>What the server may do</h2>
-              <ProfileList profile={shown} />
+              <CheckedPermissions draft={draft} registryProfile={local.permissions ?? {}} />
             </>
           )}
           <h2>About the server</h2>

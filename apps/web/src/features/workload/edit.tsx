@@ -4,6 +4,7 @@ import type { WorkloadDetails } from '@toolhive/contract/workload';
 import { useLocation } from 'wouter';
 import { workload } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
+import { CheckedPermissions } from '../../ui/checked.tsx';
 import { Launch } from '../../ui/launch.tsx';
 import { Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
@@ -72,6 +73,12 @@ function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
         </button>
       </form>
       <aside>
+        {!details.remote && (
+          <>
+            <h2>What the server may do</h2>
+            <CheckedPermissions draft={draft} edited={details.name} />
+          </>
+        )}
         <h2>Changes</h2>
         {changes.length === 0 ? (
           <p className="quiet">Nothing is changed.</p>

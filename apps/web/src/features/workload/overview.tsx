@@ -5,6 +5,7 @@ import { client } from '../../api/client.ts';
 import {
   clients,
   groups,
+  networkDecisions,
   permissions,
   sessions,
   usage,
@@ -158,8 +159,27 @@ function Permitted({ name }: { name: string }): ReactNode {
   const loaded = useResource(resource);
   return (
     <Shown loaded={loaded} name={resource.key} what="the permissions">
-      {(data) => <PermissionList permissions={data} />}
+      {(data) => (
+        <>
+          <PermissionList permissions={data} />
+          <Unused name={name} hosts={data.network.hosts ?? []} />
+        </>
+      )}
     </Shown>
+  );
+}
+
+/** Compares the allowlist with the hosts that the server has reached. */
+function Unused({ name, hosts }: { name: string; hosts: readonly string[] }): ReactNode {
+  const { data } = useResource(networkDecisions(name));
+  const reached = (data ?? []).filter(({ verdict }) => verdict === 'allowed').map(({ rule }) => rule);
+  const unused = hosts.filter((host) => !reached.includes(host));
+  if (data === undefined || unused.length === 0) return null;
+  return (
+    <p className="quiet">
+      Allowed and not used so far: <ForeignText>{unused.join(', ')}</ForeignText>.{' '}
+      <Link href={`/w/${encodeURIComponent(name)}/network`}>Review the network</Link>
+    </p>
   );
 }
 

@@ -1,7 +1,15 @@
 import { useRef, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
 import type { ListedPrompt, ListedTool } from '@toolhive/contract/capabilities';
-import { McpError, asObject, asText, callMcp, mirroredHeaders, requestHeaders, withMeta } from '../../api/mcp.ts';
+import {
+  McpError,
+  asObject,
+  asText,
+  callMcp,
+  mirroredHeaders,
+  requestHeaders,
+  withMeta,
+} from '../../api/mcp.ts';
 import type { InputRequest, Values } from '../../api/mcp.ts';
 import { workloads } from '../../api/resources.ts';
 import { failureOf, useResource } from '../../api/store.ts';

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { invalid } from '@toolhive/contract/failure';
 import type { CreateWorkload } from '@toolhive/contract/workload';
-import { readEnvFile } from '../workloads/assignments.ts';
 import { readOtherFlags } from './other-flags.ts';
 import type { KnownFlags } from './other-flags.ts';
 import type { Pasted, PastedFrom } from './pasted.ts';
@@ -49,7 +48,9 @@ const translations: Record<string, { kind: 'switch' | 'value'; names: readonly s
     envFile: {
       kind: 'value',
       names: ['--env-file'],
-      read: async (file, { directory }) => ({ env: await readEnvFile(resolve(directory, file)) }),
+      read: async (file, { directory, readEnvFile }) => ({
+        env: await readEnvFile(resolve(directory, file)),
+      }),
     },
     volume: {
       kind: 'value',

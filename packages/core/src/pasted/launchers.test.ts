@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -24,8 +24,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
+const readEnvFile = async (path: string): Promise<Record<string, string>> =>
+  Object.fromEntries([(await readFile(path, 'utf8')).trim().split('=')]) as Record<string, string>;
+
 const read = (text: string, env: NodeJS.ProcessEnv = {}) =>
-  readCommandLine(text.split(' '), { env, directory });
+  readCommandLine(text.split(' '), { env, directory, readEnvFile });
 
 describe('a pasted command', () => {
   test.each([

@@ -11,4 +11,16 @@ export interface Pasted {
 export interface PastedFrom {
   env: Readonly<Record<string, string | undefined>>;
   directory: string;
+  /** Reads a file of environment variables. Throws if that is not possible here. */
+  readEnvFile: (path: string) => Promise<Record<string, string>>;
+}
+
+/** An environment variable of a server, or a header of a remote one. */
+export interface Need {
+  kind: 'variable' | 'header';
+  name: string;
+  description: string;
+  required: boolean;
+  secret: boolean;
+  default?: string | undefined;
 }

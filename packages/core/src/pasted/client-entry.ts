@@ -2,10 +2,8 @@ import { homedir } from 'node:os';
 import { invalid } from '@toolhive/contract/failure';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import * as z from 'zod';
-import { readEnvFile } from '../workloads/assignments.ts';
-import type { Need } from '../workloads/catalogued.ts';
 import { readCommandLine } from './launchers.ts';
-import type { Pasted, PastedFrom } from './pasted.ts';
+import type { Need, Pasted, PastedFrom } from './pasted.ts';
 
 const Texts = z.record(z.string(), z.coerce.string()).nullish();
 
@@ -61,13 +59,13 @@ async function readStarted(entry: Entry, from: PastedFrom): Promise<ClientServer
   const directory = cwd ? resolved('cwd', cwd, from) : from.directory;
   const words = wordsOf(command ?? cmd ?? '', args ?? undefined).map((word) => resolved('args', word, from));
   const given = {
-    ...(envFile ? await readEnvFile(resolved('envFile', envFile, from)) : {}),
+    ...(envFile ? await from.readEnvFile(resolved('envFile', envFile, from)) : {}),
     ...(entry.env ?? entry.envs ?? entry.environment),
   };
   const { values, needs } = split('variable', given, from);
   // What is left open must not be taken for a value: docker run -e NAME passes it on.
   const env = { ...from.env, ...values, ...Object.fromEntries(needs.map(({ name }) => [name, undefined])) };
-  const { request, notes } = await readCommandLine(words, { env, directory });
+  const { request, notes } = await readCommandLine(words, { ...from, env, directory });
   const isDocker = /(^|[\\/])(docker|podman)(\.exe)?$/.test(words[0] ?? '');
   // Docker has the variables, and its container only those that -e names.
   const env_vars = isDocker ? request.env_vars : { ...values, ...request.env_vars };

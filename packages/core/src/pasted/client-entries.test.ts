@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { isCredential } from './credentials.ts';
 import { readClientDocument } from './client-document.ts';
 import { readClientEntry } from './client-entry.ts';
+
+const readEnvFile = async (): Promise<Record<string, string>> => ({});
 
 const entry = { command: 'npx', args: ['-y', 'server'] };
 
@@ -26,7 +27,11 @@ describe('a client configuration', () => {
     const entries = readClientDocument(text, 'it');
 
     expect([...entries.keys()]).toEqual(['one']);
-    const { request } = await readClientEntry('one', entries.get('one') ?? {}, { env: {}, directory: '/' });
+    const { request } = await readClientEntry('one', entries.get('one') ?? {}, {
+      env: {},
+      directory: '/',
+      readEnvFile,
+    });
     expect(request).toMatchObject({ name: 'one', image: 'npx://server', cmd_arguments: [] });
   });
 
@@ -43,7 +48,8 @@ describe('a client configuration', () => {
 });
 
 describe('an entry', () => {
-  const read = (raw: object, env = {}) => readClientEntry('name', { ...raw }, { env, directory: '/work' });
+  const read = (raw: object, env = {}) =>
+    readClientEntry('name', { ...raw }, { env, directory: '/work', readEnvFile });
 
   test('leaves open what only the user knows', async () => {
     const env = {
@@ -96,20 +102,4 @@ describe('an entry', () => {
       /^the entry name is not understood: args has a wrong type$/,
     );
   });
-});
-
-test.each([
-  ['GITHUB_TOKEN', 'abc', true],
-  ['API_KEY', 'abc', true],
-  ['OPENAI_APIKEY', 'abc', true],
-  ['DATABASE_URL', 'postgres://user:word@host/db', true],
-  ['ANYTHING', 'ghp_abc', true],
-  ['Authorization', 'Bearer abc', true],
-  ['MODE', 'fast', false],
-  ['MAX_TOKENS', '4096', false],
-  ['TOKEN_FILE', '/run/token', false],
-  ['AUTH', 'true', false],
-  ['KEYBOARD', 'us', false],
-])('%s=%s is a credential: %s', (name, value, expected) => {
-  expect(isCredential(name, value)).toBe(expected);
 });

@@ -1,0 +1,109 @@
+import { useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
+import type { ThvError } from '@toolhive/contract/failure';
+import type { WorkloadCheck } from '@toolhive/contract/preview';
+import { client } from '../api/client.ts';
+import { failureOf } from '../api/store.ts';
+import { PermissionList, ProfileList } from './permissions.tsx';
+import { ForeignText } from './text.tsx';
+import { profileOf, requestOf } from './workload-draft.ts';
+import type { Draft } from './workload-draft.ts';
+import type { PermissionProfile } from '@toolhive/contract/permission-profile';
+
+/** The pause after a change before the daemon is asked. */
+const pauseMs = 400;
+
+/**
+ * What the server of a draft could access, before it starts. The daemon decides that; until its answer arrives, and while
+ * the form is not complete, the profile is described as the form has it.
+ */
+export function CheckedPermissions({
+  draft,
+  edited,
+  registryProfile,
+}: {
+  draft: Draft;
+  /** The workload that is edited. */
+  edited?: string;
+  /** The profile of the registry entry. */
+  registryProfile?: PermissionProfile | undefined;
+}): ReactNode {
+  const [check, setCheck] = useState<WorkloadCheck | undefined>();
+  const [failure, setFailure] = useState<ThvError | undefined>();
+  const request = JSON.stringify(checkable(draft));
+  useEffect(() => {
+    const controller = new AbortController();
+    const ask = async (): Promise<void> => {
+      try {
+        const body = JSON.parse(request) as ReturnType<typeof requestOf>; // made by it, above
+        const found = await client.checkWorkload(
+          { body, query: { edit: edited } },
+          { signal: controller.signal },
+        );
+        if (controller.signal.aborted) return;
+        setCheck(found);
+        setFailure(undefined);
+      } catch (thrown) {
+        if (controller.signal.aborted) return;
+        setCheck(undefined);
+        setFailure(failureOf(thrown));
+      }
+    };
+    const timer = setTimeout(() => void ask(), pauseMs);
+    return () => {
+      clearTimeout(timer);
+      controller.abort();
+    };
+  }, [request, edited]);
+  const hosts = profileOf(draft)?.network?.outbound?.allow_host ?? [];
+  const known = registryProfile?.network?.outbound?.allow_host ?? [];
+  const extra = registryProfile === undefined ? [] : hosts.filter((host) => !known.includes(host));
+  return (
+    <>
+      {check?.permissions === undefined ? (
+        <ProfileList profile={localProfile(draft, registryProfile)} />
+      ) : (
+        <PermissionList permissions={check.permissions} />
+      )}
+      {check?.risks.map(({ risk, text }) => (
+        <p key={`${risk} ${text}`} className="problem">
+          Needs your consent: <ForeignText>{text}</ForeignText>
+        </p>
+      ))}
+      {extra.length > 0 && (
+        <p className="busy">
+          More than the registry asks for: <ForeignText>{extra.join(', ')}</ForeignText>
+        </p>
+      )}
+      {failure !== undefined && failure.kind !== 'unavailable' && (
+        <p className="quiet" role="status">
+          Not ready to run: <ForeignText>{failure.message}</ForeignText>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** New secrets are stored when the server is run, so a text stands for them. */
+function checkable(draft: Draft): ReturnType<typeof requestOf> {
+  const variables = draft.variables.map((variable) =>
+    variable.kind === 'new-secret'
+      ? { ...variable, kind: 'text' as const, value: variable.value && 'secret' }
+      : variable,
+  );
+  return requestOf({ ...draft, variables });
+}
+
+function localProfile(draft: Draft, registryProfile: PermissionProfile | undefined): PermissionProfile {
+  const profile = profileOf(draft) ?? registryProfile;
+  const paths = (isReadOnly: boolean): string[] =>
+    draft.mounts
+      .filter((mount) => mount.source !== '' && mount.isReadOnly === isReadOnly)
+      .map(({ source, target }) => `${source}:${target || source}`);
+  return {
+    ...profile,
+    network: profile?.network ?? { outbound: { allow_port: [80, 443] } },
+    read: [...(profile?.read ?? []), ...paths(true)],
+    write: [...(profile?.write ?? []), ...paths(false)],
+  };
+}

@@ -1,0 +1,50 @@
+import type { WorkloadCheck } from '@toolhive/contract/preview';
+import { formatSource } from '@toolhive/runtime/source';
+import type { Core } from '../core.ts';
+import { permissionsOf } from '../network/permissions.ts';
+import { dangersOf } from '../permissions/consent.ts';
+import { warningsOf } from '../permissions/warnings.ts';
+import { checkLaunch, checkRunConfig } from './checks.ts';
+import { draftOf } from './draft.ts';
+import type { WorkloadRequest } from './draft.ts';
+import { refuseForeignHome } from './homes.ts';
+import { buildRunConfig } from './run-config.ts';
+import { findSource } from './source.ts';
+
+/**
+ * Returns what a request would create, or make of the workload `edited`. Installs, stores, and starts nothing. Throws
+ * what the request itself would throw, except for missing consent and for its authentication and policies.
+ */
+export async function checkWorkload(
+  core: Core,
+  request: WorkloadRequest,
+  { edited, signal }: { edited: string | undefined; signal: AbortSignal },
+): Promise<WorkloadCheck> {
+  const present = edited === undefined ? undefined : core.workloads.require(edited);
+  const draft = draftOf(request, core.settings.current);
+  core.groups.require(draft.group);
+  const source = await findSource(core, draft, { report: () => {}, signal });
+  const name = edited ?? draft.name ?? source.defaultName;
+  // Only asks whether the name is taken: a reservation would be in the way of the request that follows.
+  core.workloads.reserve(name, present)[Symbol.dispose]();
+
+  const port = draft.port ?? present?.runConfig.port ?? 0;
+  const runConfig = buildRunConfig(draft, source, { name, port });
+  checkRunConfig(runConfig);
+  if (source.kind === 'remote') {
+    const dangers = dangersOf(runConfig, []);
+    return { name, package: source.url.href, remote: true, risks: dangers };
+  }
+  const { runtime, resolved } = source;
+  const mounts = await checkLaunch(core, runConfig, runtime);
+  await refuseForeignHome(core, runConfig, runtime);
+  const limits = (await runtime.check(signal)).limits;
+  return {
+    name,
+    package: formatSource(resolved.source),
+    remote: false,
+    runtime: runtime.name,
+    permissions: permissionsOf(runConfig, { warnings: warningsOf(runConfig, limits), limits }),
+    risks: dangersOf(runConfig, mounts).map(({ risk, text }) => ({ risk, text })),
+  };
+}
