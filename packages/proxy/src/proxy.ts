@@ -23,7 +23,7 @@ import type { Telemetry, TelemetryOptions } from './middleware/telemetry.ts';
 import { Traffic } from './middleware/traffic.ts';
 import type { CallSink } from './middleware/traffic.ts';
 import type { ListingSink } from './middleware/listing-capture.ts';
-import { addressToWorkload } from './relay.ts';
+import { addressToWorkload } from './http/relay.ts';
 import type { OpenSession } from './bridge/bridge.ts';
 import { MessagePipeline } from './middleware/message-pipeline.ts';
 import { anonymous } from './middleware/middleware.ts';

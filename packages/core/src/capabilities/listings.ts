@@ -14,7 +14,7 @@ export interface ListChange {
   change: 'changed' | 'new' | 'removed';
 }
 
-export interface StoredList {
+interface StoredList {
   items: readonly Item[];
   isComplete: boolean;
 }

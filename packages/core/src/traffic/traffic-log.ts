@@ -9,7 +9,7 @@ import type {
   TrafficEvent,
   TrafficRecording,
 } from '@toolhive/contract/traffic';
-import type { CallSink, EndedCall } from '@toolhive/proxy/traffic';
+import type { CallBodies, CallSink, EndedCall } from '@toolhive/proxy/traffic';
 import type { Redaction } from '../audit/redaction.ts';
 import { Backlog } from '../events/backlog.ts';
 
@@ -34,7 +34,7 @@ const maxDurations = 64;
 
 interface Kept {
   id: number;
-  call: Omit<EndedCall, 'bodies'>;
+  call: EndedCall;
 }
 
 interface Bodies {
@@ -85,7 +85,7 @@ export class TrafficLog implements CallSink {
     };
   }
 
-  record({ bodies, ...call }: EndedCall): void {
+  record(call: EndedCall, bodies?: CallBodies): void {
     const kept = { id: ++this.#lastId, call };
     this.#kept.push(kept);
     if (this.#kept.length >= maxKept + slack) {
@@ -268,7 +268,7 @@ export class TrafficLog implements CallSink {
     return tool;
   }
 
-  #keepBodies(id: number, { request, response }: NonNullable<EndedCall['bodies']>): void {
+  #keepBodies(id: number, { request, response }: CallBodies): void {
     const recorded = {
       request: this.#recorded(request),
       response: response === undefined ? undefined : this.#recorded(response),

@@ -65,7 +65,7 @@ async function measure(supervisor: Supervisor): Promise<Measured | undefined> {
 async function measureNow({ live }: Supervisor, before: Measured | undefined): Promise<Measured | undefined> {
   // An instance may end while it is measured.
   const measured = await Promise.all(
-    live.instances.map((instance) => instance.usage?.().catch(() => undefined)),
+    live.instances.map(async (instance) => instance.usage?.().catch(() => undefined)),
   );
   const known = measured.filter((usage) => usage !== undefined);
   if (known.length === 0) return undefined;
