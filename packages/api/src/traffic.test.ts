@@ -95,6 +95,20 @@ describe('the relay', () => {
     expect(stopped.text).toContain('thv start echo');
   });
 
+  test('ends its streams when the workload stops', async () => {
+    await using api = await openEcho();
+    const ui = mcpCaller(relayOf(api));
+    await ui.ask('initialize');
+    const stream = await fetch(relayOf(api), {
+      headers: { accept: 'text/event-stream', 'mcp-session-id': ui.session() ?? '' },
+    });
+
+    await api.client.stopWorkload(named, { onProgress: () => {} });
+
+    expect(stream.status).toBe(200);
+    await stream.text().catch(() => {}); // returns, however it ends
+  });
+
   test('does not go around the authentication of a workload', async () => {
     await using provider = await openIdProvider();
     await using api = await openTestApi();

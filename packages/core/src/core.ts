@@ -152,7 +152,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     }),
   );
   const progress = opened.use(new ProgressEvents(events));
-  const traffic = opened.use(new TrafficOfAll(audit.redaction, now));
+  const traffic = opened.use(new TrafficOfAll({ redaction: audit.redaction, now }));
   const settings = await SettingsFile.open(paths.settings, log);
   const registry = opened.use(
     await RegistryStore.open({

@@ -111,6 +111,8 @@ export class WorkloadProxy implements AsyncDisposable {
   readonly #traffic: Traffic | undefined;
   readonly #upstream: Upstream;
   readonly #server: Server;
+  /** Open responses to relayed requests. */
+  readonly #relayed = new Set<ServerResponse>();
   readonly #handle: (exchange: Exchange) => void;
   readonly #readsMessages: boolean;
   #health: 'healthy' | 'unhealthy' = 'unhealthy';
@@ -203,6 +205,8 @@ export class WorkloadProxy implements AsyncDisposable {
     addressToWorkload(request, `${name}:${this.port}`);
     response.on('error', () => {}); // the client has disconnected
     request.socket.setMaxListeners(0); // every workload may listen for the end of a connection to the API
+    this.#relayed.add(response);
+    response.once('close', () => this.#relayed.delete(response));
     const { localUser = anonymous } = this.#options;
     this.#handle({
       request,
@@ -253,6 +257,7 @@ export class WorkloadProxy implements AsyncDisposable {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
     this.#server.closeAllConnections();
+    for (const response of this.#relayed) response.destroy(); // their connections are not those of this port
     await promise;
     this.#audit?.close();
     this.#traffic?.close();

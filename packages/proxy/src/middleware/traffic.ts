@@ -125,7 +125,7 @@ export class Traffic implements Middleware {
       source: exchange?.relayed === undefined ? 'client' : 'ui',
       direction: direction === 'to client' && about === message ? 'to-client' : 'to-server',
       client: clientOf(isGreeting ? params?.['clientInfo'] : client.clientInfo),
-      session,
+      session: sessionOf(session),
       protocolVersion: short(client.protocolVersion),
       method: short(method),
       kind: item?.kind,
@@ -180,7 +180,7 @@ function unread(exchange: Exchange, durationMs: number, status: number): EndedCa
     source: relayed === undefined ? 'client' : 'ui',
     direction: 'to-server',
     client: undefined,
-    session: typeof session === 'string' ? short(session) : undefined,
+    session: sessionOf(session),
     protocolVersion: typeof version === 'string' ? short(version) : undefined,
     method: short(known ?? request.method ?? ''),
     kind: item?.kind,
@@ -223,6 +223,11 @@ export function clientOf(info: unknown): EndedCall['client'] {
   if (!isObject(info) || typeof info['name'] !== 'string') return undefined;
   const { name, version } = info;
   return { name: short(name), ...(typeof version === 'string' ? { version: short(version) } : {}) };
+}
+
+/** A session ID, unless it is longer than any that is worth its memory. */
+function sessionOf(id: unknown): string | undefined {
+  return typeof id === 'string' && id.length <= maxText ? id : undefined;
 }
 
 /** The beginning of a text, as a copy: a slice would keep the whole message in memory. */
