@@ -315,7 +315,11 @@ describe('capabilities', () => {
     const stopped = await api.client.getCapabilities({ ...named, query: { refresh: 'true' } });
 
     expect(asked.problem).toBeUndefined();
-    expect(asked).toMatchObject({ complete: true, protocol_version: expect.any(String) as string });
+    expect(asked).toMatchObject({
+      complete: true,
+      protocol_version: '2025-11-25', // of the server, not of the client that has asked it
+      server: { name: expect.any(String) as string },
+    });
     const echo = asked.tools.find(({ name }) => name === 'echo');
     expect(echo).toMatchObject({ original_name: 'echo', is_shown: true, pin: { state: 'approved' } });
     expect(echo?.estimated_tokens).toBeGreaterThan(5);

@@ -200,6 +200,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       },
       note,
     );
+  const serverVersionOf = (name: string): string | undefined =>
+    workloads.find(name)?.live.proxy?.serverVersion;
   const hiddenMemory = opened.use(new HiddenMemory({ directory: paths.hidden, log }));
   const statuses = opened.use(new Statuses(paths.statuses, log));
   const workloads = opened.use(
@@ -225,7 +227,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       secretsOf: auditedSecrets(secrets, audit),
       auditOf: (runConfig) => auditOf(runConfig, audit),
       egressOf,
-      observersOf: (name) => ({ traffic: traffic.of(name), listings: listings.sinkFor(name) }),
+      observersOf: (name) => ({
+        traffic: traffic.of(name),
+        listings: listings.sinkFor(name, () => serverVersionOf(name)),
+      }),
       pinsOf: (name, note) => pins.forProxy(name, note),
       installation: installationSettings(settings),
       paths,

@@ -218,6 +218,11 @@ export class WorkloadProxy implements AsyncDisposable {
     });
   }
 
+  /** The protocol version that the server speaks, if that is known. Clients may speak another one. */
+  get serverVersion(): string | undefined {
+    return this.#upstream.serverVersion;
+  }
+
   /** Whether messages are read on their way. Otherwise, little is known of calls, and nothing of sessions. */
   get readsMessages(): boolean {
     return this.#readsMessages;
