@@ -59,7 +59,12 @@ describe('the system', () => {
     await using api = await openTestApi();
 
     expect((await api.post(`${base}/hive/stop`)).status).toBe(404);
-    expect((await api.get(`${base}/hive`)).status).toBe(404);
+    expect((await api.get(`${base}/hive`)).json).toEqual({
+      pid: process.pid,
+      background: false,
+      started_at: api.core.startedAt,
+      features: [], // not `stop`
+    });
   });
 });
 

@@ -95,6 +95,20 @@ describe('the relay', () => {
     expect(stopped.text).toContain('thv start echo');
   });
 
+  test('ends its streams when the workload stops', async () => {
+    await using api = await openEcho();
+    const ui = mcpCaller(relayOf(api));
+    await ui.ask('initialize');
+    const stream = await fetch(relayOf(api), {
+      headers: { accept: 'text/event-stream', 'mcp-session-id': ui.session() ?? '' },
+    });
+
+    await api.client.stopWorkload(named, { onProgress: () => {} });
+
+    expect(stream.status).toBe(200);
+    await stream.text().catch(() => {}); // returns, however it ends
+  });
+
   test('does not go around the authentication of a workload', async () => {
     await using provider = await openIdProvider();
     await using api = await openTestApi();
@@ -301,7 +315,11 @@ describe('capabilities', () => {
     const stopped = await api.client.getCapabilities({ ...named, query: { refresh: 'true' } });
 
     expect(asked.problem).toBeUndefined();
-    expect(asked).toMatchObject({ complete: true, protocol_version: expect.any(String) as string });
+    expect(asked).toMatchObject({
+      complete: true,
+      protocol_version: '2025-11-25', // of the server, not of the client that has asked it
+      server: { name: expect.any(String) as string },
+    });
     const echo = asked.tools.find(({ name }) => name === 'echo');
     expect(echo).toMatchObject({ original_name: 'echo', is_shown: true, pin: { state: 'approved' } });
     expect(echo?.estimated_tokens).toBeGreaterThan(5);

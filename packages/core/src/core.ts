@@ -164,7 +164,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     }),
   );
   const progress = opened.use(new ProgressEvents(events));
-  const traffic = opened.use(new TrafficOfAll(audit.redaction, now));
+  const traffic = opened.use(new TrafficOfAll({ redaction: audit.redaction, now }));
   const doubts = new PolicyDoubts(
     (name) => pins.offerOf(name),
     (name, doubt) => pins.note(name, { doubt }, 'a policy names what the server does not offer'),
@@ -223,6 +223,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       },
       note,
     );
+  const serverVersionOf = (name: string): string | undefined =>
+    workloads.find(name)?.live.proxy?.serverVersion;
   const hiddenMemory = opened.use(new HiddenMemory({ directory: paths.hidden, log }));
   const statuses = opened.use(new Statuses(paths.statuses, log));
   const workloads = opened.use(
@@ -248,7 +250,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       secretsOf: auditedSecrets(secrets, audit),
       auditOf: (runConfig) => auditOf(runConfig, audit),
       egressOf,
-      observersOf: (name) => ({ traffic: traffic.of(name), listings: listings.sinkFor(name) }),
+      observersOf: (name) => ({
+        traffic: traffic.of(name),
+        listings: listings.sinkFor(name, () => serverVersionOf(name)),
+      }),
       watchPolicies: (name, policies) => doubts.watch(name, policies),
       pinsOf: (name, note) => pins.forProxy(name, note),
       installation: {

@@ -23,7 +23,7 @@ import type { Telemetry, TelemetryOptions } from './middleware/telemetry.ts';
 import { Traffic } from './middleware/traffic.ts';
 import type { CallSink } from './middleware/traffic.ts';
 import type { ListingSink } from './middleware/listing-capture.ts';
-import { addressToWorkload } from './relay.ts';
+import { addressToWorkload } from './http/relay.ts';
 import type { OpenSession } from './bridge/bridge.ts';
 import { MessagePipeline } from './middleware/message-pipeline.ts';
 import { anonymous } from './middleware/middleware.ts';
@@ -111,6 +111,8 @@ export class WorkloadProxy implements AsyncDisposable {
   readonly #traffic: Traffic | undefined;
   readonly #upstream: Upstream;
   readonly #server: Server;
+  /** Open responses to relayed requests. */
+  readonly #relayed = new Set<ServerResponse>();
   readonly #handle: (exchange: Exchange) => void;
   readonly #readsMessages: boolean;
   #health: 'healthy' | 'unhealthy' = 'unhealthy';
@@ -203,6 +205,8 @@ export class WorkloadProxy implements AsyncDisposable {
     addressToWorkload(request, `${name}:${this.port}`);
     response.on('error', () => {}); // the client has disconnected
     request.socket.setMaxListeners(0); // every workload may listen for the end of a connection to the API
+    this.#relayed.add(response);
+    response.once('close', () => this.#relayed.delete(response));
     const { localUser = anonymous } = this.#options;
     this.#handle({
       request,
@@ -212,6 +216,11 @@ export class WorkloadProxy implements AsyncDisposable {
       principal: localUser,
       relayed: { principal },
     });
+  }
+
+  /** The protocol version that the server speaks, if that is known. Clients may speak another one. */
+  get serverVersion(): string | undefined {
+    return this.#upstream.serverVersion;
   }
 
   /** Whether messages are read on their way. Otherwise, little is known of calls, and nothing of sessions. */
@@ -253,6 +262,7 @@ export class WorkloadProxy implements AsyncDisposable {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
     this.#server.closeAllConnections();
+    for (const response of this.#relayed) response.destroy(); // their connections are not those of this port
     await promise;
     this.#audit?.close();
     this.#traffic?.close();

@@ -1,5 +1,5 @@
 /** What a server answered to one request. */
-export interface McpAnswer {
+interface McpAnswer {
   status: number;
   text: string;
   headers: Headers;

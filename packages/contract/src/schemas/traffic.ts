@@ -14,7 +14,7 @@ export const CallingClient = z
   .meta({ id: 'CallingClient', description: 'A client, as it introduces itself. Nothing verifies it.' });
 export type CallingClient = z.infer<typeof CallingClient>;
 
-/** Identifies a session in the API. It is a hash of the session ID, which only the client knows. */
+/** Identifies a session in the API. It is a keyed hash of the session ID, which only the client knows. */
 export const SessionId = z
   .string()
   .regex(/^[0-9a-f]{16}$/, 'must be 16 hexadecimal digits')

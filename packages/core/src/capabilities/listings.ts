@@ -14,7 +14,7 @@ export interface ListChange {
   change: 'changed' | 'new' | 'removed';
 }
 
-export interface StoredList {
+interface StoredList {
   items: readonly Item[];
   isComplete: boolean;
 }
@@ -97,12 +97,18 @@ export class Listings implements Disposable {
     });
   }
 
-  /** Takes what the proxy of a workload sees. */
-  sinkFor(workload: string): ListingSink {
+  /**
+   * Takes what the proxy of a workload sees. `serverVersion` is what the server speaks: a greeting contains what its
+   * client speaks.
+   */
+  sinkFor(workload: string, serverVersion: () => string | undefined): ListingSink {
     const take = (part: Part, value: unknown, isComplete: boolean): void =>
       this.#take(workload, part, { at: this.#now(), content: { value, isComplete } });
     return {
-      greeted: (greeting) => take(greetingKind, bounded(greeting), true),
+      greeted(greeting) {
+        const protocolVersion = serverVersion() ?? greeting.protocolVersion;
+        take(greetingKind, { ...bounded(greeting), protocolVersion }, true);
+      },
       listed: (kind, items, isComplete) => take(kind, items, isComplete),
       unchanged: (kind) => {
         const before = this.#unsaved.get(workload)?.get(kind);

@@ -192,7 +192,7 @@ export class Groups {
 
   /** Creates the groups that an earlier daemon did not get to when it renamed others. */
   async #createSuccessors(): Promise<void> {
-    for (const { successor, removing: _removing, ...group } of this.#groups.values().toArray()) {
+    for (const { successor, removing: _removing, ...group } of this.#groups.values()) {
       if (successor === undefined || this.#groups.has(successor)) continue;
       const renamed = { ...group, name: successor };
       await this.#save(renamed).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { notFound, unavailable } from '@toolhive/contract/failure';
 import type { Sent } from '@toolhive/contract/operation';
 import type {
@@ -9,7 +9,7 @@ import type {
   TrafficEvent,
   TrafficRecording,
 } from '@toolhive/contract/traffic';
-import type { CallSink, EndedCall } from '@toolhive/proxy/traffic';
+import type { CallBodies, CallSink, EndedCall } from '@toolhive/proxy/traffic';
 import type { Redaction } from '../audit/redaction.ts';
 import { Backlog } from '../events/backlog.ts';
 
@@ -18,7 +18,7 @@ export type TrafficFilter = Partial<
   Record<'method' | 'item' | 'client' | 'session' | 'outcome' | 'source', string | undefined>
 >;
 
-/** How many calls of one workload are kept. Each takes less than 1.5 KiB, because its texts are short. */
+/** How many calls of one workload are kept. Each takes about 0.5 KiB, and never more than 4 KiB. */
 const maxKept = 1_000;
 /** How many are taken beyond that before the oldest are forgotten. */
 const slack = 100;
@@ -32,9 +32,16 @@ const maxTotalBytes = 8 * 1024 * 1024;
 const maxTools = 200;
 const maxDurations = 64;
 
+export interface TrafficLogOptions {
+  redaction: Redaction;
+  /** The ID of a session in the API. Anyone who knows the real one can use the session. */
+  publicId: (session: string) => string;
+  now: () => Date;
+}
+
 interface Kept {
   id: number;
-  call: Omit<EndedCall, 'bodies'>;
+  call: EndedCall;
 }
 
 interface Bodies {
@@ -58,6 +65,7 @@ export class TrafficLog implements CallSink {
   #errors = 0;
   recordsBodies = false;
   readonly #redaction: Redaction;
+  readonly #publicId: TrafficLogOptions['publicId'];
   /** Distinguishes the IDs of events from those of an earlier daemon. */
   readonly #run = randomBytes(6).toString('hex');
   readonly #kept: Kept[] = [];
@@ -67,8 +75,9 @@ export class TrafficLog implements CallSink {
   readonly #watchers = new Set<Backlog<Sent<TrafficEvent>>>();
   #lastId = 0;
 
-  constructor(redaction: Redaction, now: () => Date) {
+  constructor({ redaction, publicId, now }: TrafficLogOptions) {
     this.#redaction = redaction;
+    this.#publicId = publicId;
     this.since = now().toISOString();
   }
 
@@ -85,7 +94,7 @@ export class TrafficLog implements CallSink {
     };
   }
 
-  record({ bodies, ...call }: EndedCall): void {
+  record(call: EndedCall, bodies?: CallBodies): void {
     const kept = { id: ++this.#lastId, call };
     this.#kept.push(kept);
     if (this.#kept.length >= maxKept + slack) {
@@ -104,7 +113,7 @@ export class TrafficLog implements CallSink {
     const entries: TrafficEntry[] = [];
     for (let at = this.#kept.length - 1; at >= 0; at -= 1) {
       const kept = this.#kept[at];
-      if (kept === undefined || kept.id >= before || !matches(kept.call, filter)) continue;
+      if (kept === undefined || kept.id >= before || !this.#matches(kept.call, filter)) continue;
       if (entries.length === limit) return { entries: entries.toReversed(), has_more: true };
       entries.push(this.#describe(kept));
     }
@@ -231,7 +240,7 @@ export class TrafficLog implements CallSink {
       source: call.source,
       direction: call.direction,
       ...(call.client === undefined ? {} : { client: call.client }),
-      ...(session === undefined ? {} : { session: publicId(session) }),
+      ...(session === undefined ? {} : { session: this.#publicId(session) }),
       ...(protocol_version === undefined ? {} : { protocol_version }),
       method: call.method,
       ...(call.kind === undefined ? {} : { kind: call.kind }),
@@ -268,7 +277,7 @@ export class TrafficLog implements CallSink {
     return tool;
   }
 
-  #keepBodies(id: number, { request, response }: NonNullable<EndedCall['bodies']>): void {
+  #keepBodies(id: number, { request, response }: CallBodies): void {
     const recorded = {
       request: this.#recorded(request),
       response: response === undefined ? undefined : this.#recorded(response),
@@ -288,22 +297,17 @@ export class TrafficLog implements CallSink {
     return { bytes, text: JSON.stringify(this.#redaction.clean(JSON.parse(text))) };
   }
 
+  #matches(call: EndedCall, { session, ...filter }: TrafficFilter): boolean {
+    return (
+      isSame(filter, { ...call, session: undefined, item: call.name, client: call.client?.name }) &&
+      (session === undefined || (call.session !== undefined && this.#publicId(call.session) === session))
+    );
+  }
+
   #forgetBodies(id: number): void {
     this.#bodyBytes -= this.#bodies.get(id)?.bytes ?? 0;
     this.#bodies.delete(id);
   }
-}
-
-/** The ID of a session in the API: anyone who knows the real one can use the session. */
-export function publicId(session: string): string {
-  return createHash('sha256').update(session).digest('hex').slice(0, 16);
-}
-
-function matches(call: Kept['call'], { session, ...filter }: TrafficFilter): boolean {
-  return (
-    isSame(filter, { ...call, item: call.name, client: call.client?.name }) &&
-    (session === undefined || (call.session !== undefined && publicId(call.session) === session))
-  );
 }
 
 function matchesEntry({ client, name, ...entry }: TrafficEntry, filter: TrafficFilter): boolean {

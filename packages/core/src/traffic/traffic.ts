@@ -1,21 +1,27 @@
-import type { Redaction } from '../audit/redaction.ts';
+import { createHmac, randomBytes } from 'node:crypto';
 import { TrafficLog } from './traffic-log.ts';
+import type { TrafficLogOptions } from './traffic-log.ts';
 
 /** The latest calls of all workloads, until the daemon ends. */
 export class TrafficOfAll implements Disposable {
-  readonly #redaction: Redaction;
-  readonly #now: () => Date;
+  readonly #options: Pick<TrafficLogOptions, 'redaction' | 'now'>;
+  /** Session IDs of servers may be so short that they could be guessed from a plain hash. */
+  readonly #key = randomBytes(32);
   readonly #logs = new Map<string, TrafficLog>();
 
-  constructor(redaction: Redaction, now: () => Date) {
-    this.#redaction = redaction;
-    this.#now = now;
+  constructor(options: Pick<TrafficLogOptions, 'redaction' | 'now'>) {
+    this.#options = options;
+  }
+
+  /** The ID of a session in the API, the same until the daemon ends. */
+  publicId(session: string): string {
+    return createHmac('sha256', this.#key).update(session).digest('hex').slice(0, 16);
   }
 
   of(workload: string): TrafficLog {
     const known = this.#logs.get(workload);
     if (known !== undefined) return known;
-    const log = new TrafficLog(this.#redaction, this.#now);
+    const log = new TrafficLog({ ...this.#options, publicId: (session) => this.publicId(session) });
     this.#logs.set(workload, log);
     return log;
   }

@@ -7,6 +7,8 @@ import type {
 } from '@toolhive/contract/capabilities';
 import { messageOf } from '@toolhive/contract/failure';
 import { McpClient } from '@toolhive/proxy/client';
+import type { Greeting } from '@toolhive/proxy/listing-capture';
+import type { WorkloadProxy } from '@toolhive/proxy/proxy';
 import { toolView } from '@toolhive/proxy/tool-filter';
 import type { PinnedKind } from '@toolhive/proxy/tool-pinning';
 import type { StoredListing } from '../capabilities/listings.ts';
@@ -34,9 +36,32 @@ export async function getCapabilities(
 ): Promise<Capabilities> {
   const supervisor = core.workloads.require(name);
   const known = core.listings.of(name);
-  const isAsked = supervisor.condition.status === 'running' && (refresh || known?.lists.tool === undefined);
+  const { proxy } = supervisor.live;
+  const isNeeded = refresh || (!isListed(known) && (proxy === undefined || !asked.has(proxy)));
+  const isAsked = supervisor.condition.status === 'running' && isNeeded;
+  if (proxy !== undefined && isAsked) asked.add(proxy);
   const problem = isAsked ? await ask(core, supervisor) : undefined;
   return described(core, supervisor, isAsked ? core.listings.of(name) : known, problem);
+}
+
+/** The proxies whose servers were asked, and are not asked again unless a caller wants that. */
+const asked = new WeakSet<WorkloadProxy>();
+
+/** The lists that a server with these capabilities has. */
+const needed: readonly (readonly [PinnedKind, string])[] = [
+  ['tool', 'tools'],
+  ['prompt', 'prompts'],
+  ['resource', 'resources'],
+  ['resource-template', 'resources'],
+];
+
+/** Whether there is a list of everything that the server has. */
+function isListed(listing: StoredListing | undefined): listing is StoredListing & { greeting: Greeting } {
+  const { greeting, lists = {} } = listing ?? {};
+  if (greeting === undefined) return false;
+  return needed.every(
+    ([kind, capability]) => !(capability in greeting.capabilities) || lists[kind] !== undefined,
+  );
 }
 
 /** Lists that are being made, so that several callers wait for the same. */
@@ -46,11 +71,11 @@ const asking = new WeakMap<Supervisor, Promise<string | undefined>>();
 function ask(core: Core, supervisor: Supervisor): Promise<string | undefined> {
   const known = asking.get(supervisor);
   if (known !== undefined) return known;
-  const asked = listEverything(core, supervisor)
+  const listing = listEverything(core, supervisor)
     .then(() => undefined, messageOf)
     .finally(() => asking.delete(supervisor));
-  asking.set(supervisor, asked);
-  return asked;
+  asking.set(supervisor, listing);
+  return listing;
 }
 
 async function listEverything({ version }: Core, { runConfig }: Supervisor): Promise<void> {
@@ -76,20 +101,10 @@ function described(
     return pin === undefined ? {} : { pin };
   };
   const { pin: instructionsPin } = pinOf('instructions', '');
-  const needed: [PinnedKind, string][] = [
-    ['tool', 'tools'],
-    ['prompt', 'prompts'],
-    ['resource', 'resources'],
-    ['resource-template', 'resources'],
-  ];
   const view = toolView(toolsOf(runConfig));
   return {
     ...(at === undefined ? {} : { listed_at: at }),
-    complete:
-      greeting !== undefined &&
-      needed.every(
-        ([kind, capability]) => !(capability in greeting.capabilities) || lists[kind]?.isComplete === true,
-      ),
+    complete: isListed(listing) && Object.values(lists).every(({ isComplete }) => isComplete),
     ...(problem === undefined ? {} : { problem }),
     ...optional('protocol_version', greeting?.protocolVersion),
     ...optional('server', greeting?.server),

@@ -10,7 +10,6 @@ import type {
 import type { WorkloadProxy } from '@toolhive/proxy/proxy';
 import { clientOf } from '@toolhive/proxy/traffic';
 import type { Core } from '../core.ts';
-import { publicId } from '../traffic/traffic-log.ts';
 import type { TrafficFilter } from '../traffic/traffic-log.ts';
 
 /** The latest calls to a workload that match, the oldest of them first. Throws `not-found`. */
@@ -67,7 +66,7 @@ export function listSessions(core: Core, name: string): ClientSession[] {
     .map(({ id, client, isRelayed, startedMs, lastSeenMs, inFlight, process }) => {
       const described = clientOf(client.clientInfo);
       return {
-        id: publicId(id),
+        id: core.traffic.publicId(id),
         ...(described === undefined ? {} : { client: described }),
         source: isRelayed ? 'ui' : 'client',
         protocol_version: client.protocolVersion.slice(0, 64),
@@ -82,7 +81,7 @@ export function listSessions(core: Core, name: string): ClientSession[] {
 /** Ends a session. Throws `not-found`, and `unsupported` if the server refuses. */
 export async function endSession(core: Core, name: string, id: string): Promise<void> {
   const { live } = core.workloads.require(name);
-  const session = live.proxy?.sessions().find((one) => publicId(one.id) === id);
+  const session = live.proxy?.sessions().find((one) => core.traffic.publicId(one.id) === id);
   const hasEnded = session !== undefined && (await live.proxy?.endSession(session.id)) === true;
   if (!hasEnded) throw notFound(`session ${id} of workload ${name} not found`);
 }

@@ -2,7 +2,7 @@ import { ThvError, unauthorized } from '@toolhive/contract/failure';
 import { failureStatus } from '@toolhive/contract/wire';
 import { publicOrigin } from '../http/public-origin.ts';
 import { replyJson, replyText } from '../http/reply.ts';
-import { relayAuthorization } from '../relay.ts';
+import { relayAuthorization } from '../http/relay.ts';
 import { refusal } from './message-pipeline.ts';
 import type { CallContext, Exchange, Middleware, Outcome, Principal } from './middleware.ts';
 

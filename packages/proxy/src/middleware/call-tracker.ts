@@ -53,17 +53,23 @@ interface Trace {
   startMs: number;
   /** A message of it has reached the middleware for messages. */
   isRead: boolean;
-  open: Set<OpenCall>;
+  /** Its response has ended, or its connection. */
+  isClosed: boolean;
+  messages: readonly Message[];
+  open: OpenCall[];
 }
 
 /** Follows the requests of clients from their arrival to their end. Used by middleware that only looks. */
 export class CallTracker {
   readonly #listener: CallListener;
   readonly #now: () => number;
-  readonly #traces = new WeakMap<Message, Trace>();
-  readonly #calls = new WeakMap<Message, OpenCall>();
-  /** The requests of clients with a session. */
-  readonly #inSessions = new Set<OpenCall>();
+  // Maps, because every entry of a weak map costs the garbage collector as much as the rest of a call costs.
+  /** What is known of the HTTP request of each message, until that is closed. */
+  readonly #traces = new Map<Message, Trace>();
+  /** The calls that came in with an HTTP request, until they end. */
+  readonly #calls = new Map<Message, OpenCall>();
+  /** Calls of which nothing would tell that they are given up. */
+  readonly #untraced = new WeakMap<Message, OpenCall>();
   readonly #detached = new Map<OpenCall, number>();
   /** Requests that clients have cancelled, by session and ID. */
   readonly #cancelled = new Set<string>();
@@ -76,10 +82,19 @@ export class CallTracker {
 
   /** Begins to follow an HTTP request. Call it before anything can answer the request. */
   follow(exchange: Exchange): void {
-    const trace: Trace = { exchange, startMs: this.#now(), isRead: false, open: new Set() };
+    const trace: Trace = {
+      exchange,
+      startMs: this.#now(),
+      isRead: false,
+      isClosed: false,
+      messages: [],
+      open: [],
+    };
     const { onMessages: tellAlso } = exchange;
     exchange.onMessages = (messages) => {
       tellAlso?.(messages);
+      if (trace.isClosed) return;
+      trace.messages = messages;
       for (const message of messages) this.#traces.set(message, trace);
     };
     const { response } = exchange;
@@ -103,7 +118,7 @@ export class CallTracker {
     } else if (message.kind === 'request') {
       this.#listener.asked(context);
     } else if (message.kind === 'response' && request !== undefined) {
-      const call = this.#calls.get(request);
+      const call = this.#callOf(request);
       if (call !== undefined) this.#finish(call, message);
     }
   }
@@ -112,7 +127,8 @@ export class CallTracker {
   seeRefused({ context, refusal, isFault }: RefusedCall): void {
     if (isFault) return;
     const { message, direction, request } = context;
-    const call = direction === 'to server' ? this.#calls.get(message) : request && this.#calls.get(request);
+    const about = direction === 'to server' ? message : request;
+    const call = about && this.#callOf(about);
     if (call === undefined) {
       const { exchange } = this.#traces.get(request ?? message) ?? {};
       return this.#listener.refused(context, exchange, refusal.message);
@@ -125,7 +141,7 @@ export class CallTracker {
   /** How many requests of a session have not ended. */
   inFlight(session: string): number {
     let count = 0;
-    for (const { context } of this.#inSessions) if (context.session === session) count += 1;
+    for (const { context } of this.#calls.values()) if (context.session === session) count += 1;
     return count;
   }
 
@@ -137,23 +153,31 @@ export class CallTracker {
 
   #begin(context: CallContext, trace: Trace | undefined): void {
     const call = { context, exchange: trace?.exchange, startMs: trace?.startMs ?? this.#now() };
+    if (trace === undefined || trace.isClosed) {
+      this.#untraced.set(context.message, call);
+      return;
+    }
     this.#calls.set(context.message, call);
-    trace?.open.add(call);
-    // Without a trace, nothing would tell that the client has disconnected.
-    if (trace !== undefined && context.session !== undefined) this.#inSessions.add(call);
+    trace.open.push(call);
+  }
+
+  #callOf(request: Message): OpenCall | undefined {
+    return this.#calls.get(request) ?? this.#untraced.get(request);
   }
 
   /** Tells of a request whose response passes, or that gets none. */
   #finish(call: OpenCall, response?: Message, reason?: string): void {
     const { context, startMs } = call;
-    if (!this.#calls.delete(context.message)) return;
-    this.#inSessions.delete(call);
+    if (!this.#calls.delete(context.message) && !this.#untraced.delete(context.message)) return;
     this.#detached.delete(call);
     const isCancelled = this.#takeCancellation(context) || reason === disconnected;
     this.#listener.ended(call, { response, reason, isCancelled, durationMs: this.#now() - startMs });
   }
 
-  #closed({ exchange, startMs, isRead, open }: Trace): void {
+  #closed(trace: Trace): void {
+    const { exchange, startMs, isRead, messages, open } = trace;
+    trace.isClosed = true;
+    for (const message of messages) this.#traces.delete(message);
     if (!isRead) {
       const { response, path } = exchange;
       const isOwn = /^\/(health|metrics|\.well-known\/.*)$/.test(path) && !isDenial(response);

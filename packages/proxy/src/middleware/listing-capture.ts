@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import { errorCodes, isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
+import { identityFrom } from '../protocol/protocol.ts';
+import type { ServerIdentity } from '../protocol/protocol.ts';
 import type { CallContext, Middleware } from './middleware.ts';
 import { greetings, lists } from './tool-pinning.ts';
 import type { PinnedKind } from './tool-pinning.ts';
@@ -69,12 +71,13 @@ class ListingCapture implements Middleware {
 
   #greet(method: string, message: Message, result: Record<string, unknown>): void {
     if (!this.#isNew(method, message)) return;
-    const { protocolVersion, supportedVersions, serverInfo, capabilities, instructions } = result;
-    const version = typeof protocolVersion === 'string' ? [protocolVersion] : supportedVersions;
+    const identity = readIdentity(result);
+    if (identity === undefined) return; // the client finds out what is wrong with it
+    const { protocolVersion, capabilities, serverInfo, instructions } = identity;
     this.#sink.greeted({
-      protocolVersion: Array.isArray(version) ? textOf(version[0]) : undefined,
+      protocolVersion: textOf(protocolVersion),
       server: identityOf(serverInfo),
-      capabilities: isObject(capabilities) ? capabilities : {},
+      capabilities,
       instructions: textOf(instructions),
     });
   }
@@ -129,6 +132,14 @@ function withItems({ items, chars, isComplete }: OpenList, listed: unknown, size
     chars: chars + size,
     isComplete: isComplete && kept.length === items.length + found.length,
   };
+}
+
+function readIdentity(result: Record<string, unknown>): ServerIdentity | undefined {
+  try {
+    return identityFrom(result);
+  } catch {
+    return undefined;
+  }
 }
 
 function identityOf(info: unknown): Greeting['server'] {

@@ -22,15 +22,19 @@ export interface EndedCall {
   responseBytes?: number | undefined;
   outcome: 'ok' | 'error' | 'denied' | 'cancelled';
   reason?: string | undefined;
-  /** The messages as they passed, if bodies are recorded. */
-  bodies?: { request: string; response: string | undefined } | undefined;
+}
+
+/** The messages of a call as they passed. */
+export interface CallBodies {
+  request: string;
+  response: string | undefined;
 }
 
 /** Receives calls. Must return at once. */
 export interface CallSink {
-  /** Whether calls are to contain their bodies. */
+  /** Whether it is to get the bodies of calls, too. */
   readonly recordsBodies: boolean;
-  record: (call: EndedCall) => void;
+  record: (call: EndedCall, bodies?: CallBodies) => void;
 }
 
 const maxText = 256;
@@ -60,11 +64,11 @@ export class Traffic implements Middleware {
     this.#sink = sink;
     this.isPassive = !readsMessages;
     this.#tracker = new CallTracker({
-      ended: (call, ending) => sink.record(this.#ended(call, ending)),
-      notified: (context, exchange) => sink.record(this.#message(context, exchange, { outcome: 'ok' })),
-      asked: (context) => sink.record(this.#message(context, undefined, { outcome: 'ok' })),
+      ended: (call, ending) => this.#ended(call, ending),
+      notified: (context, exchange) => this.#record(context, exchange, { outcome: 'ok' }),
+      asked: (context) => this.#record(context, undefined, { outcome: 'ok' }),
       refused: (context, exchange, reason) =>
-        sink.record(this.#message(context, exchange, { outcome: 'denied', reason: short(reason) })),
+        this.#record(context, exchange, { outcome: 'denied', reason: short(reason) }),
       unread: (exchange, startMs, status) => {
         if (!isStream(exchange)) sink.record(unread(exchange, performance.now() - startMs, status));
       },
@@ -93,7 +97,7 @@ export class Traffic implements Middleware {
     this.#tracker.close();
   }
 
-  #ended({ context, exchange, denied }: OpenCall, ending: CallEnding): EndedCall {
+  #ended({ context, exchange, denied }: OpenCall, ending: CallEnding): void {
     const { response, reason, isCancelled, durationMs } = ending;
     const [outcome, why] =
       denied !== undefined
@@ -101,7 +105,7 @@ export class Traffic implements Middleware {
         : isCancelled
           ? (['cancelled', reason] as const)
           : outcomeOf(response, reason);
-    return this.#message(context, exchange, {
+    this.#record(context, exchange, {
       outcome,
       reason: why === undefined ? undefined : short(why),
       durationMs,
@@ -109,19 +113,19 @@ export class Traffic implements Middleware {
     });
   }
 
-  #message(context: CallContext, exchange: Exchange | undefined, ending: MessageEnding): EndedCall {
+  #record(context: CallContext, exchange: Exchange | undefined, ending: MessageEnding): void {
     const { message, session, client, direction, request } = context;
     const about = message.kind === 'response' && request !== undefined ? request : message;
     const { method = '', params } = about.value;
     const { response, durationMs = 0, outcome, reason } = ending;
     const isGreeting = method === 'initialize';
     const item = itemOf(method, params);
-    return {
+    const call: EndedCall = {
       atMs: Date.now() - durationMs,
       source: exchange?.relayed === undefined ? 'client' : 'ui',
       direction: direction === 'to client' && about === message ? 'to-client' : 'to-server',
       client: clientOf(isGreeting ? params?.['clientInfo'] : client.clientInfo),
-      session,
+      session: sessionOf(session),
       protocolVersion: short(client.protocolVersion),
       method: short(method),
       kind: item?.kind,
@@ -131,8 +135,9 @@ export class Traffic implements Middleware {
       responseBytes: response === undefined ? undefined : Buffer.byteLength(response.text),
       outcome,
       reason,
-      bodies: this.#sink.recordsBodies ? { request: about.text, response: response?.text } : undefined,
     };
+    if (this.#sink.recordsBodies) this.#sink.record(call, { request: about.text, response: response?.text });
+    else this.#sink.record(call);
   }
 }
 
@@ -175,7 +180,7 @@ function unread(exchange: Exchange, durationMs: number, status: number): EndedCa
     source: relayed === undefined ? 'client' : 'ui',
     direction: 'to-server',
     client: undefined,
-    session: typeof session === 'string' ? short(session) : undefined,
+    session: sessionOf(session),
     protocolVersion: typeof version === 'string' ? short(version) : undefined,
     method: short(known ?? request.method ?? ''),
     kind: item?.kind,
@@ -218,6 +223,11 @@ export function clientOf(info: unknown): EndedCall['client'] {
   if (!isObject(info) || typeof info['name'] !== 'string') return undefined;
   const { name, version } = info;
   return { name: short(name), ...(typeof version === 'string' ? { version: short(version) } : {}) };
+}
+
+/** A session ID, unless it is longer than any that is worth its memory. */
+function sessionOf(id: unknown): string | undefined {
+  return typeof id === 'string' && id.length <= maxText ? id : undefined;
 }
 
 /** The beginning of a text, as a copy: a slice would keep the whole message in memory. */

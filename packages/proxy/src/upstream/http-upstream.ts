@@ -67,6 +67,10 @@ export class HttpUpstream implements Upstream {
     });
   }
 
+  get serverVersion(): string | undefined {
+    return this.#bridge.identity?.protocolVersion;
+  }
+
   get generation(): ProtocolGeneration | undefined {
     return this.#generation;
   }

@@ -27,6 +27,10 @@ export class StdioUpstream implements Upstream {
     });
   }
 
+  get serverVersion(): string | undefined {
+    return this.#bridge.identity?.protocolVersion;
+  }
+
   get generation(): ProtocolGeneration | undefined {
     return this.#bridge.generation;
   }

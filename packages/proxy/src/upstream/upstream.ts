@@ -37,6 +37,8 @@ export interface UpstreamOptions {
 export interface Upstream {
   /** The protocol versions that the server supports, once that is known. */
   readonly generation: ProtocolGeneration | undefined;
+  /** The version that the server speaks with the proxy, if the proxy speaks with it by itself. */
+  readonly serverVersion: string | undefined;
   connect(server: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void>;
   disconnect(reason: string, final: boolean): void;
   handle(exchange: Exchange): void;

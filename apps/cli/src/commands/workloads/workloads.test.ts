@@ -25,6 +25,7 @@ test('the help of run says what it takes, by what it is about', () => {
           --name NAME         The name of the workload; derived from SOURCE when absent
           --group GROUP       The group of the workload (default: default)
       -l, --label KEY=VALUE   A label, to find the workload by (can be repeated)
+          --dry-run           Show what the server could access, and run nothing
       -f, --foreground        Stay and show what the server writes; Ctrl-C removes the workload
           --from-config FILE  Run what \`thv export\` has written, instead of SOURCE and other flags
           --format FORMAT     How to print the result (one of text, json; default: text)
