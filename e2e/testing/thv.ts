@@ -77,6 +77,7 @@ export async function makeUser({
     PATH: process.env['PATH'],
     HOME: home,
     TOOLHIVE_RUNTIME: 'process',
+    TOOLHIVE_UI_PORT: '0', // other tests need the usual one
     npm_config_registry: registry.url,
     npm_config_cache: sharedCache,
     NO_COLOR: '1',

@@ -419,12 +419,13 @@ async function strangeFiles(home: string, world: World): Promise<{ leftOver: str
     paths.decisions,
     paths.pins,
     paths.listings,
+    paths.packages,
     paths.audit,
   ]);
   const allowed = new Set([
     ...workloads.flatMap((name) => [join(logs, `${name}.log`), join(logs, `${name}.server.log`)]),
     `${lock}-journal`,
-    ...[events, paths.decisions, paths.pins, paths.listings, paths.audit].flatMap((path) => [
+    ...[events, paths.decisions, paths.pins, paths.listings, paths.packages, paths.audit].flatMap((path) => [
       `${path}-wal`,
       `${path}-shm`,
     ]),

@@ -78,7 +78,7 @@ export const systemCommands: readonly Command[] = [
     path: 'ui',
     summary: 'Open the web UI',
     description:
-      'Prints the address of the web UI and opens it in your browser. If no daemon listens on a port, the background daemon opens one on 127.0.0.1 that only accepts browsers that have signed in. The address contains a code that signs one browser in and expires after a minute.',
+      'Prints the address of the web UI and opens it in your browser. If no daemon listens on a port, the background daemon opens one on 127.0.0.1 that only accepts browsers that have signed in. The address contains a code that signs one browser in and expires after a minute. The port is 8080, or the one in TOOLHIVE_UI_PORT, or a free one if that is in use.',
     flags: [{ name: 'no-browser', kind: 'boolean', description: 'Print the address without opening it' }],
     examples: ['thv ui', 'thv ui --no-browser'],
     load: () => import('./ui.ts'),

@@ -4,7 +4,7 @@ import type { Listener } from '@toolhive/api/listen';
 import { uiPath } from '@toolhive/api/ui';
 import type { UiSessions } from '@toolhive/api/ui-sessions';
 import type { Core } from '@toolhive/core/core';
-import { ThvError, unauthorized, unavailable } from '@toolhive/contract/failure';
+import { ThvError, invalid, unauthorized, unavailable } from '@toolhive/contract/failure';
 import { webUi } from './ui-files.ts';
 
 /** Where the web UI is if `thv serve` serves it. */
@@ -15,8 +15,14 @@ interface Served {
   isGuarded: boolean;
 }
 
-/** The port of `thv serve`, which people know. */
-const usualPort = 8080;
+/** The port of `thv serve`, which people know, unless the environment says otherwise. */
+function usualPort(): number {
+  const text = process.env['TOOLHIVE_UI_PORT'] ?? '8080';
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw invalid(`TOOLHIVE_UI_PORT is not a port: ${JSON.stringify(text)}`, {
+    hint: 'write a number such as 9090',
+  });
+}
 
 /**
  * Serves the web UI to `thv ui`: on the TCP listener of `thv serve`, or on one of its own that accepts only browsers
@@ -69,7 +75,7 @@ export class UiListener implements AsyncDisposable {
       });
       return listenOnTcp(app, { host, port });
     };
-    this.#own = await listen(usualPort).catch((thrown: unknown) => {
+    this.#own = await listen(usualPort()).catch((thrown: unknown) => {
       if (thrown instanceof ThvError && thrown.kind === 'conflict') return listen(0);
       throw thrown;
     });
