@@ -1,5 +1,6 @@
 import type { Access } from '@toolhive/core/access';
 import type { Core } from '@toolhive/core/core';
+import { startSignIn } from '@toolhive/core/sign-in';
 import { changeSetting, getSetting, listSettings, unsetSetting } from '@toolhive/core/settings';
 import type { ApiPolicies } from '@toolhive/core/api-policies';
 import { checkWorkload } from '@toolhive/core/check';
@@ -231,6 +232,10 @@ function mountWorkloads(mount: Mount, core: Core): void {
   mountPermissions(mount, core);
   mountToolPins(mount, core);
   mountTraffic(mount, core);
+  mount(operations.signInWorkload, async ({ params }, { signal }) => {
+    const url = await startSignIn(core, params.name, signal);
+    return url === undefined ? {} : { url };
+  });
   mount(operations.stopWorkload, async ({ params }) => accepted(await stopWorkload(core, params.name)));
   mount(operations.startWorkload, async ({ params }) => accepted(await startWorkload(core, params.name)));
   mount(operations.restartWorkload, async ({ params }) => accepted(await restartWorkload(core, params.name)));

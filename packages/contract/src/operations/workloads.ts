@@ -90,6 +90,14 @@ const Manifest = z
   })
   .meta({ id: 'Manifest', description: 'A workload as Kubernetes takes it.' });
 
+const StartedSignIn = z
+  .object({
+    url: z.string().optional().meta({
+      description: 'http or https. Absent if the server accepts the workload without a sign-in by now.',
+    }),
+  })
+  .meta({ id: 'StartedSignIn', description: 'A sign-in to a remote server.' });
+
 const PrunedLogs = z
   .object({ removed: z.array(z.string()).meta({ description: 'The paths of the files, sorted.' }) })
   .meta({ id: 'PrunedLogs', description: 'Logs that were removed.' });
@@ -258,6 +266,17 @@ export const workloadOperations = {
     summary: 'Remove logs of workloads that are gone',
     success: { status: 200, description: 'Which files are gone.', body: PrunedLogs },
     failures: [],
+  }),
+  signInWorkload: operation({
+    method: 'POST',
+    path: '/workloads/{name}/sign-in',
+    tag: 'workloads',
+    summary: 'Start to sign in to a remote server',
+    description:
+      'For a workload whose `sign_in` is present. Starts a sign-in, or joins the one that is under way, and answers as soon as its page is known. The browser of the user opens that page too, unless the workload was created with `skip_browser`. A workload that was given up is started again.',
+    params: byName,
+    success: { status: 200, description: 'The page where the user can sign in.', body: StartedSignIn },
+    failures: ['not-found', 'conflict', 'unavailable'],
   }),
   stopWorkload: operation({
     method: 'POST',
