@@ -205,9 +205,16 @@ function mountWorkloads(mount: Mount, core: Core): void {
   mount(operations.createWorkload, async ({ body }, call) =>
     followed(core, await createWorkload(core, body, call)),
   );
-  mount(operations.getWorkload, async ({ params }) => getWorkload(core, params.name));
-  mount(operations.editWorkload, async ({ params, body }, call) =>
-    followed(core, await editWorkload(core, params.name, body, call)),
+  mount(operations.getWorkload, async ({ params }, { responseHeaders }) => {
+    const details = await getWorkload(core, params.name);
+    responseHeaders.set('etag', `"${details.revision}"`);
+    return details;
+  });
+  mount(operations.editWorkload, async ({ params, headers, body }, { report, signal }) =>
+    followed(
+      core,
+      await editWorkload(core, params.name, body, { report, signal, ifMatch: headers['if-match'] }),
+    ),
   );
   mount(operations.previewImport, ({ body }) => previewImport(body.document));
   mount(operations.checkWorkload, ({ body, query }, { signal }) =>

@@ -133,7 +133,11 @@ export const workloadOperations = {
     tag: 'workloads',
     summary: 'Describe a workload',
     params: byName,
-    success: { status: 200, description: 'The workload and what it was asked for.', body: WorkloadDetails },
+    success: {
+      status: 200,
+      description: 'The workload and what it was asked for. The `ETag` header has the `revision`, in quotes.',
+      body: WorkloadDetails,
+    },
     failures: ['not-found'],
   }),
   editWorkload: operation({
@@ -144,10 +148,20 @@ export const workloadOperations = {
     description:
       'Replaces everything that the workload was asked for, and runs it with that. It keeps its name, and its port unless another is named. Until the new server is ready to start, the old one goes on; a request that is refused changes nothing. A run config, as an export gives it, is taken as well.',
     params: byName,
+    headers: z.object({
+      'if-match': z
+        .string()
+        .max(2000)
+        .optional()
+        .meta({
+          description:
+            'The `ETag` of the workload that the change is based on. If its settings were changed since, nothing is changed, and the answer is 412. Without this header, the settings are replaced whatever they are.',
+        }),
+    }),
     body: WorkloadRequest,
     success: { status: 200, description: 'Changed, and starting.', body: CreatedWorkload },
     progress: true,
-    failures: ['not-found', 'conflict', 'unavailable', 'not-implemented'],
+    failures: ['not-found', 'conflict', 'precondition-failed', 'unavailable', 'not-implemented'],
   }),
   checkWorkload: operation({
     method: 'POST',

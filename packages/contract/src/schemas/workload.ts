@@ -383,6 +383,10 @@ export const WorkloadDetails = z
   .object({
     ...Workload.omit({ url: true, tools: true }).shape,
     proxy_url: Workload.shape.url,
+    revision: z.string().meta({
+      description:
+        'Changes whenever the settings of the workload change. In quotes, it is the `ETag` that an edit can name in `If-Match`.',
+    }),
     home: WorkloadHome.optional().meta({ description: 'Absent until the server has stored files.' }),
     integrity: z.string().optional().meta({
       description:

@@ -13,6 +13,7 @@ import type { SetAside } from '../state/run-configs.ts';
 import { parseReference } from '../secrets/reference.ts';
 import { enforcesRules, grantedNetworkOf } from '../permissions/network.ts';
 import { limitsOf, warningsOf } from '../permissions/warnings.ts';
+import { revisionOf } from './revision.ts';
 import { describeSignIn } from './sign-in.ts';
 import { authzText, requestedExchange } from './access-settings.ts';
 import { describeHome } from './homes.ts';
@@ -51,6 +52,7 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
     ...(tools?.length ? { tools } : {}),
     ...(isRemote(runConfig) ? remotePartsOf(runConfig) : {}),
     proxy_url: url,
+    revision: revisionOf(runConfig),
     ...describedPackage(core, source),
     image: runConfig.image ?? '',
     host: runConfig.host,
