@@ -132,6 +132,7 @@ test('a workload is changed, stopped, started and moved while somebody watches',
   expect(JSON.parse((await mcp.call('environment')).text)).toMatchObject({ COLOUR: 'blue' });
   await client.stopWorkload(named('second'), follow);
   expect(await client.getWorkloadStatus(named('second'))).toEqual({ status: 'stopped' });
+  await expect(client.signInWorkload(named('second'))).rejects.toMatchObject({ kind: 'conflict' });
   expect(await client.diagnoseWorkload(named('second'))).toMatchObject({ healthy: false });
   expect(await client.diagnoseMachine({})).toMatchObject({ healthy: true });
   await client.startWorkload(named('second'), follow);

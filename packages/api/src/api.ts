@@ -1,5 +1,6 @@
 import type { Access } from '@toolhive/core/access';
 import type { Core } from '@toolhive/core/core';
+import { startSignIn } from '@toolhive/core/sign-in';
 import { changeSetting, getSetting, listSettings, unsetSetting } from '@toolhive/core/settings';
 import type { ApiPolicies } from '@toolhive/core/api-policies';
 import { checkWorkload } from '@toolhive/core/check';
@@ -204,9 +205,16 @@ function mountWorkloads(mount: Mount, core: Core): void {
   mount(operations.createWorkload, async ({ body }, call) =>
     followed(core, await createWorkload(core, body, call)),
   );
-  mount(operations.getWorkload, async ({ params }) => getWorkload(core, params.name));
-  mount(operations.editWorkload, async ({ params, body }, call) =>
-    followed(core, await editWorkload(core, params.name, body, call)),
+  mount(operations.getWorkload, async ({ params }, { responseHeaders }) => {
+    const details = await getWorkload(core, params.name);
+    responseHeaders.set('etag', `"${details.revision}"`);
+    return details;
+  });
+  mount(operations.editWorkload, async ({ params, headers, body }, { report, signal }) =>
+    followed(
+      core,
+      await editWorkload(core, params.name, body, { report, signal, ifMatch: headers['if-match'] }),
+    ),
   );
   mount(operations.previewImport, ({ body }) => previewImport(body.document));
   mount(operations.checkWorkload, ({ body, query }, { signal }) =>
@@ -231,6 +239,10 @@ function mountWorkloads(mount: Mount, core: Core): void {
   mountPermissions(mount, core);
   mountToolPins(mount, core);
   mountTraffic(mount, core);
+  mount(operations.signInWorkload, async ({ params }, { signal }) => {
+    const url = await startSignIn(core, params.name, signal);
+    return url === undefined ? {} : { url };
+  });
   mount(operations.stopWorkload, async ({ params }) => accepted(await stopWorkload(core, params.name)));
   mount(operations.startWorkload, async ({ params }) => accepted(await startWorkload(core, params.name)));
   mount(operations.restartWorkload, async ({ params }) => accepted(await restartWorkload(core, params.name)));

@@ -9,6 +9,7 @@ export const failureKinds = [
   'not-found',
   'unsupported',
   'conflict',
+  'precondition-failed',
   'too-large',
   'unsupported-media-type',
   'too-many-requests',
@@ -57,6 +58,8 @@ export const invalid = failure('invalid');
 export const notFound = failure('not-found');
 /** The name is taken, or the present state forbids it. */
 export const conflict = failure('conflict');
+/** The thing is not in the state that the caller names as the condition of the request. */
+export const preconditionFailed = failure('precondition-failed');
 /** The thing exists, and this cannot be done with it. */
 export const unsupported = failure('unsupported');
 /** The caller may not do this, whoever it is. */

@@ -69,8 +69,15 @@ export type OperationInput<O extends Operation> = Part<'params', Parsed<O['param
 /** What a caller gives. */
 export type OperationCall<O extends Operation> = Part<'params', Given<O['params']>> &
   Part<'query', Given<O['query']>> &
-  Part<'headers', Given<O['headers']>> &
+  Headers<Given<O['headers']>> &
   Part<'body', Given<O['body']>>;
+
+/** Headers that the operation can do without need not be given. */
+type Headers<Value> = [Value] extends [undefined]
+  ? unknown
+  : Partial<Value> extends Value
+    ? { headers?: Value }
+    : { headers: Value };
 
 /** What it answers with. */
 export type OperationResult<O extends Operation> = O['success'] extends { body: infer Body }

@@ -13,6 +13,10 @@ export const failureStatus: Record<FailureKind, { status: number; meaning: strin
   unsupported: { status: 405, meaning: 'This cannot be done with it.' },
   timeout: { status: 504, meaning: 'It took longer than it may.' },
   conflict: { status: 409, meaning: 'The name is taken, or the present state forbids it.' },
+  'precondition-failed': {
+    status: 412,
+    meaning: 'It was changed by another caller: its ETag is not one that If-Match names.',
+  },
   'too-large': { status: 413, meaning: 'The body is larger than accepted.' },
   'unsupported-media-type': { status: 415, meaning: 'The body is not application/json.' },
   'too-many-requests': { status: 429, meaning: 'Too many requests; Retry-After says when to try again.' },

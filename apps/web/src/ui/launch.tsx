@@ -17,13 +17,15 @@ interface Props {
   draft: Draft;
   /** The workload that is changed; absent to create one. */
   edited?: string;
+  /** The revision that the user has edited. The daemon refuses to save if there is another one. */
+  revision?: string;
   /** Whether the browser accepts the fields of the form. */
   isValid: () => boolean;
   onDone: (name: string) => void;
 }
 
 /** Runs a draft: stores its new secrets, asks for consent to dangerous access, and shows the progress. */
-export function Launch({ draft, edited, isValid, onDone }: Props): ReactNode {
+export function Launch({ draft, edited, revision, isValid, onDone }: Props): ReactNode {
   const [progress, setProgress] = useState<readonly string[]>([]);
   const [failure, setFailure] = useState<ThvError | undefined>();
   const [asked, setAsked] = useState<readonly Risk[]>([]);
@@ -48,7 +50,14 @@ export function Launch({ draft, edited, isValid, onDone }: Props): ReactNode {
       const { name } =
         edited === undefined
           ? await client.createWorkload({ body }, options)
-          : await client.editWorkload({ params: { name: edited }, body }, options);
+          : await client.editWorkload(
+              {
+                params: { name: edited },
+                headers: { 'if-match': revision === undefined ? undefined : `"${revision}"` },
+                body,
+              },
+              options,
+            );
       refresh('workloads');
       onDone(name);
     } catch (thrown) {
@@ -56,6 +65,8 @@ export function Launch({ draft, edited, isValid, onDone }: Props): ReactNode {
       const required = risksIn(failed.message);
       if (required.length > 0) setAsked(required);
       else if (!current.signal.aborted) setFailure(failed);
+      // The form shows what was changed elsewhere as soon as it is loaded.
+      if (failed.kind === 'precondition-failed' && edited !== undefined) refresh(`workload/${edited}`);
     } finally {
       setController(undefined);
     }

@@ -90,6 +90,14 @@ const Manifest = z
   })
   .meta({ id: 'Manifest', description: 'A workload as Kubernetes takes it.' });
 
+const StartedSignIn = z
+  .object({
+    url: z.string().optional().meta({
+      description: 'http or https. Absent if the server accepts the workload without a sign-in by now.',
+    }),
+  })
+  .meta({ id: 'StartedSignIn', description: 'A sign-in to a remote server.' });
+
 const PrunedLogs = z
   .object({ removed: z.array(z.string()).meta({ description: 'The paths of the files, sorted.' }) })
   .meta({ id: 'PrunedLogs', description: 'Logs that were removed.' });
@@ -125,7 +133,11 @@ export const workloadOperations = {
     tag: 'workloads',
     summary: 'Describe a workload',
     params: byName,
-    success: { status: 200, description: 'The workload and what it was asked for.', body: WorkloadDetails },
+    success: {
+      status: 200,
+      description: 'The workload and what it was asked for. The `ETag` header has the `revision`, in quotes.',
+      body: WorkloadDetails,
+    },
     failures: ['not-found'],
   }),
   editWorkload: operation({
@@ -136,10 +148,20 @@ export const workloadOperations = {
     description:
       'Replaces everything that the workload was asked for, and runs it with that. It keeps its name, and its port unless another is named. Until the new server is ready to start, the old one goes on; a request that is refused changes nothing. A run config, as an export gives it, is taken as well.',
     params: byName,
+    headers: z.object({
+      'if-match': z
+        .string()
+        .max(2000)
+        .optional()
+        .meta({
+          description:
+            'The `ETag` of the workload that the change is based on. If its settings were changed since, nothing is changed, and the answer is 412. Without this header, the settings are replaced whatever they are.',
+        }),
+    }),
     body: WorkloadRequest,
     success: { status: 200, description: 'Changed, and starting.', body: CreatedWorkload },
     progress: true,
-    failures: ['not-found', 'conflict', 'unavailable', 'not-implemented'],
+    failures: ['not-found', 'conflict', 'precondition-failed', 'unavailable', 'not-implemented'],
   }),
   checkWorkload: operation({
     method: 'POST',
@@ -258,6 +280,17 @@ export const workloadOperations = {
     summary: 'Remove logs of workloads that are gone',
     success: { status: 200, description: 'Which files are gone.', body: PrunedLogs },
     failures: [],
+  }),
+  signInWorkload: operation({
+    method: 'POST',
+    path: '/workloads/{name}/sign-in',
+    tag: 'workloads',
+    summary: 'Start to sign in to a remote server',
+    description:
+      'For a workload whose `sign_in` is present. Starts a sign-in, or joins the one that is under way, and answers as soon as its page is known. The browser of the user opens that page too, unless the workload was created with `skip_browser`. A workload that was given up is started again.',
+    params: byName,
+    success: { status: 200, description: 'The page where the user can sign in.', body: StartedSignIn },
+    failures: ['not-found', 'conflict', 'unavailable'],
   }),
   stopWorkload: operation({
     method: 'POST',

@@ -311,6 +311,18 @@ export const CreatedWorkload = z
   });
 export type CreatedWorkload = z.infer<typeof CreatedWorkload>;
 
+/** The sign-in that the remote server of a workload requires. */
+export const RequiredSignIn = z
+  .object({
+    why: z.string().meta({ description: 'Why the user has to sign in.' }),
+    url: z.string().optional().meta({
+      description: 'The page where the user can sign in, http or https. Absent until a sign-in is started.',
+    }),
+    scope: z.string().optional().meta({ description: 'The scopes that the server asks for, if it names them.' }),
+  })
+  .meta({ id: 'RequiredSignIn', description: 'The sign-in that a remote server requires.' });
+export type RequiredSignIn = z.infer<typeof RequiredSignIn>;
+
 /** A workload as it stands. */
 export const Workload = z
   .object({
@@ -331,6 +343,10 @@ export const Workload = z
     group: z.string(),
     tools: z.array(z.string()).optional().meta({ description: 'The tool filter, if there is one.' }),
     remote: z.boolean(),
+    sign_in: RequiredSignIn.optional().meta({
+      description:
+        'Present while the remote server requires the user to sign in. `POST /workloads/{name}/sign-in` starts the sign-in.',
+    }),
     protocol: z.enum(['legacy', 'modern']).optional().meta({
       description:
         'How the server talks, once that is known: with a handshake (MCP 2025-11-25 and earlier), or without (2026-07-28). Clients of both can use it either way.',
@@ -367,6 +383,10 @@ export const WorkloadDetails = z
   .object({
     ...Workload.omit({ url: true, tools: true }).shape,
     proxy_url: Workload.shape.url,
+    revision: z.string().meta({
+      description:
+        'Changes whenever the settings of the workload change. In quotes, it is the `ETag` that an edit can name in `If-Match`.',
+    }),
     home: WorkloadHome.optional().meta({ description: 'Absent until the server has stored files.' }),
     integrity: z.string().optional().meta({
       description:

@@ -1,10 +1,13 @@
 import type { WorkloadProxy } from '@toolhive/proxy/proxy';
 import type { Instance } from '@toolhive/runtime/runtime';
+import type { RemoteAuth } from '../remote/remote-auth.ts';
 
 /** What of a workload exists in this moment. */
 export class LiveParts {
   /** Undefined while the workload is stopped. */
   proxy: WorkloadProxy | undefined;
+  /** The authorization at its remote server. Undefined while the workload does not use one. */
+  remote: RemoteAuth | undefined;
   readonly #instances = new Set<Instance>();
 
   /** The running processes or containers of its server: one, and those of sessions that have their own. */

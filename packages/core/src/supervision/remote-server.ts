@@ -5,6 +5,7 @@ import { refuseUnenforced } from '../permissions/enforcement.ts';
 import type { OpenRemote } from '../remote/open.ts';
 import type { RemoteAuthState } from '../remote/auth-status.ts';
 import { remoteServer } from '../remote/remote-server.ts';
+import type { LiveParts } from './live-parts.ts';
 import type { SignInPace } from '../remote/sign-in-pace.ts';
 import type { StartedServer } from './run-loop.ts';
 
@@ -18,6 +19,7 @@ export interface RemoteServerOptions {
 
 /** What concerns one attempt to reach the server. */
 interface Attempt {
+  live: LiveParts;
   report: Progress;
   signal: AbortSignal;
   /** How often the user may be asked to sign in, across all attempts. */
@@ -34,7 +36,7 @@ interface Attempt {
 export async function reachRemoteServer(
   runConfig: RunConfig,
   { openRemote, timing }: RemoteServerOptions,
-  { report, signal, pace, isPatient, onSignIn, onNotSignedIn }: Attempt,
+  { live, report, signal, pace, isPatient, onSignIn, onNotSignedIn }: Attempt,
 ): Promise<StartedServer> {
   refuseUnenforced(runConfig);
   const { name, remote_url: url = '' } = runConfig;
@@ -42,6 +44,7 @@ export async function reachRemoteServer(
   const auth = await openRemote(runConfig, (state) => {
     void changes.run(() => (signal.aborted ? undefined : onSignIn(state)));
   });
+  live.remote = auth;
   report(`reaching ${url}`);
   const hint = `\`thv restart ${name}\` asks again`;
   return {
@@ -50,6 +53,7 @@ export async function reachRemoteServer(
     startAnother: () => Promise.reject(new Error('a remote server is not started from here')),
     ended: new Promise(() => {}),
     async stop() {
+      live.remote = undefined;
       await auth[Symbol.asyncDispose]();
       await changes.idle();
     },

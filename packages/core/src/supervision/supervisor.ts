@@ -70,6 +70,8 @@ export class Supervisor implements AsyncDisposable {
   #removal: Removal | undefined;
   /** Known from the last start on. */
   #observed: { limits: readonly RuntimeLimit[]; protocol?: ProtocolGeneration | undefined } = { limits: [] };
+  /** The last known state of the authorization at the remote server. */
+  #signIn: RemoteAuthState | undefined;
 
   constructor(runConfig: RunConfig, condition: Condition, options: SupervisorOptions) {
     this.#runConfig = runConfig;
@@ -99,6 +101,12 @@ export class Supervisor implements AsyncDisposable {
   /** The protocol generation of the server. Known from the first start on. */
   get protocol(): ProtocolGeneration | undefined {
     return this.#observed.protocol;
+  }
+
+  /** The sign-in that the remote server of the workload requires. Undefined if it requires none. */
+  get requiredSignIn(): Extract<RemoteAuthState, { kind: 'needs authorization' }> | undefined {
+    const signIn = isActive(this.#state.current) ? this.#signIn : undefined;
+    return signIn?.kind === 'needs authorization' ? signIn : undefined;
   }
 
   /** Whether clients may rely on the workload: it has answered, and was neither stopped nor given up since. */
@@ -258,6 +266,7 @@ export class Supervisor implements AsyncDisposable {
   #beginRun(): void {
     const earlier = this.#endRun();
     const stop = new AbortController();
+    this.#signIn = undefined;
     const ended = earlier
       .then(() => (stop.signal.aborted ? undefined : this.#keepRunning(stop.signal)))
       .catch((error: unknown) => this.#supervisionFailed(error, stop.signal));
@@ -316,10 +325,12 @@ export class Supervisor implements AsyncDisposable {
     await this.#state.committed();
     const { current } = this.#state;
     if (signal.aborted || !isActive(current)) return;
+    this.#signIn = auth;
     const context = describeRemoteAuth(auth);
     const { status, isOffered } = current;
     if (status === 'starting') {
       if (context !== undefined) this.#state.report(context);
+      this.#options.onChange();
     } else if (isWorking(status) && auth.kind === 'needs authorization') {
       await this.#state.record({ status: 'unhealthy', context, isOffered });
     } else if (status === 'unhealthy') await this.#state.record({ status: 'running', context, isOffered });

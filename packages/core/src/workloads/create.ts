@@ -24,6 +24,7 @@ import type { Draft, WorkloadRequest } from './draft.ts';
 import { withRegistryHosts } from './entry-address.ts';
 import { refuseForeignHome } from './homes.ts';
 import { choosePort, keepOrChoosePort } from './port.ts';
+import { requireRevision } from './revision.ts';
 import { findSource } from './source.ts';
 import type { LocalSource, WorkloadSource } from './source.ts';
 import type { Prepared } from './workloads.ts';
@@ -71,15 +72,17 @@ export async function createWorkload(
 
 /**
  * Replaces the run config of a workload, except for its name and, unless another port is requested, its port. The
- * workload continues to run until the new server is installed.
+ * workload continues to run until the new server is installed. Throws `precondition-failed` if the workload is not at a
+ * revision that `ifMatch` names.
  */
 export async function editWorkload(
   core: Core,
   name: string,
   request: WorkloadRequest,
-  call: Call,
+  { ifMatch, ...call }: Call & { ifMatch?: string | undefined },
 ): Promise<CreatedWorkload> {
   const supervisor = core.workloads.require(name);
+  requireRevision(supervisor.runConfig, ifMatch);
   const draft = draftOf(request, core.settings.current);
   core.groups.require(draft.group);
   const source = await findSource(core, draft, call);
@@ -105,6 +108,7 @@ export async function editWorkload(
     { runConfig, source, consent, imageVerification: draft.imageVerification },
     call,
   );
+  requireRevision(supervisor.runConfig, ifMatch); // some changes need no reservation
   await core.workloads.change(supervisor, prepared);
   return { name, port };
 }

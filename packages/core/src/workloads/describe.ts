@@ -13,6 +13,8 @@ import type { SetAside } from '../state/run-configs.ts';
 import { parseReference } from '../secrets/reference.ts';
 import { enforcesRules, grantedNetworkOf } from '../permissions/network.ts';
 import { limitsOf, warningsOf } from '../permissions/warnings.ts';
+import { revisionOf } from './revision.ts';
+import { describeSignIn } from './sign-in.ts';
 import { authzText, requestedExchange } from './access-settings.ts';
 import { describeHome } from './homes.ts';
 import { packageSourceOf } from '../supervision/launch.ts';
@@ -50,6 +52,7 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
     ...(tools?.length ? { tools } : {}),
     ...(isRemote(runConfig) ? remotePartsOf(runConfig) : {}),
     proxy_url: url,
+    revision: revisionOf(runConfig),
     ...describedPackage(core, source),
     image: runConfig.image ?? '',
     host: runConfig.host,
@@ -153,7 +156,7 @@ function remotePartsOf({
   };
 }
 
-function describe(core: Core, { runConfig, condition, limits, protocol }: Supervisor): Workload {
+function describe(core: Core, { runConfig, condition, limits, protocol, requiredSignIn }: Supervisor): Workload {
   return {
     name: runConfig.name,
     package: runConfig.remote_url || (runConfig.image ?? ''),
@@ -169,6 +172,7 @@ function describe(core: Core, { runConfig, condition, limits, protocol }: Superv
     group: runConfig.group ?? defaultGroup,
     tools: runConfig.tools_filter ?? [],
     remote: isRemote(runConfig),
+    ...(requiredSignIn === undefined ? {} : { sign_in: describeSignIn(requiredSignIn) }),
     ...(protocol === undefined ? {} : { protocol }),
     ...(runConfig.runtime === undefined ? {} : { runtime: runConfig.runtime }),
     ...(isRemote(runConfig) ? {} : { resources: resourcesOf(runConfig.resources) }),

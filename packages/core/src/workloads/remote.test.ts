@@ -12,6 +12,7 @@ import { openRemoteServer } from '../remote/testing/remote-server.ts';
 import { makeHome, openTestCore } from '../testing/test-core.ts';
 import { createWorkload, editWorkload } from './create.ts';
 import { getWorkload } from './describe.ts';
+import { startSignIn } from './sign-in.ts';
 
 async function openDaemon(openBrowser?: (url: string) => Promise<unknown>) {
   await using opened = new AsyncDisposableStack();
@@ -144,6 +145,48 @@ test('a server that nobody signs in to says so, and is not asked for again and a
   await untilStatus(daemon.core, name, 'error');
 
   expect(daemon.core.workloads.require(name).condition.context).toContain('nobody has signed in');
+});
+
+test('a user can begin to sign in after it failed, and whenever the server wants another token', async () => {
+  await using authority = await openAuthorizationServer();
+  await using remote = await openRemoteServer('legacy', authority);
+  const agree = async (url: string): Promise<void> => {
+    const agreed = await fetch(url, { redirect: 'manual' });
+    await fetch(agreed.headers.get('location') ?? '');
+  };
+  let isRefusing = true;
+  await using daemon = await openDaemon(async (url) => {
+    if (!isRefusing) return; // the user does not look at the browser of the daemon
+    const asked = new URL(url).searchParams;
+    const back = `${asked.get('redirect_uri')}?error=access_denied&state=${asked.get('state')}`;
+    await fetch(`${back}&iss=${encodeURIComponent(authority.issuer)}`);
+  });
+  const { core } = daemon;
+  const { signal } = new AbortController();
+  const { name, port } = await run(core, { name: 'far', url: remote.url });
+  await untilStatus(core, name, 'error');
+  const failed = await getWorkload(core, name);
+
+  isRefusing = false;
+  const first = await startSignIn(core, name, signal);
+  const waiting = await getWorkload(core, name);
+  const joined = await startSignIn(core, name, signal);
+  await agree(first ?? '');
+  await untilStatus(core, name, 'running');
+  const signedIn = await getWorkload(core, name);
+  await expect(startSignIn(core, name, signal)).rejects.toMatchObject({ kind: 'conflict' });
+  authority.revokeAccess();
+  await listTools(port, 'legacy');
+  await untilStatus(core, name, 'unhealthy');
+  const again = await startSignIn(core, name, signal);
+  await agree(again ?? '');
+  await untilStatus(core, name, 'running');
+
+  expect(failed.sign_in).toEqual({ why: expect.any(String) as string });
+  expect(waiting.sign_in).toMatchObject({ url: first });
+  expect(joined).toBe(first);
+  expect(signedIn.sign_in).toBeUndefined();
+  expect(await listTools(port, 'legacy')).toContain('test_simple_text');
 });
 
 test.each([

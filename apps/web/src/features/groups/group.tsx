@@ -92,7 +92,11 @@ function Move({ name, others }: { name: string; others: readonly string[] }): Re
   const move = (group: string): Promise<boolean> =>
     attempt('Cannot move the workload', async () => {
       const details = await client.getWorkload({ params: { name } });
-      await client.editWorkload({ params: { name }, body: { ...details, group } });
+      await client.editWorkload({
+        params: { name },
+        headers: { 'if-match': `"${details.revision}"` },
+        body: { ...details, group },
+      });
       refresh(workloads.key);
       toast(`Moved ${name} to ${group}. The workload restarts.`);
     });

@@ -11,6 +11,7 @@ import {
   stopWorkloads,
 } from '../../ui/actions.ts';
 import { MenuButton } from '../../ui/menu.tsx';
+import { SignIn } from '../../ui/sign-in.tsx';
 import { Status } from '../../ui/status.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt, toast } from '../../ui/toasts.tsx';
@@ -55,6 +56,7 @@ export const WorkloadRow = memo(function WorkloadRow({ workload, isChosen, onTog
       </div>
       <Status status={status} />
       <div className="row-actions">
+        <SignIn workload={workload} />
         <Action
           aria-label={`${active ? 'Stop' : 'Start'} ${name}`}
           disabled={status === 'removing' || status === 'stopping'}

@@ -33,8 +33,7 @@ function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
   const form = useRef<HTMLFormElement>(null);
   const [, navigate] = useLocation();
   const changes = differences(requestOf(draftOfWorkload(original)), requestOf(draft));
-  const isOutdated =
-    differences(requestOf(draftOfWorkload(original)), requestOf(draftOfWorkload(details))).length > 0;
+  const isOutdated = original.revision !== details.revision;
   return (
     <div className="columns">
       <form ref={form}>
@@ -61,6 +60,7 @@ function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
         <Launch
           draft={draft}
           edited={details.name}
+          revision={original.revision}
           isValid={() => form.current?.reportValidity() === true}
           onDone={(name) => navigate(`/w/${encodeURIComponent(name)}`)}
         />

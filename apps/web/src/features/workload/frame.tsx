@@ -12,6 +12,7 @@ import {
 } from '../../ui/actions.ts';
 import { MenuButton } from '../../ui/menu.tsx';
 import { Page } from '../../ui/page.tsx';
+import { SignIn } from '../../ui/sign-in.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
@@ -62,6 +63,7 @@ export function WorkloadFrame({ name, children }: { name: string; children: Reac
         workload !== undefined && (
           <>
             <Status status={workload.status} />
+            <SignIn workload={workload} />
             <Action onClick={() => void (active ? stopWorkloads([name]) : startWorkloads([name]))}>
               {active ? 'Stop' : 'Start'}
             </Action>

@@ -17,7 +17,11 @@ export function ToolSettings({ name, tool }: { name: string; tool: ListedTool })
   ): Promise<boolean> =>
     attempt('Cannot change the tool', async () => {
       const details = await client.getWorkload({ params: { name } });
-      await client.editWorkload({ params: { name }, body: { ...details, ...edit(details) } });
+      await client.editWorkload({
+        params: { name },
+        headers: { 'if-match': `"${details.revision}"` },
+        body: { ...details, ...edit(details) },
+      });
       refresh(workload(name).key);
       refresh(capabilities(name).key);
       toast('Saved. The workload restarts.');

@@ -1,0 +1,21 @@
+import { preconditionFailed } from '@toolhive/contract/failure';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import { markOf } from '../state/run-configs.ts';
+
+/** What identifies the settings of a workload: it changes with any of them. */
+export function revisionOf(runConfig: RunConfig): string {
+  return markOf(runConfig);
+}
+
+/**
+ * Throws `precondition-failed` unless the header `If-Match` (RFC 9110, 13.1.1) names the revision of the run config, or
+ * is absent.
+ */
+export function requireRevision(runConfig: RunConfig, ifMatch: string | undefined): void {
+  if (ifMatch === undefined) return;
+  const tags = ifMatch.split(',').map((tag) => tag.trim());
+  if (tags.includes('*') || tags.includes(`"${revisionOf(runConfig)}"`)) return;
+  throw preconditionFailed(`workload ${runConfig.name} was changed since you read it`, {
+    hint: 'read it again, and make your change to its current settings',
+  });
+}

@@ -1,0 +1,83 @@
+import { conflict } from '@toolhive/contract/failure';
+import type { RequiredSignIn } from '@toolhive/contract/workload';
+import type { Core } from '../core.ts';
+import type { Supervisor } from '../supervision/supervisor.ts';
+
+/** What a remote server requires, without a page that is not on the web. */
+export function describeSignIn({
+  why,
+  url,
+  scope,
+}: NonNullable<Supervisor['requiredSignIn']>): RequiredSignIn {
+  const page = webPage(url);
+  return {
+    why,
+    ...(page === undefined ? {} : { url: page }),
+    ...(scope === undefined ? {} : { scope }),
+  };
+}
+
+/**
+ * Starts to sign in to the remote server of a workload, or joins the sign-in that is under way. Returns the page as soon
+ * as it is known, or undefined if the server accepts the workload meanwhile. Throws why there is no page.
+ */
+export async function startSignIn(
+  core: Core,
+  name: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const supervisor = core.workloads.require(name);
+  const required = supervisor.requiredSignIn;
+  if (required === undefined) {
+    throw conflict(`workload ${name} does not wait for a sign-in`, {
+      hint: `if its remote server refuses it, restart it: thv restart ${name}`,
+    });
+  }
+  const auth = supervisor.live.remote;
+  const page = auth === undefined ? await restarted(supervisor, signal) : await pageOf(auth, signal);
+  if (page === undefined) return undefined;
+  const checked = webPage(page);
+  if (checked === undefined) throw conflict(`the sign-in page of workload ${name} is not an http or https URL`);
+  return checked;
+}
+
+/** The user has asked for this sign-in, so it may begin at any time. It goes on when the caller goes away. */
+async function pageOf(
+  auth: NonNullable<Supervisor['live']['remote']>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const agreed = auth.authorize();
+  agreed.catch(() => {}); // the status of the workload tells it
+  return Promise.race([auth.page, agreed.then(() => undefined), rejection(signal)]);
+}
+
+/** Starts a workload that failed, which asks the user to sign in. */
+async function restarted(supervisor: Supervisor, signal: AbortSignal): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const over = new AbortController();
+  await supervisor.start();
+  const followed = supervisor.follow(
+    () => {
+      const url = supervisor.requiredSignIn?.url;
+      if (url !== undefined) resolve(url);
+    },
+    AbortSignal.any([signal, over.signal]),
+  );
+  followed.catch(() => {}); // whoever gets the page does not need the rest
+  try {
+    return await Promise.race([promise, followed.then(() => undefined)]);
+  } finally {
+    over.abort();
+  }
+}
+
+async function rejection(signal: AbortSignal): Promise<never> {
+  signal.throwIfAborted();
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}
+
+function webPage(url: string | undefined): string | undefined {
+  return url !== undefined && /^https?:$/.test(URL.parse(url)?.protocol ?? '') ? url : undefined;
+}
