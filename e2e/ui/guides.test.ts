@@ -6,7 +6,7 @@ import { reduce } from '../../apps/docs/test/pictures.ts';
 import { publicRegistries, root } from '../testing/thv.ts';
 import { readGuide } from './guide.ts';
 import type { Instruction, Screenshot } from './guide.ts';
-import { openWorld, useBrowser } from './world.ts';
+import { openWorld, registry, useBrowser } from './world.ts';
 import type { UiWorld } from './world.ts';
 
 useBrowser();
@@ -29,6 +29,20 @@ afterAll(async () => {
 /** Every page with steps, and the state of the machine that its prerequisites describe. */
 const guides: Record<string, (world: UiWorld) => Promise<unknown>> = {
   'tutorials/quickstart-ui': installCursor,
+  'guides-ui/install': async () => {},
+  'guides-ui/run-mcp-servers': ({ user }) => mkdir(join(user.home, 'notes')),
+  'guides-ui/client-configuration': async (world) => {
+    await installCursor(world);
+    await runEverything(world);
+  },
+  'guides-ui/group-management': async (world) => {
+    await installCursor(world);
+    await runEverything(world);
+  },
+  'guides-ui/registry': ({ user }) => writeFile(join(user.home, 'registry.json'), JSON.stringify(registry)),
+  'guides-ui/secrets-management': async () => {},
+  'guides-ui/network-isolation': runEverything,
+  'guides-ui/playground': runEverything,
 };
 
 test.each(Object.entries(guides))('the steps of %s work', { timeout: 300_000 }, async (path, prepare) => {
@@ -87,7 +101,7 @@ async function follow({ page, home }: Guest, instruction: Instruction): Promise<
       return void (await (await only(page, name, field)).selectOption({ label: value }));
     case 'wait':
       return await page
-        .getByText(name.replaceAll('/home/you', home))
+        .getByText(new RegExp(`^\\s*${RegExp.escape(name.replaceAll('/home/you', home))}`))
         .filter({ visible: true })
         .first()
         .waitFor({ timeout: 120_000 });
@@ -154,14 +168,28 @@ async function check(guest: Guest, { screenshot }: Screenshot): Promise<void> {
   for (const file of files) expect((await stat(file)).size, file).toBeLessThanOrEqual(maxScreenshotBytes);
 }
 
-/** The text of the screen without numbers and times, which differ from run to run. */
+/** The text in the window without numbers and times, which differ from run to run. */
 async function textOf({ page, home }: Guest): Promise<string> {
-  const text = await page.locator('body').innerText();
+  const text = await page.evaluate(() => {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const shown: string[] = [];
+    while (walker.nextNode()) {
+      const range = document.createRange();
+      range.selectNodeContents(walker.currentNode);
+      const { top, bottom, width } = range.getBoundingClientRect();
+      if (width > 0 && top >= 0 && bottom <= window.innerHeight)
+        shown.push(walker.currentNode.nodeValue ?? '');
+    }
+    return shown.join(' ');
+  });
   return text
     .replaceAll(home, '/home/you')
-    .replaceAll(/\b(now|\d+ (second|minute)s? ago)\b/g, 'TIME')
-    .replaceAll(/\d+/g, '0')
-    .replaceAll(/\s+/g, ' ');
+    .replaceAll(/\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\b/g, 'MONTH')
+    .replaceAll(/\b(just now|now|\d+ (second|minute)s? ago)\b/g, 'TIME')
+    .replaceAll(/\d[\d.,:]*\s?(ms|s|AM|PM)\b/g, 'TIME')
+    .replaceAll(/\d[\d.,]*/g, '0')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
 }
 
 async function settledText(guest: Guest): Promise<string> {
@@ -183,4 +211,8 @@ async function showHome({ page, home }: Guest): Promise<void> {
 
 async function installCursor({ user }: UiWorld): Promise<void> {
   await mkdir(join(user.home, '.cursor'));
+}
+
+async function runEverything({ user }: UiWorld): Promise<void> {
+  await user.mustThv('run', 'everything', '--permission-profile', 'none');
 }
