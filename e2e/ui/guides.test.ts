@@ -104,7 +104,7 @@ async function follow({ page, home }: Guest, instruction: Instruction): Promise<
         .getByText(new RegExp(`^\\s*${RegExp.escape(name.replaceAll('/home/you', home))}`))
         .filter({ visible: true })
         .first()
-        .waitFor({ timeout: 120_000 });
+        .waitFor({ timeout: 40_000 });
   }
 }
 
@@ -139,7 +139,7 @@ async function only(page: Page, name: string, find: (scope: Scope) => Locator): 
         found = find((await dialog.count()) > 0 ? dialog.last() : page).filter({ visible: true });
         return await found.count();
       },
-      { message: `controls with the name ${name}`, timeout: 30_000 },
+      { message: `controls with the name ${name}`, timeout: 15_000 },
     )
     .toBe(1);
   return found;
