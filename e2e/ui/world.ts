@@ -76,11 +76,16 @@ export const registry = {
 /** Opens a world. The daemon ends with it. */
 export async function openWorld({
   entries = registry,
+  env,
   prepare,
-}: { entries?: object; prepare?: (user: User) => Promise<unknown> } = {}): Promise<UiWorld> {
+}: {
+  entries?: object | 'built-in';
+  env?: NodeJS.ProcessEnv;
+  prepare?: (user: User) => Promise<unknown>;
+} = {}): Promise<UiWorld> {
   await using opened = new AsyncDisposableStack();
-  const user = opened.use(await makeUser());
-  await useRegistry(user, entries);
+  const user = opened.use(await makeUser({ env }));
+  if (entries !== 'built-in') await useRegistry(user, entries);
   await prepare?.(user);
   const { base } = opened.use(await serve(user));
   const everythingElse = opened.move();

@@ -94,7 +94,7 @@ function Ways(): ReactNode {
           </p>
         </ProductCard>
         <ProductCard title="In a browser" href="/toolhive/guides-ui/" action="UI guides">
-          <p>The same workloads, started and watched with a mouse. Being built.</p>
+          <p>Run and test servers, connect clients, and control permissions without a terminal.</p>
         </ProductCard>
         <ProductCard title="In a cluster" href="/toolhive/guides-k8s/" action="Operator guides">
           <p>Servers as resources of Kubernetes, for a whole team. Being built.</p>

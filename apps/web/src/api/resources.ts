@@ -213,7 +213,7 @@ export const secretUses = resource({
     }
     return uses;
   },
-  isChangedBy: (event) => event.type === 'workload.removed',
+  isChangedBy: (event) => event.type === 'workload.changed' || event.type === 'workload.removed',
 });
 
 export const clientPreview = (name: ClientName, group: string) =>

@@ -8,6 +8,7 @@ import { Keys } from '@site/src/components/Keys';
 import { Command } from '@site/src/components/Command';
 import { Picture } from '@site/src/components/Picture';
 import { ProductCard, ProductGrid } from '@site/src/components/ProductCard';
+import { Screenshot } from '@site/src/components/Screenshot';
 
 /** What pages use without importing it. */
 // Docusaurus insists on a default export.
@@ -22,6 +23,7 @@ export default {
   Picture,
   ProductCard,
   ProductGrid,
+  Screenshot,
   TabItem,
   Tabs,
 };
