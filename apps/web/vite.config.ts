@@ -23,6 +23,7 @@ export default defineConfig({
     assetsInlineLimit: 0, // the Content-Security-Policy allows no inline styles or scripts
     cssCodeSplit: false,
     emptyOutDir: true,
+    manifest: '.chunks.json',
     rolldownOptions: { checks: { pluginTimings: false } },
   },
   server: { proxy: { '/api': { target: daemon, changeOrigin: true } } },
@@ -81,7 +82,11 @@ function pngIcon(): Plugin {
         `<svg x="${margin}" y="${margin}" width="${pictureSize}" height="${pictureSize}" `,
       );
       const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${iconSize}" height="${iconSize}"><rect width="100%" height="100%" fill="${background}"/>${placed}</svg>`;
-      this.emitFile({ type: 'asset', fileName: `icon-${iconSize}.png`, source: new Resvg(svg).render().asPng() });
+      this.emitFile({
+        type: 'asset',
+        fileName: `icon-${iconSize}.png`,
+        source: new Resvg(svg).render().asPng(),
+      });
     },
   };
 }
