@@ -15,7 +15,12 @@ export async function launchBrowser(): Promise<SharedBrowser> {
   const debuggingPort = await freePort();
   const browser = await chromium.launch({
     ...chromiumOptions,
-    args: [...chromiumOptions.args, `--remote-debugging-port=${debuggingPort}`],
+    args: [
+      ...chromiumOptions.args,
+      `--remote-debugging-port=${debuggingPort}`,
+      // MCP Inspector loads fonts from other hosts. A slow network must not change its figures.
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
+    ],
   });
   return { browser, debuggingPort, [Symbol.asyncDispose]: () => browser.close() };
 }

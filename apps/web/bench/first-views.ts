@@ -72,7 +72,6 @@ async function view(browser: Browser, address: string): Promise<FirstView> {
     pending.push(add());
   });
   await page.goto(address, { waitUntil: 'load' });
-  await page.locator('#root *').first().waitFor();
   found.paintMs = await page.evaluate(
     () =>
       new Promise<number>((resolve) => {
