@@ -21,7 +21,7 @@ export async function buildCli(): Promise<void> {
     const plugins = bundling.plugins.filter((plugin) => plugin !== builtinsByNeed); // CommonJS takes them by need anyway
     const metafile = await bundle({ thv: `${cli}src/main.ts` }, fresh, { banner: {}, plugins });
     await toCommonJs(fresh, chunksOfOurs(metafile));
-    await cp(uiFolder, `${fresh}/ui`, { recursive: true });
+    await cp(uiFolder, `${fresh}/ui`, { recursive: true, filter: (path) => !basename(path).startsWith('.') });
     const inputs = [...filesOf(metafile), `${uiFolder}/.inputs`];
     await writeFile(
       `${fresh}/${inputsFile}`,

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { Resvg } from '@resvg/resvg-js';
 import react from '@vitejs/plugin-react';
 import type { Operation } from '@toolhive/contract/operation';
 import { operations } from '@toolhive/contract/operations';
@@ -15,13 +16,14 @@ const daemon = process.env['TOOLHIVE_API_URL'] ?? 'http://127.0.0.1:8080';
 export default defineConfig({
   root: import.meta.dirname,
   base,
-  plugins: [react(), operationsWithoutSchemas(), colorsOfDocumentation()],
+  plugins: [react(), operationsWithoutSchemas(), colorsOfDocumentation(), pngIcon()],
   build: {
     target: ['chrome120', 'firefox121', 'safari17.4'],
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0, // the Content-Security-Policy allows no inline styles or scripts
     cssCodeSplit: false,
     emptyOutDir: true,
+    manifest: '.chunks.json',
     rolldownOptions: { checks: { pluginTimings: false } },
   },
   server: { proxy: { '/api': { target: daemon, changeOrigin: true } } },
@@ -56,6 +58,37 @@ function operationsWithoutSchemas(): Plugin {
 function shapeOf(body: Operation['success']['body']): unknown {
   if (body === undefined || body === 'text') return body;
   return 'events' in body ? { events: {} } : {};
+}
+
+/** The side of the icon for home screens, in pixels. */
+const iconSize = 512;
+/** Systems crop an icon to a circle of 80 % of its side. The picture fits into that circle. */
+const pictureSize = 400;
+
+/** Draws `icon-512.png` from `icon.svg` on the background of the manifest: some systems take no SVG for an installed app. */
+function pngIcon(): Plugin {
+  const read = (name: string): Promise<string> =>
+    readFile(new URL(`public/${name}`, import.meta.url), 'utf8');
+  return {
+    name: 'png-icon',
+    apply: 'build',
+    async generateBundle() {
+      const picture = await read('icon.svg');
+      const manifest = await read('manifest.webmanifest');
+      const { background_color: background } = JSON.parse(manifest) as { background_color: string };
+      const margin = (iconSize - pictureSize) / 2;
+      const placed = picture.replace(
+        '<svg ',
+        `<svg x="${margin}" y="${margin}" width="${pictureSize}" height="${pictureSize}" `,
+      );
+      const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${iconSize}" height="${iconSize}"><rect width="100%" height="100%" fill="${background}"/>${placed}</svg>`;
+      this.emitFile({
+        type: 'asset',
+        fileName: `icon-${iconSize}.png`,
+        source: new Resvg(svg).render().asPng(),
+      });
+    },
+  };
 }
 
 /** The custom properties of the web UI, and those of the documentation that they have their values from. */

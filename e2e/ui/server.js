@@ -52,7 +52,13 @@ const tools = [
     name: 'regular',
     inputSchema: { type: 'object', properties: { word: { type: 'string', pattern: '^(a+)+$' } } },
   },
-  { name: 'write', inputSchema: { type: 'object', properties: { lines: { type: 'integer' } } } },
+  {
+    name: 'write',
+    inputSchema: {
+      type: 'object',
+      properties: { lines: { type: 'integer' }, perSecond: { type: 'integer' } },
+    },
+  },
 ];
 const picture =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -123,9 +129,13 @@ const calls = {
     structuredContent: isHostile ? { total: hostile } : { total: 3 },
   }),
   regular: async (args) => reply(args),
-  async write({ lines = 1 }) {
-    for (let line = 0; line < lines; line++)
+  async write({ lines = 1, perSecond = Infinity }) {
+    const start = performance.now();
+    for (let line = 0; line < lines; line++) {
+      while (line >= ((performance.now() - start) / 1000) * perSecond)
+        await new Promise((resolve) => setTimeout(resolve, 10));
       process.stderr.write(`${line % 10 === 0 ? 'ERROR ' : ''}line ${line} ${text}\n`);
+    }
     return reply('written');
   },
 };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempDisposable, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { compressSite } from '../../../scripts/compress.ts';
-import { seconds, type Section } from './report.ts';
+import { seconds, type Section } from '../../../bench/tables.ts';
 
 const docs = new URL('..', import.meta.url).pathname;
 /** Beside those of everybody else, so that none gets in the way of the other. */

@@ -1,7 +1,7 @@
 import lighthouse, { type Flags, type Result } from 'lighthouse';
 import { pageKinds, type PageKind } from './weight.ts';
 import { median } from '../../../bench/statistics.ts';
-import { atLeast, atMost, seconds, type Section } from './report.ts';
+import { atLeast, atMost, seconds, type Section } from '../../../bench/tables.ts';
 import type { ServedSite } from './served.ts';
 
 /** Time depends on what else the machine does, so it is measured more often than once. */

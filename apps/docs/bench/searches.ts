@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { hydrated } from './hydrated.ts';
 import { median } from '../../../bench/statistics.ts';
-import { atMost, milliseconds, type Section } from './report.ts';
+import { atMost, milliseconds, type Section } from '../../../bench/tables.ts';
 import type { ServedSite } from './served.ts';
 
 const rounds = 9;

@@ -2,7 +2,7 @@
 import { buildDocs, siteFolder } from '../../../scripts/build-docs.ts';
 import { builds } from './builds.ts';
 import { judgedPages } from './judged.ts';
-import { formatMachine, formatSection, misses, type Section } from './report.ts';
+import { formatMachine, formatSection, misses, type Section } from '../../../bench/tables.ts';
 import { searches } from './searches.ts';
 import { serveSite, type ServedSite } from './served.ts';
 import { weights } from './weights.ts';

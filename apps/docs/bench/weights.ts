@@ -1,5 +1,5 @@
 import { pageKinds, sumOf, weigh } from './weight.ts';
-import { atMost, kilobytes, type Section } from './report.ts';
+import { atMost, kilobytes, type Section } from '../../../bench/tables.ts';
 import type { ServedSite } from './served.ts';
 
 /** What is sent for a page of each kind. */

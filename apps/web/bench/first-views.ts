@@ -1,0 +1,88 @@
+import { brotliCompressSync } from 'node:zlib';
+import type { Browser } from 'playwright-core';
+import { median } from '../../../bench/statistics.ts';
+import { atMost, milliseconds } from '../../../bench/tables.ts';
+import type { Section } from '../../../bench/tables.ts';
+import { openWorld } from '../../../e2e/ui/world.ts';
+import { weightBudgets } from '../../../e2e/ui/weight.ts';
+import { launchBrowser } from './browser.ts';
+import { serveInspector } from './inspector.ts';
+import { exactKilobytes } from './units.ts';
+
+const rounds = 7;
+const maxPaintMs = 500;
+
+/** What a browser receives for the first view, and when it shows something. Both programs are asked in turns. */
+export async function firstViews(): Promise<Section['rows']> {
+  await using world = await openWorld();
+  await using inspector = await serveInspector();
+  await using shared = await launchBrowser();
+  const [ours, theirs]: [FirstView[], FirstView[]] = [[], []];
+  for (let round = 0; round < rounds; round++) {
+    ours.push(await view(shared.browser, `${world.base}/ui/`));
+    theirs.push(await view(shared.browser, inspector.address));
+  }
+  const middle = (views: readonly FirstView[], figure: keyof FirstView): number =>
+    median(views.map((each) => each[figure]));
+  const row = (
+    name: string,
+    figure: keyof FirstView,
+    budget: number,
+    write: (value: number) => string,
+  ): Section['rows'][number] => [
+    name,
+    atMost(middle(ours, figure), budget, write),
+    write(middle(theirs, figure)),
+  ];
+  return [
+    row('Script of the first view, with Brotli', 'script', weightBudgets.firstView, exactKilobytes),
+    row('Styles of the first view, with Brotli', 'style', weightBudgets.style, exactKilobytes),
+    row('Script of the first view, as transferred', 'sentScript', weightBudgets.firstView, exactKilobytes),
+    row('Styles of the first view, as transferred', 'sentStyle', weightBudgets.style, exactKilobytes),
+    row('First contentful paint on loopback', 'paintMs', maxPaintMs, milliseconds),
+  ];
+}
+
+interface FirstView {
+  script: number;
+  style: number;
+  sentScript: number;
+  sentStyle: number;
+  paintMs: number;
+}
+
+/** Opens an address in a browser context that has no cache. */
+async function view(browser: Browser, address: string): Promise<FirstView> {
+  const context = await browser.newContext();
+  await using _closed = { [Symbol.asyncDispose]: () => context.close() };
+  const page = await context.newPage();
+  const found: FirstView = { script: 0, style: 0, sentScript: 0, sentStyle: 0, paintMs: 0 };
+  const pending: Promise<void>[] = [];
+  page.on('requestfinished', (request) => {
+    const type = request.resourceType();
+    if (type !== 'script' && type !== 'stylesheet') return;
+    const [kind, sent] =
+      type === 'script' ? (['script', 'sentScript'] as const) : (['style', 'sentStyle'] as const);
+    const add = async (): Promise<void> => {
+      const response = await request.response();
+      if (response === null) throw new Error(`no response to ${request.url()}`);
+      found[kind] += brotliCompressSync(await response.body()).length;
+      found[sent] += (await request.sizes()).responseBodySize;
+    };
+    pending.push(add());
+  });
+  await page.goto(address, { waitUntil: 'load' });
+  found.paintMs = await page.evaluate(
+    () =>
+      new Promise<number>((resolve) => {
+        new PerformanceObserver((list, observer) => {
+          const paint = list.getEntriesByName('first-contentful-paint')[0];
+          if (paint === undefined) return;
+          observer.disconnect();
+          resolve(paint.startTime);
+        }).observe({ type: 'paint', buffered: true });
+      }),
+  );
+  await Promise.all(pending);
+  return found;
+}
