@@ -108,3 +108,45 @@ test('one thousand workloads can be filtered, scrolled, and opened', { timeout: 
 
   await page.getByRole('heading', { name: 'server-999' }).waitFor();
 });
+
+test('an installation that another caller has started is shown until it ends', async () => {
+  await using world = await openWorld();
+  await using visited = await world.open();
+  const { page } = visited;
+  await page.getByRole('heading', { name: 'Run your first MCP server' }).waitFor();
+  // The page notes every heading, as an installation from the cache can be over before a test looks.
+  await page.evaluate(() => {
+    const seen: string[] = [];
+    Object.assign(globalThis, { seen });
+    new MutationObserver(() => {
+      const section = document.querySelector('section[aria-labelledby="installing"]');
+      if (section !== null) seen.push(section.textContent ?? '');
+    }).observe(document.body, { childList: true, subtree: true });
+  });
+
+  await world.run('tester');
+  await page.getByText('Running', { exact: true }).waitFor();
+
+  const seen = await page.evaluate(() => (globalThis as unknown as { seen: string[] }).seen);
+  expect(seen[0]).toContain('tester');
+  await expect.poll(() => page.getByRole('heading', { name: 'Installing' }).count()).toBe(0);
+});
+
+test('settings that were changed elsewhere are not overwritten', async () => {
+  await using world = await openWorld();
+  await world.run('tester');
+  await using visited = await world.open('/ui/w/tester/edit');
+  const { page } = visited;
+  const save = page.getByRole('button', { name: 'Save and restart' });
+  await save.waitFor();
+  const details = (await (await world.api('GET', '/workloads/tester')).json()) as Record<string, unknown>;
+  // The page does not learn of the change in time.
+  await page.route('**/api/v1beta/workloads/tester', (route) => route.abort());
+  await world.api('POST', '/workloads/tester/edit', { ...details, env_vars: { COLOR: 'red' } });
+
+  await save.click();
+
+  await page.getByText('workload tester was changed since you read it').waitFor();
+  const after = (await (await world.api('GET', '/workloads/tester')).json()) as Record<string, unknown>;
+  expect(after['env_vars']).toEqual({ COLOR: 'red' });
+});

@@ -36,7 +36,9 @@ test('a document to import is translated without the variables and files of the 
     broken: { command: 42 },
   };
 
-  const preview = await api.client.previewImport({ body: { document: JSON.stringify({ mcpServers: servers }) } });
+  const preview = await api.client.previewImport({
+    body: { document: JSON.stringify({ mcpServers: servers }) },
+  });
 
   const byName = new Map(preview.servers.map((server) => [server.name, server]));
   expect(byName.get('time')?.request).toMatchObject({ image: 'uvx://mcp-server-time' });
@@ -65,7 +67,11 @@ test('the preview of a client file shows our entries only, and nobody else’s k
   const written = await readFile(path, 'utf8');
   await api.client.createClient({ body: { name: 'cursor' } });
   const after = JSON.parse(await readFile(path, 'utf8')) as { mcpServers: Record<string, object> };
-  const withKey = { ...after.mcpServers['ours'], headers: { Authorization: 'Bearer added-key' }, url: 'changed' };
+  const withKey = {
+    ...after.mcpServers['ours'],
+    headers: { Authorization: 'Bearer added-key' },
+    url: 'changed',
+  };
   await writeFile(path, JSON.stringify({ mcpServers: { ...after.mcpServers, ours: withKey } }));
   const again = await api.client.previewClient({ params: { name: 'cursor' }, query: {} });
 

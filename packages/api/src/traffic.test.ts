@@ -5,7 +5,7 @@ import type { DaemonEvent } from '@toolhive/contract/event';
 import type { TrafficEntry } from '@toolhive/contract/traffic';
 import { describe, expect, test, vi } from 'vitest';
 import { mcpCaller } from './testing/mcp-caller.ts';
-import { openTestApi } from './testing/test-api.ts';
+import { aWorkload, openTestApi } from './testing/test-api.ts';
 import type { TestApi } from './testing/test-api.ts';
 
 const named = { params: { name: 'echo' } };
@@ -396,6 +396,22 @@ test('an installation is told to every watcher', async () => {
   for await (const { event } of events) {
     if (event.type !== 'workload.progress') continue;
     expect(event).toMatchObject({ name: 'echo', message: expect.any(String) as string });
+    break;
+  }
+  stop.abort();
+});
+
+test('the end of an installation that fails is told to every watcher', async () => {
+  await using api = await openTestApi();
+  const stop = new AbortController();
+  const events = await api.client.watchEvents({}, { signal: stop.signal });
+
+  const answer = await api.post('/api/v1beta/workloads', aWorkload({ network_mode: 'host' }));
+
+  expect(answer.status).toBe(400);
+  for await (const { event } of events) {
+    if (event.type === 'workload.progress') continue;
+    expect(event).toMatchObject({ type: 'workload.removed', name: 'echo' });
     break;
   }
   stop.abort();

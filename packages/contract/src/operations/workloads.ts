@@ -149,14 +149,10 @@ export const workloadOperations = {
       'Replaces everything that the workload was asked for, and runs it with that. It keeps its name, and its port unless another is named. Until the new server is ready to start, the old one goes on; a request that is refused changes nothing. A run config, as an export gives it, is taken as well.',
     params: byName,
     headers: z.object({
-      'if-match': z
-        .string()
-        .max(2000)
-        .optional()
-        .meta({
-          description:
-            'The `ETag` of the workload that the change is based on. If its settings were changed since, nothing is changed, and the answer is 412. Without this header, the settings are replaced whatever they are.',
-        }),
+      'if-match': z.string().max(2000).optional().meta({
+        description:
+          'The `ETag` of the workload that the change is based on. If its settings were changed since, nothing is changed, and the answer is 412. Without this header, the settings are replaced whatever they are.',
+      }),
     }),
     body: WorkloadRequest,
     success: { status: 200, description: 'Changed, and starting.', body: CreatedWorkload },

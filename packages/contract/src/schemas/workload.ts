@@ -318,7 +318,10 @@ export const RequiredSignIn = z
     url: z.string().optional().meta({
       description: 'The page where the user can sign in, http or https. Absent until a sign-in is started.',
     }),
-    scope: z.string().optional().meta({ description: 'The scopes that the server asks for, if it names them.' }),
+    scope: z
+      .string()
+      .optional()
+      .meta({ description: 'The scopes that the server asks for, if it names them.' }),
   })
   .meta({ id: 'RequiredSignIn', description: 'The sign-in that a remote server requires.' });
 export type RequiredSignIn = z.infer<typeof RequiredSignIn>;

@@ -23,6 +23,13 @@ export class ProgressEvents implements Disposable {
     };
   }
 
+  /** Tells that a workload was not created after all, as the last event about it. */
+  abandoned(workload: string): void {
+    clearTimeout(this.#waiting.get(workload)?.timer);
+    this.#waiting.delete(workload);
+    this.#events.emit({ type: 'workload.removed', name: workload });
+  }
+
   [Symbol.dispose](): void {
     for (const { timer } of this.#waiting.values()) clearTimeout(timer);
     this.#waiting.clear();

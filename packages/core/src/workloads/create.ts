@@ -65,7 +65,10 @@ export async function createWorkload(
     core,
     { runConfig, source, consent, imageVerification: draft.imageVerification },
     call,
-  );
+  ).catch((error: unknown) => {
+    if (core.workloads.find(name) === undefined) core.progress.abandoned(name);
+    throw error;
+  });
   await core.workloads.add(prepared);
   return { name, port };
 }

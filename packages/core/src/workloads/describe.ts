@@ -156,7 +156,10 @@ function remotePartsOf({
   };
 }
 
-function describe(core: Core, { runConfig, condition, limits, protocol, requiredSignIn }: Supervisor): Workload {
+function describe(
+  core: Core,
+  { runConfig, condition, limits, protocol, requiredSignIn }: Supervisor,
+): Workload {
   return {
     name: runConfig.name,
     package: runConfig.remote_url || (runConfig.image ?? ''),

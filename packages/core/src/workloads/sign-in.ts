@@ -37,7 +37,8 @@ export async function startSignIn(
   const page = auth === undefined ? await restarted(supervisor, signal) : await pageOf(auth, signal);
   if (page === undefined) return undefined;
   const checked = webPage(page);
-  if (checked === undefined) throw conflict(`the sign-in page of workload ${name} is not an http or https URL`);
+  if (checked === undefined)
+    throw conflict(`the sign-in page of workload ${name} is not an http or https URL`);
   return checked;
 }
 

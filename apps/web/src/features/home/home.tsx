@@ -18,6 +18,7 @@ import { Action } from '../../ui/action.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Failure, Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
+import { Installations } from './installations.tsx';
 import { WorkloadRow } from './workload-row.tsx';
 
 /** All workloads by group. */
@@ -32,6 +33,7 @@ export function Home(): ReactNode {
         </Link>
       }
     >
+      <Installations known={loaded.data ?? []} />
       <Shown loaded={loaded} name={workloads.key} what="the workloads">
         {(list) => (list.length === 0 ? <NoWorkloads /> : <Workloads list={list} />)}
       </Shown>
