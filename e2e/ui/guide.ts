@@ -66,8 +66,9 @@ function stepsOf(text: string, where: string, isStep: boolean): (Instruction | S
   for (const [action, pattern] of patterns) {
     rest = rest.replaceAll(pattern, (...match) => {
       const [at, , groups] = match.slice(-3) as [number, string, { name: string; value?: string }];
+      const [sentence] = match as [string];
       found.push({ at, instruction: { where, action, name: groups.name, value: groups.value ?? '' } });
-      return ' '.repeat((match[0] as string).length);
+      return ' '.repeat(sentence.length);
     });
   }
   if (rest.includes('**')) throw new Error(`${where}: the test cannot follow ${rest.trim()}`);

@@ -342,7 +342,7 @@ function Mounts({
             <input
               aria-label={`Path on this machine ${index + 1}`}
               placeholder="/path/on/this/machine"
-              pattern="[/~].*|[A-Za-z]:.*"
+              pattern="[\/~].*|[A-Za-z]:.*"
               required
               value={mount.source}
               autoComplete="off"
