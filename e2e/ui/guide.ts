@@ -66,7 +66,7 @@ function stepsOf(text: string, where: string, isStep: boolean): (Instruction | S
   for (const [action, pattern] of patterns) {
     rest = rest.replaceAll(pattern, (...match) => {
       const [at, , groups] = match.slice(-3) as [number, string, { name: string; value?: string }];
-      const [sentence = ''] = match;
+      const [sentence] = match;
       found.push({ at, instruction: { where, action, name: groups.name, value: groups.value ?? '' } });
       return ' '.repeat(sentence.length);
     });
