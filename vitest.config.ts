@@ -13,11 +13,15 @@ const retry = process.env['CI'] === 'true' ? 1 : 0;
 /** The files that take longest, longest first: a minute or more each. */
 const longest = [
   'packages/runtime/src/docker/docker.test.ts',
+  'e2e/ui/guides.test.ts',
   'apps/docs/test/accessible.test.ts',
   'e2e/hidden-files.test.ts',
   'apps/docs/test/search.test.ts',
   'e2e/real-servers.test.ts',
   'e2e/docker.test.ts',
+  'e2e/ui/screens.test.ts',
+  'e2e/ui/tester.test.ts',
+  'e2e/conformance/conformance.test.ts',
   'e2e/desired-state.test.ts',
   'packages/runtime/src/process/installers/real.test.ts',
   'apps/docs/test/references.test.ts',
