@@ -31,7 +31,7 @@ export async function followedLog(): Promise<Section['rows']> {
   await write(seconds * perSecond, perSecond);
   await page
     .getByText(`line ${seconds * perSecond - 1} `)
-    .first()
+    .last()
     .waitFor();
   // Tasks of 50 ms or less are not reported.
   const tasks = await page.evaluate(() => (globalThis as unknown as { tasks: number[] }).tasks);

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Access } from '@toolhive/core/access';
 import type { Core } from '@toolhive/core/core';
 import { startSignIn } from '@toolhive/core/sign-in';
@@ -45,7 +46,7 @@ import { getUsage, listUsage } from '@toolhive/core/usage';
 import { getLearning, startLearning, stopLearning } from '@toolhive/core/learning';
 import { findUpdate, upgradeWorkload } from '@toolhive/core/update';
 import { changeToolPinning, decidePins, getToolPins } from '@toolhive/core/tool-pins';
-import { invalid, notFound, notImplemented, unsupported } from '@toolhive/contract/failure';
+import { forbidden, invalid, notFound, notImplemented, unsupported } from '@toolhive/contract/failure';
 import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { Operation } from '@toolhive/contract/operation';
 import { documentOperation, openApiDocument } from '@toolhive/contract/openapi';
@@ -62,6 +63,7 @@ import { failureResponse } from './failures.ts';
 import { authenticated, bodiesAsJsonOnly, ownRequestsOnly, rateLimit, securityHeaders } from './guards.ts';
 import { mounter, pathsOf } from './mount.ts';
 import { UiSessions, sessionCookie } from './ui-sessions.ts';
+import { peerUser } from './peer-user.ts';
 import { referencePage } from './reference-page.ts';
 import type { Site } from './site.ts';
 import type { Followed } from './mount.ts';
@@ -144,7 +146,8 @@ export function createApi(
   mount(operations.diagnoseWorkload, ({ params }, { signal }) => diagnoseWorkload(core, params.name, signal));
   mount(operations.diagnoseClient, ({ params }, { signal }) => diagnoseClient(core, params.name, signal));
   mount(operations.getDaemon, async () => describeDaemon(core, { listener, site, reference }));
-  mount(operations.createUiSession, async ({ body }, { host, responseHeaders }) => {
+  mount(operations.createUiSession, async ({ body }, { host, socket, responseHeaders }) => {
+    await refuseOtherUsers(socket);
     responseHeaders.append('set-cookie', sessionCookie(host, uiSessions.redeem(body.code)));
   });
   if ('stop' in listener) {
@@ -178,6 +181,13 @@ function pagesOf(site: Site): MiddlewareHandler {
     if (answer === undefined) await next();
     return answer;
   };
+}
+
+/** Other users of this machine can read the address that the browser is started with, and the code in it. */
+async function refuseOtherUsers(socket: Socket | undefined): Promise<void> {
+  const user = socket === undefined ? undefined : await peerUser(socket);
+  if (user === undefined || user === 0 || user === process.getuid?.()) return;
+  throw forbidden('only browsers of the user of this daemon can sign in');
 }
 
 type Mount = ReturnType<typeof mounter>;

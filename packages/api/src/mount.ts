@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Operation, OperationInput, OperationResult, Sent } from '@toolhive/contract/operation';
 import { apiBase, internalFailure, progressMediaType } from '@toolhive/contract/wire';
 import type { ProgressLine } from '@toolhive/contract/wire';
@@ -25,6 +26,8 @@ export interface Call {
   isVisible: (kind: 'Workload' | 'Group', name: string) => boolean;
   /** The address that the caller used. */
   host: string;
+  /** The connection of the caller, unless the request came without one. */
+  socket: Socket | undefined;
   /** Added to those of a successful answer. */
   responseHeaders: Headers;
 }
@@ -175,6 +178,7 @@ function silentCall(context: Context, isVisible: Call['isVisible'], asLines: boo
     isVisible,
     asLines,
     host: context.req.header('host') ?? '',
+    socket: (context.env as { incoming?: IncomingMessage } | undefined)?.incoming?.socket, // from @hono/node-server
     responseHeaders: new Headers(),
   };
 }

@@ -1,5 +1,6 @@
-import { useId, useRef } from 'react';
+import { useId, useRef, useState } from 'react';
 import type { KeyboardEvent, ReactNode } from 'react';
+import { flushSync } from 'react-dom';
 
 export interface MenuItem {
   label: string;
@@ -8,7 +9,10 @@ export interface MenuItem {
   isDisabled?: boolean;
 }
 
-/** A button that opens a menu (ARIA Authoring Practices, menu button). */
+/**
+ * A button that opens a menu (ARIA Authoring Practices, menu button). A list can have a thousand of them, so the items
+ * exist only while the menu is open.
+ */
 export function MenuButton({
   label,
   items,
@@ -19,6 +23,7 @@ export function MenuButton({
   children: ReactNode;
 }): ReactNode {
   const id = useId();
+  const [isOpen, setOpen] = useState(false);
   const menu = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -56,13 +61,19 @@ export function MenuButton({
         aria-label={label}
         className="menu"
         onKeyDown={onKeyDown}
+        onBeforeToggle={({ newState }) => {
+          if (newState === 'open') flushSync(() => setOpen(true));
+        }}
         onToggle={({ newState, currentTarget }) => {
-          if (newState !== 'open') return;
+          if (newState !== 'open') {
+            setOpen(false);
+            return;
+          }
           place(currentTarget, button.current);
           currentTarget.querySelector<HTMLButtonElement>('[role=menuitem]')?.focus();
         }}
       >
-        {items.map(({ label: itemLabel, run, isDangerous, isDisabled }) => (
+        {(isOpen ? items : []).map(({ label: itemLabel, run, isDangerous, isDisabled }) => (
           <button
             key={itemLabel}
             type="button"

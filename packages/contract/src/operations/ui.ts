@@ -22,6 +22,6 @@ export const uiOperations = {
       'Exchanges a code from `thv ui` for a cookie. Requests of pages of the same origin are authenticated by the cookie until it has not been used for 12 hours, or the daemon ends.',
     body: UiSignIn,
     success: { status: 204, description: 'The header `Set-Cookie` contains the cookie.' },
-    failures: ['unauthorized'],
+    failures: ['unauthorized', 'forbidden'],
   }),
 };
