@@ -11,6 +11,7 @@ import { apiClient } from './testing/api.ts';
 import { connectTo } from './testing/mcp.ts';
 import { isListening, makeUser, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { webUiOf } from './testing/web-ui.ts';
 
 const resources = new AsyncDisposableStack();
 let thv: string;
@@ -55,6 +56,10 @@ describe('the single executable', () => {
 
     expect(tools).toContain('test_simple_text');
     expect(listed).toContain('far');
+  });
+
+  test('serves the web UI', async () => {
+    expect(await webUiOf(user)).toEqual([200, 200]);
   });
 
   test('knows the servers of the registry', async () => {

@@ -10,12 +10,13 @@ import { unbundled } from '../scripts/build.ts';
 import { proves } from './promises.ts';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, publicRegistries, root, testServer } from './testing/thv.ts';
+import { webUiOf } from './testing/web-ui.ts';
 
 const execute = promisify(execFile);
 
 /** What people download, and what it takes on their disk. */
-const maxPackedBytes = 960_000;
-const maxUnpackedBytes = 4_200_000;
+const maxPackedBytes = 1_250_000;
+const maxUnpackedBytes = 4_600_000;
 
 const resources = new AsyncDisposableStack();
 let folder: string;
@@ -85,12 +86,14 @@ describe('the npm package', () => {
 
     const version = await user.mustThv('version');
     const help = await user.mustThv('--help');
+    const webUi = await webUiOf(user);
     const ran = await user.mustThv('run', '--proxy-mode', 'streamable-http', testServer);
     const said = await callEcho(/http:\S+/.exec(ran)?.[0] ?? '');
     await user.mustThv('rm', '--yes', 'toolhive-test-servers');
 
     expect(version).toContain(`v${(await manifestOf(installed)).version}`);
     expect(help).toContain('Usage:');
+    expect(webUi).toEqual([200, 200]);
     expect(said).toContain('from the package');
     expect(await user.mustThv('list', '--all')).not.toContain('toolhive-test-servers');
   });
