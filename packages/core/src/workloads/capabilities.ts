@@ -37,7 +37,8 @@ export async function getCapabilities(
   const supervisor = core.workloads.require(name);
   const known = core.listings.of(name);
   const { proxy } = supervisor.live;
-  const isNeeded = refresh || (!isListed(known) && (proxy === undefined || !asked.has(proxy)));
+  const wasAsked = proxy !== undefined && asked.has(proxy) && !asking.has(supervisor);
+  const isNeeded = refresh || (!isListed(known) && !wasAsked);
   const isAsked = supervisor.condition.status === 'running' && isNeeded;
   if (proxy !== undefined && isAsked) asked.add(proxy);
   const problem = isAsked ? await ask(core, supervisor) : undefined;
