@@ -175,28 +175,25 @@ async function take(guest: Guest, screenshot: string): Promise<void> {
 const filesOf = (screenshot: string): string[] =>
   [screenshot, `${screenshot}-dark`].map((name) => join(folder, `${name}.png`));
 
-/** The text in the window without numbers and times, which differ from run to run. */
+/** The controls and headings of the screen. Messages that disappear by themselves and data of servers are left out. */
 async function textOf({ page, home }: Guest): Promise<string> {
-  const text = await page.evaluate(() => {
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    const shown: string[] = [];
-    while (walker.nextNode()) {
-      const range = document.createRange();
-      range.selectNodeContents(walker.currentNode);
-      const { top, bottom, width } = range.getBoundingClientRect();
-      if (width > 0 && top >= 0 && bottom <= window.innerHeight)
-        shown.push(walker.currentNode.nodeValue ?? '');
-    }
-    return shown.join(' ');
+  const texts = await page.evaluate(() => {
+    const open = [...document.querySelectorAll('dialog[open]')].at(-1);
+    const found = (open ?? document).querySelectorAll<HTMLElement>(
+      'h1, h2, h3, legend, label, button, summary, nav a, [role=menuitem]',
+    );
+    return [...found]
+      .filter((element) => element.closest('.toasts, .foreign') === null && element.checkVisibility())
+      .map((element) => element.innerText);
   });
-  return text
-    .replaceAll(home, '/home/you')
-    .replaceAll(/\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\b/g, 'MONTH')
-    .replaceAll(/\b(just now|now|\d+ (second|minute)s? ago)\b/g, 'TIME')
-    .replaceAll(/\d[\d.,:]*\s?(ms|s|AM|PM)\b/g, 'TIME')
-    .replaceAll(/\d[\d.,]*/g, '0')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
+  const stable = texts.map((text) =>
+    text
+      .replaceAll(home, '/home/you')
+      .replaceAll(/\d[\d.,]*/g, '0')
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
+  );
+  return [...new Set(stable)].join(' | ');
 }
 
 async function settledText(guest: Guest): Promise<string> {
