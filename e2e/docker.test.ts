@@ -188,6 +188,7 @@ function mainJob(engine: string, socket: string): void {
 
   test('again after the daemon was killed, with one container for each server', async () => {
     proves('state.daemon-killed');
+    await user.thv('rm', '--yes', 'survivor'); // of an attempt that failed
     const url = urlIn(
       await user.mustThv(
         'run',
