@@ -335,6 +335,7 @@ describe('a line for each thing, while a command goes on:', () => {
         version: text,
         api: url,
         openapi: url,
+        ui: url,
         health: url,
         socket: text,
         runtime: 'process',

@@ -218,7 +218,7 @@ describe('a hostile npm package', () => {
     await target.prepare(hostile, env);
     const found = await target.store(env).require(hostile);
 
-    expect(found.install).toEqual({
+    expect(found.install).toMatchObject({
       version: '1.0.0',
       command: 'node',
       args: ['node_modules/hostile/main.js'],
