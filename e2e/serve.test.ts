@@ -123,7 +123,7 @@ test('npm start runs it from the repository, and passes on what stands behind --
   await ended;
 
   expect(version.status).toBe(200);
-  expect(output).toMatch(/OpenAPI +http.*\n.*Health/);
+  expect(output).toMatch(/OpenAPI +http.*\n +Web UI +http.*\n.*Health/);
 });
 
 test('ends when it is told to, though nobody reads any more what it writes', async () => {
