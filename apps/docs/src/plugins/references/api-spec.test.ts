@@ -65,6 +65,7 @@ describe('the examples of an operation', () => {
     expect(answers.length).toBeGreaterThan(50);
     // What they name need not be there (404); but nothing is wrong with how they ask, except on this machine.
     expect(answers.filter((answer) => /^(400|405|413|415|500) /.test(answer)).map(firstLine)).toEqual([
+      '400 mount source /home/ada/notes does not exist', // to create it, and to check it
       '400 mount source /home/ada/notes does not exist',
       '400 the registry default cannot be removed',
       '400 OS keyring is not available, and no password was given for the encrypted secrets',
