@@ -30,8 +30,7 @@ function hexadecimal(port: number): string {
 function encoded(address = ''): string {
   const v4 = /(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)?.slice(1).map(Number);
   if (v4 !== undefined) return words(v4);
-  const [before = '', after] = address.split('::').map((part) => part.split(':').filter(Boolean));
-  const head = [...before];
+  const [head = [], after] = address.split('::').map((part) => part.split(':').filter(Boolean));
   const groups =
     after === undefined
       ? head
