@@ -2,6 +2,7 @@
 import { findLayerBreaches } from './layers.ts';
 import { findStale } from './generate.ts';
 import { findPromiseGaps } from './promises.ts';
+import { findProse } from './prose.ts';
 import { run } from './run.ts';
 
 interface Check {
@@ -34,6 +35,7 @@ const checks: readonly Check[] = [
   finding('layers', findLayerBreaches),
   finding('generated files', findStale),
   finding('promises', findPromiseGaps),
+  finding('prose', findProse),
 ];
 
 /** Some use one processor only, so two run at a time. Returns how many passed and failed. */
