@@ -10,6 +10,9 @@ import { chainStart, chained, hashOf, previousOf } from './chain.ts';
 /** How large a file grows before another one is begun, and how many older ones are kept. */
 const limits = { bytes: 10 * 1024 * 1024, older: 4 };
 
+/** How often an open file is compared with the file at its path. */
+const checkMs = 1_000;
+
 /** What is remembered of a file outside of it, as hashes of lines. */
 interface Anchor {
   /** The last line that was written. */
@@ -34,6 +37,7 @@ export class AuditFile {
   #anchor: Anchor | undefined;
   #handle: FileHandle | undefined;
   #bytes = 0;
+  #checkedMs = -Infinity;
 
   constructor(path: string, anchors: Anchors, changes: Partial<typeof limits> = {}) {
     this.#path = path;
@@ -64,9 +68,12 @@ export class AuditFile {
     await handle?.close();
   }
 
-  /** Opens the file, and again if it was moved away. */
+  /** Opens the file, and again within a second of its removal or replacement. */
   async #opened(): Promise<FileHandle> {
     if (this.#handle !== undefined) {
+      const nowMs = performance.now();
+      if (nowMs - this.#checkedMs < checkMs) return this.#handle;
+      this.#checkedMs = nowMs;
       const [there, ours] = await Promise.all([stat(this.#path).catch(() => undefined), this.#handle.stat()]);
       if (there?.ino === ours.ino && there.dev === ours.dev) return this.#handle;
       await this.close();

@@ -23,10 +23,10 @@ const watchedAtOnce = 200;
 /** How many denials without a call are recorded at once, and how many more per second: web pages can cause any number. */
 const denials = { burst: 100, perSecond: 5 };
 
+/** A record that is not written yet. As a text, because many waiting objects would cost the garbage collector a lot. */
 interface Waiting {
-  entry: AuditEntry;
-  atMs: number;
-  /** The file for the line, instead of the one of the daemon. */
+  stored: StoredRecord;
+  /** The file for the line, instead of the daemon's file. */
   file: string | undefined;
   bytes: number;
 }
@@ -74,7 +74,7 @@ export class AuditLog implements AsyncDisposable {
     const bytes = 1_000 + sizeOf(entry.bodies?.request) + sizeOf(entry.bodies?.response);
     if (this.#waiting.length >= maxWaiting || this.#waitingBytes + bytes > maxWaitingBytes) this.#lost += 1;
     else {
-      this.#waiting.push({ entry, atMs: Date.now(), file, bytes });
+      this.#waiting.push({ stored: this.#complete(entry), file, bytes });
       this.#waitingBytes += bytes;
     }
     this.#writeSoon();
@@ -176,8 +176,12 @@ export class AuditLog implements AsyncDisposable {
     }
   }
 
+  /** A full batch is written at once, because records that wait for long cost the garbage collector more. */
   #writeSoon(): void {
     this.#timer ??= setTimeout(() => this.#write(), writeMs).unref();
+    if (this.#waiting.length !== batch.records) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#write(), 0).unref();
   }
 
   /** Writes one batch, and the next one later. */
@@ -189,11 +193,9 @@ export class AuditLog implements AsyncDisposable {
     if (this.#lost > 0 && this.#waiting.length === 0) taken.push(this.#gap());
     if (taken.length === 0) return;
     if (this.#waiting.length > 0) this.#timer = setTimeout(() => this.#write(), 1).unref();
-    const time = new Date().toISOString();
-    const ready = taken.map((waiting) => ({ file: waiting.file, stored: this.#complete(waiting, time) }));
-    this.#attempt(this.#paths.audit, () => this.#store.add(ready.map(({ stored }) => stored)));
+    this.#attempt(this.#paths.audit, () => this.#store.add(taken.map(({ stored }) => stored)));
     for (const wake of this.#watchers) wake();
-    const byFile = Map.groupBy(ready, ({ file }) => file ?? this.#paths.auditFile);
+    const byFile = Map.groupBy(taken, ({ file }) => file ?? this.#paths.auditFile);
     this.#writing = this.#writeFiles(this.#writing, byFile);
   }
 
@@ -234,7 +236,7 @@ export class AuditLog implements AsyncDisposable {
       subjects: { user: 'toolhive' },
       metadata: { extra: { lost_records: lost } },
     };
-    return { entry, atMs: Date.now(), file: undefined, bytes: 0 };
+    return { stored: this.#complete(entry), file: undefined, bytes: 0 };
   }
 
   #attempt(place: string, write: () => void): void {
@@ -262,13 +264,13 @@ export class AuditLog implements AsyncDisposable {
   }
 
   /** Makes a line of an entry. Control characters are escaped, so it is one line. */
-  #complete({ entry, atMs }: Waiting, time: string): StoredRecord {
-    const { bodies, workload, ...given } = entry;
+  #complete({ bodies, workload, ...given }: AuditEntry): StoredRecord {
+    const atMs = Date.now();
     const at = new Date(atMs).toISOString();
     const { type, outcome, component, source, subjects, target, metadata } =
       this.redaction.withoutSecrets(given);
     const record = {
-      time,
+      time: at,
       level: 'INFO+2',
       msg: 'audit_event',
       audit_id: randomUUID(),

@@ -17,6 +17,8 @@ const slack = 1_000;
 const verifiedAtOnce = 20;
 /** How many records are removed at once. */
 const removedAtOnce = 1_000;
+/** After how many new records, or after how long, old ones are looked for. Fewer than are removed at once. */
+const prune = { records: removedAtOnce / 2, ms: 1_000 };
 /** How much one selection returns. */
 const maxSelectedBytes = 8 * 1024 * 1024;
 /** How long the anchor may be behind the database. */
@@ -61,6 +63,7 @@ export interface StoredRecord {
 export class AuditStore {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
+  readonly #insertAnchor: StatementSync;
   readonly #anchorPath: string;
   readonly #log: Logger;
   readonly #limits: typeof retention;
@@ -68,6 +71,7 @@ export class AuditStore {
   #first: number;
   #anchored: Link;
   #anchoring: NodeJS.Timeout | undefined;
+  #pruned = { id: 0, ms: -Infinity };
 
   private constructor(
     database: DatabaseSync,
@@ -90,6 +94,7 @@ export class AuditStore {
       CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, anchor TEXT NOT NULL) STRICT;
     `);
     this.#insert = database.prepare('INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
+    this.#insertAnchor = database.prepare('INSERT OR REPLACE INTO files VALUES (?, ?)');
     const newest = database.prepare('SELECT id, line FROM records ORDER BY id DESC LIMIT 1').get();
     const oldest = database.prepare('SELECT min(id) AS first FROM records').get();
     const floor = this.#link('floor') ?? { id: 0, hash: chainStart };
@@ -143,7 +148,7 @@ export class AuditStore {
       throw error;
     }
     this.#last = { id, hash };
-    this.#prune();
+    this.#pruneSometimes();
     this.#anchorSoon();
   }
 
@@ -164,7 +169,7 @@ export class AuditStore {
   }
 
   setAnchor(path: string, anchor: string): void {
-    this.#database.prepare('INSERT OR REPLACE INTO files VALUES (?, ?)').run(path, anchor);
+    this.#insertAnchor.run(path, anchor);
   }
 
   /** Every file of records that has ever been written. */
@@ -261,6 +266,15 @@ export class AuditStore {
   #link(name: string): Link | undefined {
     const row = this.#database.prepare('SELECT id, hash FROM links WHERE name = ?').get(name);
     return row === undefined ? undefined : { id: Number(row['id']), hash: String(row['hash']) };
+  }
+
+  /** Looks for old records only now and then, because the search takes as long as a few insertions. */
+  #pruneSometimes(): void {
+    const nowMs = performance.now();
+    const isDue = this.#last.id - this.#pruned.id >= prune.records || nowMs - this.#pruned.ms >= prune.ms;
+    if (!isDue) return;
+    this.#pruned = { id: this.#last.id, ms: nowMs };
+    this.#prune();
   }
 
   /** Removes the oldest records beyond the limits, and remembers the last one of them. */

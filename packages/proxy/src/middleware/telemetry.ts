@@ -74,6 +74,8 @@ export interface Telemetry extends Middleware {
 interface Running {
   startMs: number;
   span: Span | undefined;
+  version: string;
+  hasSession: boolean;
 }
 
 interface Session {
@@ -94,8 +96,13 @@ class ProxyTelemetry implements Telemetry {
   readonly #tracer: Tracer | undefined;
   readonly #operations: Histogram | undefined;
   readonly #sessionDurations: Histogram | undefined;
-  readonly #exchanges = new WeakMap<Message, Exchange>();
-  readonly #running = new WeakMap<Message, Running>();
+  // Maps, because every weak reference costs the garbage collector about as much as the rest of a call.
+  /** The HTTP request of each message, until the HTTP response ends. */
+  readonly #exchanges = new Map<Message, Exchange>();
+  /** The requests without a response, until their HTTP response ends. */
+  readonly #running = new Map<Message, Running>();
+  /** Requests whose HTTP response has ended. Their response may arrive on another connection, or never. */
+  readonly #detached = new WeakMap<Message, Running>();
   readonly #tools = new Set<string>();
   readonly #sessions = new Map<string, Session>();
   readonly #sweeping: NodeJS.Timeout;
@@ -123,7 +130,9 @@ class ProxyTelemetry implements Telemetry {
     const told = exchange.onMessages;
     exchange.onMessages = (messages) => {
       told?.(messages);
+      if (response.closed) return;
       for (const message of messages) this.#exchanges.set(message, exchange);
+      response.once('close', () => this.#closed(messages));
     };
     const { request, response } = exchange;
     const session = request.method === 'DELETE' ? request.headers['mcp-session-id'] : undefined;
@@ -155,10 +164,10 @@ class ProxyTelemetry implements Telemetry {
     const startMs = performance.now();
     if (session !== undefined) this.#noteSession(session, client.protocolVersion, startMs);
     const span = this.#tracer === undefined ? undefined : this.#startSpan(this.#tracer, context);
-    this.#running.set(message, { startMs, span });
     const exchange = this.#exchanges.get(message);
-    // Without a response, the span would never be sent. A client with a session may still get one elsewhere.
-    if (session === undefined) exchange?.response.once('close', () => this.#abandon(message, context));
+    const running = { startMs, span, version: client.protocolVersion, hasSession: session !== undefined };
+    if (exchange === undefined) this.#detached.set(message, running);
+    else this.#running.set(message, running);
     return span?.isRecording() === true ? withContext(message, span.spanContext()) : message;
   }
 
@@ -193,9 +202,10 @@ class ProxyTelemetry implements Telemetry {
   }
 
   #finish(request: Message, { message: response, client }: CallContext): void {
-    const running = this.#running.get(request);
+    const running = this.#running.get(request) ?? this.#detached.get(request);
     if (running === undefined) return;
     this.#running.delete(request);
+    this.#detached.delete(request);
     const { error, result } = response.value;
     const failure =
       error === undefined
@@ -206,11 +216,16 @@ class ProxyTelemetry implements Telemetry {
     this.#end(request, running, { failure, code: error?.code, version: client.protocolVersion });
   }
 
-  #abandon(request: Message, { client }: CallContext): void {
-    const running = this.#running.get(request);
-    if (running === undefined) return;
-    this.#running.delete(request);
-    this.#end(request, running, { failure: 'cancelled', code: undefined, version: client.protocolVersion });
+  /** Without a response, a span would never be sent. A client with a session can still receive one elsewhere. */
+  #closed(messages: readonly Message[]): void {
+    for (const message of messages) {
+      this.#exchanges.delete(message);
+      const running = this.#running.get(message);
+      if (running === undefined) continue;
+      this.#running.delete(message);
+      if (running.hasSession) this.#detached.set(message, running);
+      else this.#end(message, running, { failure: 'cancelled', code: undefined, version: running.version });
+    }
   }
 
   #end(
