@@ -27,7 +27,11 @@ function sendTo(where: { base: string } | { socketPath: string }): Send {
     const host = 'base' in where ? new URL(where.base).host : 'localhost';
     const request = httpRequest({ ...options, headers: { host, ...headers } }, (response) => {
       response.setEncoding('utf8');
-      resolve({ status: response.statusCode ?? 0, body: response });
+      resolve({
+        status: response.statusCode ?? 0,
+        contentType: response.headers['content-type'],
+        body: response,
+      });
     });
     request.on('error', reject);
     request.end(body);

@@ -70,7 +70,11 @@ function sendTo(socketPath: string): Send {
       },
       (response) => {
         response.setEncoding('utf8');
-        resolve({ status: response.statusCode ?? 500, body: piecesOf(response, signal) });
+        resolve({
+          status: response.statusCode ?? 500,
+          contentType: response.headers['content-type'],
+          body: piecesOf(response, signal),
+        });
       },
     );
     request.on('error', (error) => reject(endOfTalk(error, signal)));

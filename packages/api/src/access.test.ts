@@ -44,7 +44,7 @@ test('an API for other machines answers at the address that they dial, and to no
 test('more requests than any honest client sends are refused, until some time has passed', async () => {
   let now = 0;
   const app = new Hono();
-  app.onError((error) => failureResponse(error, pino({ level: 'silent' })));
+  app.onError((error) => failureResponse(error, pino({ level: 'silent' }), undefined));
   app.use(rateLimit(() => now));
   app.get('/', (context) => context.body(null, 204));
   const ask = async (): Promise<Response> => app.request('/');

@@ -109,7 +109,7 @@ export function createApi(
   const app = new Hono();
   app.onError((error, context) => {
     recordRefusal(core.audit, context, error);
-    return failureResponse(error, core.log);
+    return failureResponse(error, core.log, context.req.header('accept'));
   });
   if (telemetry !== undefined) app.use(telemetry.middleware);
   // Foreign requests use up nothing of what the user's own programs may ask.
@@ -163,10 +163,12 @@ export function createApi(
   let document: object | undefined;
   app.get(documentOperation.path, (context) => context.json((document ??= openApiDocument())));
   if (reference) app.get('/api/doc', async (context) => context.html(await referencePage()));
-  app.notFound(({ req: { method, path } }) => {
+  app.notFound(({ req }) => {
+    const { method, path } = req;
+    const accept = req.header('accept');
     const allowed = methodsOf(path);
-    if (allowed.length === 0) return failureResponse(notFound(`${path} not found`), core.log);
-    const response = failureResponse(unsupported(`${method} is not possible for ${path}`), core.log);
+    if (allowed.length === 0) return failureResponse(notFound(`${path} not found`), core.log, accept);
+    const response = failureResponse(unsupported(`${method} is not possible for ${path}`), core.log, accept);
     response.headers.set('allow', allowed.join(', ')); // RFC 9110, section 15.5.6
     return response;
   });

@@ -1,26 +1,47 @@
 import { ThvError, invalid } from '@toolhive/contract/failure';
-import type { FailureKind } from '@toolhive/contract/failure';
+import type { FailureKind, InputProblem } from '@toolhive/contract/failure';
 import { escaped } from '@toolhive/contract/printable';
-import { failureStatus, internalFailure, writeFailure } from '@toolhive/contract/wire';
+import { jsonPointer } from '@toolhive/contract/json-pointer';
+import {
+  failureStatus,
+  internalFailure,
+  problemMediaType,
+  writeFailure,
+  writeProblem,
+} from '@toolhive/contract/wire';
+import { parseAccept } from 'hono/utils/accept';
 import type { Logger } from 'pino';
 import { ZodError } from 'zod';
+import type { ZodType } from 'zod';
 
 /** The media type of everything that is for a person to read. */
 export const plainText = 'text/plain; charset=utf-8';
 
-/** Turns whatever was thrown into an answer: its status, and its message as plain text. */
-export function failureResponse(thrown: unknown, log: Logger): Response {
+/**
+ * Turns whatever was thrown into an answer: its status, and its message as plain text. Callers whose `accept` header
+ * prefers problem details get those instead.
+ */
+export function failureResponse(thrown: unknown, log: Logger, accept: string | undefined): Response {
   const failure = expectedFailure(thrown);
-  const headers = { 'content-type': plainText };
-  if (failure !== undefined) {
-    return new Response(writeFailure(failure), {
-      status: failureStatus[failure.kind].status,
-      headers: { ...headers, ...extraHeaders[failure.kind] },
-    });
-  }
-  log.error({ err: thrown }, 'unexpected failure');
-  return new Response(`${internalFailure.text}\n`, { status: internalFailure.status, headers });
+  if (failure === undefined) log.error({ err: thrown }, 'unexpected failure');
+  const [mediaType, text] = prefersProblem(accept)
+    ? [problemMediaType, `${JSON.stringify(writeProblem(failure))}\n`]
+    : [plainText, failure === undefined ? `${internalFailure.text}\n` : writeFailure(failure)];
+  return new Response(text, {
+    status: failure === undefined ? internalFailure.status : failureStatus[failure.kind].status,
+    headers: { 'content-type': mediaType, ...(failure && extraHeaders[failure.kind]) },
+  });
 }
+
+/** Whether an Accept header (RFC 9110, section 12.5.1) names problem details, and does not prefer plain text. */
+function prefersProblem(accept = ''): boolean {
+  const named = parseAccept(accept.slice(0, maxAcceptLength));
+  const quality = (type: string): number => named.find((each) => each.type.toLowerCase() === type)?.q ?? 0;
+  return quality(problemMediaType) > 0 && quality(problemMediaType) >= quality('text/plain');
+}
+
+/** Longer than the Accept header of any program, in characters. */
+const maxAcceptLength = 2_000;
 
 /** What the standards ask answers of some kinds to say beside their text (RFC 9110, RFC 6750). */
 const extraHeaders: Partial<Record<FailureKind, Record<string, string>>> = {
@@ -32,8 +53,12 @@ const extraHeaders: Partial<Record<FailureKind, Record<string, string>>> = {
 export function expectedFailure(thrown: unknown): ThvError | undefined {
   const failure = thrown instanceof ZodError ? invalidInput(thrown) : thrown;
   if (!(failure instanceof ThvError)) return undefined;
-  const { kind, message, hint, cause } = failure;
-  return new ThvError(kind, readable(message), { hint: hint && readable(hint), cause });
+  const { kind, message, hint, cause, problems } = failure;
+  return new ThvError(kind, readable(message), {
+    hint: hint && readable(hint),
+    problems: problems.map(({ detail, ...place }) => ({ ...place, detail: readable(detail) })),
+    cause,
+  });
 }
 
 /** Longer than anybody reads; what callers sent may stand in a message, however much it was. */
@@ -45,10 +70,40 @@ function readable(text: string): string {
   return escaped(short.toWellFormed().replace(/\s*[\r\n]\s*/g, ' '));
 }
 
-/** What was wrong with an input, field by field, in one line. */
-function invalidInput(error: ZodError): ThvError {
-  const problems = error.issues
+/** Parses a part of a request. Throws `invalid` with the problem of each field. */
+export function parseInput(
+  schema: ZodType | undefined,
+  value: unknown,
+  part: 'body' | 'parameters',
+): unknown {
+  const parsed = schema?.safeParse(value);
+  if (parsed === undefined || parsed.success) return parsed?.data;
+  const problems = parsed.error.issues.slice(0, maxProblems).flatMap(problemsOf);
+  throw invalidInput(
+    parsed.error,
+    problems.map(({ path, detail }) => ({
+      ...(part === 'body' ? { pointer: jsonPointer(path) } : { parameter: path.join('.') }),
+      detail,
+    })),
+  );
+}
+
+/** More problems than these help nobody who corrects a request. */
+const maxProblems = 50;
+
+/** The fields that an issue is about: usually one, but one issue can name several unknown members. */
+function problemsOf({ path, message, ...issue }: ZodError['issues'][number]): {
+  path: PropertyKey[];
+  detail: string;
+}[] {
+  if (issue.code !== 'unrecognized_keys') return [{ path, detail: message }];
+  return issue.keys.slice(0, maxProblems).map((key) => ({ path: [...path, key], detail: 'unknown field' }));
+}
+
+/** The problems of an input, field by field, in one line. */
+function invalidInput(error: ZodError, problems: readonly InputProblem[] = []): ThvError {
+  const lines = error.issues
     .slice(0, 5)
     .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`));
-  return invalid(problems.join('; '), { cause: error });
+  return invalid(lines.join('; '), { problems, cause: error });
 }

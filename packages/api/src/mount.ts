@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Operation, OperationInput, OperationResult, Sent } from '@toolhive/contract/operation';
 import { apiBase, internalFailure, progressMediaType } from '@toolhive/contract/wire';
-import type { ProgressLine } from '@toolhive/contract/wire';
+import type { FailureLine, ProgressLine } from '@toolhive/contract/wire';
 import { cancelled, messageOf, timedOut } from '@toolhive/contract/failure';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Principal } from '@toolhive/proxy/principal';
 import type { Context, Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { ApiAuthorization } from './authorization.ts';
-import { expectedFailure, plainText } from './failures.ts';
+import { expectedFailure, parseInput, plainText } from './failures.ts';
 import { fixedHeaders, readJson } from './guards.ts';
 
 /** What a handler may use beside its input. */
@@ -164,10 +164,10 @@ export function pathsOf(operation: Operation): string[] {
 
 async function readInput(operation: Operation, context: Context): Promise<Input> {
   return {
-    params: operation.params?.parse(context.req.param()),
-    query: operation.query?.parse(context.req.query()),
-    headers: operation.headers?.parse(context.req.header()),
-    body: operation.body?.parse(await readJson(context)),
+    params: parseInput(operation.params, context.req.param(), 'parameters') as Input['params'], // an object
+    query: parseInput(operation.query, context.req.query(), 'parameters'),
+    headers: parseInput(operation.headers, context.req.header(), 'parameters'),
+    body: operation.body && parseInput(operation.body, await readJson(context), 'body'),
   };
 }
 
@@ -303,9 +303,12 @@ function progressStream(
   return context.body(readable, 200, { 'content-type': progressMediaType });
 }
 
-function describeFailure(thrown: unknown, log: Logger) {
+function describeFailure(thrown: unknown, log: Logger): FailureLine {
   const failure = expectedFailure(thrown);
-  if (failure !== undefined) return { kind: failure.kind, message: failure.message, hint: failure.hint };
+  if (failure !== undefined) {
+    const { kind, message, hint, problems } = failure;
+    return { kind, message, hint, ...(problems.length === 0 ? {} : { errors: problems }) };
+  }
   log.error({ err: thrown, reason: messageOf(thrown) }, 'unexpected failure');
-  return { kind: 'internal' as const, message: internalFailure.text };
+  return { kind: 'internal', message: internalFailure.text };
 }

@@ -2,8 +2,9 @@ import { ThvError } from './failure.ts';
 import type { Operation, OperationCall, OperationResult, Sent } from './operation.ts';
 import { operations } from './operations/operations.ts';
 import type { OperationId, Operations } from './operations/operations.ts';
-import { apiBase, progressMediaType, readFailure } from './wire.ts';
-import type { ProgressLine } from './wire.ts';
+import { apiBase, problemMediaType, progressMediaType, readFailure, readProblem } from './wire.ts';
+import type { FailureLine, ProgressLine } from './wire.ts';
+import type { Problem } from './schemas/problem.ts';
 
 /** One HTTP request, carried by whoever makes the client: `fetch`, or `node:http` over a Unix socket. */
 export type Send = (request: {
@@ -12,7 +13,7 @@ export type Send = (request: {
   headers: Record<string, string>;
   body: string | undefined;
   signal: AbortSignal | undefined;
-}) => Promise<{ status: number; body: AsyncIterable<string> }>;
+}) => Promise<{ status: number; contentType: string | undefined; body: AsyncIterable<string> }>;
 
 export interface CallOptions {
   signal?: AbortSignal;
@@ -64,13 +65,18 @@ async function callOperation(
     path: pathOf(operation, call),
     headers: {
       ...withoutAbsent(call.headers),
-      accept: follow ? progressMediaType : 'application/json, text/plain, text/event-stream',
+      accept: `${follow ? progressMediaType : 'application/json, text/plain, text/event-stream'}, ${problemMediaType}`,
       ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
     },
     body: call.body === undefined ? undefined : JSON.stringify(call.body),
     signal: options.signal,
   });
-  if (response.status >= 400) throw readFailure(response.status, await textOf(response.body));
+  if (response.status >= 400) {
+    const text = await textOf(response.body);
+    throw response.contentType === problemMediaType
+      ? readProblem(JSON.parse(text) as Problem) // written by `writeProblem`
+      : readFailure(response.status, text);
+  }
   if (follow) return followProgress(response.body, options);
   const { body } = operation.success;
   if (typeof body === 'object' && 'events' in body) return eventsOf(response.body);
@@ -111,16 +117,8 @@ async function followProgress(
   throw new Error('the daemon ended before it was done');
 }
 
-function failureOf({
-  kind,
-  message,
-  hint,
-}: {
-  kind: ThvError['kind'] | 'internal';
-  message: string;
-  hint?: string | undefined;
-}) {
-  return kind === 'internal' ? new Error(message) : new ThvError(kind, message, { hint });
+function failureOf({ kind, message, hint, errors }: FailureLine): Error {
+  return kind === 'internal' ? new Error(message) : new ThvError(kind, message, { hint, problems: errors });
 }
 
 async function tellText(body: AsyncIterable<string>, onText: (piece: string) => void): Promise<string> {

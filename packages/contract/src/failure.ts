@@ -31,17 +31,30 @@ export class ThvError extends Error {
   override readonly name = 'ThvError';
   readonly kind: FailureKind;
   readonly hint: string | undefined;
+  /** The parts of the request that caused the failure, if they are known. */
+  readonly problems: readonly InputProblem[];
 
   constructor(kind: FailureKind, message: string, details: FailureDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.kind = kind;
     this.hint = details.hint;
+    this.problems = details.problems ?? [];
   }
+}
+
+/** A wrong part of a request. */
+export interface InputProblem {
+  /** The field of the request body, as a JSON pointer (RFC 6901). */
+  pointer?: string | undefined;
+  /** The name of the path parameter, query parameter, or header, for a problem outside the body. */
+  parameter?: string | undefined;
+  detail: string;
 }
 
 export interface FailureDetails {
   /** What the reader can do about it, as a sentence without a full stop. */
   hint?: string | undefined;
+  problems?: readonly InputProblem[] | undefined;
   cause?: unknown;
 }
 
@@ -82,6 +95,24 @@ export const noSpace = failure('no-space');
 export const timedOut = failure('timeout');
 /** The caller gave up. */
 export const cancelled = failure('cancelled');
+
+/** The failures that a change of the request can fix. */
+const fixableKinds: ReadonlySet<FailureKind> = new Set(['invalid', 'not-found', 'conflict', 'unsupported']);
+
+/** Runs a check of one field of the request body, and adds the JSON pointer of the field to a failure of the check. */
+export async function checkField<Result>(
+  pointer: string,
+  check: () => Result | Promise<Result>,
+): Promise<Result> {
+  try {
+    return await check();
+  } catch (thrown) {
+    if (!(thrown instanceof ThvError) || thrown.problems.length > 0 || !fixableKinds.has(thrown.kind))
+      throw thrown;
+    const { kind, message, hint, cause } = thrown;
+    throw new ThvError(kind, message, { hint, cause, problems: [{ pointer, detail: message }] });
+  }
+}
 
 /** The message of whatever was thrown, for a log line or a `cause` that a person reads. */
 export function messageOf(thrown: unknown): string {

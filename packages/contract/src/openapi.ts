@@ -1,9 +1,18 @@
 import * as z from 'zod';
+import { ThvError } from './failure.ts';
 import type { FailureKind } from './failure.ts';
 import { operationTags } from './operation.ts';
 import type { Operation } from './operation.ts';
 import { operations } from './operations/operations.ts';
-import { apiBase, failureStatus, internalFailure, progressMediaType } from './wire.ts';
+import { Problem } from './schemas/problem.ts';
+import {
+  apiBase,
+  failureStatus,
+  internalFailure,
+  problemMediaType,
+  progressMediaType,
+  writeProblem,
+} from './wire.ts';
 
 /** The version of the API, which is not that of the product. */
 const apiVersion = '1.0';
@@ -26,7 +35,7 @@ export function openApiDocument(): object {
       title: 'ToolHive API server',
       version: apiVersion,
       description:
-        'The local API of ToolHive: it runs MCP servers isolated, proxies them, and shows what they do. Errors are plain text; a second line that begins with `hint:` says what to do.',
+        'The local API of ToolHive: it runs MCP servers isolated, proxies them, and shows what they do. Errors are plain text by default. If an error has a fix, the second line starts with `hint:`. Requests with the header `Accept: application/problem+json` get errors as problem details (RFC 9457), in which `errors` contains a JSON pointer for each wrong field.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: 'http://localhost:8080', description: 'The daemon on this machine.' }],
@@ -40,9 +49,12 @@ export function openApiDocument(): object {
         ...Object.fromEntries(
           Object.entries(failureStatus)
             .filter(([kind]) => kind !== 'cancelled') // nobody is there any more to see that
-            .map(([kind, { meaning }]) => [kind, failureResponse(meaning)]),
+            .map(([kind, { meaning }]) => [
+              kind,
+              failureResponse(meaning, new ThvError(kind as FailureKind, meaning)),
+            ]), // a key of the table
         ),
-        internal: failureResponse(internalFailure.text),
+        internal: failureResponse(internalFailure.text, undefined),
       },
       securitySchemes: {
         bearer: {
@@ -176,11 +188,15 @@ function failureResponses(operation: Operation): Record<string, object> {
   };
 }
 
-function failureResponse(meaning: string): object {
+function failureResponse(meaning: string, failure: ThvError | undefined): object {
   return {
     description: meaning,
     content: {
       'text/plain': { schema: { type: 'string' }, examples: { failure: { value: `${meaning}\n` } } },
+      [problemMediaType]: {
+        schema: schemaOf(Problem, 'output'),
+        examples: { failure: { value: writeProblem(failure) } },
+      },
     },
   };
 }

@@ -1,33 +1,63 @@
 import { ThvError, failureKinds } from './failure.ts';
-import type { FailureKind } from './failure.ts';
+import type { FailureKind, InputProblem } from './failure.ts';
+import type { Problem } from './schemas/problem.ts';
 
 /** The path that every operation but the unversioned ones stands under. */
 export const apiBase = '/api/v1beta';
 
-/** The HTTP status of each kind of failure, and what that status means here. No status stands for two kinds. */
-export const failureStatus: Record<FailureKind, { status: number; meaning: string }> = {
-  invalid: { status: 400, meaning: 'The request is wrong; the body says what.' },
-  unauthorized: { status: 401, meaning: 'The request carries no valid credentials.' },
-  forbidden: { status: 403, meaning: 'The request comes from where it may not come from.' },
-  'not-found': { status: 404, meaning: 'There is no such thing.' },
-  unsupported: { status: 405, meaning: 'This cannot be done with it.' },
-  timeout: { status: 504, meaning: 'It took longer than it may.' },
-  conflict: { status: 409, meaning: 'The name is taken, or the present state forbids it.' },
+/** The HTTP status of each kind of failure, the name of that status, and its meaning here. Each status has one kind. */
+export const failureStatus: Record<FailureKind, { status: number; title: string; meaning: string }> = {
+  invalid: { status: 400, title: 'Bad Request', meaning: 'The request is wrong; the body says what.' },
+  unauthorized: { status: 401, title: 'Unauthorized', meaning: 'The request carries no valid credentials.' },
+  forbidden: {
+    status: 403,
+    title: 'Forbidden',
+    meaning: 'The request comes from where it may not come from.',
+  },
+  'not-found': { status: 404, title: 'Not Found', meaning: 'There is no such thing.' },
+  unsupported: { status: 405, title: 'Method Not Allowed', meaning: 'This cannot be done with it.' },
+  timeout: { status: 504, title: 'Gateway Timeout', meaning: 'It took longer than it may.' },
+  conflict: {
+    status: 409,
+    title: 'Conflict',
+    meaning: 'The name is taken, or the present state forbids it.',
+  },
   'precondition-failed': {
     status: 412,
+    title: 'Precondition Failed',
     meaning: 'It was changed by another caller: its ETag is not one that If-Match names.',
   },
-  'too-large': { status: 413, meaning: 'The body is larger than accepted.' },
-  'unsupported-media-type': { status: 415, meaning: 'The body is not application/json.' },
-  'too-many-requests': { status: 429, meaning: 'Too many requests; Retry-After says when to try again.' },
-  'not-implemented': { status: 501, meaning: 'Not implemented.' },
-  unavailable: { status: 503, meaning: 'Something that it needs is not there right now.' },
-  'no-space': { status: 507, meaning: 'The disk is full; the body names the path.' },
-  cancelled: { status: 499, meaning: 'The caller gave up.' },
+  'too-large': { status: 413, title: 'Content Too Large', meaning: 'The body is larger than accepted.' },
+  'unsupported-media-type': {
+    status: 415,
+    title: 'Unsupported Media Type',
+    meaning: 'The body is not application/json.',
+  },
+  'too-many-requests': {
+    status: 429,
+    title: 'Too Many Requests',
+    meaning: 'Too many requests; Retry-After says when to try again.',
+  },
+  'not-implemented': { status: 501, title: 'Not Implemented', meaning: 'Not implemented.' },
+  unavailable: {
+    status: 503,
+    title: 'Service Unavailable',
+    meaning: 'Something that it needs is not there right now.',
+  },
+  'no-space': {
+    status: 507,
+    title: 'Insufficient Storage',
+    meaning: 'The disk is full; the body names the path.',
+  },
+  cancelled: { status: 499, title: 'Client Closed Request', meaning: 'The caller gave up.' },
 };
 
 /** A bug of the daemon. Nothing of it is told. */
-export const internalFailure = { status: 500, text: 'internal server error' } as const;
+export const internalFailure = {
+  status: 500,
+  title: 'Internal Server Error',
+  text: 'internal server error',
+} as const;
 
 /** A failure as the plain text of an error response. */
 export function writeFailure(failure: ThvError): string {
@@ -42,15 +72,48 @@ export function readFailure(status: number, text: string): Error {
   return new ThvError(kind, message || failureStatus[kind].meaning, { hint });
 }
 
+/** The media type of an error as problem details (RFC 9457). */
+export const problemMediaType = 'application/problem+json';
+
+/** A failure as problem details. Without a failure, those of a bug. */
+export function writeProblem(failure: ThvError | undefined): Problem {
+  const type = 'about:blank';
+  if (failure === undefined) {
+    const { title, status, text } = internalFailure;
+    return { type, title, status, detail: text, kind: 'internal' };
+  }
+  const { kind, message, hint, problems } = failure;
+  const { title, status } = failureStatus[kind];
+  return {
+    type,
+    title,
+    status,
+    detail: message,
+    kind,
+    ...(hint === undefined ? {} : { hint }),
+    ...(problems.length === 0 ? {} : { errors: [...problems] }),
+  };
+}
+
+/** The failure that problem details describe; the reverse of `writeProblem`. */
+export function readProblem({ kind, detail, hint, errors }: Problem): Error {
+  return kind === 'internal' ? new Error(detail) : new ThvError(kind, detail, { hint, problems: errors });
+}
+
 /**
  * One line of a progress stream (`application/x-ndjson`): any number of `progress`; among them, once, what the
  * operation answers with when it goes on from there by itself; then one of the others.
  */
 export type ProgressLine<Result> =
-  | { progress: string }
-  | { accepted: Result }
-  | { result: Result }
-  | { failure: { kind: FailureKind | 'internal'; message: string; hint?: string | undefined } };
+  { progress: string } | { accepted: Result } | { result: Result } | { failure: FailureLine };
+
+/** A failure in a progress stream. */
+export interface FailureLine {
+  kind: FailureKind | 'internal';
+  message: string;
+  hint?: string | undefined;
+  errors?: readonly InputProblem[] | undefined;
+}
 
 /** The media type that asks for a progress stream instead of a single answer. */
 export const progressMediaType = 'application/x-ndjson';

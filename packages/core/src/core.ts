@@ -1,7 +1,7 @@
 import { lookup as systemLookup } from 'node:dns';
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf } from '@toolhive/contract/failure';
+import { checkField, messageOf } from '@toolhive/contract/failure';
 import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { ToolPinningMode } from '@toolhive/contract/tool-pins';
@@ -389,7 +389,9 @@ async function openRuntimes(
 function secretResolver(secrets: Secrets): Core['secretsOf'] {
   return async (runConfig) => {
     const references = (runConfig.secrets ?? []).map(parseReference);
-    const values = await Promise.all(references.map((reference) => secrets.resolve(reference)));
+    const values = await Promise.all(
+      references.map((reference, index) => checkField(`/secrets/${index}`, () => secrets.resolve(reference))),
+    );
     return Object.fromEntries(references.map(({ target }, index) => [target, values[index] ?? '']));
   };
 }

@@ -11,6 +11,7 @@ const send: Send = async ({ method, path, headers, body, signal }) => {
     signal: signal ?? null,
     credentials: 'same-origin',
     cache: 'no-store',
+    keepalive: method === 'DELETE', // also completes when the page is closed
   }).catch((thrown: unknown) => {
     if (signal?.aborted === true) throw thrown;
     throw new ThvError('unavailable', 'the daemon does not respond', {
@@ -18,7 +19,11 @@ const send: Send = async ({ method, path, headers, body, signal }) => {
       cause: thrown,
     });
   });
-  return { status: response.status, body: textOf(response) };
+  return {
+    status: response.status,
+    contentType: response.headers.get('content-type') ?? undefined,
+    body: textOf(response),
+  };
 };
 
 async function* textOf({ body }: Response): AsyncGenerator<string> {

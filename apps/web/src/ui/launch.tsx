@@ -1,9 +1,8 @@
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ThvError } from '@toolhive/contract/failure';
 import { risks, risksIn } from '@toolhive/contract/risk';
 import type { Risk } from '@toolhive/contract/risk';
-import type { CreateWorkload } from '@toolhive/contract/workload';
 import { client } from '../api/client.ts';
 import { failureOf, refresh } from '../api/store.ts';
 import { Action } from './action.tsx';
@@ -22,27 +21,44 @@ interface Props {
   /** Whether the browser accepts the fields of the form. */
   isValid: () => boolean;
   onDone: (name: string) => void;
+  /** The failure of the last attempt, which the form shows beside its fields. */
+  failure: ThvError | undefined;
+  onFailure: (failure: ThvError | undefined) => void;
 }
 
 /** Runs a draft: stores its new secrets, asks for consent to dangerous access, and shows the progress. */
-export function Launch({ draft, edited, revision, isValid, onDone }: Props): ReactNode {
+export function Launch({ draft, edited, revision, isValid, onDone, failure, onFailure }: Props): ReactNode {
   const [progress, setProgress] = useState<readonly string[]>([]);
-  const [failure, setFailure] = useState<ThvError | undefined>();
   const [asked, setAsked] = useState<readonly Risk[]>([]);
   const [accepted, setAccepted] = useState<readonly Risk[]>([]);
   const [controller, setController] = useState<AbortController | undefined>();
-  // A secret that was stored by an attempt that failed is used again.
+  // The next attempt uses the secrets of a failed one again.
   const stored = useRef(new Map<string, string>());
+  const hasLeft = useRef(false);
+  useEffect(() => {
+    hasLeft.current = false;
+    const secretsOfForm = stored.current;
+    const removeUnused = (): void => void removeSecrets(secretsOfForm);
+    window.addEventListener('pagehide', removeUnused);
+    return () => {
+      hasLeft.current = true;
+      window.removeEventListener('pagehide', removeUnused);
+      removeUnused();
+    };
+  }, []);
 
   const launch = async (): Promise<void> => {
     if (!isValid()) return;
     const current = new AbortController();
     setController(current);
-    setFailure(undefined);
+    onFailure(undefined);
     setProgress([]);
+    // While the attempt lasts, its secrets belong to the workload.
+    const names = new Map(stored.current);
+    stored.current.clear();
     try {
-      await storeSecrets(draft, stored.current);
-      const body = { ...requestOf(draft, stored.current), accepted_risks: [...accepted] };
+      await storeSecrets(draft, names);
+      const body = { ...requestOf(draft, names), accepted_risks: [...accepted] };
       const options = {
         signal: current.signal,
         onProgress: (line: string) => setProgress((lines) => [...lines.slice(-199), line]),
@@ -61,17 +77,18 @@ export function Launch({ draft, edited, revision, isValid, onDone }: Props): Rea
       refresh('workloads');
       onDone(name);
     } catch (thrown) {
+      for (const [name, key] of names) stored.current.set(name, key);
+      if (hasLeft.current) void removeSecrets(stored.current);
       const failed = failureOf(thrown);
       const required = risksIn(failed.message);
       if (required.length > 0) setAsked(required);
-      else if (!current.signal.aborted) setFailure(failed);
+      else if (!current.signal.aborted) onFailure(failed);
       // The form shows what was changed elsewhere as soon as it is loaded.
       if (failed.kind === 'precondition-failed' && edited !== undefined) refresh(`workload/${edited}`);
     } finally {
       setController(undefined);
     }
   };
-  const request: CreateWorkload = requestOf(draft, stored.current);
   const isConsentOpen = asked.some((risk) => !accepted.includes(risk));
   return (
     <>
@@ -114,7 +131,7 @@ export function Launch({ draft, edited, revision, isValid, onDone }: Props): Rea
             Cancel
           </button>
         )}
-        <CopyButton text={asCommand(request)} label="Copy as thv run" />
+        <CopyButton text={asCommand(draft)} label="Copy as thv run" />
       </div>
       <div role="status" aria-live="polite">
         {controller !== undefined && <progress aria-label="Installation" />}
@@ -126,6 +143,16 @@ export function Launch({ draft, edited, revision, isValid, onDone }: Props): Rea
       </div>
     </>
   );
+}
+
+/** Removes secrets that were stored for a workload that does not exist. */
+async function removeSecrets(stored: Map<string, string>): Promise<void> {
+  const keys = [...stored.values()];
+  stored.clear();
+  if (keys.length === 0) return;
+  // A secret that somebody else has removed meanwhile is gone, too.
+  await Promise.allSettled(keys.map((key) => client.deleteSecret({ params: { key } })));
+  refresh('secrets');
 }
 
 /** Stores the new secrets of a draft, each under a name of its own. */

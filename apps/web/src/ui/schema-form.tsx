@@ -1,7 +1,10 @@
 import { useEffect, useId, useState } from 'react';
 import type { ReactNode } from 'react';
+import { jsonPointer } from '@toolhive/contract/json-pointer';
 import type { Values } from '../api/mcp.ts';
 import { asObject, asText } from '../api/mcp.ts';
+import { Field } from './fields.tsx';
+import type { FieldAttributes } from './fields.tsx';
 import { controlFor, initialValue, isNullable, resolve } from './schema.ts';
 import type { Control } from './schema.ts';
 import { ForeignText, plainForeign } from './text.tsx';
@@ -31,7 +34,7 @@ export function SchemaForm({ schema, value, onChange, problems }: FormProps): Re
   return <Fields {...{ control, root: schema, value, onChange, problems }} pointer="" depth={0} />;
 }
 
-interface FieldProps {
+interface PartProps {
   schema: Values;
   root: unknown;
   name: string;
@@ -51,7 +54,7 @@ function Fields({
   problems,
   pointer,
   depth,
-}: Pick<FieldProps, 'root' | 'value' | 'onChange' | 'problems' | 'pointer' | 'depth'> & {
+}: Pick<PartProps, 'root' | 'value' | 'onChange' | 'problems' | 'pointer' | 'depth'> & {
   control: Extract<Control, { kind: 'object' }>;
 }): ReactNode {
   const values = asObject(value);
@@ -60,7 +63,7 @@ function Fields({
     <>
       {shown.length === 0 && <p className="quiet">No arguments.</p>}
       {shown.map(([name, part]) => (
-        <Field
+        <Part
           key={name}
           schema={part}
           root={root}
@@ -68,7 +71,7 @@ function Fields({
           value={Object.hasOwn(values, name) ? values[name] : undefined}
           onChange={(next) => onChange(withMember(values, name, next))}
           problems={problems}
-          pointer={`${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`}
+          pointer={`${pointer}${jsonPointer([name])}`}
           isRequired={control.required.has(name)}
           depth={depth}
         />
@@ -84,7 +87,7 @@ function withMember(values: Values, name: string, next: unknown): Values {
   return Object.fromEntries(next === undefined ? entries : [...entries, [name, next]]);
 }
 
-function Field(props: FieldProps): ReactNode {
+function Part(props: PartProps): ReactNode {
   const { root, name, value, onChange, problems, pointer, isRequired, depth } = props;
   const schema = resolve(props.schema, root);
   const control = depth > maxDepth ? ({ kind: 'json' } as const) : controlFor(schema, root);
@@ -198,34 +201,19 @@ interface LabelledProps {
   pointer: string;
   problems: Problems;
   isRequired: boolean;
-  children: (attributes: {
-    id: string;
-    required: boolean;
-    'aria-describedby': string;
-    'aria-invalid': boolean;
-  }) => ReactNode;
+  children: (attributes: FieldAttributes) => ReactNode;
 }
 
 function Labelled({ label, description, pointer, problems, isRequired, children }: LabelledProps): ReactNode {
-  const id = useId();
-  const problem = problems[pointer];
   return (
-    <div className="field">
-      <label htmlFor={id}>
-        <ForeignText>{label}</ForeignText>
-        {isRequired && <span className="quiet"> required</span>}
-      </label>
-      {children({
-        id,
-        required: isRequired,
-        'aria-describedby': `${id}-hint`,
-        'aria-invalid': problem !== undefined,
-      })}
-      <span id={`${id}-hint`} className="hint">
-        {description !== undefined && <ForeignText>{description}</ForeignText>}
-        <Problem problems={problems} pointer={pointer} />
-      </span>
-    </div>
+    <Field
+      label={<ForeignText>{label}</ForeignText>}
+      hint={description === undefined ? undefined : <ForeignText>{description}</ForeignText>}
+      problem={problems[pointer]}
+      isRequired={isRequired}
+    >
+      {children}
+    </Field>
   );
 }
 
@@ -357,7 +345,7 @@ function ListField({
   label,
   description,
   ...props
-}: FieldProps & { items: Values; label: string; description: string | undefined }): ReactNode {
+}: PartProps & { items: Values; label: string; description: string | undefined }): ReactNode {
   const { root, value, onChange, problems, pointer, isRequired, depth } = props;
   const list: unknown[] = Array.isArray(value) ? value : [];
   const maximum = Number(schema['maxItems'] ?? maxFields);
@@ -374,7 +362,7 @@ function ListField({
       )}
       {list.slice(0, maxFields).map((item, index) => (
         <div key={index} className="inline-fields">
-          <Field
+          <Part
             schema={items}
             root={root}
             name={`${label} ${index + 1}`}
@@ -427,7 +415,7 @@ function VariantField({
   variants,
   label,
   ...props
-}: FieldProps & { variants: readonly { title: string; schema: Values }[]; label: string }): ReactNode {
+}: PartProps & { variants: readonly { title: string; schema: Values }[]; label: string }): ReactNode {
   const { root, value, onChange, problems, pointer, isRequired } = props;
   const [chosen, setChosen] = useState(0);
   const variant = variants[chosen];
@@ -456,7 +444,7 @@ function VariantField({
         </select>
       </div>
       {variant !== undefined && (
-        <Field
+        <Part
           key={chosen}
           {...props}
           schema={variant.schema}

@@ -1,5 +1,6 @@
 import { Validator } from '@cfworker/json-schema';
 import type { Schema } from '@cfworker/json-schema';
+import { jsonPointer } from '@toolhive/contract/json-pointer';
 
 /** What is wrong with a value, by JSON pointer. */
 export type Problems = Record<string, string>;
@@ -14,7 +15,7 @@ self.addEventListener('message', ({ data }: MessageEvent<{ schema: Schema; value
     const missing = keyword === 'required' ? /property "(.*)"/s.exec(error)?.[1] : undefined;
     const pointer = instanceLocation.slice(1);
     if (missing === undefined) problems[pointer] ??= error;
-    else problems[`${pointer}/${missing.replaceAll('~', '~0').replaceAll('/', '~1')}`] ??= 'is required';
+    else problems[`${pointer}${jsonPointer([missing])}`] ??= 'is required';
   }
   self.postMessage(problems);
 });

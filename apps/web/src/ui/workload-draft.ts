@@ -1,5 +1,6 @@
 import type { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
+import { jsonPointer } from '@toolhive/contract/json-pointer';
 import { isCredential } from '@toolhive/contract/credential';
 import type { CreateWorkload, WorkloadDetails } from '@toolhive/contract/workload';
 
@@ -175,12 +176,29 @@ const lines = (text: string): string[] =>
     .map((line) => line.trim())
     .filter((line) => line !== '');
 
+const isGiven = ({ name, value }: Variable): boolean => name !== '' && value !== '';
+
+/** The JSON pointer of a variable in the request that `requestOf` returns; undefined if the request leaves it out. */
+export function pointerOfVariable(variables: readonly Variable[], index: number): string | undefined {
+  const variable = variables[index];
+  if (variable === undefined || !isGiven(variable)) return undefined;
+  if (variable.kind === 'text') return jsonPointer(['env_vars', variable.name]);
+  const before = variables.slice(0, index).filter((each) => isGiven(each) && each.kind !== 'text');
+  return jsonPointer(['secrets', before.length]);
+}
+
+/** The JSON pointer of a mount in the request that `requestOf` returns; undefined if the request leaves it out. */
+export function pointerOfMount(mounts: readonly Mount[], index: number): string | undefined {
+  if (mounts[index]?.source === '') return undefined;
+  return jsonPointer(['volumes', mounts.slice(0, index).filter(({ source }) => source !== '').length]);
+}
+
 /** The request for a draft. New secrets get the names that `secretNames` says. */
 export function requestOf(
   draft: Draft,
   secretNames: ReadonlyMap<string, string> = new Map(),
 ): CreateWorkload {
-  const given = draft.variables.filter(({ name, value }) => name !== '' && value !== '');
+  const given = draft.variables.filter(isGiven);
   const isRemote = draft.url !== '';
   const profile = profileOf(draft);
   return {
@@ -249,10 +267,10 @@ export function profileOf({ network, hosts, ports, others }: Draft): PermissionP
   }
 }
 
-/** The same workload as a command. New secrets have to be stored first. */
-export function asCommand(request: CreateWorkload): string {
-  const quoted = (text: string): string =>
-    /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+/** The commands for a shell that run the same workload. They ask for the values of new secrets. */
+export function asCommand(draft: Draft): string {
+  const request = requestOf(draft);
+  const profile = profileArguments(request);
   const words = [
     'thv',
     'run',
@@ -262,26 +280,57 @@ export function asCommand(request: CreateWorkload): string {
       ? []
       : ['--transport', request.transport]),
     ...(request.volumes ?? []).flatMap((volume) => ['--volume', volume]),
-    ...Object.entries(request.env_vars ?? {}).flatMap(([name, value]) => ['-e', `${name}=${value}`]),
+    ...Object.entries(request.env_vars ?? {}).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
     ...(request.secrets ?? []).flatMap(({ name, target }) => ['--secret', `${name},target=${target}`]),
     ...(request.resources?.memory === undefined ? [] : ['--memory', String(request.resources.memory)]),
     ...(request.resources?.cpus === undefined ? [] : ['--cpus', String(request.resources.cpus)]),
     ...(request.ephemeral === true ? ['--ephemeral'] : []),
-    ...profileFlags(request.permission_profile ?? undefined),
+    ...(request.tool_pinning === undefined || request.tool_pinning === 'warn'
+      ? []
+      : ['--tool-pinning', request.tool_pinning]),
+    ...profile.words,
     request.url ?? request.image ?? '',
     ...(request.cmd_arguments?.length ? ['--', ...request.cmd_arguments] : []),
   ];
-  return words.map(quoted).join(' ');
+  const isRemote = request.url !== undefined;
+  const newSecrets = isRemote
+    ? []
+    : draft.variables.filter((variable) => isGiven(variable) && variable.kind === 'new-secret');
+  return [
+    ...newSecrets.map(({ name }) => commandOf(['thv', 'secret', 'set', name])),
+    ...profile.file,
+    commandOf(words),
+  ].join('\n');
 }
 
-function profileFlags(profile: PermissionProfile | undefined): string[] {
-  const outbound = profile?.network?.outbound;
-  if (profile === undefined) return [];
-  if (outbound?.insecure_allow_all === true) return ['--permission-profile', 'network', '--accept-risks'];
-  if (outbound?.allow_host === undefined && outbound?.allow_port === undefined)
-    return ['--permission-profile', 'none'];
-  // Rules for hosts have no flag, only a file.
-  return ['--permission-profile', 'profile.json'];
+function commandOf(words: readonly string[]): string {
+  return words
+    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
+    .join(' ');
+}
+
+/** The flags for a permission profile, and the lines that write its file. Hosts and ports have no flags. */
+function profileArguments({ name, image = '', permission_profile: profile }: CreateWorkload): {
+  words: readonly string[];
+  file: readonly string[];
+} {
+  if (profile === undefined || profile === null) return { words: [], file: [] };
+  const { network, ...others } = profile;
+  const outbound = network?.outbound ?? {};
+  const isBuiltIn =
+    Object.keys(others).length === 0 && Object.keys(network ?? {}).every((key) => key === 'outbound');
+  if (isBuiltIn && Object.keys(outbound).length === 0) {
+    return { words: ['--permission-profile', 'none'], file: [] };
+  }
+  if (isBuiltIn && outbound.insecure_allow_all === true && outbound.allow_host === undefined) {
+    return { words: ['--permission-profile', 'network', '--accept-risks'], file: [] };
+  }
+  const file = `${(name ?? image).replace(/^.*\//, '').replaceAll(/[^\w.-]+/g, '-') || 'server'}-profile.json`;
+  return {
+    words: ['--permission-profile', file],
+    // No line of JSON consists of these letters only.
+    file: [`cat > ${file} <<'EOF'`, JSON.stringify(profile, null, 2), 'EOF'],
+  };
 }
 
 /** A draft for an imported server. Values that look like credentials become new secrets. */

@@ -2,7 +2,9 @@ import { useId } from 'react';
 import type { ReactNode } from 'react';
 import { groups, secrets } from '../api/resources.ts';
 import { useResource } from '../api/store.ts';
+import { AreaField, SelectField, TextField, useField } from './fields.tsx';
 import { ForeignText } from './text.tsx';
+import { pointerOfMount, pointerOfVariable } from './workload-draft.ts';
 import type { Draft, Mount, NetworkChoice, Variable } from './workload-draft.ts';
 
 interface Props {
@@ -24,6 +26,7 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
       {source === 'package' && (
         <TextField
           label="Package or image"
+          pointer="/image"
           hint="npx://PACKAGE, uvx://PACKAGE, go://MODULE, an image such as ghcr.io/example/server:1.2, or an absolute path behind npx:// or uvx://"
           value={draft.image}
           isRequired
@@ -33,6 +36,7 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
       {source === 'remote' && (
         <TextField
           label="URL of the remote server"
+          pointer="/url"
           hint="For example https://mcp.example.com/mcp. If the server asks for a sign-in, a browser window opens."
           type="url"
           value={draft.url}
@@ -43,6 +47,7 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
       {!isNameFixed && (
         <TextField
           label="Name"
+          pointer="/name"
           hint="Letters, digits, dots, dashes, and underscores. By default, the name comes from the source."
           value={draft.name}
           pattern="[a-zA-Z0-9][a-zA-Z0-9._\-]*"
@@ -51,6 +56,7 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
       )}
       <SelectField
         label="Group"
+        pointer="/group"
         value={draft.group}
         options={[...new Set(['default', draft.group, ...allGroups.map(({ name }) => name)])].map((name) => [
           name,
@@ -67,6 +73,7 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
             <summary>Arguments, limits, and more</summary>
             <AreaField
               label="Arguments"
+              pointer="/cmd_arguments"
               hint="One per line."
               value={draft.arguments}
               onChange={(text) => set({ arguments: text })}
@@ -74,6 +81,7 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
             {source === 'package' && (
               <SelectField
                 label="Transport"
+                pointer="/transport"
                 value={draft.transport}
                 options={[
                   ['', 'stdio, unless the registry knows another one'],
@@ -86,6 +94,7 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
             )}
             <TextField
               label="Memory limit"
+              pointer="/resources/memory"
               hint="For example 512m or 2g."
               value={draft.memory}
               pattern="[0-9.]+\s*[kKmMgGtT]?[iI]?[bB]?"
@@ -93,6 +102,7 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
             />
             <TextField
               label="Processor limit"
+              pointer="/resources/cpus"
               hint="The number of processors, for example 0.5 or 2."
               value={draft.cpus}
               pattern="[0-9]+(\.[0-9]+)?"
@@ -100,6 +110,7 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
             />
             <SelectField
               label="When the server changes its tools"
+              pointer="/tool_pinning"
               value={draft.toolPinning}
               options={[
                 ['warn', 'Warn'],
@@ -123,105 +134,6 @@ export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: P
   );
 }
 
-function TextField({
-  label,
-  hint,
-  value,
-  onChange,
-  type = 'text',
-  isRequired = false,
-  pattern,
-}: {
-  label: string;
-  hint?: string;
-  value: string;
-  onChange: (value: string) => void;
-  type?: string;
-  isRequired?: boolean;
-  pattern?: string;
-}): ReactNode {
-  const id = useId();
-  return (
-    <div className="field">
-      <label htmlFor={id}>
-        {label}
-        {isRequired && <span className="quiet"> required</span>}
-      </label>
-      <input
-        id={id}
-        type={type}
-        value={value}
-        required={isRequired}
-        pattern={pattern}
-        autoComplete="off"
-        spellCheck={false}
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
-        onChange={({ target }) => onChange(target.value)}
-      />
-      {hint !== undefined && (
-        <span id={`${id}-hint`} className="hint">
-          {hint}
-        </span>
-      )}
-    </div>
-  );
-}
-
-function AreaField({
-  label,
-  hint,
-  value,
-  onChange,
-}: {
-  label: string;
-  hint: string;
-  value: string;
-  onChange: (value: string) => void;
-}): ReactNode {
-  const id = useId();
-  return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <textarea
-        id={id}
-        value={value}
-        spellCheck={false}
-        aria-describedby={`${id}-hint`}
-        onChange={({ target }) => onChange(target.value)}
-      />
-      <span id={`${id}-hint`} className="hint">
-        {hint}
-      </span>
-    </div>
-  );
-}
-
-function SelectField({
-  label,
-  value,
-  options,
-  onChange,
-}: {
-  label: string;
-  value: string;
-  options: readonly (readonly [value: string, label: string])[];
-  onChange: (value: string) => void;
-}): ReactNode {
-  const id = useId();
-  return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <select id={id} value={value} onChange={({ target }) => onChange(target.value)}>
-        {options.map(([option, text]) => (
-          <option key={option} value={option}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </div>
-  );
-}
-
 const kinds = { text: 'Text', stored: 'Stored secret', 'new-secret': 'New secret' } as const;
 
 function Variables({
@@ -232,95 +144,112 @@ function Variables({
   onChange: (variables: readonly Variable[]) => void;
 }): ReactNode {
   const { data } = useResource(secrets);
-  const stored = data?.keys ?? [];
-  const base = useId();
+  const stored = (data?.keys ?? []).map(({ key }) => key);
   return (
     <fieldset>
       <legend>Environment variables and secrets</legend>
-      {variables.map((variable, index) => {
-        const { name, kind, value, description, isRequired = false, isFixed = false } = variable;
-        const id = `${base}-${index}`;
-        const set = (changes: Partial<Variable>): void =>
-          onChange(variables.with(index, { ...variable, ...changes }));
-        const label = name === '' ? `Variable ${index + 1}` : name;
-        return (
-          <div key={isFixed ? name : index} className="field">
-            {isFixed && (
-              <label htmlFor={id}>
-                <ForeignText>{name}</ForeignText>
-                {isRequired && <span className="quiet"> required</span>}
-              </label>
-            )}
-            <div className="inline-fields">
-              {!isFixed && (
-                <input
-                  aria-label={`Name of variable ${index + 1}`}
-                  placeholder="NAME"
-                  pattern="[A-Za-z_][A-Za-z0-9_.\-]*"
-                  value={name}
-                  autoComplete="off"
-                  onChange={({ target }) => set({ name: target.value })}
-                />
-              )}
-              <select
-                aria-label={`Kind of ${label}`}
-                value={kind}
-                onChange={({ target }) => set({ kind: target.value as Variable['kind'], value: '' })}
-              >
-                {Object.entries(kinds).map(([option, text]) => (
-                  <option key={option} value={option}>
-                    {text}
-                  </option>
-                ))}
-              </select>
-              {kind === 'stored' ? (
-                <select
-                  id={id}
-                  aria-label={`Secret for ${label}`}
-                  required={isRequired}
-                  value={value}
-                  onChange={({ target }) => set({ value: target.value })}
-                >
-                  <option value="">Choose a secret</option>
-                  {stored.map(({ key }) => (
-                    <option key={key}>{key}</option>
-                  ))}
-                </select>
-              ) : (
-                <input
-                  id={id}
-                  aria-label={isFixed ? undefined : `Value of ${label}`}
-                  aria-describedby={`${id}-hint`}
-                  type={kind === 'new-secret' ? 'password' : 'text'}
-                  required={isRequired}
-                  value={value}
-                  autoComplete="off"
-                  spellCheck={false}
-                  onChange={({ target }) => set({ value: target.value })}
-                />
-              )}
-              {!isFixed && (
-                <button
-                  type="button"
-                  aria-label={`Remove ${label}`}
-                  onClick={() => onChange(variables.toSpliced(index, 1))}
-                >
-                  Remove
-                </button>
-              )}
-            </div>
-            {description !== undefined && (
-              <span id={`${id}-hint`} className="hint">
-                <ForeignText>{description}</ForeignText>
-              </span>
-            )}
-          </div>
-        );
-      })}
+      {variables.map((variable, index) => (
+        <VariableRow
+          key={variable.isFixed === true ? variable.name : index}
+          variable={variable}
+          number={index + 1}
+          pointer={pointerOfVariable(variables, index)}
+          stored={stored}
+          onChange={(changes) => onChange(variables.with(index, { ...variable, ...changes }))}
+          onRemove={() => onChange(variables.toSpliced(index, 1))}
+        />
+      ))}
       <button type="button" onClick={() => onChange([...variables, { name: '', kind: 'text', value: '' }])}>
         Add a variable
       </button>
     </fieldset>
+  );
+}
+
+function VariableRow({
+  variable: { name, kind, value, description, isRequired = false, isFixed = false },
+  number,
+  pointer,
+  stored,
+  onChange,
+  onRemove,
+}: {
+  variable: Variable;
+  /** Starts at 1. */
+  number: number;
+  pointer: string | undefined;
+  /** The names of the stored secrets. */
+  stored: readonly string[];
+  onChange: (changes: Partial<Variable>) => void;
+  onRemove: () => void;
+}): ReactNode {
+  const label = name === '' ? `Variable ${number}` : name;
+  const { attributes, note } = useField({
+    hint: description && <ForeignText>{description}</ForeignText>,
+    pointer,
+    isRequired,
+  });
+  return (
+    <div className="field">
+      {isFixed && (
+        <label htmlFor={attributes.id}>
+          <ForeignText>{name}</ForeignText>
+          {isRequired && <span className="quiet"> required</span>}
+        </label>
+      )}
+      <div className="inline-fields">
+        {!isFixed && (
+          <input
+            aria-label={`Name of variable ${number}`}
+            placeholder="NAME"
+            pattern="[A-Za-z_][A-Za-z0-9_.\-]*"
+            value={name}
+            autoComplete="off"
+            onChange={({ target }) => onChange({ name: target.value })}
+          />
+        )}
+        <select
+          aria-label={`Kind of ${label}`}
+          value={kind}
+          onChange={({ target }) => onChange({ kind: target.value as Variable['kind'], value: '' })}
+        >
+          {Object.entries(kinds).map(([option, text]) => (
+            <option key={option} value={option}>
+              {text}
+            </option>
+          ))}
+        </select>
+        {kind === 'stored' ? (
+          <select
+            {...attributes}
+            aria-label={`Secret for ${label}`}
+            value={value}
+            onChange={({ target }) => onChange({ value: target.value })}
+          >
+            <option value="">Choose a secret</option>
+            {stored.map((key) => (
+              <option key={key}>{key}</option>
+            ))}
+          </select>
+        ) : (
+          <input
+            {...attributes}
+            aria-label={isFixed ? undefined : `Value of ${label}`}
+            type={kind === 'new-secret' ? 'password' : 'text'}
+            value={value}
+            autoComplete="off"
+            spellCheck={false}
+            onChange={({ target }) => onChange({ value: target.value })}
+          />
+        )}
+        {!isFixed && (
+          <button type="button" aria-label={`Remove ${label}`} onClick={onRemove}>
+            Remove
+          </button>
+        )}
+      </div>
+      {note}
+    </div>
   );
 }
 
@@ -335,45 +264,16 @@ function Mounts({
     <fieldset>
       <legend>Files and directories</legend>
       {mounts.length === 0 && <p className="quiet">The server cannot access your files.</p>}
-      {mounts.map((mount, index) => {
-        const set = (changes: Partial<Mount>): void => onChange(mounts.with(index, { ...mount, ...changes }));
-        return (
-          <div key={index} className="inline-fields">
-            <input
-              aria-label={`Path on this machine ${index + 1}`}
-              placeholder="/path/on/this/machine"
-              pattern="[\/~].*|[A-Za-z]:.*"
-              required
-              value={mount.source}
-              autoComplete="off"
-              onChange={({ target }) => set({ source: target.value })}
-            />
-            <input
-              aria-label={`Path for the server ${index + 1}`}
-              placeholder="the same path"
-              pattern="/.*"
-              value={mount.target}
-              autoComplete="off"
-              onChange={({ target }) => set({ target: target.value })}
-            />
-            <label className="choice">
-              <input
-                type="checkbox"
-                checked={mount.isReadOnly}
-                onChange={({ target }) => set({ isReadOnly: target.checked })}
-              />
-              Read only
-            </label>
-            <button
-              type="button"
-              aria-label={`Remove path ${index + 1}`}
-              onClick={() => onChange(mounts.toSpliced(index, 1))}
-            >
-              Remove
-            </button>
-          </div>
-        );
-      })}
+      {mounts.map((mount, index) => (
+        <MountRow
+          key={index}
+          mount={mount}
+          number={index + 1}
+          pointer={pointerOfMount(mounts, index)}
+          onChange={(changes) => onChange(mounts.with(index, { ...mount, ...changes }))}
+          onRemove={() => onChange(mounts.toSpliced(index, 1))}
+        />
+      ))}
       <button
         type="button"
         onClick={() => onChange([...mounts, { source: '', target: '', isReadOnly: true }])}
@@ -381,6 +281,58 @@ function Mounts({
         Add a path
       </button>
     </fieldset>
+  );
+}
+
+function MountRow({
+  mount: { source, target: place, isReadOnly },
+  number,
+  pointer,
+  onChange,
+  onRemove,
+}: {
+  mount: Mount;
+  /** Starts at 1. */
+  number: number;
+  pointer: string | undefined;
+  onChange: (changes: Partial<Mount>) => void;
+  onRemove: () => void;
+}): ReactNode {
+  const { attributes, note } = useField({ pointer, isRequired: true });
+  return (
+    <div className="field">
+      <div className="inline-fields">
+        <input
+          {...attributes}
+          aria-label={`Path on this machine ${number}`}
+          placeholder="/path/on/this/machine"
+          pattern="[\/~].*|[A-Za-z]:.*"
+          value={source}
+          autoComplete="off"
+          onChange={({ target }) => onChange({ source: target.value })}
+        />
+        <input
+          aria-label={`Path for the server ${number}`}
+          placeholder="the same path"
+          pattern="/.*"
+          value={place}
+          autoComplete="off"
+          onChange={({ target }) => onChange({ target: target.value })}
+        />
+        <label className="choice">
+          <input
+            type="checkbox"
+            checked={isReadOnly}
+            onChange={({ target }) => onChange({ isReadOnly: target.checked })}
+          />
+          Read only
+        </label>
+        <button type="button" aria-label={`Remove path ${number}`} onClick={onRemove}>
+          Remove
+        </button>
+      </div>
+      {note}
+    </div>
   );
 }
 
@@ -411,6 +363,7 @@ function NetworkFields({ draft, set }: { draft: Draft; set: (changes: Partial<Dr
       {draft.network === 'hosts' && (
         <AreaField
           label="Hosts"
+          pointer="/permission_profile/network/outbound/allow_host"
           hint="One per line: api.example.com, *.example.com for all names below, .example.com for both, or an address."
           value={draft.hosts}
           onChange={(hosts) => set({ hosts })}
@@ -419,6 +372,7 @@ function NetworkFields({ draft, set }: { draft: Draft; set: (changes: Partial<Dr
       {(draft.network === 'hosts' || draft.network === 'public') && (
         <TextField
           label="Ports"
+          pointer="/permission_profile/network/outbound/allow_port"
           hint="Separated by commas."
           value={draft.ports}
           pattern="[0-9, ]*"

@@ -3,7 +3,8 @@ import { openApiDocument } from '@toolhive/contract/openapi';
 import type { Operation } from '@toolhive/contract/operation';
 import { operations } from '@toolhive/contract/operations';
 import { failureKinds } from '@toolhive/contract/failure';
-import { progressMediaType } from '@toolhive/contract/wire';
+import { Problem } from '@toolhive/contract/problem';
+import { problemMediaType, progressMediaType } from '@toolhive/contract/wire';
 import * as z from 'zod';
 import { pathsOf } from '../mount.ts';
 import type { Reply } from './exchange.ts';
@@ -106,7 +107,12 @@ function pathOf(target: string): string {
 
 const maxFailureLength = 4096;
 
-function wrongInFailure({ headers, text }: Reply): string[] {
+function wrongInFailure({ status, headers, text }: Reply): string[] {
+  if (headers['content-type'] === problemMediaType) {
+    const parsed = Problem.safeParse(JSON.parse(text));
+    if (!parsed.success) return [`the problem does not fit its schema: ${z.prettifyError(parsed.error)}`];
+    return parsed.data.status === status ? [] : [`the problem has the status ${parsed.data.status}`];
+  }
   const wrong = (isWrong: boolean, what: string): string[] => (isWrong ? [`the failure ${what}`] : []);
   return [
     ...wrong(headers['content-type'] !== 'text/plain; charset=utf-8', `is ${headers['content-type']}`),
@@ -150,6 +156,7 @@ const Failure = z.object({
   kind: z.enum(failureKinds),
   message: z.string().min(1),
   hint: z.string().optional(),
+  errors: Problem.shape.errors,
 });
 
 function wrongInProgress(body: Operation['success']['body'], text: string): string[] {

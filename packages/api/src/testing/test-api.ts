@@ -126,7 +126,11 @@ function sendTo(port: number): Send {
     };
     const request = httpRequest(options, (response) => {
       response.setEncoding('utf8');
-      resolve({ status: response.statusCode ?? 0, body: response });
+      resolve({
+        status: response.statusCode ?? 0,
+        contentType: response.headers['content-type'],
+        body: response,
+      });
     });
     request.on('error', reject);
     request.end(body);

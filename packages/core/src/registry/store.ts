@@ -202,6 +202,7 @@ export class RegistryStore implements AsyncDisposable {
       const isRefused = error instanceof ThvError && error.kind === 'forbidden';
       throw invalid(`the registry cannot come from there: ${messageOf(error)}`, {
         hint: isRefused && !allowPrivate ? 'allow private addresses if you trust it' : hintOf(error),
+        problems: [{ pointer: url ? '/url' : '/local_path', detail: messageOf(error) }],
         cause: error,
       });
     }

@@ -1,3 +1,4 @@
+import { checkField } from '@toolhive/contract/failure';
 import type { WorkloadCheck } from '@toolhive/contract/preview';
 import { formatSource } from '@toolhive/runtime/source';
 import type { Core } from '../core.ts';
@@ -22,11 +23,11 @@ export async function checkWorkload(
 ): Promise<WorkloadCheck> {
   const present = edited === undefined ? undefined : core.workloads.require(edited);
   const draft = draftOf(request, core.settings.current);
-  core.groups.require(draft.group);
+  await checkField('/group', () => core.groups.require(draft.group));
   const source = await findSource(core, draft, { report: () => {}, signal });
   const name = edited ?? draft.name ?? source.defaultName;
   // Only asks whether the name is taken: a reservation would be in the way of the request that follows.
-  core.workloads.reserve(name, present)[Symbol.dispose]();
+  await checkField('/name', () => core.workloads.reserve(name, present)[Symbol.dispose]());
 
   const port = draft.port ?? present?.runConfig.port ?? 0;
   const runConfig = buildRunConfig(draft, source, { name, port });

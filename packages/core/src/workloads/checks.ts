@@ -1,4 +1,4 @@
-import { invalid } from '@toolhive/contract/failure';
+import { checkField, invalid } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { toolFilter } from '@toolhive/proxy/tool-filter';
@@ -12,7 +12,7 @@ import { refuseUnenforced } from '../permissions/enforcement.ts';
 import { refuseReplaceable } from '../permissions/granted-mounts.ts';
 import { ignoreFileOf, readGlobalRules } from '../permissions/ignore-rules.ts';
 import { inboundRuleOf } from '../permissions/inbound-hosts.ts';
-import { mountsOfRunConfig } from '../permissions/mounts.ts';
+import { mountsOfRunConfig, parseVolume } from '../permissions/mounts.ts';
 import { networkOf } from '../permissions/network.ts';
 import { launchOf } from '../supervision/launch.ts';
 import { checkTelemetry } from '../supervision/telemetry-options.ts';
@@ -38,6 +38,7 @@ export async function checkLaunch(
   runConfig: RunConfig,
   runtime: Runtime,
 ): Promise<PinnedMount[]> {
+  await checkVolumes(core, runConfig);
   const mounts = await core.mounts.pin(mountsOfRunConfig(runConfig));
   const secrets = await core.secretsOf(runConfig);
   const launch = launchOf(runConfig, {
@@ -55,6 +56,13 @@ export async function checkLaunch(
   if (mounts.length > 0 && ignoreFile !== undefined) await readGlobalRules(ignoreFile);
   refuseUnreachable(runtime.name, runConfig);
   return mounts;
+}
+
+/** Throws for a volume that cannot be mounted, with the place of the volume in the request. */
+async function checkVolumes({ mounts }: Core, { volumes }: RunConfig): Promise<void> {
+  for (const [index, volume] of (volumes ?? []).entries()) {
+    await checkField(`/volumes/${index}`, () => mounts.pin([parseVolume(volume)]));
+  }
 }
 
 /** Without authentication, only this machine may reach a workload unless the user wants otherwise. */

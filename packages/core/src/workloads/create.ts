@@ -1,4 +1,4 @@
-import { cancelled, invalid } from '@toolhive/contract/failure';
+import { cancelled, checkField, invalid } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreatedWorkload } from '@toolhive/contract/workload';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
@@ -51,12 +51,12 @@ export async function createWorkload(
   call: Call,
 ): Promise<CreatedWorkload> {
   const draft = draftOf(request, core.settings.current);
-  core.groups.require(draft.group);
+  await checkField('/group', () => core.groups.require(draft.group));
   const source = await findSource(core, draft, call);
 
   const name = draft.name ?? source.defaultName;
-  using reservation = core.workloads.reserve(name); // throws conflict if the name is taken
-  const port = await choosePort(draft, reservation);
+  using reservation = await checkField('/name', () => core.workloads.reserve(name)); // throws conflict if the name is taken
+  const port = await checkField(portField(draft), () => choosePort(draft, reservation));
 
   const access = await accessSettings(core.secrets, request, name);
   const runConfig = { ...buildRunConfig(draft, source, { name, port }), ...access };
@@ -87,11 +87,13 @@ export async function editWorkload(
   const supervisor = core.workloads.require(name);
   requireRevision(supervisor.runConfig, ifMatch);
   const draft = draftOf(request, core.settings.current);
-  core.groups.require(draft.group);
+  await checkField('/group', () => core.groups.require(draft.group));
   const source = await findSource(core, draft, call);
 
   using reservation = core.workloads.reserve(name, supervisor); // throws conflict during another change
-  const port = await keepOrChoosePort(draft, reservation, supervisor.runConfig);
+  const port = await checkField(portField(draft), () =>
+    keepOrChoosePort(draft, reservation, supervisor.runConfig),
+  );
 
   const { registry_hosts, learning } = supervisor.runConfig;
   const access = await accessSettings(core.secrets, request, name, supervisor.runConfig);
@@ -114,6 +116,10 @@ export async function editWorkload(
   requireRevision(supervisor.runConfig, ifMatch); // some changes need no reservation
   await core.workloads.change(supervisor, prepared);
   return { name, port };
+}
+
+function portField({ settings }: Draft): string {
+  return settings.kind === 'request' ? '/proxy_port' : '/port';
 }
 
 /** The user writes a request, and has chosen its secrets and hosts. A run config may come from others. */
@@ -161,14 +167,17 @@ async function prepare(
   await refuseForeignHome(core, runConfig, source.runtime);
   requireImage(source, imageVerification);
   const local = await core.mounts.pin(await localSourceOf(runConfig));
-  const installed = await source.runtime.prepare(packageSourceOf(runConfig), {
+  const options = {
     signal: call.signal,
     report: core.progress.of(runConfig.name, call.report),
     ...installationSettings(core.settings),
     trusted: source.trusted,
-    inspect: (...inspected) => core.packages.inspect(...inspected),
+    inspect: (...inspected: Parameters<typeof core.packages.inspect>) => core.packages.inspect(...inspected),
     granted: local[0]?.pin,
-  });
+  };
+  const installed = await checkField('/image', () =>
+    source.runtime.prepare(packageSourceOf(runConfig), options),
+  );
   await inspectInstalled(core, { installed, source, imageVerification }, call);
   if (call.signal.aborted) throw cancelled('the request was given up');
   return { runConfig: { ...runConfig, image: formatSource(installed) }, mounts: [...mounts, ...local] };

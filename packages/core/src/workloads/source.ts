@@ -1,4 +1,4 @@
-import { invalid } from '@toolhive/contract/failure';
+import { checkField, invalid } from '@toolhive/contract/failure';
 import type { Registry, RegistryRemoteServer } from '@toolhive/contract/registry';
 import type { PrepareOptions, Progress, Runtime } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
@@ -42,11 +42,15 @@ export async function findSource(
   call: { report: Progress; signal: AbortSignal },
 ): Promise<WorkloadSource> {
   const registry = await core.registry.catalogueFor(draft.image ?? '', draft.registryGroup);
-  const remote = remoteOf(registry, draft);
-  if (remote === undefined) return resolveLocal(core, draft, call);
+  const remote = await checkField(urlField(draft), () => remoteOf(registry, draft));
+  if (remote === undefined) return checkField('/image', () => resolveLocal(core, draft, call));
   trustedFor(core.settings, draft.caCertificate, undefined); // throws if a certificate is requested
   const registryHosts = await refusePrivateEntry(remote, draft, core.settings.current, core.lookup);
   return { ...remote, registryHosts };
+}
+
+function urlField({ settings }: Draft): string {
+  return settings.kind === 'request' ? '/url' : '/remote_url';
 }
 
 async function resolveLocal(

@@ -7,6 +7,8 @@ import { count, dateTime } from '../../ui/format.ts';
 import { Page } from '../../ui/page.tsx';
 import { Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
+import { Table } from '../../ui/table.tsx';
+import { download } from '../../ui/download.ts';
 
 /** Who did what: calls of clients, changes by API and CLI, denied connections, and use of secrets. */
 export function Activity(): ReactNode {
@@ -18,14 +20,6 @@ export function Activity(): ReactNode {
     ...(outcome === '' ? {} : { outcome: outcome as AuditOutcome }), // one of the options below
   });
   const loaded = useResource(resource);
-  const save = (text: string): void => {
-    const url = URL.createObjectURL(new Blob([text], { type: 'application/x-ndjson' }));
-    const link = document.createElement('a');
-    link.href = url;
-    link.download = 'audit.ndjson';
-    link.click();
-    URL.revokeObjectURL(url);
-  };
   return (
     <Page title="Activity" help="/toolhive/guides-cli/telemetry-and-metrics">
       <div className="toolbar">
@@ -46,7 +40,11 @@ export function Activity(): ReactNode {
           type="button"
           disabled={loaded.data === undefined}
           onClick={() =>
-            save((loaded.data ?? []).map(({ record }) => `${JSON.stringify(record)}\n`).join(''))
+            download(
+              (loaded.data ?? []).map(({ record }) => `${JSON.stringify(record)}\n`).join(''),
+              'audit.ndjson',
+              'application/x-ndjson',
+            )
           }
         >
           Export
@@ -62,49 +60,30 @@ export function Activity(): ReactNode {
           ) : (
             <>
               <p className="quiet">{count(records.length, 'record')}, the latest first</p>
-              <div className="table" tabIndex={0} role="region" aria-label="Records">
-                <table>
-                  <thead>
-                    <tr>
-                      <th scope="col">Time</th>
-                      <th scope="col">Event</th>
-                      <th scope="col">Workload</th>
-                      <th scope="col">Target</th>
-                      <th scope="col">By</th>
-                      <th scope="col">Outcome</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {records.map(({ id, record }) => (
-                      <tr key={id}>
-                        <td>{dateTime(record.logged_at)}</td>
-                        <td>{record.type}</td>
-                        <td>
-                          <ForeignText>{record.workload ?? ''}</ForeignText>
-                        </td>
-                        <td>
-                          <ForeignText>
-                            {[
-                              record.target?.['method'],
-                              record.target?.['name'] ?? record.target?.['endpoint'],
-                            ]
-                              .filter(Boolean)
-                              .join(' ')}
-                          </ForeignText>
-                        </td>
-                        <td>
-                          <ForeignText>
-                            {record.subjects['user'] ?? record.subjects['client_name'] ?? record.source.value}
-                          </ForeignText>
-                        </td>
-                        <td className={record.outcome === 'success' ? 'good' : 'problem'}>
-                          {record.outcome}
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+              <Table label="Records" columns={['Time', 'Event', 'Workload', 'Target', 'By', 'Outcome']}>
+                {records.map(({ id, record }) => (
+                  <tr key={id}>
+                    <td>{dateTime(record.logged_at)}</td>
+                    <td>{record.type}</td>
+                    <td>
+                      <ForeignText>{record.workload ?? ''}</ForeignText>
+                    </td>
+                    <td>
+                      <ForeignText>
+                        {[record.target?.['method'], record.target?.['name'] ?? record.target?.['endpoint']]
+                          .filter(Boolean)
+                          .join(' ')}
+                      </ForeignText>
+                    </td>
+                    <td>
+                      <ForeignText>
+                        {record.subjects['user'] ?? record.subjects['client_name'] ?? record.source.value}
+                      </ForeignText>
+                    </td>
+                    <td className={record.outcome === 'success' ? 'good' : 'problem'}>{record.outcome}</td>
+                  </tr>
+                ))}
+              </Table>
             </>
           )
         }

@@ -1,11 +1,13 @@
 import { useDeferredValue, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
+import type { ThvError } from '@toolhive/contract/failure';
 import type { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
 import { Link, useLocation, useSearch } from 'wouter';
 import { registries, registryServers, workload } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import { count, dateTime } from '../../ui/format.ts';
 import { CheckedPermissions } from '../../ui/checked.tsx';
+import { Form } from '../../ui/fields.tsx';
 import { Launch } from '../../ui/launch.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Notice, Shown } from '../../ui/states.tsx';
@@ -66,17 +68,20 @@ function Duplicate({ name }: { name: string }): ReactNode {
 function Custom({ first, source }: { first: Draft; source: 'package' | 'remote' }): ReactNode {
   const [draft, setDraft] = useState(first);
   const form = useRef<HTMLFormElement>(null);
+  const [failure, setFailure] = useState<ThvError | undefined>();
   const [, navigate] = useLocation();
   return (
     <div className="columns">
-      <form ref={form}>
+      <Form ref={form} failure={failure}>
         <WorkloadForm draft={draft} onChange={setDraft} source={source} />
         <Launch
           draft={draft}
+          failure={failure}
+          onFailure={setFailure}
           isValid={() => form.current?.reportValidity() === true}
           onDone={(name) => navigate(`/w/${encodeURIComponent(name)}`)}
         />
-      </form>
+      </Form>
       {draft.image !== '' && (
         <aside>
           <h2>What the server may do</h2>

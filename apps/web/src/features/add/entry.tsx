@@ -1,10 +1,12 @@
 import { useRef, useState } from 'react';
 import type { ReactNode } from 'react';
+import type { ThvError } from '@toolhive/contract/failure';
 import type { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/registry';
 import { useLocation, useParams } from 'wouter';
 import { registryServer } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import { CheckedPermissions } from '../../ui/checked.tsx';
+import { Form } from '../../ui/fields.tsx';
 import { Launch } from '../../ui/launch.tsx';
 import { Page } from '../../ui/page.tsx';
 
@@ -40,6 +42,7 @@ function EntryForm({
 }): ReactNode {
   const [draft, setDraft] = useState(() => draftOfEntry(entry, name));
   const form = useRef<HTMLFormElement>(null);
+  const [failure, setFailure] = useState<ThvError | undefined>();
   const [, navigate] = useLocation();
   const local = 'image' in entry ? entry : undefined;
   return (
@@ -48,14 +51,16 @@ function EntryForm({
         <ForeignText>{entry.description}</ForeignText>
       </p>
       <div className="columns">
-        <form ref={form} noValidate={false}>
+        <Form ref={form} failure={failure}>
           <WorkloadForm draft={draft} onChange={setDraft} source="none" />
           <Launch
             draft={draft}
+            failure={failure}
+            onFailure={setFailure}
             isValid={() => form.current?.reportValidity() === true}
             onDone={(created) => navigate(`/w/${encodeURIComponent(created)}`)}
           />
-        </form>
+        </Form>
         <aside>
           {local !== undefined && (
             <>

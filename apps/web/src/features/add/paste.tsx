@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ImportPreview } from '@toolhive/contract/preview';
 import type { ThvError } from '@toolhive/contract/failure';
@@ -12,6 +12,7 @@ import { ForeignText } from '../../ui/text.tsx';
 import { draftOfRequest } from '../../ui/workload-draft.ts';
 import type { Draft } from '../../ui/workload-draft.ts';
 import { WorkloadForm } from '../../ui/workload-form.tsx';
+import { AreaField, Form } from '../../ui/fields.tsx';
 
 type Imported = ImportPreview['servers'][number];
 
@@ -39,22 +40,15 @@ export function Paste(): ReactNode {
           void preview();
         }}
       >
-        <div className="field">
-          <label htmlFor="document">Configuration of an MCP client</label>
-          <textarea
-            id="document"
-            className="json"
-            required
-            spellCheck={false}
-            placeholder={example}
-            value={text}
-            aria-describedby="document-hint"
-            onChange={({ target }) => setText(target.value)}
-          />
-          <span id="document-hint" className="hint">
-            JSON, YAML, or TOML with mcpServers, as READMEs show it. Nothing runs yet.
-          </span>
-        </div>
+        <AreaField
+          label="Configuration of an MCP client"
+          hint="JSON, YAML, or TOML with mcpServers, as READMEs show it. Nothing runs yet."
+          className="json"
+          isRequired
+          placeholder={example}
+          value={text}
+          onChange={setText}
+        />
         <Action type="submit" className="primary">
           Continue
         </Action>
@@ -77,7 +71,8 @@ function ImportedServer({
   const [draft, setDraft] = useState<Draft | undefined>(
     () => request && draftOfRequest(request, name, needs),
   );
-  const [form, setForm] = useState<HTMLFormElement | null>(null);
+  const form = useRef<HTMLFormElement>(null);
+  const [failure, setFailure] = useState<ThvError | undefined>();
   const [created, setCreated] = useState<string | undefined>();
   return (
     <section className="card">
@@ -110,18 +105,20 @@ function ImportedServer({
         </p>
       )}
       {draft !== undefined && created === undefined && (
-        <form ref={setForm}>
+        <Form ref={form} failure={failure}>
           <WorkloadForm draft={draft} onChange={setDraft} source={draft.url === '' ? 'package' : 'remote'} />
           <Launch
             draft={draft}
-            isValid={() => form?.reportValidity() === true}
+            failure={failure}
+            onFailure={setFailure}
+            isValid={() => form.current?.reportValidity() === true}
             onDone={(workload) => {
               setCreated(workload);
               if (document.querySelectorAll('section.card').length === 1)
                 navigate(`/w/${encodeURIComponent(workload)}`);
             }}
           />
-        </form>
+        </Form>
       )}
     </section>
   );

@@ -12,6 +12,7 @@ import { Page } from '../../ui/page.tsx';
 import { Empty, Shown } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 import { attempt, toast, withUndo } from '../../ui/toasts.tsx';
+import { TextField } from '../../ui/fields.tsx';
 
 /** The workloads of a group and the clients that see them. */
 export function GroupScreen(): ReactNode {
@@ -178,27 +179,16 @@ function Details({ group, onRenamed }: { group: Group; onRenamed: (name: string)
     >
       <h2>Settings</h2>
       {!isDefault && (
-        <div className="field">
-          <label htmlFor="name">Name</label>
-          <input
-            id="name"
-            required
-            maxLength={100}
-            pattern="[a-z0-9_\-]+( [a-z0-9_\-]+)*"
-            value={name}
-            onChange={({ target }) => setName(target.value)}
-          />
-        </div>
-      )}
-      <div className="field">
-        <label htmlFor="description">Description</label>
-        <input
-          id="description"
-          maxLength={500}
-          value={description}
-          onChange={({ target }) => setDescription(target.value)}
+        <TextField
+          label="Name"
+          isRequired
+          maxLength={100}
+          pattern="[a-z0-9_\-]+( [a-z0-9_\-]+)*"
+          value={name}
+          onChange={setName}
         />
-      </div>
+      )}
+      <TextField label="Description" maxLength={500} value={description} onChange={setDescription} />
       <Action type="submit" disabled={name === group.name && description === (group.description ?? '')}>
         Save
       </Action>

@@ -1,31 +1,35 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
+import type { ThvError } from '@toolhive/contract/failure';
+import type { UpdateRegistry } from '@toolhive/contract/registry';
 import { Link } from 'wouter';
 import { client } from '../../api/client.ts';
 import { registries } from '../../api/resources.ts';
-import { refresh, useResource } from '../../api/store.ts';
+import { failureOf, refresh, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
+import { Form, TextField } from '../../ui/fields.tsx';
 import { count, dateTime } from '../../ui/format.ts';
 import { Page } from '../../ui/page.tsx';
-import { Notice, Shown } from '../../ui/states.tsx';
+import { Failure, Notice, Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
-import { attempt } from '../../ui/toasts.tsx';
 
 /** Where the registry comes from. */
 export function Registries(): ReactNode {
   const loaded = useResource(registries);
   const [source, setSource] = useState('');
   const [isPrivate, setPrivate] = useState(false);
-  const change = (body: {
-    url?: string;
-    local_path?: string;
-    allow_private_ip?: boolean;
-  }): Promise<boolean> =>
-    attempt('Cannot change the registry', async () => {
+  const [failure, setFailure] = useState<ThvError | undefined>();
+  const change = async (body: UpdateRegistry): Promise<void> => {
+    try {
       await client.updateRegistry({ params: { name: 'default' }, body });
       refresh(registries.key);
+      setFailure(undefined);
       setSource('');
-    });
+    } catch (thrown) {
+      setFailure(failureOf(thrown));
+    }
+  };
+  const isUrl = /^https?:\/\//.test(source);
   return (
     <Page title="Registries" help="/toolhive/guides-ui/registry">
       <Shown loaded={loaded} name={registries.key} what="the registries">
@@ -87,38 +91,32 @@ export function Registries(): ReactNode {
           ))
         }
       </Shown>
-      <form
+      <Form
+        failure={failure}
         onSubmit={(event) => {
           event.preventDefault();
-          const isUrl = /^https?:\/\//.test(source);
           void change(isUrl ? { url: source, allow_private_ip: isPrivate } : { local_path: source });
         }}
       >
         <h2>Use another registry</h2>
-        <div className="field">
-          <label htmlFor="registry-source">URL or path</label>
-          <input
-            id="registry-source"
-            required
-            value={source}
-            pattern="https?://.*|/.*|[A-Za-z]:.*"
-            aria-describedby="registry-hint"
-            autoComplete="off"
-            onChange={({ target }) => setSource(target.value)}
-          />
-          <span id="registry-hint" className="hint">
-            The URL of a registry or of an MCP registry API, or the path of a .json file on this machine.
-            ToolHive reads it before anything changes.
-          </span>
-        </div>
+        <TextField
+          label="URL or path"
+          hint="The URL of a registry or of an MCP registry API, or the path of a .json file on this machine. ToolHive reads it before anything changes."
+          pointer={isUrl ? '/url' : '/local_path'}
+          isRequired
+          value={source}
+          pattern="https?://.*|/.*|[A-Za-z]:.*"
+          onChange={setSource}
+        />
         <label className="choice">
           <input type="checkbox" checked={isPrivate} onChange={({ target }) => setPrivate(target.checked)} />
           Allow private addresses and http
         </label>
+        {failure !== undefined && <Failure failure={failure} title="Cannot change the registry" />}
         <div className="buttons">
           <Action type="submit">Use this registry</Action>
         </div>
-      </form>
+      </Form>
     </Page>
   );
 }

@@ -10,6 +10,7 @@ import { Page } from '../../ui/page.tsx';
 import { Empty, Failure, Notice, Skeleton } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt, toast, withUndo } from '../../ui/toasts.tsx';
+import { TextField } from '../../ui/fields.tsx';
 
 /** The stored secrets. Their values can be replaced and deleted, but never read. */
 export function Secrets(): ReactNode {
@@ -61,7 +62,12 @@ function SetUp(): ReactNode {
           void setUp();
         }}
       >
-        <PasswordField value={password} onChange={setPassword} label="Password, only without a keyring" />
+        <TextField
+          type="password"
+          value={password}
+          onChange={setPassword}
+          label="Password, only without a keyring"
+        />
         <Action type="submit" className="primary">
           Set up secrets
         </Action>
@@ -83,37 +89,11 @@ function Unlock(): ReactNode {
       }}
     >
       <Notice kind="warning">The encrypted file is locked. Servers that need a secret do not start.</Notice>
-      <PasswordField value={password} onChange={setPassword} label="Password" isRequired />
+      <TextField type="password" value={password} onChange={setPassword} label="Password" isRequired />
       <Action type="submit" className="primary">
         Unlock
       </Action>
     </form>
-  );
-}
-
-function PasswordField({
-  value,
-  onChange,
-  label,
-  isRequired = false,
-}: {
-  value: string;
-  onChange: (value: string) => void;
-  label: string;
-  isRequired?: boolean;
-}): ReactNode {
-  return (
-    <div className="field">
-      <label htmlFor="password">{label}</label>
-      <input
-        id="password"
-        type="password"
-        autoComplete="off"
-        required={isRequired}
-        value={value}
-        onChange={({ target }) => onChange(target.value)}
-      />
-    </div>
   );
 }
 
@@ -204,31 +184,17 @@ function SecretForm({
         }}
       >
         {isNew && (
-          <div className="field">
-            <label htmlFor="secret-name">Name</label>
-            <input
-              id="secret-name"
-              required
-              maxLength={256}
-              pattern="[^,]+"
-              title="Any text without commas"
-              autoComplete="off"
-              value={key}
-              onChange={({ target }) => setKey(target.value)}
-            />
-          </div>
-        )}
-        <div className="field">
-          <label htmlFor="secret-value">Value</label>
-          <input
-            id="secret-value"
-            type="password"
-            required
-            autoComplete="off"
-            value={value}
-            onChange={({ target }) => setValue(target.value)}
+          <TextField
+            label="Name"
+            isRequired
+            maxLength={256}
+            pattern="[^,]+"
+            title="Any text without commas"
+            value={key}
+            onChange={setKey}
           />
-        </div>
+        )}
+        <TextField label="Value" type="password" isRequired value={value} onChange={setValue} />
         <div className="buttons">
           <Action type="submit" className="primary">
             Store

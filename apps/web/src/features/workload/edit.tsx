@@ -1,10 +1,12 @@
 import { useRef, useState } from 'react';
 import type { ReactNode } from 'react';
+import type { ThvError } from '@toolhive/contract/failure';
 import type { WorkloadDetails } from '@toolhive/contract/workload';
 import { useLocation } from 'wouter';
 import { workload } from '../../api/resources.ts';
 import { useResource } from '../../api/store.ts';
 import { CheckedPermissions } from '../../ui/checked.tsx';
+import { Form } from '../../ui/fields.tsx';
 import { Launch } from '../../ui/launch.tsx';
 import { Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
@@ -31,12 +33,13 @@ function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
   const [original, setOriginal] = useState(details);
   const [draft, setDraft] = useState(() => draftOfWorkload(details));
   const form = useRef<HTMLFormElement>(null);
+  const [failure, setFailure] = useState<ThvError | undefined>();
   const [, navigate] = useLocation();
   const changes = differences(requestOf(draftOfWorkload(original)), requestOf(draft));
   const isOutdated = original.revision !== details.revision;
   return (
     <div className="columns">
-      <form ref={form}>
+      <Form ref={form} failure={failure}>
         {isOutdated && (
           <div className="notice warning" role="alert">
             <p>The workload was changed elsewhere while you edited it.</p>
@@ -59,6 +62,8 @@ function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
         />
         <Launch
           draft={draft}
+          failure={failure}
+          onFailure={setFailure}
           edited={details.name}
           revision={original.revision}
           isValid={() => form.current?.reportValidity() === true}
@@ -71,7 +76,7 @@ function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
         >
           Revert
         </button>
-      </form>
+      </Form>
       <aside>
         {!details.remote && (
           <>

@@ -7,6 +7,7 @@ import { initialValue } from '../../ui/schema.ts';
 import { SchemaForm } from '../../ui/schema-form.tsx';
 import { ForeignLink, ForeignText } from '../../ui/text.tsx';
 import { useValidation } from '../../ui/validate.ts';
+import { AreaField } from '../../ui/fields.tsx';
 
 /** Asks the user for what a server wants to know in the course of a call. Closing it cancels the call. */
 export function InputDialog({
@@ -141,10 +142,7 @@ function Sampling({ params, onAnswer }: { params: Values; onAnswer: (response: V
             </p>
           ))}
       </div>
-      <div className="field">
-        <label htmlFor="sampling">Answer</label>
-        <textarea id="sampling" required value={text} onChange={({ target }) => setText(target.value)} />
-      </div>
+      <AreaField label="Answer" isRequired value={text} onChange={setText} />
       <button type="submit" className="primary">
         Send
       </button>

@@ -14,6 +14,7 @@ import { attempt, toast } from '../../ui/toasts.tsx';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 import { LogLines, levels, maxLines } from './log-lines.ts';
 import type { Level } from './log-lines.ts';
+import { download } from '../../ui/download.ts';
 
 /** The height of a line, as in the style sheet. */
 const lineHeight = 20;
@@ -58,14 +59,6 @@ function LogView({ name }: { name: string }): ReactNode {
     lines.addOlder(records);
     changed();
   };
-  const download = (): void => {
-    const url = URL.createObjectURL(new Blob([lines.text()], { type: 'text/plain' }));
-    const link = document.createElement('a');
-    link.href = url;
-    link.download = `${name}.log`;
-    link.click();
-    URL.revokeObjectURL(url);
-  };
   return (
     <>
       <div className="toolbar">
@@ -104,7 +97,7 @@ function LogView({ name }: { name: string }): ReactNode {
           Follow
         </label>
         <Action onClick={() => void attempt('Cannot load older lines', older)}>Load older lines</Action>
-        <button type="button" onClick={download}>
+        <button type="button" onClick={() => download(lines.text(), `${name}.log`)}>
           Download
         </button>
       </div>

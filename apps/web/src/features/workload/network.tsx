@@ -12,6 +12,7 @@ import { Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt, toast } from '../../ui/toasts.tsx';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
+import { Table } from '../../ui/table.tsx';
 
 /** Which hosts the server tried to reach, and the rules that decided. */
 export function Network(): ReactNode {
@@ -94,61 +95,51 @@ function Decisions({
   onDeny: (rule: string) => void;
 }): ReactNode {
   return (
-    <div className="table" tabIndex={0} role="region" aria-label="Connections">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Host</th>
-            <th scope="col">Decision</th>
-            <th scope="col">Rule or reason</th>
-            <th scope="col" className="number">
-              Count
+    <Table
+      label="Connections"
+      columns={[
+        'Host',
+        'Decision',
+        'Rule or reason',
+        { number: 'Count' },
+        { number: 'Sent / received' },
+        'Last',
+        { actions: 'Actions' },
+      ]}
+    >
+      {list.map((decision) => {
+        const { host, port, verdict, rule, reason, fix } = decision;
+        const target = port === undefined ? host : `${host}:${port}`;
+        return (
+          <tr key={`${target} ${verdict}`}>
+            <th scope="row">
+              <ForeignText>{target}</ForeignText>
             </th>
-            <th scope="col" className="number">
-              Sent / received
-            </th>
-            <th scope="col">Last</th>
-            <th scope="col">
-              <span className="visually-hidden">Actions</span>
-            </th>
+            <td className={verdict === 'denied' ? 'problem' : 'good'}>{verdict}</td>
+            <td>
+              <ForeignText>{(verdict === 'denied' ? reason : rule) ?? ''}</ForeignText>
+            </td>
+            <td className="number">{decision.count}</td>
+            <td className="number">
+              {bytes(decision.sent_bytes)} / {bytes(decision.received_bytes)}
+            </td>
+            <td>{ago(decision.last_at)}</td>
+            <td>
+              {verdict === 'denied' && fix !== undefined && (
+                <Action aria-label={`Allow ${target}`} onClick={() => onAllow(target)}>
+                  Allow
+                </Action>
+              )}
+              {verdict === 'allowed' && rule === host && (
+                <Action aria-label={`Deny ${host}`} onClick={() => onDeny(host)}>
+                  Deny
+                </Action>
+              )}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {list.map((decision) => {
-            const { host, port, verdict, rule, reason, fix } = decision;
-            const target = port === undefined ? host : `${host}:${port}`;
-            return (
-              <tr key={`${target} ${verdict}`}>
-                <th scope="row">
-                  <ForeignText>{target}</ForeignText>
-                </th>
-                <td className={verdict === 'denied' ? 'problem' : 'good'}>{verdict}</td>
-                <td>
-                  <ForeignText>{(verdict === 'denied' ? reason : rule) ?? ''}</ForeignText>
-                </td>
-                <td className="number">{decision.count}</td>
-                <td className="number">
-                  {bytes(decision.sent_bytes)} / {bytes(decision.received_bytes)}
-                </td>
-                <td>{ago(decision.last_at)}</td>
-                <td>
-                  {verdict === 'denied' && fix !== undefined && (
-                    <Action aria-label={`Allow ${target}`} onClick={() => onAllow(target)}>
-                      Allow
-                    </Action>
-                  )}
-                  {verdict === 'allowed' && rule === host && (
-                    <Action aria-label={`Deny ${host}`} onClick={() => onDeny(host)}>
-                      Deny
-                    </Action>
-                  )}
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+        );
+      })}
+    </Table>
   );
 }
 

@@ -23,6 +23,8 @@ import { ForeignText } from '../../ui/text.tsx';
 import { attempt } from '../../ui/toasts.tsx';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 import { Updates } from './updates.tsx';
+import { Table } from '../../ui/table.tsx';
+import { download } from '../../ui/download.ts';
 
 /** The state of a workload: address, permissions, resources, sessions, and findings. */
 export function Overview(): ReactNode {
@@ -212,40 +214,24 @@ function UsageFacts({ name }: { name: string }): ReactNode {
         </Pair>
       </dl>
       {tools.length > 0 && (
-        <div className="table" tabIndex={0} role="region" aria-label="Calls per tool">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Tool</th>
-                <th scope="col" className="number">
-                  Calls
-                </th>
-                <th scope="col" className="number">
-                  Errors
-                </th>
-                <th scope="col" className="number">
-                  Median
-                </th>
-                <th scope="col">Last call</th>
-              </tr>
-            </thead>
-            <tbody>
-              {tools.slice(0, 10).map((tool) => (
-                <tr key={tool.name}>
-                  <th scope="row">
-                    <Link href={`/w/${encodeURIComponent(name)}/tools?tool=${encodeURIComponent(tool.name)}`}>
-                      <ForeignText>{tool.name}</ForeignText>
-                    </Link>
-                  </th>
-                  <td className="number">{tool.calls}</td>
-                  <td className="number">{tool.errors}</td>
-                  <td className="number">{duration(tool.p50_ms)}</td>
-                  <td>{ago(tool.last_at)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          label="Calls per tool"
+          columns={['Tool', { number: 'Calls' }, { number: 'Errors' }, { number: 'Median' }, 'Last call']}
+        >
+          {tools.slice(0, 10).map((tool) => (
+            <tr key={tool.name}>
+              <th scope="row">
+                <Link href={`/w/${encodeURIComponent(name)}/tools?tool=${encodeURIComponent(tool.name)}`}>
+                  <ForeignText>{tool.name}</ForeignText>
+                </Link>
+              </th>
+              <td className="number">{tool.calls}</td>
+              <td className="number">{tool.errors}</td>
+              <td className="number">{duration(tool.p50_ms)}</td>
+              <td>{ago(tool.last_at)}</td>
+            </tr>
+          ))}
+        </Table>
       )}
     </>
   );
@@ -258,53 +244,39 @@ function Sessions({ name }: { name: string }): ReactNode {
   return (
     <>
       <h2>Sessions</h2>
-      <div className="table" tabIndex={0} role="region" aria-label="Sessions">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Client</th>
-              <th scope="col">Started</th>
-              <th scope="col">Last message</th>
-              <th scope="col" className="number">
-                Open requests
-              </th>
-              <th scope="col">
-                <span className="visually-hidden">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.map((session) => (
-              <tr key={session.id}>
-                <th scope="row">
-                  <ForeignText>
-                    {session.client === undefined
-                      ? 'unknown'
-                      : `${session.client.name} ${session.client.version ?? ''}`}
-                  </ForeignText>
-                  {session.source === 'ui' && <span className="badge">web UI</span>}
-                </th>
-                <td>{ago(session.started_at)}</td>
-                <td>{ago(session.last_message_at)}</td>
-                <td className="number">{session.in_flight}</td>
-                <td>
-                  <Action
-                    aria-label={`End session ${session.id}`}
-                    onClick={() =>
-                      void attempt('Cannot end the session', async () => {
-                        await client.endSession({ params: { name, id: session.id } });
-                        refresh(resource.key);
-                      })
-                    }
-                  >
-                    End
-                  </Action>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Sessions"
+        columns={['Client', 'Started', 'Last message', { number: 'Open requests' }, { actions: 'Actions' }]}
+      >
+        {data.map((session) => (
+          <tr key={session.id}>
+            <th scope="row">
+              <ForeignText>
+                {session.client === undefined
+                  ? 'unknown'
+                  : `${session.client.name} ${session.client.version ?? ''}`}
+              </ForeignText>
+              {session.source === 'ui' && <span className="badge">web UI</span>}
+            </th>
+            <td>{ago(session.started_at)}</td>
+            <td>{ago(session.last_message_at)}</td>
+            <td className="number">{session.in_flight}</td>
+            <td>
+              <Action
+                aria-label={`End session ${session.id}`}
+                onClick={() =>
+                  void attempt('Cannot end the session', async () => {
+                    await client.endSession({ params: { name, id: session.id } });
+                    refresh(resource.key);
+                  })
+                }
+              >
+                End
+              </Action>
+            </td>
+          </tr>
+        ))}
+      </Table>
     </>
   );
 }
@@ -325,21 +297,13 @@ function WorkloadFindings({ name }: { name: string }): ReactNode {
 
 /** Saves the workload as a file that `thv run --from-config` or Kubernetes takes. */
 function Exports({ name }: { name: string }): ReactNode {
-  const save = (text: string, file: string): void => {
-    const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
-    const link = document.createElement('a');
-    link.href = url;
-    link.download = file;
-    link.click();
-    URL.revokeObjectURL(url);
-  };
   return (
     <div className="buttons">
       <Action
         onClick={() =>
           void attempt('Cannot export', async () => {
             const config = await client.exportWorkload({ params: { name } });
-            save(`${JSON.stringify(config, null, 2)}\n`, `${name}.json`);
+            download(`${JSON.stringify(config, null, 2)}\n`, `${name}.json`);
           })
         }
       >
@@ -349,7 +313,10 @@ function Exports({ name }: { name: string }): ReactNode {
         onClick={() =>
           void attempt('Cannot export', async () => {
             const { manifest } = await client.exportManifest({ params: { name } });
-            save(typeof manifest === 'string' ? manifest : JSON.stringify(manifest, null, 2), `${name}.yaml`);
+            download(
+              typeof manifest === 'string' ? manifest : JSON.stringify(manifest, null, 2),
+              `${name}.yaml`,
+            );
           })
         }
       >

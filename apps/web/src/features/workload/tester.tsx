@@ -25,6 +25,8 @@ import { history, recordCall, subscribeToHistory } from './history.ts';
 import type { RecordedCall } from './history.ts';
 import { InputDialog } from './input-dialog.tsx';
 import { Result } from './result.tsx';
+import { Table } from '../../ui/table.tsx';
+import { TextField } from '../../ui/fields.tsx';
 
 export type Item =
   | { kind: 'tool'; key: string; label: string; tool: ListedTool }
@@ -201,19 +203,13 @@ export function Tester({ workload, item }: { workload: string; item: Item }): Re
       {outcome !== undefined &&
         'failure' in outcome &&
         failureOf(outcome.failure).kind === 'unauthorized' && (
-          <div className="field">
-            <label htmlFor="authorization">Access token for this workload</label>
-            <input
-              id="authorization"
-              type="password"
-              autoComplete="off"
-              value={authorization}
-              onChange={({ target }) => setAuthorization(target.value)}
-            />
-            <span className="hint">
-              The workload authenticates its callers. The token stays in this page and is sent with each call.
-            </span>
-          </div>
+          <TextField
+            label="Access token for this workload"
+            hint="The workload authenticates its callers. The token stays in this page and is sent with each call."
+            type="password"
+            value={authorization}
+            onChange={setAuthorization}
+          />
         )}
       <CallHistory
         calls={calls}
@@ -365,41 +361,27 @@ function CallHistory({
   return (
     <details>
       <summary>Calls in this tab ({calls.length})</summary>
-      <div className="table" tabIndex={0} role="region" aria-label="Calls in this tab">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Time</th>
-              <th scope="col">Arguments</th>
-              <th scope="col">Result</th>
-              <th scope="col" className="number">
-                Duration
-              </th>
-              <th scope="col">
-                <span className="visually-hidden">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {calls.map(({ at, args, isOk, ms }) => (
-              <tr key={at}>
-                <td>{dateTime(at)}</td>
-                <td>
-                  <code>{JSON.stringify(args).slice(0, 200)}</code>
-                </td>
-                <td className={isOk ? 'good' : 'problem'}>{isOk ? 'ok' : 'error'}</td>
-                <td className="number">{duration(ms)}</td>
-                <td>
-                  <Action onClick={() => onReplay(args)}>Replay</Action>{' '}
-                  <button type="button" onClick={() => onLoad(args)}>
-                    Edit
-                  </button>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Calls in this tab"
+        columns={['Time', 'Arguments', 'Result', { number: 'Duration' }, { actions: 'Actions' }]}
+      >
+        {calls.map(({ at, args, isOk, ms }) => (
+          <tr key={at}>
+            <td>{dateTime(at)}</td>
+            <td>
+              <code>{JSON.stringify(args).slice(0, 200)}</code>
+            </td>
+            <td className={isOk ? 'good' : 'problem'}>{isOk ? 'ok' : 'error'}</td>
+            <td className="number">{duration(ms)}</td>
+            <td>
+              <Action onClick={() => onReplay(args)}>Replay</Action>{' '}
+              <button type="button" onClick={() => onLoad(args)}>
+                Edit
+              </button>
+            </td>
+          </tr>
+        ))}
+      </Table>
     </details>
   );
 }

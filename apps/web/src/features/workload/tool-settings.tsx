@@ -6,6 +6,7 @@ import { capabilities, workload } from '../../api/resources.ts';
 import { refresh, useResource } from '../../api/store.ts';
 import { Action } from '../../ui/action.tsx';
 import { attempt, toast } from '../../ui/toasts.tsx';
+import { AreaField, TextField } from '../../ui/fields.tsx';
 
 /** Enables, renames, and describes a tool. Changes are saved in the workload, which restarts. */
 export function ToolSettings({ name, tool }: { name: string; tool: ListedTool }): ReactNode {
@@ -62,24 +63,14 @@ export function ToolSettings({ name, tool }: { name: string; tool: ListedTool })
           });
         }}
       >
-        <div className="field">
-          <label htmlFor="tool-name">Name that clients see</label>
-          <input
-            id="tool-name"
-            required
-            maxLength={256}
-            value={newName}
-            onChange={({ target }) => setNewName(target.value)}
-          />
-        </div>
-        <div className="field">
-          <label htmlFor="tool-description">Description that clients see</label>
-          <textarea
-            id="tool-description"
-            value={description}
-            onChange={({ target }) => setDescription(target.value)}
-          />
-        </div>
+        <TextField
+          label="Name that clients see"
+          isRequired
+          maxLength={256}
+          value={newName}
+          onChange={setNewName}
+        />
+        <AreaField label="Description that clients see" value={description} onChange={setDescription} />
         <div className="buttons">
           <Action type="submit" disabled={!isChanged}>
             Save

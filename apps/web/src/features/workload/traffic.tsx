@@ -12,6 +12,7 @@ import { Notice, Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt } from '../../ui/toasts.tsx';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
+import { Table } from '../../ui/table.tsx';
 
 /** The most rows that are shown. The daemon keeps as many. */
 const maxRows = 1_000;
@@ -116,41 +117,31 @@ function LiveEntries({ name, first }: { name: string; first: readonly TrafficEnt
       {entries.length === 0 ? (
         <p>No client has called this server since the daemon started.</p>
       ) : (
-        <div className="table" tabIndex={0} role="region" aria-label="Calls">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                <th scope="col">Client</th>
-                <th scope="col">Method</th>
-                <th scope="col">Name</th>
-                <th scope="col" className="number">
-                  Duration
-                </th>
-                <th scope="col" className="number">
-                  Size
-                </th>
-                <th scope="col">Outcome</th>
-                <th scope="col">
-                  <span className="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((entry) => (
-                <Row
-                  key={entry.id}
-                  entry={entry}
-                  onOpen={() =>
-                    void attempt('Cannot read the call', async () =>
-                      setOpen(await client.getTrafficEntry({ params: { name, id: String(entry.id) } })),
-                    )
-                  }
-                />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          label="Calls"
+          columns={[
+            'Time',
+            'Client',
+            'Method',
+            'Name',
+            { number: 'Duration' },
+            { number: 'Size' },
+            'Outcome',
+            { actions: 'Actions' },
+          ]}
+        >
+          {shown.map((entry) => (
+            <Row
+              key={entry.id}
+              entry={entry}
+              onOpen={() =>
+                void attempt('Cannot read the call', async () =>
+                  setOpen(await client.getTrafficEntry({ params: { name, id: String(entry.id) } })),
+                )
+              }
+            />
+          ))}
+        </Table>
       )}
       {open !== undefined && <Details details={open} onClose={() => setOpen(undefined)} />}
     </>

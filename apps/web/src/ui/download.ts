@@ -1,0 +1,9 @@
+/** Saves a text as a file of the user. */
+export function download(text: string, file: string, mediaType = 'text/plain'): void {
+  const url = URL.createObjectURL(new Blob([text], { type: mediaType }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = file;
+  link.click();
+  URL.revokeObjectURL(url);
+}
