@@ -35,7 +35,7 @@ export function openApiDocument(): object {
       title: 'ToolHive API server',
       version: apiVersion,
       description:
-        'The local API of ToolHive: it runs MCP servers isolated, proxies them, and shows what they do. Errors are plain text by default. If an error has a fix, the second line starts with `hint:`. Requests with the header `Accept: application/problem+json` get errors as problem details (RFC 9457), in which `errors` contains a JSON pointer for each wrong field.',
+        'The local API of ToolHive. ToolHive runs MCP servers in isolation behind a proxy and reports their activity. Errors are plain text by default. If an error has a fix, the second line starts with `hint:`. Requests with the header `Accept: application/problem+json` get errors as problem details (RFC 9457), in which `errors` contains a JSON pointer for each wrong field.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: 'http://localhost:8080', description: 'The daemon on this machine.' }],

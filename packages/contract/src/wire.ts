@@ -7,16 +7,24 @@ export const apiBase = '/api/v1beta';
 
 /** The HTTP status of each kind of failure, the name of that status, and its meaning here. Each status has one kind. */
 export const failureStatus: Record<FailureKind, { status: number; title: string; meaning: string }> = {
-  invalid: { status: 400, title: 'Bad Request', meaning: 'The request is wrong; the body says what.' },
+  invalid: {
+    status: 400,
+    title: 'Bad Request',
+    meaning: 'The request is invalid. The body describes the problem.',
+  },
   unauthorized: { status: 401, title: 'Unauthorized', meaning: 'The request carries no valid credentials.' },
   forbidden: {
     status: 403,
     title: 'Forbidden',
-    meaning: 'The request comes from where it may not come from.',
+    meaning: 'The caller is not allowed to send this request.',
   },
-  'not-found': { status: 404, title: 'Not Found', meaning: 'There is no such thing.' },
-  unsupported: { status: 405, title: 'Method Not Allowed', meaning: 'This cannot be done with it.' },
-  timeout: { status: 504, title: 'Gateway Timeout', meaning: 'It took longer than it may.' },
+  'not-found': { status: 404, title: 'Not Found', meaning: 'The requested resource does not exist.' },
+  unsupported: {
+    status: 405,
+    title: 'Method Not Allowed',
+    meaning: 'The resource does not support this operation.',
+  },
+  timeout: { status: 504, title: 'Gateway Timeout', meaning: 'The operation exceeded its time limit.' },
   conflict: {
     status: 409,
     title: 'Conflict',
@@ -25,31 +33,35 @@ export const failureStatus: Record<FailureKind, { status: number; title: string;
   'precondition-failed': {
     status: 412,
     title: 'Precondition Failed',
-    meaning: 'It was changed by another caller: its ETag is not one that If-Match names.',
+    meaning: 'Another caller changed the resource, so If-Match does not contain its current ETag.',
   },
-  'too-large': { status: 413, title: 'Content Too Large', meaning: 'The body is larger than accepted.' },
+  'too-large': { status: 413, title: 'Content Too Large', meaning: 'The request body is too large.' },
   'unsupported-media-type': {
     status: 415,
     title: 'Unsupported Media Type',
-    meaning: 'The body is not application/json.',
+    meaning: 'The request body is not application/json.',
   },
   'too-many-requests': {
     status: 429,
     title: 'Too Many Requests',
-    meaning: 'Too many requests; Retry-After says when to try again.',
+    meaning: 'Too many requests. Retry-After contains the time to wait, in seconds.',
   },
-  'not-implemented': { status: 501, title: 'Not Implemented', meaning: 'Not implemented.' },
+  'not-implemented': {
+    status: 501,
+    title: 'Not Implemented',
+    meaning: 'The operation is not available yet.',
+  },
   unavailable: {
     status: 503,
     title: 'Service Unavailable',
-    meaning: 'Something that it needs is not there right now.',
+    meaning: 'A required program or service is not available.',
   },
   'no-space': {
     status: 507,
     title: 'Insufficient Storage',
-    meaning: 'The disk is full; the body names the path.',
+    meaning: 'The disk is full. The body contains the path.',
   },
-  cancelled: { status: 499, title: 'Client Closed Request', meaning: 'The caller gave up.' },
+  cancelled: { status: 499, title: 'Client Closed Request', meaning: 'The caller canceled the request.' },
 };
 
 /** A bug of the daemon. Nothing of it is told. */

@@ -1,4 +1,4 @@
-/** Saves a text as a file of the user. */
+/** Saves a text in the user's download directory. */
 export function download(text: string, file: string, mediaType = 'text/plain'): void {
   const url = URL.createObjectURL(new Blob([text], { type: mediaType }));
   const link = document.createElement('a');

@@ -32,7 +32,7 @@ export function Launch({ draft, edited, revision, isValid, onDone, failure, onFa
   const [asked, setAsked] = useState<readonly Risk[]>([]);
   const [accepted, setAccepted] = useState<readonly Risk[]>([]);
   const [controller, setController] = useState<AbortController | undefined>();
-  // The next attempt uses the secrets of a failed one again.
+  // The next attempt uses the same secrets again.
   const stored = useRef(new Map<string, string>());
   const hasLeft = useRef(false);
   useEffect(() => {
@@ -150,7 +150,7 @@ async function removeSecrets(stored: Map<string, string>): Promise<void> {
   const keys = [...stored.values()];
   stored.clear();
   if (keys.length === 0) return;
-  // A secret that somebody else has removed meanwhile is gone, too.
+  // A secret can be gone already, for example because of `thv secret delete`.
   await Promise.allSettled(keys.map((key) => client.deleteSecret({ params: { key } })));
   refresh('secrets');
 }

@@ -178,7 +178,7 @@ const lines = (text: string): string[] =>
 
 const isGiven = ({ name, value }: Variable): boolean => name !== '' && value !== '';
 
-/** The JSON pointer of a variable in the request that `requestOf` returns; undefined if the request leaves it out. */
+/** The JSON pointer of a variable in the request that `requestOf` returns. Undefined if the request leaves it out. */
 export function pointerOfVariable(variables: readonly Variable[], index: number): string | undefined {
   const variable = variables[index];
   if (variable === undefined || !isGiven(variable)) return undefined;
@@ -187,7 +187,7 @@ export function pointerOfVariable(variables: readonly Variable[], index: number)
   return jsonPointer(['secrets', before.length]);
 }
 
-/** The JSON pointer of a mount in the request that `requestOf` returns; undefined if the request leaves it out. */
+/** The JSON pointer of a mount in the request that `requestOf` returns. Undefined if the request leaves it out. */
 export function pointerOfMount(mounts: readonly Mount[], index: number): string | undefined {
   if (mounts[index]?.source === '') return undefined;
   return jsonPointer(['volumes', mounts.slice(0, index).filter(({ source }) => source !== '').length]);
