@@ -16,8 +16,8 @@ import type { User } from './testing/thv.ts';
 /** The commands whose shapes were seen; in the end, all that have one. */
 const seen = new Set<string>();
 
-/** Shown by a test of its own, as a program has to be installed for it. */
-const elsewhere = ['inspector'];
+/** Shown by the tests of those commands, because they need other programs. */
+const elsewhere = ['inspector', 'service install', 'service uninstall'];
 
 const server = { description: 'A server for tests.', image: testServer, transport: 'stdio', args: ['echo'] };
 const url = expect.stringMatching(/^http:\/\/\S+$/) as string;
@@ -68,6 +68,10 @@ describe('one document tells', () => {
     [
       'ui --no-browser',
       { url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/ui\/#code=[\w-]{43}$/) as string },
+    ],
+    [
+      'service status',
+      { installed: false, enabled: false, running: false, pid: null, manager: text, path: text },
     ],
     ['version', { version: text, node_version: process.version, platform: text }],
     ['list', []],

@@ -175,6 +175,10 @@ export const promises = {
     source: 'issue: desired state',
     text: 'After a kill of the daemon, the next one runs what should run; nothing is left over.',
   },
+  'state.service': {
+    source: 'issue: service',
+    text: 'A daemon that is installed as a service (systemd) runs again after a crash and after a reboot.',
+  },
   'state.server-killed': {
     source: 'issue: desired state',
     text: 'A server that was killed runs again; pending calls get an error.',

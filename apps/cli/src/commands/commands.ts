@@ -10,6 +10,7 @@ import { pinCommands } from './pins/pins.ts';
 import { proxyCommands } from './proxy/proxy.ts';
 import { registryCommands } from './registry/registry.ts';
 import { secretCommands } from './secrets/secrets.ts';
+import { serviceCommands } from './service/service.ts';
 import { systemCommands } from './system/system.ts';
 import { trafficCommands } from './traffic/traffic.ts';
 import { updateCommands } from './updates/updates.ts';
@@ -30,6 +31,7 @@ const commands: readonly Command[] = [
   ...registryCommands,
   ...mcpCommands,
   ...proxyCommands,
+  ...serviceCommands,
   ...systemCommands,
 ];
 
@@ -44,6 +46,7 @@ const groups: readonly CommandGroup[] = [
   { path: 'group', summary: 'Put workloads together' },
   { path: 'client', summary: 'Keep applications that use servers configured' },
   { path: 'secret', summary: 'Keep values that only servers get to see' },
+  { path: 'service', summary: 'Run the daemon as a service of the operating system' },
   { path: 'config', summary: 'Look at and change settings' },
   { path: 'config otel', summary: 'Settings of telemetry' },
 ];
