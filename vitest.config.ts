@@ -50,6 +50,7 @@ export default defineConfig({
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     projects: [
+      'apps/web/vitest.config.ts',
       {
         test: {
           name: 'product',

@@ -33,7 +33,8 @@ export function Logs(): ReactNode {
   );
 }
 
-function LogView({ name }: { name: string }): ReactNode {
+/** The log of a workload, without the frame of its screens. */
+export function LogView({ name }: { name: string }): ReactNode {
   const lines = useMemo(() => new LogLines(), []);
   const [version, setVersion] = useState(0);
   const changed = (): void => setVersion((current) => current + 1);
@@ -233,7 +234,7 @@ function timeOf(at: string): string {
   return new Date(at).toLocaleTimeString([], { hour12: false });
 }
 
-/** Reads the log, and goes on with new lines as long as the page is visible. */
+/** Reads the log, and follows new lines while the page is visible. */
 function useFollowedLogs(
   name: string,
   lines: LogLines,

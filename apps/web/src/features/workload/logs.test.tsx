@@ -1,0 +1,68 @@
+import type { LogRecord } from '@toolhive/contract/log-record';
+import { expect, test } from 'vitest';
+import { render } from 'vitest-browser-react';
+import '../../css/styles.css';
+import { answerAs } from '../../testing/daemon.ts';
+import { LogView } from './logs.tsx';
+
+const record = (line: number, changes: Partial<LogRecord> = {}): LogRecord => ({
+  line,
+  at: new Date(Date.UTC(2026, 0, 31, 9, 30, 0, line)).toISOString(),
+  stream: 'stderr',
+  level: 'info',
+  text: `line ${line}`,
+  ...changes,
+});
+
+async function open(server: readonly LogRecord[], proxy: readonly LogRecord[] = []) {
+  const asText = (records: readonly LogRecord[]): string =>
+    records.map((each) => `${JSON.stringify(each)}\n`).join('');
+  answerAs({ getWorkloadLogs: () => asText(server), getProxyLogs: () => asText(proxy) });
+  const screen = await render(<LogView name="echo" />);
+  const log = screen.getByRole('log');
+  await expect.poll(() => screen.getByRole('status').element().textContent).toMatch(/^[1-9]/);
+  return {
+    ...screen,
+    lines: () => [...log.element().querySelectorAll('.log-line')].map((line) => line.textContent),
+  };
+}
+
+test('lines of the server and of the proxy appear in the order of their time', async () => {
+  const { lines } = await open(
+    [record(0), record(2)],
+    [record(1, { stream: 'proxy', level: 'warn', text: 'from the proxy' })],
+  );
+
+  await expect
+    .poll(lines)
+    .toEqual([
+      expect.stringContaining('line 0'),
+      expect.stringMatching(/warn.*proxy.*from the proxy/),
+      expect.stringContaining('line 2'),
+    ]);
+});
+
+test('only the visible lines of a long log are in the page, and following shows the last one', async () => {
+  const { lines, getByText } = await open(Array.from({ length: 5_000 }, (_none, line) => record(line)));
+
+  await expect.element(getByText('line 4999', { exact: true })).toBeInViewport();
+
+  expect(lines().length).toBeLessThan(200);
+});
+
+test('a search and the levels choose lines', async () => {
+  const screen = await open([record(0), record(1, { level: 'error', text: 'disk full' }), record(2)]);
+
+  await screen.getByLabelText('Search in the log').fill('DISK');
+  await expect.element(screen.getByRole('status')).toHaveTextContent('1 line of 3');
+  await screen.getByRole('checkbox', { name: 'error' }).click();
+
+  await expect.element(screen.getByRole('status')).toHaveTextContent('0 lines of 3');
+});
+
+test('a line is text, whatever the server writes', async () => {
+  const { lines, container } = await open([record(0, { text: '<img src=x onerror=alert(1)>\u202Etxt' })]);
+
+  await expect.poll(lines).toEqual([expect.stringContaining('<img src=x onerror=alert(1)>U+202Etxt')]);
+  expect(container.querySelector('img')).toBeNull();
+});
