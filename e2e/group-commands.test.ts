@@ -47,10 +47,32 @@ test('makes, lists and removes groups', async () => {
   expect(await user.mustThv('group', 'rm', 'my group')).toBe('removed the group my group\n');
 });
 
+test('renames and describes a group, and keeps its workloads', async () => {
+  await user.mustThv('group', 'create', 'papers');
+  await user.mustThv('run', '--name', 'kept', '--group', 'papers', testServer, '--', 'echo');
+
+  const renamed = await user.mustThv('group', 'edit', 'papers', '--rename', 'reading');
+  const described = await user.mustThv('group', 'edit', 'reading', '--description', 'Papers and notes');
+  const groups = await user.mustThv('group', 'list', '--format', 'json');
+
+  expect(renamed).toBe('renamed the group papers to reading\n');
+  expect(described).toBe('changed the group reading\n');
+  expect(JSON.parse(groups)).toContainEqual(
+    expect.objectContaining({ name: 'reading', description: 'Papers and notes' }),
+  );
+  expect(await names('--group', 'reading')).toEqual(['kept']);
+  await user.mustThv('group', 'edit', 'reading', '--description', '');
+  expect(await user.mustThv('group', 'list', '--format', 'json')).not.toContain('Papers');
+  await user.mustThv('group', 'rm', 'reading', '--with-workloads', '--yes');
+});
+
 test.each([
   [['create', 'default'], 3, /group default already exists/],
   [['create', 'Upper'], 2, /lower-case/],
   [['rm', 'defalt'], 4, /Hint: did you mean default\?/],
+  [['edit', 'default'], 2, /--rename or --description is required/],
+  [['edit', 'default', '--rename', 'other'], 2, /default/],
+  [['edit', 'defalt', '--description', 'x'], 4, /Hint: did you mean default\?/],
   [['rm', 'default', '--yes'], 2, /default cannot be removed/],
   [['run', 'piar'], 4, /the registry has no group piar\nHint: did you mean pair\?/],
   [['run', 'empty'], 2, /has no servers/],

@@ -110,6 +110,7 @@ describe('one document tells', () => {
       'build npx://toolhive-test-servers --dry-run',
       { dockerfile: expect.stringContaining('FROM ') as string },
     ],
+    ['group edit team --description Papers', { name: 'team', description: 'Papers', registered_clients: [] }],
     ['group rm team', { name: 'team', removed_workloads: [], moved_workloads: [] }],
   ])('%s', async (line, shape) => {
     proves('cli.json');

@@ -18,6 +18,27 @@ export const groupCommands: readonly Command[] = [
     load: () => import('./list.ts'),
   },
   {
+    path: 'group edit',
+    summary: 'Change the name or the description of a group',
+    description:
+      'Workloads stay in the group, and clients stay registered with the group. Running workloads are not restarted. The default group keeps its name.',
+    arguments: [{ ...group, completes: 'group' }],
+    flags: [
+      { name: 'rename', kind: 'string', value: 'NAME', description: 'The new name' },
+      {
+        name: 'description',
+        kind: 'string',
+        value: 'TEXT',
+        description: 'The new description, or "" to remove the description',
+      },
+    ],
+    examples: [
+      'thv group edit research --rename reading',
+      'thv group edit research --description "Papers and notes"',
+    ],
+    load: () => import('./edit.ts'),
+  },
+  {
     path: 'group rm',
     summary: 'Remove a group',
     description:
