@@ -17,7 +17,14 @@ export interface Figure {
 
 /** The ways to compare a figure with its reference. */
 type Comparison =
-  'share of rate' | 'share by time' | 'times the rate' | 'times by time' | 'times' | 'added' | 'itself';
+  | 'share of rate'
+  | 'share by time'
+  | 'times the rate'
+  | 'times by time'
+  | 'times'
+  | 'added'
+  | 'itself'
+  | 'at least itself';
 
 interface ComparisonRule {
   of: (ours: number, reference: number) => number;
@@ -44,6 +51,11 @@ const rules: Record<Comparison, ComparisonRule> = {
     of: (ours, reference) => ours - reference,
     budgetIs: 'at most',
     write: (value, unit) => `${value < 0 ? '' : '+'}${writeFigure(value)} ${unit}`,
+  },
+  'at least itself': {
+    of: (ours) => ours,
+    budgetIs: 'at least',
+    write: (value, unit) => `${writeFigure(value)} ${unit}`.trim(),
   },
   itself: {
     of: (ours) => ours,

@@ -9,6 +9,7 @@ import { memory } from './memory.ts';
 import { proxy } from './proxy.ts';
 import { idleSessions } from './sessions.ts';
 import { start } from './start.ts';
+import { tools } from './tools.ts';
 
 /** What a benchmark may use beside its own. */
 export interface BenchmarkContext {
@@ -35,4 +36,5 @@ export const benchmarks: readonly Benchmark[] = [
   { name: 'cli', run: cli },
   { name: 'start', run: start },
   { name: 'list', run: list },
+  { name: 'tools', run: tools },
 ];

@@ -8,6 +8,7 @@ import type { ToolPinningMode } from '@toolhive/contract/tool-pins';
 import { openDockerRuntime } from '@toolhive/runtime/docker';
 import { openProcessRuntime } from '@toolhive/runtime/process';
 import type { Runtime } from '@toolhive/runtime/runtime';
+import { identifyCallers } from '@toolhive/proxy/in-process-server';
 import type { Logger } from 'pino';
 import { PolicyDoubts } from './access/policy-doubts.ts';
 import { openWorkloadAccess } from './access/workload-access.ts';
@@ -55,7 +56,9 @@ import { HiddenMemory } from './permissions/hidden-memory.ts';
 import { HomeLimit } from './supervision/home-limit.ts';
 import { defaultTiming } from './supervision/supervisor.ts';
 import type { Supervisor, SupervisorTiming } from './supervision/supervisor.ts';
+import { isLocal } from './workloads/describe.ts';
 import { removeHome } from './workloads/homes.ts';
+import { openMetaServer } from './meta/meta-server.ts';
 import { Workloads } from './workloads/workloads.ts';
 
 export interface CoreOptions {
@@ -234,7 +237,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       logs,
       mounts,
       hiddenMemory,
-      runtimeFor: (runConfig) => (runConfig.remote_url ? undefined : runtimes.of(runConfig)),
+      runtimeFor: (runConfig) => (isLocal(runConfig) ? runtimes.of(runConfig) : undefined),
       openRemote: remoteOpener(secrets, options.openBrowser, {
         lookup,
         clientDocument: options.clientDocument,
@@ -250,6 +253,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       secretsOf: auditedSecrets(secrets, audit),
       auditOf: (runConfig) => auditOf(runConfig, audit),
       egressOf,
+      openBuiltIn: (runConfig, note) => openMetaServer(core, runConfig, note),
+      builtInMiddleware: [identifyCallers()],
       observersOf: (name) => ({
         traffic: traffic.of(name),
         listings: listings.sinkFor(name, () => serverVersionOf(name)),

@@ -200,6 +200,15 @@ export class WorkloadProxy implements AsyncDisposable {
    * its caller there.
    */
   relay(request: IncomingMessage, response: ServerResponse, principal: Principal | undefined): void {
+    this.#admit(request, response, { principal });
+  }
+
+  /** Takes a request from another part of ToolHive, through the same middleware as those of other clients. */
+  accept(request: IncomingMessage, response: ServerResponse): void {
+    this.#admit(request, response, undefined);
+  }
+
+  #admit(request: IncomingMessage, response: ServerResponse, relayed: Exchange['relayed']): void {
     const { host } = this.#options;
     const name = namesOf(host)[0] ?? '127.0.0.1';
     addressToWorkload(request, `${name}:${this.port}`);
@@ -214,7 +223,7 @@ export class WorkloadProxy implements AsyncDisposable {
       path: '/mcp',
       query: '',
       principal: localUser,
-      relayed: { principal },
+      relayed,
     });
   }
 

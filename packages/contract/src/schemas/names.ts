@@ -1,6 +1,13 @@
 import * as z from 'zod';
 
 /** What a workload may be called: it also names files, containers and log lines. */
+/** The server that finds and calls the tools of all other servers. */
+export const metaServerName = 'meta-mcp';
+
+/** Servers that are a part of the daemon. */
+export const BuiltInServerName = z.enum([metaServerName]);
+export type BuiltInServerName = z.infer<typeof BuiltInServerName>;
+
 export const WorkloadName = z
   .string()
   .min(1, 'a workload needs a name')

@@ -1,5 +1,13 @@
 import * as z from 'zod';
-import { Argument, Environment, GroupName, Port, PortOrAny, WorkloadName } from './names.ts';
+import {
+  Argument,
+  BuiltInServerName,
+  Environment,
+  GroupName,
+  Port,
+  PortOrAny,
+  WorkloadName,
+} from './names.ts';
 import { LearningMode } from './network.ts';
 import { PermissionProfile } from './permission-profile.ts';
 import { AuthzConfig, TokenExchangeConfig } from './authorization.ts';
@@ -81,6 +89,9 @@ export const RunConfig = z
         'The image that was requested, if the package in image runs because there is no container engine.',
     }),
     remote_url: z.string().optional(),
+    built_in: BuiltInServerName.optional().meta({
+      description: 'The server that runs inside the daemon, without a process or a container.',
+    }),
     remote_auth_config: sections.remote_auth_config.nullish(),
     registry_hosts: z.array(z.string()).optional().meta({
       description:

@@ -9,7 +9,7 @@ import { openPolicies } from '../access/workload-access.ts';
 import { installationSettings } from '../settings/settings.ts';
 import { grantedSourceOf } from '../permissions/local-source.ts';
 import { mountsOf } from '../permissions/mounts.ts';
-import { isRemote, urlOf } from '../workloads/describe.ts';
+import { isLocal, isRemote, urlOf } from '../workloads/describe.ts';
 import { warningsOf } from '../permissions/warnings.ts';
 import { networkOf } from '../permissions/network.ts';
 import { packageSourceOf } from '../supervision/launch.ts';
@@ -46,6 +46,7 @@ async function runtimeOf(
   { core, supervisor: { runConfig } }: Subject,
   signal: AbortSignal,
 ): Promise<Found[]> {
+  if (runConfig.built_in !== undefined) return [ok('it is a part of ToolHive')];
   if (isRemote(runConfig)) return [ok(`somebody else runs it, at ${addressOf(runConfig.remote_url)}`)];
   const report = await core.runtimes.of(runConfig).check(signal);
   return [report.available ? ok(report.detail) : failed(report.detail, report.hint)];
@@ -54,7 +55,7 @@ async function runtimeOf(
 /** What cannot be enforced for it. A remote server is in nobody's sandbox here. */
 async function sandboxOf({ core, supervisor }: Subject, signal: AbortSignal): Promise<Found[]> {
   const { runConfig, limits } = supervisor;
-  if (isRemote(runConfig)) return [];
+  if (!isLocal(runConfig)) return [];
   const known = limits.length > 0 ? limits : (await core.runtimes.of(runConfig).check(signal)).limits;
   const warnings = warningsOf(runConfig, known);
   return warnings.length === 0
@@ -64,7 +65,7 @@ async function sandboxOf({ core, supervisor }: Subject, signal: AbortSignal): Pr
 
 /** Everything that is shared with it must be there. */
 async function permissionsOf({ supervisor: { runConfig } }: Subject): Promise<Found[]> {
-  if (isRemote(runConfig)) return [];
+  if (!isLocal(runConfig)) return [];
   const mounts = mountsOf(runConfig.permission_profile ?? {}, runConfig.volumes ?? []);
   const found = await Promise.all(
     mounts.map(async ({ source, target, readOnly }): Promise<Found> => {
@@ -83,7 +84,7 @@ async function permissionsOf({ supervisor: { runConfig } }: Subject): Promise<Fo
 
 /** What it may reach, and what its log tells of having been refused. */
 async function networkRulesOf({ core, supervisor: { runConfig } }: Subject): Promise<Found[]> {
-  if (isRemote(runConfig)) return [];
+  if (!isLocal(runConfig)) return [];
   const network = networkOf(runConfig);
   if (network.kind === 'mode') return [ok(`its network is ${network.mode}`)];
   if (network.kind === 'rules') return rulesOf(core, runConfig.name, network.rules);
@@ -151,7 +152,7 @@ async function secretsOf({ core, supervisor: { runConfig } }: Subject): Promise<
 /** A server that runs is installed; any other one is made ready, which is how it will be when it starts. */
 async function installationOf({ core, supervisor }: Subject, signal: AbortSignal): Promise<Found[]> {
   const { runConfig, condition } = supervisor;
-  if (isRemote(runConfig)) return [];
+  if (!isLocal(runConfig)) return [];
   if (condition.status === 'running') return [ok(`${runConfig.image ?? 'it'} is installed`)];
   if (condition.status === 'starting') return [skipped(condition.context ?? 'it is starting')];
   await core.runtimes.of(runConfig).prepare(packageSourceOf(runConfig), {

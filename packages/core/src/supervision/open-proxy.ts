@@ -17,6 +17,7 @@ export function openProxy(
     | 'traffic'
     | 'authorizer'
     | 'localUser'
+    | 'middleware'
     | 'pins'
     | 'publicHosts'
     | 'telemetry'

@@ -10,6 +10,8 @@ import { SignInPace } from '../remote/sign-in-pace.ts';
 import type { PolicyDoubts } from '../access/policy-doubts.ts';
 import type { WorkloadAccess } from '../access/workload-access.ts';
 import { causeOf } from './cause.ts';
+import { startBuiltInServer } from './built-in-server.ts';
+import type { BuiltInServerOptions } from './built-in-server.ts';
 import { startLocalServer } from './local-server.ts';
 import type { LocalServerOptions } from './local-server.ts';
 import type { LiveParts } from './live-parts.ts';
@@ -21,7 +23,7 @@ import type { RunEvent, RunTiming, StartedServer } from './run-loop.ts';
 import { telemetryOf } from './telemetry-options.ts';
 import type { WorkloadLog } from './workload-log.ts';
 
-export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOptions {
+export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOptions, BuiltInServerOptions {
   logs: Logs;
   version: string;
   /** Who may use the workload, and for what. Throws for what cannot be enforced. */
@@ -70,14 +72,17 @@ export async function runWorkload(
   using opened = new DisposableStack();
   opened.defer(() => (live.proxy = undefined));
 
-  const startServer = (): Promise<StartedServer> =>
-    runConfig.remote_url
+  const startServer = (): Promise<StartedServer> => {
+    if (runConfig.built_in !== undefined)
+      return startBuiltInServer(runConfig, options, (text) => serverLog.write(`[toolhive] ${text}\n`));
+    return runConfig.remote_url
       ? reachRemoteServer(runConfig, options, {
           ...run,
           pace,
           onNotSignedIn: (error) => log.note('warn', { reason: messageOf(error) }, 'sign-in failed'),
         })
       : startLocalServer(runConfig, options, { ...run, log: (chunk) => serverLog.write(chunk) });
+  };
 
   await runServer({
     timing,
@@ -89,6 +94,7 @@ export async function runWorkload(
       live.proxy = await openProxy(runConfig, {
         ...options.observersOf(runConfig.name),
         ...access,
+        ...(runConfig.built_in === undefined ? {} : { middleware: options.builtInMiddleware }),
         version,
         pins:
           pinningModeOf(runConfig) === 'off'

@@ -32,9 +32,10 @@ export async function checkWorkload(
   const port = draft.port ?? present?.runConfig.port ?? 0;
   const runConfig = buildRunConfig(draft, source, { name, port });
   checkRunConfig(runConfig);
-  if (source.kind === 'remote') {
-    const dangers = dangersOf(runConfig, []);
-    return { name, package: source.url.href, remote: true, risks: dangers };
+  if (source.kind !== 'local') {
+    const isRemote = source.kind === 'remote';
+    const risks = dangersOf(runConfig, []);
+    return { name, package: isRemote ? source.url.href : source.server, remote: isRemote, risks };
   }
   const { runtime, resolved } = source;
   const mounts = await checkLaunch(core, runConfig, runtime);

@@ -158,7 +158,7 @@ async function prepare(
 ): Promise<Prepared> {
   checkRunConfig(runConfig);
   (await core.accessOf(runConfig))[Symbol.dispose](); // throws for what cannot be enforced
-  if (source.kind === 'remote') {
+  if (source.kind !== 'local') {
     requireConsent(runConfig, [], consent);
     return { runConfig, mounts: [] };
   }

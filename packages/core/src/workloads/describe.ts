@@ -54,7 +54,7 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
     proxy_url: url,
     revision: revisionOf(runConfig),
     ...describedPackage(core, source),
-    image: runConfig.image ?? '',
+    image: runConfig.built_in ?? runConfig.image ?? '',
     host: runConfig.host,
     cmd_arguments: runConfig.cmd_args ?? [],
     target_port: runConfig.target_port ?? 0,
@@ -87,7 +87,7 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
 
 /** What a run config runs on this machine. */
 function sourceOf(runConfig: RunConfig): ServerSource | undefined {
-  if (isRemote(runConfig)) return undefined;
+  if (!isLocal(runConfig)) return undefined;
   try {
     return packageSourceOf(runConfig);
   } catch {
@@ -162,7 +162,7 @@ function describe(
 ): Workload {
   return {
     name: runConfig.name,
-    package: runConfig.remote_url || (runConfig.image ?? ''),
+    package: packageOf(runConfig),
     url: urlOf(runConfig),
     port: runConfig.port,
     tool_type: 'mcp',
@@ -178,7 +178,7 @@ function describe(
     ...(requiredSignIn === undefined ? {} : { sign_in: describeSignIn(requiredSignIn) }),
     ...(protocol === undefined ? {} : { protocol }),
     ...(runConfig.runtime === undefined ? {} : { runtime: runConfig.runtime }),
-    ...(isRemote(runConfig) ? {} : { resources: resourcesOf(runConfig.resources) }),
+    ...(!isLocal(runConfig) ? {} : { resources: resourcesOf(runConfig.resources) }),
     warnings: [
       ...warningsOf(runConfig, limits),
       ...pinWarnings(core, runConfig),
@@ -221,6 +221,16 @@ function describeSetAside({ name, path, why }: SetAside): Workload {
 
 function proxyModeOf({ transport, proxy_mode: mode }: RunConfig): 'sse' | 'streamable-http' {
   return transport === 'streamable-http' ? transport : (mode ?? 'streamable-http');
+}
+
+/** The URL, the package, the image, or the built-in server that a workload runs. */
+export function packageOf({ remote_url: url, built_in: builtIn, image = '' }: RunConfig): string {
+  return url || (builtIn ?? image);
+}
+
+/** Whether ToolHive runs the server in a process or a container. */
+export function isLocal(runConfig: RunConfig): boolean {
+  return !isRemote(runConfig) && runConfig.built_in === undefined;
 }
 
 /** Does somebody else run its server? */

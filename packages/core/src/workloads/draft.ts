@@ -1,4 +1,5 @@
-import { defaultGroup } from '@toolhive/contract/names';
+import { defaultGroup, metaServerName } from '@toolhive/contract/names';
+import type { BuiltInServerName } from '@toolhive/contract/names';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Risk } from '@toolhive/contract/risk';
@@ -23,6 +24,8 @@ export interface Draft {
   image: string | undefined;
   /** The URL of a remote server. */
   remoteUrl: string | undefined;
+  /** A server that is a part of the daemon. */
+  builtIn: BuiltInServerName | undefined;
   /** The group of the registry that contains the entry. */
   registryGroup: string | undefined;
   /** A certificate authority to trust during the installation. */
@@ -68,6 +71,7 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
       ...common,
       port: request.port,
       remoteUrl: request.remote_url || undefined,
+      builtIn: request.built_in,
       registryGroup: undefined,
       caCertificate: undefined,
       imageVerification: 'warn',
@@ -79,6 +83,7 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
     ...common,
     port: request.proxy_port,
     remoteUrl: request.url || undefined,
+    builtIn: request.image === metaServerName ? metaServerName : undefined,
     registryGroup: request.registry_group,
     caCertificate: request.ca_certificate || undefined,
     imageVerification: request.image_verification ?? 'warn',

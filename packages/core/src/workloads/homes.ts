@@ -12,7 +12,7 @@ export async function describeHome(
   { runtimes }: Core,
   runConfig: RunConfig,
 ): Promise<WorkloadDetails['home']> {
-  if (runConfig.remote_url) return undefined;
+  if (runConfig.remote_url || runConfig.built_in) return undefined;
   const home = await runtimes
     .of(runConfig)
     .homes.measure(runConfig.name)

@@ -25,6 +25,11 @@ export function manifestOf(runConfig: RunConfig): Manifest {
       hint: 'use --format json',
     });
   }
+  if (runConfig.built_in !== undefined) {
+    throw unsupported(`${runConfig.name} is a part of ToolHive and cannot be exported for Kubernetes`, {
+      hint: 'use --format json',
+    });
+  }
   const name = resourceName(runConfig.name);
   const labels = runConfig.container_labels ?? {};
   const resource = {

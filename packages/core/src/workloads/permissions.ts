@@ -65,6 +65,8 @@ export async function changeNetwork(
   change: (runConfig: RunConfig) => RunConfig,
 ): Promise<boolean> {
   const supervisor = core.workloads.require(name);
+  if (supervisor.runConfig.built_in !== undefined)
+    throw conflict(`${name} is a part of ToolHive and has no network rules`);
   if (isRemote(supervisor.runConfig)) {
     throw conflict(`${name} is a remote server, whose network is not ours`, {
       hint: 'only servers that run on this machine have network rules',

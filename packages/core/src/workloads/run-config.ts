@@ -5,6 +5,7 @@ import type { RuntimeName } from '@toolhive/runtime/runtime';
 import { grantedNetworkOf } from '../permissions/network.ts';
 import type { Draft, RunConfigIdentity, RunConfigSettings } from './draft.ts';
 import { withRegistryHosts } from './entry-address.ts';
+import { builtInSettings } from './built-in-settings.ts';
 import { localSettings } from './local-settings.ts';
 import { remoteSettings, requireRemoteSettings } from './remote-settings.ts';
 import type { WorkloadSource } from './source.ts';
@@ -45,6 +46,11 @@ function settingsFor({ settings: given }: Draft, source: WorkloadSource): RunCon
       runtime: source.runtime.name,
     };
   }
+  if (source.kind === 'built-in')
+    return builtInSettings(
+      given.kind === 'complete' ? withoutConsent(given.settings) : given.request,
+      source,
+    );
   if (isLearning) {
     throw invalid('a remote server has no learning mode, because its network is not on this machine', {
       hint: 'leave out learn (--learn)',

@@ -1,4 +1,5 @@
 import { checkField, invalid } from '@toolhive/contract/failure';
+import type { BuiltInServerName } from '@toolhive/contract/names';
 import type { Registry, RegistryRemoteServer } from '@toolhive/contract/registry';
 import type { PrepareOptions, Progress, Runtime } from '@toolhive/runtime/runtime';
 import { formatSource } from '@toolhive/runtime/source';
@@ -11,7 +12,14 @@ import { deriveName, nameOfHost } from './name.ts';
 import { trustedFor } from './trust.ts';
 
 /** Where the server of a workload comes from. */
-export type WorkloadSource = LocalSource | RemoteSource;
+export type WorkloadSource = LocalSource | RemoteSource | BuiltInSource;
+
+/** A server that is a part of the daemon. */
+export interface BuiltInSource {
+  kind: 'built-in';
+  server: BuiltInServerName;
+  defaultName: string;
+}
 
 /** A package or an image that ToolHive runs. */
 export interface LocalSource {
@@ -41,6 +49,7 @@ export async function findSource(
   draft: Draft,
   call: { report: Progress; signal: AbortSignal },
 ): Promise<WorkloadSource> {
+  if (draft.builtIn !== undefined) return builtInOf(draft, draft.builtIn);
   const registry = await core.registry.catalogueFor(draft.image ?? '', draft.registryGroup);
   const remote = await checkField(urlField(draft), () => remoteOf(registry, draft));
   if (remote === undefined) return checkField('/image', () => resolveLocal(core, draft, call));
@@ -51,6 +60,13 @@ export async function findSource(
 
 function urlField({ settings }: Draft): string {
   return settings.kind === 'request' ? '/url' : '/remote_url';
+}
+
+/** The name decides, whatever a registry says: a registry must not replace a part of the daemon. */
+function builtInOf({ remoteUrl }: Draft, server: BuiltInServerName): BuiltInSource {
+  if (remoteUrl !== undefined)
+    throw invalid(`${server} is built in and has no URL`, { hint: 'leave out the image or the URL' });
+  return { kind: 'built-in', server, defaultName: server };
 }
 
 async function resolveLocal(

@@ -10,7 +10,7 @@ import { isYoung } from '../provenance/package-age.ts';
 import { installationSettings } from '../settings/settings.ts';
 import { packageSourceOf } from '../supervision/launch.ts';
 import { editWorkload } from './create.ts';
-import { isRemote } from './describe.ts';
+import { isRemote, packageOf } from './describe.ts';
 import { trustedFor } from './trust.ts';
 import { upgradeChanges } from './upgrade-changes.ts';
 import { isNewer } from './version-order.ts';
@@ -24,7 +24,7 @@ export async function findUpdate(
   { withChanges = false, ...call }: Call & { withChanges?: boolean },
 ): Promise<WorkloadUpdate> {
   const { runConfig } = core.workloads.require(name);
-  const common = { name, package: runConfig.remote_url || (runConfig.image ?? '') };
+  const common = { name, package: packageOf(runConfig) };
   try {
     const source = upgradable(runConfig);
     const { version: current = '' } = source;
@@ -69,6 +69,8 @@ export async function upgradeWorkload(
 function upgradable(runConfig: RunConfig): PackageSource {
   const { name } = runConfig;
   if (isRemote(runConfig)) throw conflict(`${name} is a remote server, whose version is not ours to choose`);
+  if (runConfig.built_in !== undefined)
+    throw conflict(`${name} is a part of ToolHive, which is updated as a whole`);
   const source = packageSourceOf(runConfig);
   if (source.kind === 'image') {
     throw conflict(`${name} runs a container image, whose newer versions ToolHive does not look up`);

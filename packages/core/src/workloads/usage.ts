@@ -3,7 +3,7 @@ import { resourcesOf } from '@toolhive/contract/resources';
 import type { InstanceUsage } from '@toolhive/runtime/runtime';
 import type { Core } from '../core.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
-import { isRemote } from './describe.ts';
+import { isLocal } from './describe.ts';
 
 /** A measurement that is younger is told again, so that callers cannot keep the daemon busy. */
 const freshMs = 250;
@@ -36,7 +36,7 @@ async function usageOf(core: Core, supervisor: Supervisor): Promise<Usage> {
   return {
     name: runConfig.name,
     at: new Date().toISOString(),
-    ...(isRemote(runConfig) ? {} : { runtime: runConfig.runtime ?? 'docker' }),
+    ...(!isLocal(runConfig) ? {} : { runtime: runConfig.runtime ?? 'docker' }),
     ...(measured === undefined
       ? {}
       : {

@@ -1,0 +1,133 @@
+import { RequestError } from '@toolhive/proxy/in-process-server';
+import { isObject, spanOf } from '@toolhive/proxy/message';
+import type { Message } from '@toolhive/proxy/message';
+import type * as z from 'zod';
+import type { RelevanceFeedback } from '../tool-search/feedback.ts';
+import { estimateTokens } from '../tool-search/tokens.ts';
+import { idOf } from './directory.ts';
+import type { ToolDirectory, Visible } from './directory.ts';
+import { callName, sharedNames } from './find.ts';
+import { ToolFailure } from './meta-call.ts';
+import type { MetaCall, MetaResult } from './meta-call.ts';
+import { nearestNames } from './nearest-names.ts';
+import { partOf } from './results.ts';
+import type { ResultStore } from './results.ts';
+import type { CallTool } from './tool-inputs.ts';
+import type { ToolView } from './tool-view.ts';
+
+interface CallWorld {
+  directory: ToolDirectory;
+  feedback: RelevanceFeedback;
+  /** Absent if results are never truncated. */
+  results: ResultStore | undefined;
+  maxTokens: number | undefined;
+}
+
+const nearest = 3;
+
+/**
+ * Calls a tool of a workload through its proxy, as its caller. Progress, cancellation, and questions of the server pass
+ * through in both directions.
+ */
+export async function callTool(
+  input: z.output<typeof CallTool>,
+  call: MetaCall,
+  { directory, feedback, results, maxTokens }: CallWorld,
+): Promise<MetaResult> {
+  const visible = await directory.visibleTo(call.caller, call.signal);
+  const { view, name } = resolve(input, visible);
+  const { _meta, inputResponses, requestState } = call.params;
+  const params = {
+    name,
+    arguments: input.parameters ?? {},
+    _meta,
+    ...(inputResponses === undefined ? {} : { inputResponses }),
+    ...(requestState === undefined ? {} : { requestState }),
+  };
+  const response = await view.client.ask('tools/call', params, {
+    signal: call.signal,
+    notify: ({ value: { method = '', params: about = {} } }) => call.notify(method, about),
+  });
+  const { error, result } = response.value;
+  if (error !== undefined)
+    throw new RequestError(error.code, error.message, isObject(error.data) ? error.data : undefined);
+  feedback.called(call.callerKey, idOf(view.member.name, name));
+  const truncated =
+    results === undefined || maxTokens === undefined || !isObject(result)
+      ? undefined
+      : truncate(result, { call, results, maxTokens });
+  return { passed: truncated ?? { json: resultText(response) } };
+}
+
+/** Finds the tool that a call names. Throws `ToolFailure` with the nearest names if there is none. */
+function resolve(
+  { server_name: server, tool_name: asked }: z.output<typeof CallTool>,
+  visible: Visible,
+): { view: ToolView; name: string } {
+  const candidates: { view: ToolView; name: string }[] = [];
+  for (const [id, view] of visible.views) {
+    const own = view.member.name;
+    const name = id.slice(own.length + 1);
+    const isNamed = asked === name || asked === `${own}__${name}`;
+    if (isNamed && (server === undefined || server === own)) candidates.push({ view, name });
+  }
+  const [first, second] = candidates;
+  if (first === undefined) throw new ToolFailure(unknownTool(server, asked, visible));
+  if (second === undefined) return first;
+  const servers = candidates.map(({ view }) => view.member.name).join(', ');
+  throw new ToolFailure(
+    `several servers have the tool ${asked}: ${servers}; name one of them in server_name`,
+  );
+}
+
+function unknownTool(server: string | undefined, asked: string, visible: Visible): string {
+  if (server !== undefined && !visible.servers.some(({ name }) => name === server)) {
+    const names = nearestNames(
+      server,
+      visible.servers.map(({ name }) => name),
+      nearest,
+    );
+    return `server ${server} not found${names.length === 0 ? '' : `; the nearest names are ${names.join(', ')}`}`;
+  }
+  const shared = sharedNames(visible);
+  const names = [...visible.views].flatMap(([id, { member }]) =>
+    server === undefined || server === member.name
+      ? [callName(member.name, id.slice(member.name.length + 1), shared)]
+      : [],
+  );
+  const near = nearestNames(asked, names, nearest);
+  const where = server === undefined ? '' : ` of server ${server}`;
+  return `tool ${asked}${where} not found${near.length === 0 ? '' : `; the nearest names are ${near.join(', ')}`}`;
+}
+
+/** Returns the text of the result exactly as the server has sent it. */
+function resultText({ text }: Message): string {
+  const [start, end] = spanOf(text, ['result']) ?? [0, 0];
+  return text.slice(start, end);
+}
+
+/** Shortens the text of a result. Undefined if it is short enough, or contains no text. */
+function truncate(
+  result: Record<string, unknown>,
+  { call, results, maxTokens }: { call: MetaCall; results: ResultStore; maxTokens: number },
+): object | undefined {
+  const { content, structuredContent, ...others } = result;
+  const parts = Array.isArray(content) ? content.filter(isObject) : [];
+  const texts = parts.flatMap(({ type, text }) =>
+    type === 'text' && typeof text === 'string' ? [text] : [],
+  );
+  const structured = structuredContent === undefined ? '' : JSON.stringify(structuredContent);
+  const whole = texts.length > 0 ? texts.join('\n') : structured;
+  if (whole === '' || estimateTokens(whole) + estimateTokens(structured) <= maxTokens) return undefined;
+  const handle = results.add(call.callerKey, whole);
+  const { text, nextOffset = whole.length } = partOf(whole, 0, maxTokens);
+  const note = `The result is truncated: ${text.length} of ${whole.length} characters. To read more, call read_result with the handle ${handle} and the offset ${nextOffset}.`;
+  return {
+    ...others,
+    content: [
+      { type: 'text', text },
+      { type: 'text', text: note },
+      ...parts.filter(({ type }) => type !== 'text'),
+    ],
+  };
+}

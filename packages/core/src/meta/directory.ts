@@ -1,0 +1,218 @@
+import { hash } from 'node:crypto';
+import type { InProcessCaller } from '@toolhive/proxy/in-process-server';
+import type { Core } from '../core.ts';
+import { ToolIndex } from '../tool-search/tool-index.ts';
+import type { SearchableTool } from '../tool-search/tool-index.ts';
+import { membersOf } from './members.ts';
+import type { Member } from './members.ts';
+import { ToolView } from './tool-view.ts';
+import type { ListedTool } from './tool-view.ts';
+
+/** A tool of a workload that a meta server finds. */
+export interface IndexedTool extends SearchableTool {
+  group: string;
+  /** The tool as the workload lists it. */
+  listed: ListedTool;
+}
+
+export interface DirectoryOptions {
+  core: Core;
+  /** The groups whose workloads are searched, read at each change. */
+  groups: () => readonly string[];
+  pollingMs: number;
+  onFault: (error: unknown) => void;
+}
+
+/** How many credentials are kept for one workload. */
+const maxViews = 20;
+/** How long a search waits for lists that are being read. */
+const patienceMs = 3_000;
+
+/** The tools that a caller may call now, and the workloads that did not list theirs. */
+export interface Visible {
+  /** By the ID of the tool. */
+  views: ReadonlyMap<string, ToolView>;
+  problems: { server: string; problem: string }[];
+  servers: { name: string; group: string; tools: number }[];
+}
+
+/**
+ * The tools of all running workloads in some groups, current within a second of each change: workloads report when their
+ * tools change, and events report when workloads do. Polling covers servers that report nothing.
+ */
+export class ToolDirectory implements AsyncDisposable {
+  readonly #options: DirectoryOptions;
+  readonly #over = new AbortController();
+  readonly #views = new Map<string, Map<string, ToolView>>();
+  readonly #polling: NodeJS.Timeout;
+  #index = new ToolIndex<IndexedTool>([]);
+  #isStale = false;
+  #building: Promise<void> | undefined;
+
+  constructor(options: DirectoryOptions) {
+    this.#options = options;
+    this.#polling = setInterval(() => this.#refreshAll(), options.pollingMs).unref();
+    this.#followMembers();
+    void this.#followEvents().catch(options.onFault);
+  }
+
+  /** Returns the current index. Waits for lists that are being read, but only for a while. */
+  async current(signal: AbortSignal): Promise<ToolIndex<IndexedTool>> {
+    await this.#settle(signal);
+    return this.#index;
+  }
+
+  /** Returns the tools that a caller may call. */
+  async visibleTo(caller: InProcessCaller, signal: AbortSignal): Promise<Visible> {
+    const views = new Map<string, ToolView>();
+    const problems: Visible['problems'] = [];
+    const servers: Visible['servers'] = [];
+    const own = this.#members().map((member) => this.#viewFor(member, caller));
+    await this.#settle(signal);
+    for (const view of own) {
+      const { name, group } = view.member;
+      if (view.problem !== undefined) problems.push({ server: name, problem: view.problem });
+      servers.push({ name, group, tools: view.tools.length });
+      for (const tool of view.tools) views.set(idOf(name, tool.name), view);
+    }
+    return { views, problems, servers };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#over.abort(new Error('the meta server ends'));
+    clearInterval(this.#polling);
+    await Promise.all(this.#all().map((view) => view[Symbol.asyncDispose]()));
+    await this.#building;
+  }
+
+  #members(): Member[] {
+    return membersOf(this.#options.core, this.#options.groups());
+  }
+
+  #all(): ToolView[] {
+    return [...this.#views.values()].flatMap((views) => [...views.values()]);
+  }
+
+  #viewFor(member: Member, { authorization }: InProcessCaller): ToolView {
+    const credentials = member.isAuthenticated ? authorization : undefined;
+    const key = credentials === undefined ? '' : hash('sha256', credentials);
+    const views = this.#views.get(member.name) ?? new Map<string, ToolView>();
+    this.#views.set(member.name, views);
+    const known = views.get(key);
+    if (known?.member.proxy === member.proxy) {
+      known.used();
+      return known;
+    }
+    if (known !== undefined) this.#drop(known);
+    const view = new ToolView({
+      member,
+      authorization: credentials,
+      version: this.#options.core.version,
+      onChange: () => this.#changed(),
+    });
+    views.set(key, view);
+    const oldest = [...views].toSorted(([, one], [, other]) => one.lastUsedMs - other.lastUsedMs)[0];
+    if (views.size > maxViews && oldest !== undefined) {
+      views.delete(oldest[0]);
+      this.#drop(oldest[1]);
+    }
+    return view;
+  }
+
+  /** Opens a view for each new workload, and closes those of workloads that do not run anymore. */
+  #followMembers(): void {
+    const members = new Map(this.#members().map((member) => [member.name, member]));
+    let isChanged = false;
+    for (const [name, views] of this.#views) {
+      for (const [key, view] of views) {
+        if (members.get(name)?.proxy === view.member.proxy && members.get(name)?.group === view.member.group)
+          continue;
+        views.delete(key);
+        this.#drop(view);
+        isChanged = true;
+      }
+      if (views.size === 0) this.#views.delete(name);
+    }
+    for (const member of members.values())
+      this.#viewFor(member, { principal: '', client: { protocolVersion: '', capabilities: {} } });
+    if (isChanged) this.#changed();
+  }
+
+  #drop(view: ToolView): void {
+    view[Symbol.asyncDispose]().catch(this.#options.onFault);
+  }
+
+  async #followEvents(): Promise<void> {
+    for await (const { event } of this.#options.core.events.watch(undefined, this.#over.signal)) {
+      const { type } = event;
+      if (type === 'workload.progress' || type === 'network.denied') continue;
+      this.#followMembers();
+      const isAboutTools = type === 'pins.changed' || type === 'workload.changed';
+      if (isAboutTools) for (const view of this.#views.get(event.name)?.values() ?? []) void view.refresh();
+      if (type === 'reset') this.#refreshAll();
+    }
+  }
+
+  #refreshAll(): void {
+    this.#followMembers();
+    for (const view of this.#all()) void view.refresh();
+  }
+
+  #changed(): void {
+    this.#isStale = true;
+    this.#building ??= this.#build()
+      .catch(this.#options.onFault)
+      .finally(() => (this.#building = undefined));
+  }
+
+  /** Builds the index once for all changes that happen in the meantime. */
+  async #build(): Promise<void> {
+    while (this.#isStale && !this.#over.signal.aborted) {
+      this.#isStale = false;
+      const tools = new Map<string, IndexedTool>();
+      for (const view of this.#all())
+        for (const listed of view.tools) {
+          const tool = indexed(view, listed);
+          if (!tools.has(tool.id)) tools.set(tool.id, tool);
+        }
+      this.#index = await ToolIndex.build(tools.values());
+    }
+  }
+
+  async #settle(signal: AbortSignal): Promise<void> {
+    const deadline = performance.now() + patienceMs;
+    for (;;) {
+      const pending = [...this.#all().flatMap((view) => view.pending ?? []), this.#building].filter(
+        (one) => one !== undefined,
+      );
+      const leftMs = deadline - performance.now();
+      if (pending.length === 0 || leftMs <= 0 || signal.aborted) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, leftMs);
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      await Promise.race([Promise.all(pending), promise]);
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** Returns the ID of a tool in an index. Names of workloads contain no spaces. */
+export function idOf(server: string, name: string): string {
+  return `${server} ${name}`;
+}
+
+function indexed({ member, serverDescription }: ToolView, listed: ListedTool): IndexedTool {
+  const { name, title, description, inputSchema, annotations } = listed;
+  return {
+    id: idOf(member.name, name),
+    server: member.name,
+    group: member.group,
+    serverDescription,
+    name,
+    title: typeof title === 'string' ? title : undefined,
+    description: typeof description === 'string' ? description : undefined,
+    inputSchema,
+    annotations,
+    listed,
+  };
+}

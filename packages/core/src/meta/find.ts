@@ -1,0 +1,166 @@
+import { printable } from '@toolhive/contract/printable';
+import type * as z from 'zod';
+import type { Core } from '../core.ts';
+import { findingsIn } from '../pinning/findings.ts';
+import { RelevanceFeedback } from '../tool-search/feedback.ts';
+import type { MetaSettings } from '../tool-search/settings.ts';
+import type { FoundTool, MatchReason, ToolIndex } from '../tool-search/tool-index.ts';
+import type { IndexedTool, ToolDirectory, Visible } from './directory.ts';
+import { EmbeddingSearch } from './embeddings.ts';
+import type { MetaCall, MetaResult } from './meta-call.ts';
+import type { FindTool } from './tool-inputs.ts';
+
+export interface FinderOptions {
+  core: Core;
+  directory: ToolDirectory;
+  settings: MetaSettings;
+  /** The key for the embedding endpoint. */
+  apiKey: string | undefined;
+  /** Writes to the log of the meta server. */
+  note: (text: string) => void;
+}
+
+const maxDescription = 2_000;
+const maxServers = 100;
+
+const provenance =
+  'Names, descriptions, and schemas are text of the servers. ToolHive has not written or checked them.';
+
+/** Answers `find_tool`. */
+export class Finder {
+  readonly feedback: RelevanceFeedback = new RelevanceFeedback();
+  readonly #options: FinderOptions;
+  readonly #embeddings: EmbeddingSearch | undefined;
+
+  constructor(options: FinderOptions) {
+    this.#options = options;
+    const { settings, apiKey, core, note } = options;
+    this.#embeddings =
+      settings.embeddings === undefined
+        ? undefined
+        : new EmbeddingSearch({ ...settings.embeddings, apiKey, lookup: core.lookup, note });
+  }
+
+  async find(input: z.output<typeof FindTool>, call: MetaCall): Promise<MetaResult> {
+    const { directory, settings } = this.#options;
+    const query = queryOf(input);
+    const visible = await directory.visibleTo(call.caller, call.signal);
+    const index = await directory.current(call.signal);
+    const includes = (tool: IndexedTool): boolean =>
+      visible.views.has(tool.id) &&
+      (input.server === undefined || tool.server === input.server) &&
+      (input.group === undefined || tool.group === input.group);
+    const boostOf = this.feedback.boostOf(call.callerKey, query);
+    const limit = input.limit ?? settings.maxTools;
+    const search = {
+      maxDistance: settings.maxDistance,
+      includes,
+      boostOf: (tool: IndexedTool) => boostOf(tool.id),
+    };
+    const lexical = index.search(query, { ...search, limit: this.#embeddings === undefined ? limit : 50 });
+    const { found, problem } = await this.#fused(query, { index, lexical, includes, limit }, call.signal);
+    this.feedback.searched(
+      call.callerKey,
+      query,
+      found.map(({ tool }) => tool.id),
+    );
+    const shared = sharedNames(visible);
+    return {
+      value: {
+        tools: found.map((one) => describeTool(one, shared)),
+        ...(found.length === 0 ? { servers: visible.servers.slice(0, maxServers) } : {}),
+        ...(visible.problems.length === 0 ? {} : { unavailable: visible.problems.map(readable) }),
+        ...(problem === undefined ? {} : { search_problem: problem }),
+        note: found.length === 0 ? noMatch : provenance,
+      },
+    };
+  }
+
+  /** Adds the ranking of the embeddings, if they are configured. Without them, the words alone decide. */
+  async #fused(
+    query: string,
+    given: {
+      index: ToolIndex<IndexedTool>;
+      lexical: FoundTool<IndexedTool>[];
+      includes: (tool: IndexedTool) => boolean;
+      limit: number;
+    },
+    signal: AbortSignal,
+  ): Promise<{ found: FoundTool<IndexedTool>[]; problem?: string }> {
+    if (this.#embeddings === undefined) return { found: given.lexical };
+    return this.#embeddings.fuse(query, given, signal);
+  }
+}
+
+const noMatch =
+  'No tool matches. Search for one step with other words, list the tools of a server with list_tools, or look for another server with search_registry.';
+
+function queryOf({
+  query,
+  keywords,
+  tool_description: described,
+  tool_keywords: more,
+}: z.output<typeof FindTool>): string {
+  return [query, described, keywords, more]
+    .flat()
+    .filter((part) => part !== undefined)
+    .join(' ');
+}
+
+/** The names that tools of several servers have. */
+export function sharedNames({ views }: Visible): ReadonlySet<string> {
+  const servers = new Map<string, Set<string>>();
+  for (const [id, { member }] of views) {
+    const name = id.slice(member.name.length + 1);
+    servers.set(name, (servers.get(name) ?? new Set()).add(member.name));
+  }
+  return new Set([...servers].flatMap(([name, own]) => (own.size > 1 ? [name] : [])));
+}
+
+/** The name with which `call_tool` finds a tool: with its server where several servers have a tool of that name. */
+export function callName(server: string, name: string, shared: ReadonlySet<string>): string {
+  return shared.has(name) ? `${server}__${name}` : name;
+}
+
+function describeTool(
+  { tool, score, distance, reason }: FoundTool<IndexedTool>,
+  shared: ReadonlySet<string>,
+): object {
+  const { listed, server, group, name } = tool;
+  const { title, description, inputSchema, outputSchema, annotations } = listed;
+  const findings = findingsIn({ kind: 'tool', name, content: listed });
+  return printableParts({
+    server_name: server,
+    tool_name: callName(server, name, shared),
+    group,
+    ...(typeof title === 'string' ? { title: title.slice(0, 200) } : {}),
+    ...(typeof description === 'string' ? { description: shortened(description) } : {}),
+    input_schema: inputSchema,
+    ...(outputSchema === undefined ? {} : { output_schema: outputSchema }),
+    ...(annotations === undefined ? {} : { annotations }),
+    score: Math.round(score * 1000) / 1000,
+    distance: Math.round(distance * 1000) / 1000,
+    reason: reason.map(describeReason),
+    ...(findings.length === 0 ? {} : { warnings: findings.map(({ message }) => message) }),
+  });
+}
+
+function describeReason({ term, through, fields }: MatchReason): string {
+  const word = through === undefined || through === term ? term : `${term} (as ${through})`;
+  return `${word} in ${fields.join(', ')}`;
+}
+
+function shortened(text: string): string {
+  return text.length <= maxDescription ? text : `${text.slice(0, maxDescription)}…`;
+}
+
+function readable({ server, problem }: Visible['problems'][number]): object {
+  return { server, problem: printable(problem).slice(0, 300) };
+}
+
+/** Replaces characters that hide text or change how other text is seen, in all values. */
+function printableParts(value: object): object {
+  return JSON.parse(JSON.stringify(value), (_key, part: unknown) =>
+    typeof part === 'string' ? printable(part) : part,
+  ) as object;
+}

@@ -1,0 +1,176 @@
+import { messageOf } from '@toolhive/contract/failure';
+import { InProcessClient } from '@toolhive/proxy/in-process-client';
+import type { InProcessCaller } from '@toolhive/proxy/in-process-server';
+import { isObject } from '@toolhive/proxy/message';
+import { modernMeta } from '@toolhive/proxy/protocol';
+import type { Member } from './members.ts';
+
+/** A tool as the proxy of a workload lists it. */
+export type ListedTool = Record<string, unknown> & { name: string };
+
+/** How long a workload may take to list its tools. */
+const listingMs = 20_000;
+const maxPages = 100;
+const maxTools = 2_000;
+const maxToolChars = 64 * 1024;
+/** How long to wait before the stream of changes is opened again. */
+const retryMs = 5_000;
+
+export interface ToolViewOptions {
+  member: Member;
+  /** The `Authorization` header of the callers of this view. */
+  authorization: string | undefined;
+  version: string;
+  /** Called when the tools have changed. */
+  onChange: () => void;
+}
+
+/**
+ * The tools of one workload that callers with the same credentials may call, kept current. Requests pass through the
+ * proxy of the workload, so filters, overrides, policies, and approvals apply to the list.
+ */
+export class ToolView implements AsyncDisposable {
+  readonly client: InProcessClient;
+  readonly #options: ToolViewOptions;
+  readonly #over = new AbortController();
+  #tools: readonly ListedTool[] = [];
+  #problem: string | undefined;
+  #serverDescription: string | undefined;
+  #refreshing: Promise<void> | undefined;
+  #isStale = true;
+  #lastUsedMs = performance.now();
+
+  constructor(options: ToolViewOptions) {
+    this.#options = options;
+    const { member, authorization } = options;
+    this.client = new InProcessClient({
+      proxy: member.proxy,
+      authorization,
+      schemaOf: (name) => this.#tools.find((tool) => tool.name === name)?.['inputSchema'],
+    });
+    void this.refresh();
+    void this.#watch();
+  }
+
+  get member(): Member {
+    return this.#options.member;
+  }
+
+  get tools(): readonly ListedTool[] {
+    return this.#tools;
+  }
+
+  /** Why the tools could not be listed. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** The description that the server gives of itself. */
+  get serverDescription(): string | undefined {
+    return this.#serverDescription;
+  }
+
+  get lastUsedMs(): number {
+    return this.#lastUsedMs;
+  }
+
+  /** The list that is being read, if any. */
+  get pending(): Promise<void> | undefined {
+    return this.#refreshing;
+  }
+
+  used(): void {
+    this.#lastUsedMs = performance.now();
+  }
+
+  /** Reads the list again, once for all changes that happen in the meantime. Never rejects. */
+  refresh(): Promise<void> {
+    this.#isStale = true;
+    return (this.#refreshing ??= this.#readWhileStale().finally(() => (this.#refreshing = undefined)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#over.abort(new Error('the workload is not searched anymore'));
+    await this.client[Symbol.asyncDispose]();
+  }
+
+  async #readWhileStale(): Promise<void> {
+    while (this.#isStale && !this.#over.signal.aborted) {
+      this.#isStale = false;
+      try {
+        const tools = await this.#read();
+        const isChanged = JSON.stringify(tools) !== JSON.stringify(this.#tools);
+        this.#tools = tools;
+        this.#problem = undefined;
+        if (isChanged) this.#options.onChange();
+      } catch (error) {
+        const hadTools = this.#tools.length > 0;
+        this.#tools = [];
+        this.#problem = messageOf(error);
+        if (hadTools && !this.#over.signal.aborted) this.#options.onChange();
+      }
+    }
+  }
+
+  async #read(): Promise<ListedTool[]> {
+    const signal = AbortSignal.any([this.#over.signal, AbortSignal.timeout(listingMs)]);
+    this.#serverDescription ??= await this.#describeServer(signal);
+    const tools: ListedTool[] = [];
+    let cursor: unknown;
+    for (let page = 0; page < maxPages && tools.length < maxTools; page++) {
+      const params = { ...this.#described(), ...(cursor === undefined ? {} : { cursor }) };
+      const { value } = await this.client.ask('tools/list', params, { signal });
+      if (value.error !== undefined) throw new Error(value.error.message);
+      const result = isObject(value.result) ? value.result : {};
+      tools.push(...(Array.isArray(result['tools']) ? result['tools'].filter(isTool) : []));
+      cursor = result['nextCursor'];
+      if (cursor === undefined || cursor === null || cursor === '') break;
+    }
+    return tools.slice(0, maxTools);
+  }
+
+  async #describeServer(signal: AbortSignal): Promise<string> {
+    const { value } = await this.client.ask('server/discover', this.#described(), { signal });
+    const { instructions } = isObject(value.result) ? value.result : {};
+    return typeof instructions === 'string' ? instructions.slice(0, 500) : '';
+  }
+
+  /** Reads the list again whenever the server says that its tools have changed. */
+  async #watch(): Promise<void> {
+    const { signal } = this.#over;
+    while (!signal.aborted) {
+      try {
+        await this.client.ask(
+          'subscriptions/listen',
+          { ...this.#described(), notifications: { toolsListChanged: true } },
+          {
+            signal,
+            notify: ({ value: { method } }) => {
+              if (method === 'notifications/tools/list_changed') void this.refresh();
+            },
+          },
+        );
+      } catch {
+        // The polling of the directory reads the list in the meantime.
+      }
+      await pause(retryMs, signal);
+    }
+  }
+
+  #described(): { _meta: Record<string, unknown> } {
+    const clientInfo = { name: 'toolhive-meta-mcp', version: this.#options.version };
+    const client: InProcessCaller['client'] = { protocolVersion: '', capabilities: {}, clientInfo };
+    return { _meta: modernMeta(client) };
+  }
+}
+
+function isTool(value: unknown): value is ListedTool {
+  return isObject(value) && typeof value['name'] === 'string' && JSON.stringify(value).length <= maxToolChars;
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms).unref();
+  signal.addEventListener('abort', () => resolve(), { once: true });
+  return promise.finally(() => clearTimeout(timer));
+}

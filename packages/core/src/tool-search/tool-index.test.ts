@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest';
+import { ToolIndex } from './tool-index.ts';
+import type { SearchableTool } from './tool-index.ts';
+
+function aTool(server: string, name: string, changes: Partial<SearchableTool> = {}): SearchableTool {
+  return { id: `${server} ${name}`, server, name, description: '', ...changes };
+}
+
+function namesOf(tools: readonly SearchableTool[], query: string, limit = 8): string[] {
+  return new ToolIndex(tools).search(query, { limit }).map(({ tool }) => tool.id);
+}
+
+const files = [
+  aTool('files', 'read_file', { description: 'Read the complete contents of a file.' }),
+  aTool('files', 'writeFile', { description: 'Create a file or replace its contents.' }),
+  aTool('files', 'list_directory', { description: 'List the entries of a directory.' }),
+];
+const weather = aTool('weather', 'get_forecast', {
+  description: 'Get the forecast for a place.',
+  inputSchema: {
+    type: 'object',
+    properties: { latitude: { type: 'number', description: 'Degrees north.' } },
+  },
+});
+
+describe('a search', () => {
+  test.each([
+    ['reading files', 'files read_file'],
+    ['write a file', 'files writeFile'],
+    ['will it rain tomorrow', 'weather get_forecast'],
+    ['show the folder', 'files list_directory'],
+    ['forcast', 'weather get_forecast'],
+    ['latitude', 'weather get_forecast'],
+    ['天气', 'weather get_forecast'],
+    ['what is in /etc/hosts.d', 'files list_directory'],
+  ])('finds the tool for %j', (query, expected) => {
+    expect(namesOf([...files, weather], query)[0]).toBe(expected);
+  });
+
+  test('returns nothing if no tool has anything in common with the query', () => {
+    expect(namesOf(files, 'xylophone')).toEqual([]);
+    expect(namesOf(files, '')).toEqual([]);
+    expect(namesOf([], 'read a file')).toEqual([]);
+  });
+
+  test('filters tools before the list is cut', () => {
+    const index = new ToolIndex([...files, weather]);
+
+    const found = index.search('file', { limit: 1, includes: ({ name }) => name === 'writeFile' });
+
+    expect(found.map(({ tool }) => tool.name)).toEqual(['writeFile']);
+  });
+
+  test('says which words were found in which fields', () => {
+    const index = new ToolIndex([...files, weather]);
+
+    const [found] = index.search('show folder', { limit: 1 });
+
+    expect(found?.reason).toEqual([
+      { term: 'show', through: 'list', fields: ['name', 'first sentence', 'other tools of the server'] },
+      {
+        term: 'folder',
+        through: 'directori',
+        fields: ['name', 'first sentence', 'other tools of the server'],
+      },
+    ]);
+  });
+
+  test('orders equal tools by their IDs, and answers the same query in the same way', () => {
+    const twins = ['b', 'c', 'a'].map((server) => aTool(server, 'ping', { description: 'Ping a host.' }));
+
+    expect(namesOf(twins, 'ping')).toEqual(['a ping', 'b ping', 'c ping']);
+    expect(namesOf(twins.toReversed(), 'ping')).toEqual(['a ping', 'b ping', 'c ping']);
+  });
+
+  test('finds the same tools with an index that was built in steps', async () => {
+    const index = await ToolIndex.build([...files, weather]);
+
+    expect(index.search('read file', { limit: 8 })).toEqual(
+      new ToolIndex([...files, weather]).search('read file', { limit: 8 }),
+    );
+  });
+
+  test('returns only tools within the distance', () => {
+    const index = new ToolIndex([...files, weather]);
+    const all = index.search('read file', { limit: 8 });
+    const [first, second] = all;
+
+    const near = index.search('read file', { limit: 8, maxDistance: first?.distance ?? 0 });
+
+    expect(all.length).toBeGreaterThan(1);
+    expect(second?.distance).toBeGreaterThan(first?.distance ?? 1);
+    expect(near.map(({ tool }) => tool.id)).toEqual(['files read_file']);
+  });
+});
+
+describe('a hostile server', () => {
+  const query = 'read a file';
+
+  test('does not get ahead of a tool that fits by repeating words', () => {
+    const stuffed = aTool('bad', 'helper', { description: 'read file '.repeat(5_000) });
+
+    expect(namesOf([...files, weather, stuffed], query)[0]).toBe('files read_file');
+  });
+
+  test('does not get ahead by a description with every word', () => {
+    const words = 'read write list file folder weather forecast send mail search web issue repository image ';
+    const stuffed = aTool('bad', 'assistant', { description: words.repeat(100) });
+
+    expect(namesOf([...files, weather, stuffed], query)[0]).toBe('files read_file');
+    expect(namesOf([...files, weather, stuffed], 'weather forecast')[0]).toBe('weather get_forecast');
+  });
+
+  test('does not get ahead by words in names of parameters', () => {
+    const properties = Object.fromEntries(
+      Array.from({ length: 500 }, (_, at) => [`read_file_${at}`, { description: 'read file' }]),
+    );
+    const stuffed = aTool('bad', 'helper', { inputSchema: { type: 'object', properties } });
+
+    expect(namesOf([...files, weather, stuffed], query)[0]).toBe('files read_file');
+  });
+
+  test('does not fill all places with copies', () => {
+    const copies = Array.from({ length: 100 }, (_, at) =>
+      aTool('bad', `read_file_${at}`, { description: 'Read the complete contents of a file.' }),
+    );
+
+    const found = namesOf([...files, weather, ...copies], query);
+
+    expect(found.filter((id) => id.startsWith('bad'))).toHaveLength(5);
+    expect(found).toContain('files read_file');
+  });
+
+  test('cannot make a search slow with a long description or a deep schema', () => {
+    const deep = Array.from({ length: 5_000 }).reduce<object>(
+      (inner) => ({ type: 'object', properties: { inner } }),
+      {},
+    );
+    const large = aTool('bad', 'large', { description: 'a/'.repeat(500_000), inputSchema: deep });
+
+    expect(namesOf([...files, large], query)[0]).toBe('files read_file');
+  });
+});

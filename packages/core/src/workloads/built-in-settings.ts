@@ -1,0 +1,53 @@
+import { invalid } from '@toolhive/contract/failure';
+import { defaultGroup } from '@toolhive/contract/names';
+import type { CreateWorkload } from '@toolhive/contract/workload';
+import { metaSettings } from '../tool-search/settings.ts';
+import { formatReference } from '../secrets/reference.ts';
+import type { RunConfigSettings } from './draft.ts';
+import { proxyModeOf, proxySettings } from './local-settings.ts';
+import type { BuiltInSource } from './source.ts';
+
+/** Settings for a process or a container, which a built-in server does not have, with the flags that set them. */
+const foreign: Readonly<Record<string, string>> = {
+  cmd_arguments: 'arguments after `--`',
+  cmd_args: 'arguments after `--`',
+  volumes: '--volume',
+  network_mode: '--network',
+  learn: '--learn',
+  python_with: '--with',
+  python_version: '--python',
+  allow_scripts: '--allow-scripts',
+  ca_certificate: '--ca-cert',
+  registry_group: '--registry-group',
+};
+
+/** The settings of a built-in server: those of the proxy, and environment variables as the settings of the server. Throws `invalid`. */
+export function builtInSettings(
+  given: CreateWorkload | RunConfigSettings,
+  { server }: BuiltInSource,
+): RunConfigSettings {
+  for (const [name, flag] of Object.entries(foreign)) {
+    if (!isAsked((given as Record<string, unknown>)[name])) continue;
+    throw invalid(`${server} runs inside the daemon, so ${flag} has no effect`, {
+      hint: 'remove this option',
+    });
+  }
+  const { env_vars, group = defaultGroup } = given;
+  metaSettings(env_vars ?? {}); // throws for invalid values
+  const common = {
+    built_in: server,
+    transport: 'stdio' as const,
+    proxy_mode: proxyModeOf('stdio', given.proxy_mode),
+    permission_profile: {},
+    env_vars: env_vars ?? {},
+    sessions: 'shared' as const,
+    group,
+  };
+  if ('built_in' in given) return { ...given, ...common };
+  const request = given as CreateWorkload;
+  return { ...common, secrets: (request.secrets ?? []).map(formatReference), ...proxySettings(request) };
+}
+
+function isAsked(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : Boolean(value);
+}

@@ -1,0 +1,109 @@
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import { duplexPair } from 'node:stream';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import { ServerConnection } from '../connection/connection.ts';
+import { relayAuthorization } from '../http/relay.ts';
+import { ownMessage } from '../jsonrpc/message.ts';
+import type { Message } from '../jsonrpc/message.ts';
+import { mirroredIn } from '../protocol/mirrored-parameters.ts';
+import { modernVersion } from '../protocol/protocol.ts';
+import type { WorkloadProxy } from '../proxy.ts';
+import { HttpTransport } from '../transport/http-transport.ts';
+import { UpstreamClient } from '../transport/upstream-client.ts';
+
+export interface InProcessClientOptions {
+  /** The proxy of the workload. */
+  proxy: Pick<WorkloadProxy, 'accept'>;
+  /** The `Authorization` header of the caller, for a workload that authenticates its callers. */
+  authorization?: string | undefined;
+  /** Returns the input schema of a tool, if that is known. */
+  schemaOf?: (tool: string) => unknown;
+}
+
+export interface InProcessRequest {
+  signal: AbortSignal;
+  /** Receives the notifications that belong to the request. */
+  notify?: (notification: Message) => void;
+}
+
+/**
+ * A client in this process of a workload on this machine. Requests pass through the proxy of the workload with all of its
+ * middleware, in the newest protocol version, but over no network.
+ */
+export class InProcessClient implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #endpoint: UpstreamClient;
+  readonly #connection: ServerConnection;
+
+  constructor({ proxy, authorization, schemaOf = () => undefined }: InProcessClientOptions) {
+    this.#server = createServer((request, response) => proxy.accept(request, response));
+    const headers: Record<string, string> =
+      authorization === undefined ? {} : { [relayAuthorization]: authorization };
+    this.#endpoint = new UpstreamClient(
+      {
+        kind: 'remote',
+        url: 'http://in-process/mcp',
+        // A connector that calls back before it returns leaves undici waiting.
+        connect: (_options, connected) => queueMicrotask(() => connected(null, this.#connect())),
+        headers: async () => headers,
+        refused: async () => false,
+      },
+      '',
+    );
+    this.#connection = new ServerConnection({
+      transport: new HttpTransport({
+        endpoint: this.#endpoint,
+        generation: 'modern',
+        mirrored: async (tool) => mirroredIn(schemaOf(tool)),
+      }),
+      owner: {
+        lost() {},
+        notified: (notification, call) => call?.responder.notify(notification),
+        asked: (connection, asked) => connection.decline(asked),
+      },
+      input: this.#endpoint.input,
+      onFault() {},
+    });
+    this.#connection.establish('modern', { protocolVersion: modernVersion, capabilities: {} });
+  }
+
+  /** Sends a request and returns the response, which may be an error. Rejects when the signal aborts. */
+  async ask(
+    method: string,
+    params: Record<string, unknown>,
+    { signal, notify = () => {} }: InProcessRequest,
+  ): Promise<Message> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<Message>();
+    const call = this.#connection.ask(ownMessage({ id: 0, method, params }), { notify, answer: resolve });
+    const cancel = (): void => {
+      if (call !== undefined) this.#connection.cancel(call, 'the client canceled the request');
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection.close('the client has ended');
+    await this.#endpoint[Symbol.asyncDispose]();
+    this.#server.closeAllConnections();
+  }
+
+  #connect(): TLSSocket {
+    const [ours, theirs] = duplexPair();
+    this.#server.emit('connection', theirs);
+    return asSocket(ours);
+  }
+}
+
+/** HTTP needs only the stream of a socket. */
+function asSocket(stream: Duplex): TLSSocket {
+  return stream as TLSSocket;
+}
