@@ -13,7 +13,19 @@ import { cliPages } from '../apps/docs/src/plugins/references/cli.ts';
 import { clientLibraryReference } from '../apps/docs/src/plugins/references/client-libraries.ts';
 import { clientReference } from '../apps/docs/src/plugins/references/clients.ts';
 import { crdReference } from '../apps/docs/src/plugins/references/crds.ts';
+import { environmentReference } from '../apps/docs/src/plugins/references/environment.ts';
+import { errorReference } from '../apps/docs/src/plugins/references/errors.ts';
+import { eventReference } from '../apps/docs/src/plugins/references/events.ts';
+import { glossaryReference } from '../apps/docs/src/plugins/references/glossary.ts';
+import { limitReference } from '../apps/docs/src/plugins/references/limits.ts';
 import { registryReference } from '../apps/docs/src/plugins/references/registry-schema.ts';
+import { releaseReference } from '../apps/docs/src/plugins/references/releases.ts';
+import {
+  permissionProfileReference,
+  runConfigReference,
+} from '../apps/docs/src/plugins/references/run-config.ts';
+import { settingsReference } from '../apps/docs/src/plugins/references/settings.ts';
+import { storageReference } from '../apps/docs/src/plugins/references/storage.ts';
 import compatibility from '../e2e/compatibility/results.json' with { type: 'json' };
 import { drawDiagrams, findUndrawn } from '../apps/docs/src/plugins/diagrams/draw.ts';
 
@@ -38,7 +50,17 @@ async function generatedTexts(): Promise<Record<string, string>> {
       '_client-libraries.md': clientLibraryReference(compatibility),
       '_clients.md': clientReference(),
       '_crds.md': crdReference(resources),
+      '_environment-variables.md': environmentReference(),
+      '_errors.md': errorReference(),
+      '_events.md': eventReference(),
+      '_glossary.md': glossaryReference(),
+      '_limits.md': limitReference(),
+      '_permission-profile.md': permissionProfileReference(),
       '_registry-schema.md': registryReference(registryJsonSchema()),
+      '_releases.md': releaseReference(),
+      '_run-config.md': runConfigReference(),
+      '_settings.md': settingsReference(),
+      '_storage.md': storageReference(),
     }),
     ...cliPages(program),
   };

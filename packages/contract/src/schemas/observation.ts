@@ -29,18 +29,27 @@ export type AuditConfig = z.infer<typeof AuditConfig>;
 
 /** What is measured and traced, and who is told. */
 export const TelemetryConfig = z.looseObject({
-  endpoint: text,
-  serviceName: text,
-  serviceVersion: text,
-  headers: z.record(z.string(), z.string()).nullish(),
-  insecure: flag,
-  tracingEnabled: flag,
-  metricsEnabled: flag,
-  samplingRate: z.number().min(0).max(1).optional(),
-  enablePrometheusMetricsPath: flag,
-  environmentVariables: texts,
-  customAttributes: z.record(z.string(), z.string()).nullish(),
+  endpoint: text.meta({ description: 'The host and port of an OTLP collector.' }),
+  serviceName: text.meta({ description: 'The service name in traces and metrics.' }),
+  serviceVersion: text.meta({ description: 'The service version in traces and metrics.' }),
+  headers: z
+    .record(z.string(), z.string())
+    .nullish()
+    .meta({ description: 'HTTP headers for the collector.' }),
+  insecure: flag.meta({ description: 'Send telemetry over plain http.' }),
+  tracingEnabled: flag.meta({ description: 'Send traces.' }),
+  metricsEnabled: flag.meta({ description: 'Send metrics.' }),
+  samplingRate: z.number().min(0).max(1).optional().meta({ description: 'The share of traces to send.' }),
+  enablePrometheusMetricsPath: flag.meta({ description: 'Provide metrics for Prometheus at /metrics.' }),
+  environmentVariables: texts.meta({ description: 'Environment variables of the daemon to add to traces.' }),
+  customAttributes: z
+    .record(z.string(), z.string())
+    .nullish()
+    .meta({ description: 'More resource attributes of traces and metrics.' }),
 });
 
 /** Which parts of shared folders a server does not see. */
-export const IgnoreConfig = z.looseObject({ loadGlobal: flag, printOverlays: flag });
+export const IgnoreConfig = z.looseObject({
+  loadGlobal: flag.meta({ description: 'Apply the global ignore file.' }),
+  printOverlays: flag.meta({ description: 'List the hidden files.' }),
+});

@@ -21,57 +21,71 @@ import { ProxyMode, Sessions, Transport } from './workload.ts';
 /** The version that we write, and the only one that there is. */
 export const runConfigVersion = 'v0.1.0';
 
-const text = z.string().optional();
-const texts = z.array(z.string()).nullish();
-const flag = z.boolean().optional();
+const text = (description: string) => z.string().optional().meta({ description });
+const texts = (description: string) => z.array(z.string()).nullish().meta({ description });
+const flag = (description: string) => z.boolean().optional().meta({ description });
 
 /** Sections that later parts of the product act on. Keys of other versions pass through untouched. */
 const sections = {
   // The case of these names is ignored when they are read: the original writes Issuer, and documents issuer.
   oidc_config: z.looseObject({
-    issuer: text,
-    audience: text,
-    jwksurl: text,
-    introspectionURL: text,
-    clientID: text,
+    issuer: text('The URL of the OpenID provider.'),
+    audience: text('The audience that every token must have.'),
+    jwksurl: text('The URL of the provider’s signing keys.'),
+    introspectionURL: text('The URL for token introspection (RFC 7662).'),
+    clientID: text('The client ID for token introspection.'),
     clientSecret: z
       .string()
       .optional()
       .meta({ description: 'A reference to a secret, as NAME,target=oidc_secret.' }),
-    cacertPath: text,
-    authTokenFile: text,
-    resourceURL: text,
-    allowPrivateIP: flag,
-    insecureAllowHTTP: flag,
-    scopes: texts,
-    toolScopes: z.record(z.string(), z.array(z.string())).nullish(),
+    cacertPath: text('A file with CA certificates to trust for the provider.'),
+    authTokenFile: text('A file with the bearer token for the signing keys.'),
+    resourceURL: text('The URL of the workload in the protected resource metadata (RFC 9728).'),
+    allowPrivateIP: flag('Allow private addresses of the provider.'),
+    insecureAllowHTTP: flag('Allow plain http to the provider.'),
+    scopes: texts('The scopes that every token must have.'),
+    toolScopes: z
+      .record(z.string(), z.array(z.string()))
+      .nullish()
+      .meta({ description: 'More scopes for individual tools.' }),
   }),
   authz_config: AuthzConfig,
   audit_config: AuditConfig,
   telemetry_config: TelemetryConfig,
   ignore_config: IgnoreConfig,
   remote_auth_config: z.looseObject({
-    issuer: text,
-    authorize_url: text,
-    token_url: text,
-    client_id: text,
+    issuer: text('The URL of the authorization server.'),
+    authorize_url: text('The authorization endpoint.'),
+    token_url: text('The token endpoint.'),
+    client_id: text('The OAuth client ID. Without one, ToolHive registers a client.'),
     client_secret: z.string().optional().meta({ description: 'A reference to a secret, never the secret.' }),
-    client_secret_file: text,
-    scopes: texts,
-    use_pkce: flag,
-    skip_browser: flag,
-    callback_port: PortOrAny.optional(),
+    client_secret_file: text('A file with the client secret.'),
+    scopes: texts('The scopes to request.'),
+    use_pkce: flag('Use PKCE.'),
+    skip_browser: flag('Print the sign-in URL instead of opening a browser.'),
+    callback_port: PortOrAny.optional().meta({
+      description: 'The port for the redirect after signing in. 0 chooses a free port.',
+    }),
     timeout: z
       .union([z.string(), z.int()])
       .optional()
       .meta({ description: 'Such as 5m; a number counts nanoseconds.' }),
-    oauth_params: z.record(z.string(), z.string()).nullish(),
-    headers: z.array(RegistryHeader).nullish(),
-    env_vars: z.array(RegistryVariable).nullish(),
+    oauth_params: z
+      .record(z.string(), z.string())
+      .nullish()
+      .meta({ description: 'More parameters for the authorization request.' }),
+    headers: z.array(RegistryHeader).nullish().meta({ description: 'HTTP headers for the remote server.' }),
+    env_vars: z
+      .array(RegistryVariable)
+      .nullish()
+      .meta({ description: 'The environment variables in the registry entry.' }),
   }),
 };
 
-const ToolOverride = z.object({ name: text, description: text });
+const ToolOverride = z.object({
+  name: text('The new name of the tool.'),
+  description: text('The new description of the tool.'),
+});
 
 /**
  * Everything needed to run a workload again, as it is stored and exported. Keys of later versions and of other
@@ -79,51 +93,53 @@ const ToolOverride = z.object({ name: text, description: text });
  */
 export const RunConfig = z
   .looseObject({
-    schema_version: z.literal(runConfigVersion),
-    name: WorkloadName,
-    base_name: WorkloadName,
-    container_name: z.string().min(1),
+    schema_version: z.literal(runConfigVersion).meta({ description: 'The version of this format.' }),
+    name: WorkloadName.meta({ description: 'The name of the workload.' }),
+    base_name: WorkloadName.meta({ description: 'The name in file names.' }),
+    container_name: z.string().min(1).meta({ description: 'The name of the container.' }),
     image: z.string().optional().meta({ description: 'The image or package to run, pinned to its version.' }),
     instead_of_image: z.string().optional().meta({
       description:
         'The image that was requested, if the package in image runs because there is no container engine.',
     }),
-    remote_url: z.string().optional(),
+    remote_url: text('The URL of a remote server.'),
     built_in: BuiltInServerName.optional().meta({
       description: 'The server that runs inside the daemon, without a process or a container.',
     }),
-    remote_auth_config: sections.remote_auth_config.nullish(),
+    remote_auth_config: sections.remote_auth_config
+      .nullish()
+      .meta({ description: 'The authentication at a remote server.' }),
     registry_hosts: z.array(z.string()).optional().meta({
       description:
         'The hosts that a registry entry named. ToolHive does not connect to them at private addresses.',
     }),
-    cmd_args: z.array(Argument).nullish(),
+    cmd_args: z.array(Argument).nullish().meta({ description: 'The arguments of the server.' }),
     transport: Transport,
     proxy_mode: ProxyMode.optional(),
-    host: z.string().default('127.0.0.1'),
+    host: z.string().default('127.0.0.1').meta({ description: 'The address that the proxy listens on.' }),
     insecure_no_auth: z
       .boolean()
       .optional()
       .meta({ description: 'Other machines may use the workload without authentication.' }),
     port: Port.meta({ description: 'The port of the proxy; the same after every restart.' }),
-    target_port: PortOrAny.optional(),
-    target_host: z.string().optional(),
-    permission_profile_name_or_path: z.string().optional(),
+    target_port: PortOrAny.optional().meta({ description: 'The port that an HTTP server listens on.' }),
+    target_host: text('The address that an HTTP server listens on.'),
+    permission_profile_name_or_path: text('The built-in profile, or the file that the profile came from.'),
     permission_profile: PermissionProfile.nullish(),
-    isolate_network: z.boolean().optional(),
+    isolate_network: flag('Enforce the network rules of the profile.'),
     accepted_risks: z.array(Risk).nullish().meta({
       description: 'As in a request to create a workload. It is never stored or exported.',
     }),
     learning: LearningMode.optional().meta({
       description: 'Present in learning mode. A run config that is imported does not begin it.',
     }),
-    env_vars: Environment.nullish(),
-    env_file_dir: z.string().optional(),
+    env_vars: Environment.nullish().meta({ description: 'The environment variables of the server.' }),
+    env_file_dir: text('A directory with environment variable files.'),
     secrets: z.array(z.string()).nullish().meta({ description: 'References, as NAME,target=VARIABLE.' }),
-    volumes: z.array(z.string()).nullish(),
-    python_with: texts,
-    python_version: text,
-    allow_scripts: texts,
+    volumes: texts('Mounts, as HOST:CONTAINER or HOST:CONTAINER:ro.'),
+    python_with: texts('Additional Python packages.'),
+    python_version: text('The Python version.'),
+    allow_scripts: texts('The npm packages whose install scripts can run.'),
     ephemeral: z
       .boolean()
       .optional()
@@ -131,30 +147,44 @@ export const RunConfig = z
     resources: StoredResources.nullish().meta({
       description: 'What the server may use of the machine; the defaults apply to what is absent.',
     }),
-    container_labels: z.record(z.string(), z.string()).nullish(),
-    group: GroupName.optional(),
-    debug: z.boolean().optional(),
-    oidc_config: sections.oidc_config.nullish(),
+    container_labels: z
+      .record(z.string(), z.string())
+      .nullish()
+      .meta({ description: 'The labels of the workload.' }),
+    group: GroupName.optional().meta({ description: 'The group of the workload.' }),
+    debug: flag('Write more details to the proxy log.'),
+    oidc_config: sections.oidc_config.nullish().meta({ description: 'The authentication of clients.' }),
     authz_config: sections.authz_config.nullish(),
     authz_config_path: z.string().optional().meta({
       description: 'A file with authorization policies on the machine of the daemon, read at each start.',
     }),
     token_exchange_config: TokenExchangeConfig.nullish(),
-    audit_config: sections.audit_config.nullish(),
-    audit_config_path: z.string().optional(),
-    telemetry_config: sections.telemetry_config.nullish(),
+    audit_config: sections.audit_config.nullish().meta({ description: 'The audit configuration.' }),
+    audit_config_path: text('The file that the audit configuration came from.'),
+    telemetry_config: sections.telemetry_config
+      .nullish()
+      .meta({ description: 'The telemetry configuration.' }),
     sessions: Sessions.optional(),
-    tools_filter: z.array(z.string()).nullish(),
-    tools_override: z.record(z.string(), ToolOverride).nullish(),
+    tools_filter: texts('The tools that clients can use. All other tools are hidden.'),
+    tools_override: z
+      .record(z.string(), ToolOverride)
+      .nullish()
+      .meta({ description: 'New names and descriptions of tools.' }),
     tool_pinning: ToolPinningMode.optional(),
-    ignore_config: sections.ignore_config.nullish(),
+    ignore_config: sections.ignore_config.nullish().meta({ description: 'The ignore file configuration.' }),
     middleware_configs: z
-      .array(z.looseObject({ type: z.string(), parameters: z.looseObject({}).nullish() }))
-      .nullish(),
-    trust_proxy_headers: z.boolean().optional(),
-    thv_ca_bundle: z.string().optional(),
-    jwks_auth_token_file: z.string().optional(),
-    k8s_pod_template_patch: z.string().optional(),
+      .array(
+        z.looseObject({
+          type: z.string().meta({ description: 'The type of the middleware.' }),
+          parameters: z.looseObject({}).nullish().meta({ description: 'The parameters of the middleware.' }),
+        }),
+      )
+      .nullish()
+      .meta({ description: 'The middleware of the proxy in other versions of ToolHive.' }),
+    trust_proxy_headers: flag('Trust the X-Forwarded headers of a reverse proxy.'),
+    thv_ca_bundle: text('A file with CA certificates to trust for the OpenID provider.'),
+    jwks_auth_token_file: text('A file with the bearer token for the signing keys.'),
+    k8s_pod_template_patch: text('A patch for the pod template in Kubernetes.'),
     runtime: z
       .string()
       .optional()

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Plugin } from '@docusaurus/types';
 import { clientDocument, clientDocumentPath } from '@toolhive/contract/client-document';
 import { markdownPath } from '../../markdown-path.ts';
+import { feedPath, releaseFeed } from '../references/releases.ts';
 import { replaceFile } from '../replace.ts';
 import { markdownOf } from './markdown-page.ts';
 import { openPainter } from './social-image.ts';
@@ -23,8 +24,8 @@ const withoutText = ['/search', '/theme-preview', '/404.html'];
 
 /**
  * Makes of the built pages what programs read: each as Markdown beside itself, lists of them in `llms.txt` and
- * `llms-full.txt`, structured data, and the picture that is shown with a link to it. Also publishes the document that
- * describes ToolHive to authorization servers.
+ * `llms-full.txt`, structured data, and the picture that is shown with a link to it. Also publishes the feed of
+ * the release notes, and the document that describes ToolHive to authorization servers.
  */
 export function machines(): Plugin {
   return {
@@ -48,6 +49,7 @@ export function machines(): Plugin {
       await writeInto(outDir, '/llms.txt', `# ${title}\n\n> ${tagline}\n\n## Pages\n\n${list.join('\n')}\n`);
       const all = pages.map((page) => `<!-- ${siteConfig.url}${page.path} -->\n\n${texts.get(page)}\n`);
       await writeInto(outDir, '/llms-full.txt', all.join('\n---\n\n'));
+      await writeInto(outDir, feedPath, releaseFeed(title, siteConfig.url));
       const about = clientDocument(siteConfig.url + clientDocumentPath);
       await writeInto(outDir, clientDocumentPath, `${JSON.stringify(about, null, 2)}\n`);
     },

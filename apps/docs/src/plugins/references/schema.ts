@@ -152,3 +152,9 @@ function withoutNull(schema: Schema): Schema {
   const others = schema.anyOf?.filter(({ type }) => type !== 'null') ?? [];
   return schema.anyOf !== undefined && others.length === 1 ? (others[0] ?? schema) : schema;
 }
+
+/** The root of a JSON Schema document, which can be a reference to one of its definitions. */
+export function rootOf(document: object): Schema {
+  const { $ref, $defs = {}, ...schema } = document as Schema & { $defs?: Readonly<Record<string, Schema>> };
+  return $ref === undefined ? schema : ($defs[nameIn($ref)] ?? {});
+}

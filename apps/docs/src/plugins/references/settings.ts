@@ -1,21 +1,31 @@
-import { settings } from '@toolhive/contract/settings';
+import { settingCommand, settings } from '@toolhive/contract/settings';
 import { asSentence } from '../../../../cli/src/help.ts';
 import { code, table, textOf } from './markdown.ts';
 
-/** What can be set for the whole daemon, and where it is kept. */
+/** Returns the section about the settings on the page of `thv config`. */
 export function settingsSection(): string[] {
   return [
     '## Settings',
-    'Settings are kept in `config.yaml`, beside everything else that the daemon remembers. A flag of `thv run` counts more than the setting of its name.',
-    table(
-      'Settings',
-      ['Setting', 'Key in `config.yaml`', 'Example', 'What it says'],
-      settings.map(({ name, at, example, summary }) => [
-        code(name),
-        code(at.join('.')),
-        code(example),
-        textOf(asSentence(summary.charAt(0).toUpperCase() + summary.slice(1))),
-      ]),
-    ),
+    'ToolHive stores settings in `config.yaml`. A flag of `thv run` takes precedence over the setting with the same name.',
+    settingsTable(),
   ];
+}
+
+/** Returns the table of all settings with their commands, to be included in a page. */
+export function settingsReference(): string {
+  return `${settingsTable()}\n`;
+}
+
+function settingsTable(): string {
+  return table(
+    'Settings',
+    ['Setting', 'Command', 'Key in `config.yaml`', 'Example', 'Meaning'],
+    settings.map(({ name, at, example, summary }) => [
+      code(name),
+      code(`thv ${settingCommand('set', name)}`),
+      code(at.join('.')),
+      code(example),
+      textOf(asSentence(summary.charAt(0).toUpperCase() + summary.slice(1))),
+    ]),
+  );
 }
