@@ -7,7 +7,7 @@ export interface Block {
   /** Where it stands: the page, and the line. */
   where: string;
   language: string;
-  /** What stands behind the language, but for the title. */
+  /** The words after the language, without attributes such as the title. */
   marks: readonly string[];
   title: string | undefined;
   text: string;
@@ -46,7 +46,7 @@ function blocksOf(path: string, lines: readonly string[]): Block[] {
     } else if (fence !== undefined) {
       const title = /title="([^"]*)"/.exec(meta)?.[1];
       const marks = meta
-        .replace(/title="[^"]*"/, '')
+        .replaceAll(/\w+="[^"]*"/g, '')
         .split(/\s+/)
         .filter(Boolean);
       open = { where, language, marks, title, text: '', fence, indent };
