@@ -111,6 +111,23 @@ describe('one document tells', () => {
       { dockerfile: expect.stringContaining('FROM ') as string },
     ],
     ['group edit team --description Papers', { name: 'team', description: 'Papers', registered_clients: [] }],
+    [
+      'group info team',
+      {
+        name: 'team',
+        description: 'Papers',
+        registered_clients: [],
+        meta: false,
+        workloads: [],
+        tools: 0,
+        listing_tokens: 0,
+        meta_listing_tokens: expect.any(Number) as number,
+      },
+    ],
+    [
+      'tools --group team',
+      { tools: [], listing_tokens: 0, meta_listing_tokens: expect.any(Number) as number },
+    ],
     ['group rm team', { name: 'team', removed_workloads: [], moved_workloads: [] }],
   ])('%s', async (line, shape) => {
     proves('cli.json');

@@ -1,6 +1,6 @@
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { ToolIndex } from '@toolhive/core/tool-search';
-import { tokensOfTool } from '@toolhive/core/tool-search/tokens';
+import { tokensOfTool } from '@toolhive/contract/tokens';
 import { describe, expect, test } from 'vitest';
 import { ourRanking, plainRanking, qualityOf, readToolE } from '../bench/tool-ranking.ts';
 import { everydaySearches, realTools } from './testing/everyday-searches.ts';

@@ -299,6 +299,7 @@ test('a workload is used through the API, and its calls and sessions are seen', 
   const capabilities = await client.getCapabilities({ ...named('used'), query: {} });
   const usage = await client.getUsage(named('used'));
   const { usage: all } = await client.listUsage({});
+  const toolList = await client.listTools({ query: {} });
   for (const session of sessions) await client.endSession({ params: { name: 'used', id: session.id } });
   const relay = `${daemon.base}/api/v1beta/workloads/used/mcp`;
   const asked = await relayed(relay, { jsonrpc: '2.0', id: 1, method: 'initialize', params: greeting });
@@ -316,6 +317,8 @@ test('a workload is used through the API, and its calls and sessions are seen', 
   expect(capabilities).toMatchObject({ complete: true });
   expect(capabilities.tools.map(({ name }) => name)).toContain('echo');
   expect(usage.tools).toMatchObject([{ name: 'echo', calls: 1, errors: 0 }]);
+  expect(toolList.tools.map(({ name }) => name)).toContain('echo');
+  expect(toolList.listing_tokens).toBeGreaterThan(10);
   expect(usage.memory_bytes).toBeGreaterThan(1_000_000);
   expect(all.map(({ name }) => name)).toContain('used');
   expect([asked.status, stream.status, ended.status]).toEqual([200, 200, 204]);

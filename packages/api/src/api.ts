@@ -11,7 +11,9 @@ import { createWorkload, editWorkload } from '@toolhive/core/create';
 import { getWorkload, listWorkloads } from '@toolhive/core/describe';
 import { diagnoseClient, diagnoseMachine, diagnoseWorkload } from '@toolhive/core/diagnosis';
 import { buildImage, writeRecipe } from '@toolhive/core/images';
-import { deleteGroup, editGroup, getGroup, listGroups } from '@toolhive/core/groups';
+import { createGroup, deleteGroup, editGroup, getGroup, listGroups } from '@toolhive/core/groups';
+import { metaListingTokens } from '@toolhive/core/meta-tools';
+import { listToolCosts } from '@toolhive/core/tool-list';
 import {
   deleteWorkload,
   exportManifest,
@@ -324,16 +326,23 @@ function mountTraffic(mount: Mount, core: Core): void {
 }
 
 function mountGroupsAndClients(mount: Mount, core: Core): void {
-  const { groups, clients } = core;
+  const { clients } = core;
   mount(operations.listGroups, async (_input, { isVisible }) => ({
     groups: listGroups(core).filter(({ name }) => isVisible('Group', name)),
   }));
-  mount(operations.createGroup, async ({ body }) => {
-    await groups.create(body.name, body.description);
+  mount(operations.createGroup, async ({ body }, call) => {
+    await createGroup(core, body, call);
     return body;
   });
   mount(operations.getGroup, async ({ params }) => getGroup(core, params.name));
-  mount(operations.editGroup, ({ params, body }) => editGroup(core, params.name, body));
+  mount(operations.editGroup, ({ params, body }, call) => editGroup(core, params.name, body, call));
+  mount(operations.listTools, ({ query }, { isVisible }) =>
+    listToolCosts(
+      core,
+      { group: query.group, isVisible: (name) => isVisible('Workload', name) },
+      metaListingTokens(),
+    ),
+  );
   mount(operations.deleteGroup, ({ params, query }) =>
     deleteGroup(core, params.name, query['with-workloads'] === true ? 'delete-workloads' : 'move-workloads'),
   );

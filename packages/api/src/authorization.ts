@@ -34,6 +34,7 @@ const filtered: readonly Operation[] = [
   operations.listWorkloads,
   operations.listGroups,
   operations.listUsage,
+  operations.listTools,
 ];
 
 /** Whether a browser calls that the user of this daemon has signed in, as over the Unix socket. */

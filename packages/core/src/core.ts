@@ -24,6 +24,7 @@ import { Events } from './events/events.ts';
 import type { EventToSend } from './events/events.ts';
 import type { Lookup } from './fetch/guarded-fetch.ts';
 import { Groups } from './groups/groups.ts';
+import { ensureMetaServers } from './groups/meta-switch.ts';
 import { finishRemovals } from './groups/operate.ts';
 import { Registrations } from './groups/registrations.ts';
 import { RegistryStore } from './registry/store.ts';
@@ -340,6 +341,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   };
   await workloads.restore();
   await finishRemovals(core);
+  await ensureMetaServers(core);
   await clients.reconcile();
   const everything = opened.move();
   return core;

@@ -12,6 +12,7 @@ import { registryCommands } from './registry/registry.ts';
 import { secretCommands } from './secrets/secrets.ts';
 import { serviceCommands } from './service/service.ts';
 import { systemCommands } from './system/system.ts';
+import { toolCommands } from './tools/tools.ts';
 import { trafficCommands } from './traffic/traffic.ts';
 import { updateCommands } from './updates/updates.ts';
 import { workloadCommands } from './workloads/workloads.ts';
@@ -19,6 +20,7 @@ import { workloadCommands } from './workloads/workloads.ts';
 const commands: readonly Command[] = [
   ...workloadCommands,
   ...networkCommands,
+  ...toolCommands,
   ...trafficCommands,
   ...authorizationCommands,
   ...pinCommands,

@@ -37,7 +37,7 @@ export const groupOperations = {
     method: 'POST',
     path: '/groups/{name}/edit',
     tag: 'groups',
-    summary: 'Change the name or the description of a group',
+    summary: 'Change the name, the description, or the meta server of a group',
     description:
       'Workloads stay in the group, and clients stay registered with it. Running workloads are not restarted. The default group keeps its name.',
     params: byName,

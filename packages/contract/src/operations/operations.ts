@@ -12,6 +12,7 @@ import { secretOperations } from './secrets.ts';
 import { settingOperations } from './settings.ts';
 import { systemOperations } from './system.ts';
 import { toolPinOperations } from './tool-pins.ts';
+import { toolOperations } from './tools.ts';
 import { trafficOperations } from './traffic.ts';
 import { uiOperations } from './ui.ts';
 import { workloadOperations } from './workloads.ts';
@@ -24,6 +25,7 @@ export const operations = {
   ...networkOperations,
   ...authorizationOperations,
   ...toolPinOperations,
+  ...toolOperations,
   ...trafficOperations,
   ...groupOperations,
   ...clientOperations,

@@ -31,8 +31,7 @@ export const ListedTool = z
     output_schema: Schema.optional(),
     annotations: Annotations,
     estimated_tokens: z.int().meta({
-      description:
-        'About how many tokens the tool takes in the context of a model: a quarter of its characters.',
+      description: 'The estimated number of tokens that the tool takes in the context of a model.',
     }),
     pin: ItemPin.optional(),
   })

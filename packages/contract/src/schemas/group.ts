@@ -9,6 +9,10 @@ export const Group = z
     registered_clients: z
       .array(z.string())
       .meta({ description: 'The client applications whose files name its workloads.' }),
+    meta: z.boolean().optional().meta({
+      description:
+        'True if clients of the group get only the meta server, which finds and calls the tools of all others.',
+    }),
   })
   .meta({
     id: 'Group',
@@ -24,9 +28,20 @@ const GroupDescription = z
   .max(500)
   .meta({ description: 'What the group is for, in at most 500 characters.' });
 
+const MetaSwitch = z.boolean().meta({
+  description:
+    'Whether clients of the group get only the meta server, which finds and calls the tools of all other workloads in the group.',
+});
+
 export const CreateGroup = z
-  .object({ name: GroupName, description: GroupDescription.optional() })
+  .object({
+    name: GroupName,
+    description: GroupDescription.optional(),
+    meta: MetaSwitch.optional(),
+  })
   .meta({ id: 'CreateGroup', description: 'A group to make.', examples: [{ name: 'research' }] });
+
+export type CreateGroup = z.infer<typeof CreateGroup>;
 
 export const EditGroup = z
   .object({
@@ -34,6 +49,7 @@ export const EditGroup = z
     description: GroupDescription.optional().meta({
       description: 'The new description, empty for none. By default, the group keeps its description.',
     }),
+    meta: MetaSwitch.optional(),
   })
   .meta({
     id: 'EditGroup',
@@ -43,5 +59,5 @@ export const EditGroup = z
 export type EditGroup = z.infer<typeof EditGroup>;
 
 export const CreatedGroup = z
-  .object({ name: z.string(), description: z.string().optional() })
+  .object({ name: z.string(), description: z.string().optional(), meta: z.boolean().optional() })
   .meta({ id: 'CreatedGroup', description: 'A group that was made.', examples: [{ name: 'research' }] });

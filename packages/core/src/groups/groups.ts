@@ -12,6 +12,8 @@ const StoredGroup = z.looseObject({
   name: GroupName,
   description: z.string().optional(),
   registered_clients: z.array(z.string()).nullish(),
+  /** Clients get only the meta server of the group. */
+  meta: z.boolean().optional(),
   /** The group is being removed, and this is to become of its workloads. A daemon that ends meanwhile goes on with it. */
   removing: z.enum(['move-workloads', 'delete-workloads']).optional(),
   /** The group is being renamed to this name. Its workloads and clients belong to the new group already. */
@@ -27,6 +29,8 @@ export interface KnownGroup {
   name: string;
   description: string | undefined;
   clients: readonly string[];
+  /** Whether the switch for the meta server is on. */
+  meta: boolean;
 }
 
 /** What is done to the applications of a group. */
@@ -94,6 +98,16 @@ export class Groups {
         throw conflict(`group ${name} already exists`, { hint: 'choose another name' });
       const described = description === undefined || description === '' ? {} : { description };
       await this.#save({ name, ...described, registered_clients: [] });
+    });
+  }
+
+  /** Changes the switch for the meta server of a group. */
+  setMeta(name: string, isOn: boolean): Promise<void> {
+    return this.#changes.run(async () => {
+      this.require(name);
+      const group = this.#groups.get(name);
+      if (group !== undefined && (group.meta === true) !== isOn)
+        await this.#save({ ...group, meta: isOn ? true : undefined });
     });
   }
 
@@ -230,8 +244,8 @@ export class Groups {
   }
 }
 
-function known({ name, description, registered_clients: clients }: StoredGroup): KnownGroup {
-  return { name, description, clients: clients ?? [] };
+function known({ name, description, registered_clients: clients, meta }: StoredGroup): KnownGroup {
+  return { name, description, clients: clients ?? [], meta: meta === true };
 }
 
 /** The applications of a list after a change. */

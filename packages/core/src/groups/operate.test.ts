@@ -78,8 +78,8 @@ test('a renamed group keeps its running workloads, its clients, and their files'
   const before = await readFile(file, 'utf8');
   const proxy = core.workloads.require('test').live.proxy;
 
-  const renamed = await editGroup(core, 'team', { name: 'crew' });
-  const described = await editGroup(core, 'crew', { description: 'Their tools' });
+  const renamed = await editGroup(core, 'team', { name: 'crew' }, call);
+  const described = await editGroup(core, 'crew', { description: 'Their tools' }, call);
 
   expect(renamed).toEqual({ name: 'crew', description: 'Our tools', registered_clients: ['cursor'] });
   expect(described.description).toBe('Their tools');
@@ -95,10 +95,15 @@ test('a group that cannot be renamed stays as it is', async () => {
   await using core = await openTestCore(home);
   await core.groups.create('team');
   await core.groups.create('crew');
+  const call = { report: () => {}, signal: new AbortController().signal };
 
-  await expect(editGroup(core, 'team', { name: 'crew' })).rejects.toMatchObject({ kind: 'conflict' });
-  await expect(editGroup(core, 'default', { name: 'other' })).rejects.toMatchObject({ kind: 'invalid' });
-  await expect(editGroup(core, 'nobody', { name: 'other' })).rejects.toMatchObject({ kind: 'not-found' });
+  await expect(editGroup(core, 'team', { name: 'crew' }, call)).rejects.toMatchObject({ kind: 'conflict' });
+  await expect(editGroup(core, 'default', { name: 'other' }, call)).rejects.toMatchObject({
+    kind: 'invalid',
+  });
+  await expect(editGroup(core, 'nobody', { name: 'other' }, call)).rejects.toMatchObject({
+    kind: 'not-found',
+  });
 
   expect(listGroups(core).map(({ name }) => name)).toEqual(['crew', 'default', 'team']);
 });

@@ -1,8 +1,10 @@
 import { ThvError } from '@toolhive/contract/failure';
-import type { EditGroup, Group } from '@toolhive/contract/group';
+import type { CreateGroup, EditGroup, Group } from '@toolhive/contract/group';
 import { defaultGroup } from '@toolhive/contract/names';
+import type { Progress } from '@toolhive/runtime/runtime';
 import type { Core } from '../core.ts';
 import type { KnownGroup, Removal } from './groups.ts';
+import { isOfSwitch, switchMeta } from './meta-switch.ts';
 
 export function listGroups(core: Core): Group[] {
   return core.groups.all().map(describe);
@@ -27,14 +29,30 @@ export async function deleteGroup(core: Core, name: string, removal: Removal): P
   }
 }
 
-/** Changes the description or the name of a group. Its workloads continue to run, and clients stay registered. */
+/** Creates a group. With `meta`, its clients get only a meta server, which is created too. */
+export async function createGroup(
+  core: Core,
+  { name, description, meta = false }: CreateGroup,
+  call: { report: Progress; signal: AbortSignal },
+): Promise<void> {
+  await core.groups.create(name, description);
+  if (!meta) return;
+  await switchMeta(core, name, true, call).catch(async (error: unknown) => {
+    await deleteGroup(core, name, 'move-workloads');
+    throw error;
+  });
+}
+
+/** Changes the description, the meta server, or the name of a group. Its workloads continue to run, and clients stay registered. */
 export async function editGroup(
   core: Core,
   name: string,
-  { name: to, description }: EditGroup,
+  { name: to, description, meta }: EditGroup,
+  call: { report: Progress; signal: AbortSignal },
 ): Promise<Group> {
   core.groups.require(name);
   if (description !== undefined) await core.groups.describe(name, description);
+  if (meta !== undefined) await switchMeta(core, name, meta, call);
   if (to === undefined || to === name) return getGroup(core, name);
   await core.groups.beginRename(name, to);
   try {
@@ -54,9 +72,11 @@ export async function finishRemovals(core: Core): Promise<void> {
 async function finishRemoval(core: Core, group: string, removal: Removal): Promise<void> {
   const current = core.groups.currentName(group);
   const destination = current === group ? defaultGroup : current;
+  const isLeftover = (workload: string): boolean =>
+    current === group && isOfSwitch(core.workloads.require(workload).runConfig);
   // A workload that is being removed cannot be moved, and stays in the group until its removal has ended.
   const dealWith = async (workload: string): Promise<void> =>
-    removal === 'delete-workloads' || core.workloads.require(workload).isBeingRemoved
+    removal === 'delete-workloads' || core.workloads.require(workload).isBeingRemoved || isLeftover(workload)
       ? core.workloads.remove(workload)
       : core.workloads.regroup(workload, group, destination);
   // A move that began before the removal may end only now.
@@ -72,10 +92,11 @@ function unlessGone(error: unknown): void {
   throw error;
 }
 
-function describe({ name, description, clients }: KnownGroup): Group {
+function describe({ name, description, clients, meta }: KnownGroup): Group {
   return {
     name,
     ...(description === undefined ? {} : { description }),
     registered_clients: [...clients],
+    ...(meta ? { meta } : {}),
   };
 }

@@ -4,6 +4,7 @@ import { clientApplications } from '@toolhive/contract/client-application';
 import type { ClientName, ClientStatus, RegisteredClient } from '@toolhive/contract/client-application';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { ClientPreview } from '@toolhive/contract/preview';
+import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Logger } from 'pino';
 import type { ClientFiles } from '../clients/client-files.ts';
 import type { Entry } from '../clients/entry.ts';
@@ -15,6 +16,7 @@ import { entryOf } from '../workloads/describe.ts';
 import type { Workloads } from '../workloads/workloads.ts';
 import { changedList } from './groups.ts';
 import type { Groups } from './groups.ts';
+import { groupsWithMeta } from './meta-switch.ts';
 
 /** Applications that come into groups or leave them, each group a file; or, `everywhere`, the list in the settings. */
 const Change = z.object({
@@ -237,11 +239,15 @@ export class Registrations implements AsyncDisposable {
 
   /** The workloads that an application sees if it is registered in these groups. */
   #entriesOf(client: ClientName, groups: readonly string[]): Entry[] {
+    const routed = groupsWithMeta(this.#options);
+    const isRouted = ({ group = defaultGroup, built_in: builtIn }: RunConfig): boolean =>
+      builtIn === undefined && routed.has(this.#options.groups.currentName(group));
     return this.#options.workloads
       .all()
       .filter(
         ({ isOffered, runConfig }) =>
           isOffered &&
+          !isRouted(runConfig) &&
           (this.#everywhere.includes(client) ||
             groups.includes(this.#options.groups.currentName(runConfig.group ?? defaultGroup))),
       )

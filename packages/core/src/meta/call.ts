@@ -3,7 +3,7 @@ import { isObject, spanOf } from '@toolhive/proxy/message';
 import type { Message } from '@toolhive/proxy/message';
 import type * as z from 'zod';
 import type { RelevanceFeedback } from '../tool-search/feedback.ts';
-import { estimateTokens } from '../tool-search/tokens.ts';
+import { estimateTokens } from '@toolhive/contract/tokens';
 import { idOf } from './directory.ts';
 import type { ToolDirectory, Visible } from './directory.ts';
 import { callName, sharedNames } from './find.ts';

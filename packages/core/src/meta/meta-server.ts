@@ -16,7 +16,7 @@ import { RegistrySearch } from './registry-search.ts';
 import { ResultStore } from './results.ts';
 import { ToolFailure } from './meta-call.ts';
 import type { MetaCall, MetaResult } from './meta-call.ts';
-import { metaTools } from './tools.ts';
+import { describeMetaTool, metaTools } from './tools.ts';
 
 const instructions =
   'Finds and calls the tools of all running MCP servers. Use find_tool once for each step, then call_tool. ' +
@@ -82,7 +82,7 @@ export async function openMetaServer(
       onFault,
       async answer(method, params, call) {
         if (method === 'tools/list')
-          return { resultType: 'complete', tools: offered.map(describe), ...cacheable };
+          return { resultType: 'complete', tools: offered.map(describeMetaTool), ...cacheable };
         if (method !== 'tools/call') throw unknownMethod(method);
         const tool = offered.find(({ name: known }) => known === params['name']);
         const runTool = tool === undefined ? undefined : run[tool.name];
@@ -129,23 +129,6 @@ function complete(value: object): object {
 function failed(text: string): object {
   return { resultType: 'complete', content: [{ type: 'text', text }], isError: true };
 }
-
-function describe({ name, title, description, input, annotations }: (typeof metaTools)[number]): object {
-  const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(input, {
-    io: 'input',
-    unrepresentable: 'any',
-    metadata: unnamed,
-  });
-  return { name, title, description, inputSchema, annotations };
-}
-
-/** Without the names that the contract gives its schemas: each tool describes its whole input. */
-const unnamed = {
-  get: (part: z.ZodType) => {
-    const { description } = z.globalRegistry.get(part) ?? {};
-    return description === undefined ? undefined : { description };
-  },
-} as unknown as typeof z.globalRegistry; // only `get` is called
 
 function describeIssues({ issues }: z.ZodError): string {
   return issues.map(({ path, message }) => `${path.join('.') || 'arguments'}: ${message}`).join(', ');

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { estimateTokens } from '../tool-search/tokens.ts';
+import { estimateTokens } from '@toolhive/contract/tokens';
 
 interface StoredResult {
   caller: string;

@@ -1,4 +1,5 @@
-import type * as z from 'zod';
+import { tokensOfTool } from '@toolhive/contract/tokens';
+import * as z from 'zod';
 import * as inputs from './tool-inputs.ts';
 
 /** A tool of the meta server. The descriptions are short, because every client pays for them. */
@@ -11,6 +12,11 @@ interface MetaTool {
 }
 
 const reads = { readOnlyHint: true, openWorldHint: false };
+
+/** A tool as clients see the tool in `tools/list`. */
+interface Described extends Omit<MetaTool, 'input'> {
+  inputSchema: object;
+}
 
 /** Every tool of the meta server. `read_result` appears only if results can be truncated. */
 export const metaTools: readonly MetaTool[] = [
@@ -60,3 +66,28 @@ export const metaTools: readonly MetaTool[] = [
     annotations: reads,
   },
 ];
+
+/** Returns a tool as clients see the tool in `tools/list`. */
+export function describeMetaTool({ name, title, description, input, annotations }: MetaTool): Described {
+  const { $schema: _dialect, ...inputSchema } = z.toJSONSchema(input, {
+    io: 'input',
+    unrepresentable: 'any',
+    metadata: unnamed,
+  });
+  return { name, title, description, inputSchema, annotations };
+}
+
+/** Without the names that the contract gives its schemas: each tool describes its whole input. */
+const unnamed = {
+  get: (part: z.ZodType) => {
+    const { description } = z.globalRegistry.get(part) ?? {};
+    return description === undefined ? undefined : { description };
+  },
+} as unknown as typeof z.globalRegistry; // only `get` is called
+
+/** The estimated tokens of the list of these tools, without `read_result`. */
+export function metaListingTokens(): number {
+  return metaTools
+    .filter(({ name }) => name !== 'read_result')
+    .reduce((sum, tool) => sum + tokensOfTool(describeMetaTool(tool)), 0);
+}

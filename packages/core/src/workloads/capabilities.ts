@@ -6,6 +6,7 @@ import type {
   ListedTool,
 } from '@toolhive/contract/capabilities';
 import { messageOf } from '@toolhive/contract/failure';
+import { tokensOfTool } from '@toolhive/contract/tokens';
 import { McpClient } from '@toolhive/proxy/client';
 import type { Greeting } from '@toolhive/proxy/listing-capture';
 import type { WorkloadProxy } from '@toolhive/proxy/proxy';
@@ -22,8 +23,6 @@ type PinOf = (kind: PinnedKind, name: string) => { pin?: ItemPin };
 
 /** How long a server may take to list everything. */
 const listingMs = 20_000;
-/** About how many characters a token has, of JSON and English text. */
-const charsPerToken = 4;
 
 /**
  * What a server offers, as it last listed it. A server that runs and was never asked, or is to be asked again, is asked
@@ -127,7 +126,6 @@ function describeTool(item: Item, view: ReturnType<typeof toolView>, pinOf: PinO
   const { isShown, name, description: shown } = view(item);
   const [description, originalDescription] = [text(shown), text(item['description'])];
   const { inputSchema, outputSchema, annotations } = item;
-  const counted = JSON.stringify({ name, description, inputSchema });
   return [
     {
       name,
@@ -139,7 +137,7 @@ function describeTool(item: Item, view: ReturnType<typeof toolView>, pinOf: PinO
       ...optional('input_schema', object(inputSchema)),
       ...optional('output_schema', object(outputSchema)),
       ...optional('annotations', object(annotations)),
-      estimated_tokens: Math.ceil(counted.length / charsPerToken),
+      estimated_tokens: tokensOfTool({ name, description, inputSchema }),
       ...pinOf('tool', original),
     },
   ];

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Counter, Histogram, UpDownCounter } from '@opentelemetry/api';
+import type { Counter, Gauge, Histogram, UpDownCounter } from '@opentelemetry/api';
+import { tokensOfTool } from '@toolhive/contract/tokens';
 import { isObject } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { takesEvents } from '../http/accept.ts';
@@ -45,6 +46,9 @@ export async function openMetrics(server: string, transport: string): Promise<Me
       description: 'Event streams that are open.',
     }),
     toolCalls: meter.createCounter('toolhive_mcp_tool_calls', { description: 'Calls of tools, by outcome.' }),
+    listingTokens: meter.createGauge('toolhive_mcp_listing_tokens', {
+      description: 'Estimated tokens of the tools that clients list.',
+    }),
     write: (request, response) => exporter.getMetricsRequestHandler(request, response),
   });
 }
@@ -55,12 +59,15 @@ interface Instruments {
   durations: Histogram;
   streams: UpDownCounter;
   toolCalls: Counter;
+  listingTokens: Gauge;
   write: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
 class ProxyMetrics implements Metrics {
   readonly #instruments: Instruments;
   readonly #tools = new Set<string>();
+  /** The latest list of tools. */
+  #listed = '';
 
   constructor(instruments: Instruments) {
     this.#instruments = instruments;
@@ -96,6 +103,8 @@ class ProxyMetrics implements Metrics {
 
   readonly isObserver = true;
   readonly message = ({ direction, message, request }: CallContext): Message => {
+    if (direction === 'to client' && message.kind === 'response' && request?.value.method === 'tools/list')
+      this.#countTokens(message, request);
     if (direction === 'to client' && message.kind === 'response' && request?.value.method === 'tools/call') {
       const { result, error } = message.value;
       const isFailure = error !== undefined || (isObject(result) && result['isError'] === true);
@@ -108,6 +117,17 @@ class ProxyMetrics implements Metrics {
   serve({ request, response }: Exchange): void {
     if (request.method !== 'GET') return replyText(response, 405, 'use GET', { allow: 'GET' });
     this.#instruments.write(request, response);
+  }
+
+  /** Estimates the tokens of the tools in a complete list, once for each list that differs. */
+  #countTokens({ value: { result } }: Message, { value: { params } }: Message): void {
+    const tools = isObject(result) && result['nextCursor'] === undefined ? result['tools'] : undefined;
+    if (!Array.isArray(tools) || params?.['cursor'] !== undefined) return;
+    const text = JSON.stringify(tools);
+    if (text === this.#listed) return;
+    this.#listed = text;
+    const tokens = tools.filter(isObject).reduce((sum, tool) => sum + tokensOfTool(tool), 0);
+    this.#instruments.listingTokens.record(tokens, this.#instruments.common);
   }
 
   #toolOf({ value: { params } }: Message): string {

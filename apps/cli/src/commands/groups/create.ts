@@ -1,9 +1,15 @@
 import type { CommandCall } from '../../command.ts';
 
 /** Makes a group. */
-export async function run({ arguments: [name = ''], out, client, signal }: CommandCall): Promise<void> {
+export async function run({
+  arguments: [name = ''],
+  flags,
+  out,
+  client,
+  signal,
+}: CommandCall): Promise<void> {
   const daemon = await client();
-  await daemon.createGroup({ body: { name } }, { signal });
+  await daemon.createGroup({ body: { name, ...(flags.has('meta') ? { meta: true } : {}) } }, { signal });
   const group = await daemon.getGroup({ params: { name } }, { signal });
   out.result(group, `created the group ${name}`);
 }

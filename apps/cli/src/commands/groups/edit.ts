@@ -1,7 +1,7 @@
 import { invalid } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
 
-/** Changes the name or the description of a group. */
+/** Changes the name, the description, or the meta server of a group. */
 export async function run({
   arguments: [name = ''],
   flags,
@@ -11,14 +11,18 @@ export async function run({
 }: CommandCall): Promise<void> {
   const newName = flags.text('rename');
   const description = flags.text('description');
-  if (newName === undefined && description === undefined) {
-    throw invalid('--rename or --description is required', {
-      hint: 'run thv group edit --help to see both flags',
+  const meta = flags.text('meta');
+  if (newName === undefined && description === undefined && meta === undefined) {
+    throw invalid('--rename, --description, or --meta is required', {
+      hint: 'run thv group edit --help to see all flags',
     });
   }
   const daemon = await client();
   const group = await daemon.editGroup(
-    { params: { name }, body: { name: newName, description } },
+    {
+      params: { name },
+      body: { name: newName, description, ...(meta === undefined ? {} : { meta: meta === 'on' }) },
+    },
     { signal },
   );
   out.result(

@@ -8,7 +8,15 @@ export const groupCommands: readonly Command[] = [
     path: 'group create',
     summary: 'Make a group',
     arguments: [group],
-    examples: ['thv group create research'],
+    flags: [
+      {
+        name: 'meta',
+        kind: 'boolean',
+        description:
+          'Give clients of the group only a meta server, which finds and calls the tools of all others',
+      },
+    ],
+    examples: ['thv group create research', 'thv group create work --meta'],
     load: () => import('./create.ts'),
   },
   {
@@ -19,7 +27,7 @@ export const groupCommands: readonly Command[] = [
   },
   {
     path: 'group edit',
-    summary: 'Change the name or the description of a group',
+    summary: 'Change the name, the description, or the meta server of a group',
     description:
       'Workloads stay in the group, and clients stay registered with the group. Running workloads are not restarted. The default group keeps its name.',
     arguments: [{ ...group, completes: 'group' }],
@@ -31,12 +39,27 @@ export const groupCommands: readonly Command[] = [
         value: 'TEXT',
         description: 'The new description, or "" to remove the description',
       },
+      {
+        name: 'meta',
+        kind: 'string',
+        value: 'STATE',
+        choices: ['on', 'off'],
+        description: 'Whether clients of the group get only a meta server',
+      },
     ],
     examples: [
       'thv group edit research --rename reading',
       'thv group edit research --description "Papers and notes"',
+      'thv group edit research --meta on',
     ],
     load: () => import('./edit.ts'),
+  },
+  {
+    path: 'group info',
+    summary: 'Show a group and the token cost of its tools',
+    arguments: [{ ...group, completes: 'group' }],
+    examples: ['thv group info research', 'thv group info research --format json'],
+    load: () => import('./info.ts'),
   },
   {
     path: 'group rm',

@@ -75,6 +75,7 @@ function Content({ group, others }: { group: Group; others: readonly string[] })
         ))}
       </ul>
       <Members group={group} />
+      <MetaSwitch group={group} />
       <Details
         key={`${name} ${group.description ?? ''}`}
         group={group}
@@ -152,6 +153,24 @@ function Members({ group }: { group: Group }): ReactNode {
           );
         }}
       </Shown>
+    </>
+  );
+}
+
+function MetaSwitch({ group: { name, meta = false } }: { group: Group }): ReactNode {
+  const change = (isOn: boolean): Promise<boolean> =>
+    attempt('Cannot change the meta server', async () => {
+      await client.editGroup({ params: { name }, body: { meta: isOn } });
+      refresh(groups.key);
+      refresh(workloads.key);
+    });
+  return (
+    <>
+      <h2>Meta server</h2>
+      <label className="choice">
+        <input type="checkbox" checked={meta} onChange={({ target }) => void change(target.checked)} />
+        Give clients only a meta server, which finds and calls the tools of all other workloads
+      </label>
     </>
   );
 }
