@@ -151,7 +151,7 @@ describe('a call', () => {
       role: 'assistant',
       content: { type: 'text', text: 'short' },
     }));
-    await client.connect(new StreamableHTTPClientTransport(new URL(world.url)) as never);
+    await client.connect(new StreamableHTTPClientTransport(new URL(world.url)));
 
     const greeted = await client.callTool({ name: 'call_tool', arguments: { tool_name: 'ask_name' } });
     const summarized = await client.callTool({ name: 'call_tool', arguments: { tool_name: 'summarize' } });
@@ -195,7 +195,7 @@ describe('a call', () => {
     ];
     await using world = await openWorld({ slow });
     const client = new Client({ name: 'test', version: '1' });
-    await client.connect(new StreamableHTTPClientTransport(new URL(world.url)) as never);
+    await client.connect(new StreamableHTTPClientTransport(new URL(world.url)));
     const abort = new AbortController();
 
     const called = client.callTool({ name: 'call_tool', arguments: { tool_name: 'slow' } }, undefined, {
@@ -480,7 +480,7 @@ describe('the settings', () => {
 
 describe('a group with a meta server', () => {
   test('gives its clients only the meta server, until the switch is off', async () => {
-    await using api = await openTestApi({}, { prepareHome: (home) => mkdir(join(home, '.cursor')).then() });
+    await using api = await openTestApi({}, { prepareHome: (home) => mkdir(join(home, '.cursor')) });
     const entries = async (): Promise<string[]> => {
       await api.core.clients.reconcile();
       const { mcpServers } = JSON.parse(await readFile(join(api.home, '.cursor', 'mcp.json'), 'utf8')) as {

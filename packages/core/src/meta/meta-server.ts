@@ -3,7 +3,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import { InProcessServer, RequestError, unknownMethod } from '@toolhive/proxy/in-process-server';
 import type { InProcessCaller } from '@toolhive/proxy/in-process-server';
 import { errorCodes } from '@toolhive/proxy/message';
-import * as z from 'zod';
+import type * as z from 'zod';
 import type { Core } from '../core.ts';
 import type { BuiltInServer } from '../supervision/built-in-server.ts';
 import { metaSettings } from '../tool-search/settings.ts';
