@@ -1,4 +1,5 @@
 import lighthouse, { desktopConfig } from 'lighthouse';
+import type { RunnerResult } from 'lighthouse';
 import { median } from '../../../bench/statistics.ts';
 import { atLeast } from '../../../bench/tables.ts';
 import type { Section } from '../../../bench/tables.ts';
@@ -20,14 +21,7 @@ export async function judgedScreens(): Promise<Section['rows']> {
   for (const screen of screens) {
     const scores = new Map<string, number[]>();
     for (let round = 0; round < rounds; round++) {
-      const result = await lighthouse(
-        world.base + screen,
-        { port: shared.debuggingPort, logLevel: 'error' },
-        desktopConfig,
-      );
-      if (result === undefined) throw new Error(`Lighthouse has no result for ${screen}`);
-      const { categories, audits, runtimeError } = result.lhr;
-      if (runtimeError !== undefined) throw new Error(runtimeError.message);
+      const { categories, audits } = await judge(world.base + screen, shared.debuggingPort);
       for (const { title, score, auditRefs } of Object.values(categories)) {
         scores.set(title, [...(scores.get(title) ?? []), Math.round((score ?? 0) * 100)]);
         for (const { id, weight } of auditRefs) {
@@ -45,4 +39,18 @@ export async function judgedScreens(): Promise<Section['rows']> {
       ]);
   }
   return rows;
+}
+
+/** On a busy machine, Chromium sometimes writes an incomplete trace, and Lighthouse asks for another run. */
+const attempts = 3;
+
+async function judge(address: string, port: number): Promise<RunnerResult['lhr']> {
+  for (let attempt = 1; ; attempt++) {
+    const result = await lighthouse(address, { port, logLevel: 'error' }, desktopConfig);
+    if (result === undefined) throw new Error(`Lighthouse has no result for ${address}`);
+    const { runtimeError } = result.lhr;
+    if (runtimeError === undefined) return result.lhr;
+    if (attempt === attempts) throw new Error(runtimeError.message);
+    process.stderr.write(`${address}: ${runtimeError.code}, running Lighthouse again\n`);
+  }
 }
