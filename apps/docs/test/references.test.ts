@@ -27,7 +27,7 @@ const isShown = (reader: Page, id: string): Promise<boolean> =>
 /** Opens what asks for the version, with the address that the page itself has. */
 async function openTryIt(reader: Page): Promise<Locator> {
   await reader.locator('[data-try="getVersion"]').click();
-  const dialog = reader.getByRole('dialog', { name: 'Tell the version' });
+  const dialog = reader.getByRole('dialog', { name: 'Get the version' });
   await dialog.getByLabel('Address of your daemon').fill(new URL(reader.url()).origin);
   return dialog;
 }
@@ -200,7 +200,7 @@ test('whoever names another server is told why the browser does not ask it', asy
   await using visited = await visit(at('getVersion'));
 
   await visited.page.locator('[data-try="getVersion"]').click();
-  const dialog = visited.page.getByRole('dialog', { name: 'Tell the version' });
+  const dialog = visited.page.getByRole('dialog', { name: 'Get the version' });
   await dialog.getByLabel('Address of your daemon').fill('http://127.0.0.1:1');
   await dialog.getByRole('button', { name: 'Send' }).click();
 

@@ -226,7 +226,10 @@ describe('a mistake', () => {
     const runConfig = { ...(json as object), name: 'other', cmd_args: ['a\0b'] };
     const answer = await api.post(`${base}/workloads`, runConfig);
 
-    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('cmd_args.0: has a NUL')]);
+    expect([answer.status, answer.text]).toEqual([
+      400,
+      expect.stringContaining('cmd_args.0: contains a NUL'),
+    ]);
     expect(api.core.workloads.all().length).toBe(1);
   });
 

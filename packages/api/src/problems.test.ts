@@ -114,7 +114,9 @@ test('each wrong field of a body has a JSON pointer', async () => {
     '/name',
     '/secrets/0/target',
   ]);
-  expect(errors?.find(({ pointer }) => pointer === '/name')?.detail).toBe('a workload name has no .. in it');
+  expect(errors?.find(({ pointer }) => pointer === '/name')?.detail).toBe(
+    'a workload name cannot contain ..',
+  );
 });
 
 test('a wrong query parameter is named', async () => {

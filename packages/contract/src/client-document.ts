@@ -3,7 +3,7 @@ export const clientDocumentPath = '/oauth-client.json';
 
 /**
  * Returns the document that describes this client to authorization servers (OAuth Client ID Metadata Document,
- * draft-ietf-oauth-client-id-metadata-document). Its URL is the client's ID. The port of the redirect URIs may be any
+ * draft-ietf-oauth-client-id-metadata-document). Its URL is the client's ID. The redirect URIs can have any port
  * (RFC 8252, section 7.3).
  */
 export function clientDocument(url: string): Record<string, unknown> {
@@ -18,5 +18,5 @@ export function clientDocument(url: string): Record<string, unknown> {
   };
 }
 
-/** The name that users see on the page on which they agree, the same as of the original. */
+/** The name on the consent page, the same as in the Go original. */
 export const clientName = 'ToolHive MCP Client';

@@ -6,7 +6,7 @@ import { apiBase, problemMediaType, progressMediaType, readFailure, readProblem 
 import type { FailureLine, ProgressLine } from './wire.ts';
 import type { Problem } from './schemas/problem.ts';
 
-/** One HTTP request, carried by whoever makes the client: `fetch`, or `node:http` over a Unix socket. */
+/** Sends an HTTP request, for example with `fetch`, or with `node:http` over a Unix socket. */
 export type Send = (request: {
   method: string;
   path: string;
@@ -18,17 +18,17 @@ export type Send = (request: {
 export interface CallOptions {
   signal?: AbortSignal;
   /**
-   * Told what a long operation is doing. With it the call returns when the operation is really done, not when
-   * it was accepted, and throws if it failed on the way.
+   * Receives the progress of a long operation. With this callback, the call returns when the operation is complete, not when
+   * the operation was accepted, and throws if the operation fails.
    */
   onProgress?: (message: string) => void;
-  /** With `onProgress`: told of the answer as soon as there is one, though the operation is not done yet. */
+  /** With `onProgress`: receives the response as soon as the operation is accepted. */
   onAccepted?: (answer: unknown) => void;
-  /** Told of a text piece by piece, as it comes; then the call returns nothing more of it. */
+  /** Receives a text in pieces. The call then returns an empty text. */
   onText?: (piece: string) => void;
 }
 
-/** The API as functions, one for each operation; failures are thrown as the `ThvError` that the daemon threw. */
+/** The API as functions, one for each operation. Failures are thrown as the `ThvError` of the daemon. */
 export type Client = {
   [Id in OperationId as Operations[Id] extends { passThrough: true } ? never : Id]: (
     call: OperationCall<Operations[Id]>,
@@ -36,13 +36,13 @@ export type Client = {
   ) => Promise<OperationResult<Operations[Id]>>;
 };
 
-/** Makes a client out of a way to send requests. */
+/** Creates a client that sends its requests with a function. */
 export function createClient(send: Send): Client {
   const entries = Object.entries(operations).map(([id, operation]) => [
     id,
     (call: AnyCall, options?: CallOptions) => callOperation(send, operation, call, options ?? {}),
   ]);
-  // Each function was made from the operation of its own name, which is what the mapped type says.
+  // Each function calls the operation of the same name, as the mapped type states.
   return Object.fromEntries(entries) as Client;
 }
 
@@ -83,7 +83,7 @@ async function callOperation(
   if (body === 'text' && options.onText) return tellText(response.body, options.onText);
   const text = await textOf(response.body);
   if (body === undefined) return undefined;
-  // The daemon validated what it sent; parsing it again would only cost every command its time.
+  // The daemon has validated the response. Validating it again would slow down every command.
   return body === 'text' ? text : JSON.parse(text);
 }
 
@@ -114,7 +114,7 @@ async function followProgress(
       else throw failureOf(line.failure);
     }
   }
-  throw new Error('the daemon ended before it was done');
+  throw new Error('the daemon stopped before the operation was complete');
 }
 
 function failureOf({ kind, message, hint, errors }: FailureLine): Error {
@@ -126,7 +126,7 @@ async function tellText(body: AsyncIterable<string>, onText: (piece: string) => 
   return '';
 }
 
-/** Reads server-sent events as the daemon writes them: one line of data each. */
+/** Reads server-sent events in the daemon's format: one line of data each. */
 async function* eventsOf(body: AsyncIterable<string>): AsyncGenerator<Sent<unknown>, void, void> {
   let rest = '';
   for await (const piece of body) {

@@ -1,6 +1,6 @@
 /**
- * What can go wrong for a caller, in the product's words. Each kind maps to one HTTP status (in the API)
- * and one exit code (in the CLI); nothing else in the product mentions either.
+ * The kinds of failures. Each kind maps to one HTTP status (in the API)
+ * and one exit code (in the CLI). No other code refers to statuses or exit codes.
  */
 export const failureKinds = [
   'invalid',
@@ -23,8 +23,8 @@ export const failureKinds = [
 export type FailureKind = (typeof failureKinds)[number];
 
 /**
- * The one error of the product: a kind for programs, a message for a person, and perhaps a hint that says
- * what to do. Messages start in lower case, name the thing, and never hold secrets.
+ * The error class of ToolHive: a kind for programs, a message for users, and an optional hint that describes a fix.
+ * Messages start in lower case, name the object, and never contain secrets.
  * Anything thrown that is not a `ThvError` is a bug.
  */
 export class ThvError extends Error {
@@ -52,7 +52,7 @@ export interface InputProblem {
 }
 
 export interface FailureDetails {
-  /** What the reader can do about it, as a sentence without a full stop. */
+  /** An action that fixes the problem, as a sentence without a period. */
   hint?: string | undefined;
   problems?: readonly InputProblem[] | undefined;
   cause?: unknown;
@@ -65,35 +65,35 @@ const failure =
   (message, details) =>
     new ThvError(kind, message, details);
 
-/** The request itself is wrong: a field, a name, a combination. */
+/** The request is invalid, for example a field, a name, or a combination. */
 export const invalid = failure('invalid');
-/** The named thing does not exist. */
+/** The named object does not exist. */
 export const notFound = failure('not-found');
-/** The name is taken, or the present state forbids it. */
+/** The name is taken, or the current state does not allow the operation. */
 export const conflict = failure('conflict');
-/** The thing is not in the state that the caller names as the condition of the request. */
+/** The object is not in the state that the request requires. */
 export const preconditionFailed = failure('precondition-failed');
-/** The thing exists, and this cannot be done with it. */
+/** The object exists but does not support the operation. */
 export const unsupported = failure('unsupported');
-/** The caller may not do this, whoever it is. */
+/** The caller is not allowed to do this. */
 export const forbidden = failure('forbidden');
-/** The request is larger or deeper than the product accepts. */
+/** The request is larger or deeper than ToolHive accepts. */
 export const tooLarge = failure('too-large');
-/** The body is not of the media type that the operation takes. */
+/** The body has a media type that the operation does not accept. */
 export const unsupportedMediaType = failure('unsupported-media-type');
-/** The caller asks more often than the product answers. */
+/** The caller exceeds the rate limit. */
 export const tooManyRequests = failure('too-many-requests');
-/** The caller has not shown who it is, or not credibly. */
+/** The caller is not authenticated. */
 export const unauthorized = failure('unauthorized');
-/** Part of the product that does not exist yet. */
+/** The feature is not available yet. */
 export const notImplemented = failure('not-implemented');
-/** Something the product needs is not there right now: a runtime, a tool chain, a network. */
+/** A required runtime, tool chain, or network is not available. */
 export const unavailable = failure('unavailable');
-/** The disk that the product writes to is full. */
+/** The disk is full. */
 export const noSpace = failure('no-space');
-/** Something took longer than it may. */
+/** The time limit was exceeded. */
 export const timedOut = failure('timeout');
-/** The caller gave up. */
+/** The caller canceled the operation. */
 export const cancelled = failure('cancelled');
 
 /** The failures that a change of the request can fix. */
@@ -114,7 +114,7 @@ export async function checkField<Result>(
   }
 }
 
-/** The message of whatever was thrown, for a log line or a `cause` that a person reads. */
+/** Returns the message of a thrown value, for a log line or a `cause`. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

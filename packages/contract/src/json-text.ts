@@ -10,18 +10,18 @@ export const closeBracket = 0x5d;
 export const openBrace = 0x7b;
 export const closeBrace = 0x7d;
 
-/** What a JSON text may contain, so that parsing it takes neither long nor much memory. */
+/** The limits of a JSON text, which keep the time and the memory of parsing small. */
 export interface JsonLimits {
-  /** How deep objects and arrays may be nested. */
+  /** The maximum nesting depth of objects and arrays. */
   depth: number;
-  /** How many objects, arrays, and members there may be in total. */
+  /** The maximum number of objects, arrays, and members. */
   parts?: number;
-  /** How many elements of arrays and members there may be in total. */
+  /** The maximum number of array elements and members. */
   elements?: number;
 }
 
 /**
- * Parses JSON that others have written. Throws `invalid` for text that is nested too deeply, is not JSON, or has a
+ * Parses external JSON. Throws `invalid` for text that is nested too deeply, is not JSON, or has a
  * member `__proto__`. `what` names the text in the message, which contains nothing of the text itself.
  */
 export function parseJson(text: string, what: string, { maxDepth }: { maxDepth: number }): unknown {
@@ -38,8 +38,8 @@ export function parseJson(text: string, what: string, { maxDepth }: { maxDepth: 
 }
 
 /**
- * Which limit a text exceeds, as a phrase that goes on from its name; undefined if none. Nothing needs to be known of the
- * text, which may not be JSON. Brackets inside strings do not count.
+ * Returns the exceeded limit of a text, as a phrase that continues the name of the text, or undefined. The text can be
+ * anything, including invalid JSON. Brackets inside strings do not count.
  */
 export function excessOf(text: string, limits: JsonLimits): string | undefined {
   const { depth: maxDepth, parts: maxParts = Infinity, elements: maxElements = Infinity } = limits;

@@ -14,10 +14,10 @@ import {
   writeProblem,
 } from './wire.ts';
 
-/** The version of the API, which is not that of the product. */
+/** The API version, which differs from the product version. */
 const apiVersion = '1.0';
 
-/** Answers with the document itself. Beside the base, as it describes more than one version would. */
+/** Returns the document. Not under the base path, because the document also describes other paths. */
 export const documentOperation: Operation = {
   method: 'GET',
   path: '/api/openapi.json',
@@ -27,7 +27,7 @@ export const documentOperation: Operation = {
   failures: [],
 };
 
-/** The OpenAPI 3.1 document of the API, made from the operations. */
+/** Returns the OpenAPI 3.1 document, generated from the operations. */
 export function openApiDocument(): object {
   return {
     openapi: '3.1.0',
@@ -39,7 +39,7 @@ export function openApiDocument(): object {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: 'http://localhost:8080', description: 'The daemon on this machine.' }],
-    // Nothing, unless the daemon was started with a token or an issuer to ask for.
+    // No authentication, unless the daemon was started with a token or an issuer.
     security: [{}, { bearer: [] }],
     tags: Object.entries(operationTags).map(([name, description]) => ({ name, description })),
     paths: paths(),
@@ -48,11 +48,11 @@ export function openApiDocument(): object {
       responses: {
         ...Object.fromEntries(
           Object.entries(failureStatus)
-            .filter(([kind]) => kind !== 'cancelled') // nobody is there any more to see that
+            .filter(([kind]) => kind !== 'cancelled') // the client has already disconnected
             .map(([kind, { meaning }]) => [
               kind,
               failureResponse(meaning, new ThvError(kind as FailureKind, meaning)),
-            ]), // a key of the table
+            ]), // the table has this key
         ),
         internal: failureResponse(internalFailure.text, undefined),
       },
@@ -61,7 +61,7 @@ export function openApiDocument(): object {
           type: 'http',
           scheme: 'bearer',
           description:
-            'A fixed token, or one of an OpenID provider, as the daemon was told when it was started. Its Unix socket asks for none.',
+            "A fixed token or an OpenID provider's token, depending on the daemon's flags. The Unix socket requires no token.",
         },
       },
     },
@@ -104,15 +104,15 @@ function requestBody({ method, body, passThrough }: Operation): object {
   return { requestBody: { required: true, content: { 'application/json': { schema } } } };
 }
 
-/** What operations of another protocol take and return. */
+/** The messages of operations that belong to another protocol. */
 const anyMessage = {
   type: 'object',
-  description: 'A JSON-RPC message, as MCP specifies it.',
+  description: 'A JSON-RPC message, as specified by MCP.',
   examples: [{ jsonrpc: '2.0', id: 1, method: 'ping' }],
 };
 
 function described({ description, socketOnly }: Operation): { description?: string } {
-  const limit = socketOnly === true ? "Answered only on the daemon's own Unix socket." : undefined;
+  const limit = socketOnly === true ? "Available only on the daemon's Unix socket." : undefined;
   const text = [description, limit].filter((part) => part !== undefined).join(' ');
   return text === '' ? {} : { description: text };
 }
@@ -133,7 +133,7 @@ function parameters(location: 'path' | 'query' | 'header', schema: z.ZodObject |
 function successResponses(operation: Operation): Record<string, object> {
   const { status, description, body } = operation.success;
   if (operation.passThrough === true && status === 200) {
-    const others = { description: 'Any other response, as MCP specifies it.' };
+    const others = { description: 'Any other response, as specified by MCP.' };
     const content = {
       ...(operation.method === 'POST' ? { 'application/json': { schema: anyMessage } } : {}),
       'text/event-stream': { schema: { type: 'string' } },
@@ -157,14 +157,14 @@ function successResponses(operation: Operation): Record<string, object> {
   if (operation.progress !== true) return { [status]: plain };
   return {
     200: {
-      description: `Asked for as ${progressMediaType}: one JSON object a line with \`progress\`, one with \`accepted\` as soon as there is an answer, and one with \`result\` or \`failure\` when it is done.`,
+      description: `With the header \`Accept: ${progressMediaType}\`: one JSON object per line with \`progress\`, one with \`accepted\` as soon as the request is accepted, and finally one with \`result\` or \`failure\`.`,
       content: { [progressMediaType]: { schema: { type: 'string' } } },
     },
     [status]: plain,
   };
 }
 
-/** What every operation can answer, whatever it does. */
+/** The possible failures of every operation. */
 const anyOperation: readonly FailureKind[] = ['unauthorized', 'forbidden', 'too-many-requests', 'timeout'];
 const anyWithInput: readonly FailureKind[] = ['invalid'];
 const anyWrite: readonly FailureKind[] = ['invalid', 'no-space', 'unavailable', 'unsupported-media-type'];
@@ -203,7 +203,7 @@ function failureResponse(meaning: string, failure: ThvError | undefined): object
 
 const toReference = { uri: (id: string) => `#/components/schemas/${id}` };
 
-/** The named schemas, each once; everything else refers to them. */
+/** The named schemas. All other schemas refer to them. */
 function componentSchemas(): Record<string, object> {
   const { schemas } = z.toJSONSchema(z.globalRegistry, {
     ...toReference,
@@ -219,7 +219,7 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output'): object {
   return withoutIdentity(z.toJSONSchema(schema, { io, ...toReference, unrepresentable: 'any' }));
 }
 
-/** Schemas by name stand among the components, not again in each schema that refers to them. */
+/** Named schemas are components, so schemas that refer to them do not contain them again. */
 function withoutIdentity(schema: object): object {
   const { $schema, $id, $defs, ...rest } = schema as Record<string, unknown>;
   void [$schema, $id, $defs];

@@ -1,14 +1,14 @@
 import type * as z from 'zod';
 import type { FailureKind } from './failure.ts';
 
-/** An HTTP operation, declared once: routing, validation, types, OpenAPI and the client come from it. */
+/** An HTTP operation, the source of routing, validation, types, OpenAPI, and the client. */
 export interface Operation {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Relative to the base, with `{name}` for parameters. */
   path: `/${string}`;
-  /** Served at the root too, beside the base. */
+  /** Also served at the root. */
   alsoAtRoot?: boolean;
-  /** Answered only on the daemon's own Unix socket. */
+  /** Available only on the daemon's Unix socket. */
   socketOnly?: boolean;
   tag: OperationTag;
   summary: string;
@@ -20,38 +20,38 @@ export interface Operation {
   success: {
     status: 200 | 201 | 202 | 204;
     description: string;
-    /** A schema for JSON, `text` for plain text; absent where there is no body. */
+    /** A schema for JSON, or `text` for plain text. Absent without a body. */
     body?: z.ZodType | 'text' | EventStream;
-    /** The schema of each line, if a plain text is sent as JSON lines to those who ask for them. */
+    /** The schema of each line, if clients can request a plain text as JSON lines. */
     lines?: z.ZodType;
   };
-  /** Body and response belong to another protocol and pass unread. The typed client has no function for it. */
+  /** The body and the response belong to another protocol and are not read. The typed client has no such function. */
   passThrough?: boolean;
-  /** Goes on after its answer; with the media type for progress, it answers line by line until it is done. */
+  /** Continues after its response. With the media type for progress, the response is a stream that ends with the work. */
   progress?: boolean;
-  /** What can go wrong beyond what its method and its input bring along, such as `invalid`. */
+  /** The possible failures, except those of the method and the input, such as `invalid`. */
   failures: readonly FailureKind[];
 }
 
-/** A body that goes on: server-sent events (the HTML standard, section 9.2), each of this schema. */
+/** An endless body: server-sent events (HTML standard, section 9.2) with this schema. */
 export interface EventStream {
   events: z.ZodType;
 }
 
 export const operationTags = {
-  system: 'The daemon itself.',
-  version: 'Which version answers.',
-  workloads: 'Running servers.',
-  logs: 'What servers and their proxies wrote.',
-  events: 'What changes, as it changes.',
-  audit: 'Who did what.',
-  groups: 'Workloads that belong together.',
-  clients: 'Applications that use the servers.',
-  discovery: 'What is installed on this machine.',
-  registry: 'Catalogues of servers.',
-  images: 'Container images of packages.',
-  secrets: 'Values that only servers get to see.',
-  settings: 'What is so for the whole daemon.',
+  system: 'The ToolHive daemon.',
+  version: 'The version of the daemon.',
+  workloads: 'Workloads.',
+  logs: 'Logs of servers and proxies.',
+  events: 'Changes in the daemon.',
+  audit: 'The audit log.',
+  groups: 'Named sets of workloads.',
+  clients: 'MCP clients.',
+  discovery: 'Installed clients.',
+  registry: 'Catalogs of MCP servers.',
+  images: 'Container images for packages.',
+  secrets: 'Credentials for servers.',
+  settings: 'Daemon settings.',
 } as const;
 
 export type OperationTag = keyof typeof operationTags;
@@ -60,26 +60,26 @@ type Parsed<Schema> = Schema extends z.ZodType ? z.infer<Schema> : undefined;
 type Given<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined;
 type Part<Key extends string, Value> = [Value] extends [undefined] ? unknown : { [K in Key]: Value };
 
-/** What a handler is given: every part validated, defaults filled in. */
+/** The validated handler input, with defaults. */
 export type OperationInput<O extends Operation> = Part<'params', Parsed<O['params']>> &
   Part<'query', Parsed<O['query']>> &
   Part<'headers', Parsed<O['headers']>> &
   Part<'body', Parsed<O['body']>>;
 
-/** What a caller gives. */
+/** The call arguments. */
 export type OperationCall<O extends Operation> = Part<'params', Given<O['params']>> &
   Part<'query', Given<O['query']>> &
   Headers<Given<O['headers']>> &
   Part<'body', Given<O['body']>>;
 
-/** Headers that the operation can do without need not be given. */
+/** Optional headers can be absent. */
 type Headers<Value> = [Value] extends [undefined]
   ? unknown
   : Partial<Value> extends Value
     ? { headers?: Value }
     : { headers: Value };
 
-/** What it answers with. */
+/** The result of an operation. */
 export type OperationResult<O extends Operation> = O['success'] extends { body: infer Body }
   ? Body extends z.ZodType
     ? z.infer<Body>

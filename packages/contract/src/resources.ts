@@ -1,13 +1,13 @@
 import { invalid } from './failure.ts';
 
-/** What a server may use of one resource of the machine. */
+/** The limit on one resource of the machine. */
 interface ResourceRule {
   /** The flag of `thv run`. */
   flag: string;
   unit: 'bytes' | 'cores' | 'count';
-  /** What is limited, as a noun phrase. */
+  /** The resource, as a noun phrase. */
   summary: string;
-  /** What every server may use if the user does not ask for anything else. */
+  /** The default limit. */
   default: number;
   min: number;
   max: number;
@@ -18,7 +18,7 @@ const MIB = KIB ** 2;
 const GIB = KIB ** 3;
 const TIB = KIB ** 4;
 
-/** Every limit on what a server uses. Flags, requests, run configs, and documentation come from here. */
+/** All resource limits. Flags, requests, run configs, and documentation use this table. */
 export const resourceRules = {
   memory: {
     flag: 'memory',
@@ -64,15 +64,15 @@ export const resourceRules = {
 
 export type ResourceName = keyof typeof resourceRules;
 
-/** The limits that a user asked for, as they were written. */
+/** The requested limits, as written by the user. */
 export type RequestedResources = { [Name in ResourceName]?: string | number | undefined };
 
-/** Every limit of a server: bytes, cores, and numbers of things. */
+/** All limits of a server, in bytes, cores, and counts. */
 export type Resources = Record<ResourceName, number>;
 
 export const resourceNames = Object.keys(resourceRules) as ResourceName[]; // the keys of a constant
 
-/** The limits of a server: what was requested, and otherwise the defaults. Throws `invalid`. */
+/** Returns the limits of a server: the requested limits and the defaults of the others. Throws `invalid`. */
 export function resourcesOf(requested: RequestedResources | null | undefined): Resources {
   const limits = resourceNames.map((name) => {
     const value = requested?.[name];
@@ -81,7 +81,7 @@ export function resourcesOf(requested: RequestedResources | null | undefined): R
   return Object.fromEntries(limits) as Resources; // one entry for each name
 }
 
-/** Reads a limit as a person writes it. Throws `invalid` with the value and the allowed range. */
+/** Parses a limit. Throws `invalid` with the value and the allowed range. */
 export function readResource(name: ResourceName, value: string | number): number {
   const { unit, min, max }: ResourceRule = resourceRules[name];
   const amount = unit === 'bytes' ? readSize(value) : readNumber(value);
@@ -100,14 +100,14 @@ const kinds: Record<ResourceRule['unit'], string> = {
   count: 'a whole number',
 };
 
-/** A limit as a person reads it: `512 MiB`, `1.5`. */
+/** Formats a limit for users: `512 MiB`, `1.5`. */
 export function describeResource(name: ResourceName, amount: number): string {
   if (resourceRules[name].unit !== 'bytes') return String(amount);
   const [unit, bytes] = units.find(([, size]) => amount >= size) ?? ['bytes', 1];
   return `${Math.round((amount / bytes) * 100) / 100} ${unit}`;
 }
 
-/** How a user allows more, as the end of a sentence about a limit that a server has reached. */
+/** The way to raise a limit, as the end of a message about an exceeded limit. */
 export function allowMore(name: ResourceName): string {
   return `allow more with --${resourceRules[name].flag}`;
 }

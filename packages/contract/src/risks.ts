@@ -1,4 +1,4 @@
-/** What a user has to accept explicitly before a server gets it, and what that is. */
+/** The dangerous access that requires explicit consent, with descriptions. */
 export const risks = {
   'mount-root': 'a mount of the whole file system',
   'mount-engine-socket': 'a mount with the socket of a container engine',
@@ -7,8 +7,8 @@ export const risks = {
   'mount-credentials': 'a mount of a directory that contains credentials',
   privileged: 'a container without any hardening',
   'host-network': 'the network of this machine',
-  'open-network': 'everything that this machine reaches, private networks included',
-  'send-secrets': 'stored secrets or environment variables for hosts that a run config names',
+  'open-network': 'access to every network of this machine, including private networks',
+  'send-secrets': 'stored secrets or environment variables for hosts in a run config',
 } as const;
 
 export type Risk = keyof typeof risks;
@@ -17,10 +17,10 @@ export const riskNames = Object.keys(risks) as Risk[]; // exactly these keys
 
 const beginning = 'accepted_risks must contain ';
 
-/** How the refusal of a request begins that has to accept risks. */
+/** The error message for a request without the required consent. */
 export const refusalOf = (required: readonly Risk[]): string => `${beginning}${required.join(', ')}`;
 
-/** The risks that a refusal names; none if it is about something else. */
+/** Returns the risks in such an error message, or none for other errors. */
 export function risksIn(message: string): Risk[] {
   if (!message.startsWith(beginning)) return [];
   const [named = ''] = message.slice(beginning.length).split(':');

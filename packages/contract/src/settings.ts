@@ -1,4 +1,4 @@
-/** How the value of a setting is read, and what it may be. */
+/** The type of a setting value. */
 export type SettingKind =
   | 'boolean'
   | 'rate'
@@ -10,35 +10,35 @@ export type SettingKind =
   | 'network'
   | 'hours';
 
-/** Something that a person can set for the whole daemon. */
+/** A setting of the daemon. */
 export interface SettingDefinition {
-  /** What it is called; where a flag of `thv run` says the same for one workload, it has that name, too. */
+  /** The setting name, the same as the name of the `thv run` flag with the same meaning. */
   name: string;
   kind: SettingKind;
-  /** What it says, without a verb. */
+  /** The meaning of the setting, as a noun phrase. */
   summary: string;
-  /** The keys in `config.yaml` that lead to it. */
+  /** The path of keys in `config.yaml`. */
   at: readonly [string, ...string[]];
-  /** A value that it may have, as a person types it. */
+  /** An example value, as an argument of a command. */
   example: string;
 }
 
 /**
- * Every setting. The operations of the API, the commands, and the reference come from here, without a library: the
- * command line has to know it before it knows what it is to do.
+ * All settings. The API operations, the commands, and the reference are generated from this table, which uses no library:
+ * the CLI reads this table at every start.
  */
 export const settings = [
   {
     name: 'ca-cert',
     kind: 'certificate',
-    summary: 'the certificate authority that is trusted while packages are made ready',
+    summary: 'the certificate authority to trust during the installation of packages',
     at: ['ca_certificate_path'],
     example: '/etc/ssl/company.pem',
   },
   {
     name: 'package-sources',
     kind: 'sources',
-    summary: 'the sources besides package registries that dependencies of packages may come from',
+    summary: 'the allowed sources of package dependencies, besides package registries',
     at: ['package_sources'],
     example: 'github.com/example/library',
   },
@@ -53,21 +53,21 @@ export const settings = [
     name: 'minimum-package-age',
     kind: 'hours',
     summary:
-      'how many hours old a version should be; a younger one is run or upgraded to with a warning; 24 if not set',
+      'the minimum age of a package version in hours, below which ToolHive warns before a run or an upgrade (24 by default)',
     at: ['minimum_package_age'],
     example: '72',
   },
   {
     name: 'registry',
     kind: 'registry',
-    summary: 'where the registry comes from, if not from the product itself',
+    summary: 'the URL or the path of the registry, instead of the built-in registry',
     at: ['registry_url'],
     example: 'https://registry.example.com/registry.json',
   },
   {
     name: 'otel-endpoint',
     kind: 'endpoint',
-    summary: 'who collects traces and metrics (OTLP over HTTP)',
+    summary: 'the OpenTelemetry collector for traces and metrics (OTLP over HTTP)',
     at: ['otel', 'endpoint'],
     example: 'collector.example.com:4318',
   },
@@ -88,14 +88,14 @@ export const settings = [
   {
     name: 'otel-sampling-rate',
     kind: 'rate',
-    summary: 'which part of all traces is kept, from 0.0 to 1.0',
+    summary: 'the trace sampling rate, from 0.0 to 1.0',
     at: ['otel', 'sampling-rate'],
     example: '0.1',
   },
   {
     name: 'otel-env-vars',
     kind: 'variables',
-    summary: 'the environment variables whose values stand in traces',
+    summary: 'the environment variables to include in traces',
     at: ['otel', 'env-vars'],
     example: 'NODE_ENV,REGION',
   },
@@ -115,7 +115,7 @@ export const settings = [
   },
 ] as const satisfies readonly SettingDefinition[];
 
-/** The command that does something with a setting. Those of telemetry stand below a word of their own. */
+/** The command for a setting. Telemetry settings have their own subcommand. */
 export function settingCommand(verb: 'get' | 'set' | 'unset', name: string): string {
   const [, own] = /^otel-(.+)$/.exec(name) ?? [];
   return own === undefined ? `config ${verb}-${name}` : `config otel ${verb}-${own}`;

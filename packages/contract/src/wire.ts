@@ -2,7 +2,7 @@ import { ThvError, failureKinds } from './failure.ts';
 import type { FailureKind, InputProblem } from './failure.ts';
 import type { Problem } from './schemas/problem.ts';
 
-/** The path that every operation but the unversioned ones stands under. */
+/** The base path of all versioned operations. */
 export const apiBase = '/api/v1beta';
 
 /** The HTTP status of each kind of failure, the name of that status, and its meaning here. Each status has one kind. */
@@ -64,7 +64,7 @@ export const failureStatus: Record<FailureKind, { status: number; title: string;
   cancelled: { status: 499, title: 'Client Closed Request', meaning: 'The caller canceled the request.' },
 };
 
-/** A bug of the daemon. Nothing of it is told. */
+/** A bug in the daemon. The response contains no details. */
 export const internalFailure = {
   status: 500,
   title: 'Internal Server Error',
@@ -76,7 +76,7 @@ export function writeFailure(failure: ThvError): string {
   return failure.hint === undefined ? `${failure.message}\n` : `${failure.message}\nhint: ${failure.hint}\n`;
 }
 
-/** The failure that an error response stands for; the reverse of `writeFailure` and `failureStatus`. */
+/** Returns the failure of an error response, the reverse of `writeFailure` and `failureStatus`. */
 export function readFailure(status: number, text: string): Error {
   const kind = failureKinds.find((candidate) => failureStatus[candidate].status === status);
   const [message = '', hint] = text.trimEnd().split('\nhint: ');
@@ -107,14 +107,14 @@ export function writeProblem(failure: ThvError | undefined): Problem {
   };
 }
 
-/** The failure that problem details describe; the reverse of `writeProblem`. */
+/** Returns the failure of problem details, the reverse of `writeProblem`. */
 export function readProblem({ kind, detail, hint, errors }: Problem): Error {
   return kind === 'internal' ? new Error(detail) : new ThvError(kind, detail, { hint, problems: errors });
 }
 
 /**
- * One line of a progress stream (`application/x-ndjson`): any number of `progress`; among them, once, what the
- * operation answers with when it goes on from there by itself; then one of the others.
+ * A line of a progress stream (`application/x-ndjson`): any number of `progress`, among them one `accepted` if
+ * the operation continues in the background, then a `result` or a `failure`.
  */
 export type ProgressLine<Result> =
   { progress: string } | { accepted: Result } | { result: Result } | { failure: FailureLine };

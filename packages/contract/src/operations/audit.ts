@@ -9,7 +9,7 @@ const filters = {
   since: z.iso
     .datetime({ offset: true })
     .optional()
-    .meta({ description: 'Only records from this time on, as RFC 3339.', format: 'date-time' }),
+    .meta({ description: 'Only records of this time or later, as RFC 3339.', format: 'date-time' }),
   user: z.string().max(512).optional().meta({ description: 'Only actions of this user, by name or ID.' }),
 };
 
@@ -19,8 +19,7 @@ export const auditOperations = {
     path: '/audit',
     tag: 'audit',
     summary: 'Read audit records',
-    description:
-      'Returns the newest records that match all filters, in the order in which they were written.',
+    description: 'Returns the newest records that match all filters, in the order of their time.',
     query: z.object({
       ...filters,
       until: z.iso
@@ -33,7 +32,7 @@ export const auditOperations = {
         .min(1)
         .max(1000)
         .optional()
-        .meta({ description: 'The maximum number of records; 100 by default.', type: 'integer' }),
+        .meta({ description: 'The maximum number of records, 100 by default.', type: 'integer' }),
     }),
     success: { status: 200, description: 'The records.', body: AuditRecords },
     failures: [],
@@ -44,14 +43,14 @@ export const auditOperations = {
     tag: 'audit',
     summary: 'Watch audit records',
     description:
-      'Sends records as they are written. With `Last-Event-ID`, it begins with the first record after that one.',
+      'Sends each new record. With `Last-Event-ID`, the stream starts with the first record after that ID.',
     query: z.object(filters),
     headers: z.object({
       'last-event-id': z
         .string()
         .max(40)
         .optional()
-        .meta({ description: 'The ID of the last record that was received.' }),
+        .meta({ description: 'The ID of the last received record.' }),
     }),
     success: {
       status: 200,

@@ -8,9 +8,9 @@ export const authorizationOperations = {
     method: 'POST',
     path: '/workloads/{name}/authorization/check',
     tag: 'workloads',
-    summary: 'Check what the policies of a workload allow',
+    summary: 'Check the authorization policies of a workload',
     description:
-      'Decides as the proxy does for a caller with these claims, and names the policies that decide. Name one tool, prompt, or resource.',
+      'Returns the decision of the proxy for a client with these claims, and the policies that determine the decision. Name one tool, prompt, or resource.',
     params: z.object({ name: WorkloadName.meta({ description: 'The name of the workload.' }) }),
     body: AuthorizationQuestion,
     success: { status: 200, description: 'The decision.', body: AuthorizationDecision },

@@ -6,7 +6,7 @@ import { WorkloadName } from '../schemas/names.ts';
 
 const success = {
   status: 200,
-  description: 'What was found, from the ground up.',
+  description: 'The findings, from the lowest layer to the highest.',
   body: Diagnosis,
 } as const;
 
@@ -15,8 +15,8 @@ export const diagnosisOperations = {
     method: 'GET',
     path: '/diagnosis',
     tag: 'system',
-    summary: 'Look for what is wrong on this machine',
-    description: 'What servers run in, where they come from, what they need, and every workload and client.',
+    summary: 'Diagnose this machine',
+    description: 'Checks the runtimes, the registry, the prerequisites, and each workload and client.',
     success,
     failures: [],
   }),
@@ -24,10 +24,10 @@ export const diagnosisOperations = {
     method: 'GET',
     path: '/workloads/{name}/diagnosis',
     tag: 'workloads',
-    summary: 'Look for what is wrong with a workload',
+    summary: 'Diagnose a workload',
     description:
-      'Looks at every layer from the runtime to the clients. A running server is asked what tools it has, one that does not run is made ready again.',
-    params: z.object({ name: WorkloadName.meta({ description: 'The name of the workload.' }) }),
+      'Checks every layer from the runtime to the clients. ToolHive lists the tools if the server runs, and installs a stopped server again.',
+    params: z.object({ name: WorkloadName.meta({ description: 'The workload name.' }) }),
     success,
     failures: ['not-found'],
   }),
@@ -35,9 +35,10 @@ export const diagnosisOperations = {
     method: 'GET',
     path: '/clients/{name}/diagnosis',
     tag: 'clients',
-    summary: 'Look for what is wrong with a client application',
-    description: 'Whether it is installed and registered, and what its file says of each workload.',
-    params: z.object({ name: ClientName.meta({ description: 'The name of the application.' }) }),
+    summary: 'Diagnose a client',
+    description:
+      'Checks whether the client is installed and registered, and the entry of each workload in its configuration file.',
+    params: z.object({ name: ClientName.meta({ description: 'The client name.' }) }),
     success,
     failures: [],
   }),

@@ -7,19 +7,19 @@ export const eventOperations = {
     method: 'GET',
     path: '/events',
     tag: 'events',
-    summary: 'Watch what changes',
+    summary: 'Watch events',
     description:
-      'Every change of a workload, group, client application, registry, setting or secret, as it happens. Without `Last-Event-ID` it begins with the next change; with it, with the first one after that event, as long as the daemon remembers it.',
+      'Sends every change of a workload, group, client, registry, setting, or secret. Without `Last-Event-ID`, the stream starts with the next change. With `Last-Event-ID`, the stream starts with the first change after that event if the daemon still stores that event.',
     headers: z.object({
       'last-event-id': z
         .string()
         .max(40)
         .optional()
-        .meta({ description: 'The id of the last event that was seen.' }),
+        .meta({ description: 'The ID of the last received event.' }),
     }),
     success: {
       status: 200,
-      description: 'Events, until the caller goes away.',
+      description: 'Events, until the client disconnects.',
       body: { events: DaemonEvent },
     },
     failures: ['unavailable'],

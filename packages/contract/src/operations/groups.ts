@@ -4,7 +4,7 @@ import { CreateGroup, CreatedGroup, EditGroup, Group, Groups } from '../schemas/
 import { GroupName } from '../schemas/names.ts';
 import { QueryFlag } from './query.ts';
 
-const byName = z.object({ name: GroupName.meta({ description: 'The name of the group.' }) });
+const byName = z.object({ name: GroupName.meta({ description: 'The group name.' }) });
 
 export const groupOperations = {
   listGroups: operation({
@@ -19,9 +19,9 @@ export const groupOperations = {
     method: 'POST',
     path: '/groups',
     tag: 'groups',
-    summary: 'Make a group',
+    summary: 'Create a group',
     body: CreateGroup,
-    success: { status: 201, description: 'The group is there.', body: CreatedGroup },
+    success: { status: 201, description: 'The group is created.', body: CreatedGroup },
     failures: ['conflict'],
   }),
   getGroup: operation({
@@ -39,10 +39,10 @@ export const groupOperations = {
     tag: 'groups',
     summary: 'Change the name, the description, or the meta server of a group',
     description:
-      'Workloads stay in the group, and clients stay registered with it. Running workloads are not restarted. The default group keeps its name.',
+      'Workloads stay in the group, and clients stay registered with the group. Running workloads are not restarted. The default group cannot be renamed.',
     params: byName,
     body: EditGroup,
-    success: { status: 200, description: 'The group as it is now.', body: Group },
+    success: { status: 200, description: 'The changed group.', body: Group },
     failures: ['not-found', 'conflict'],
   }),
   deleteGroup: operation({
@@ -51,14 +51,15 @@ export const groupOperations = {
     tag: 'groups',
     summary: 'Remove a group',
     description:
-      'Its workloads move to the default group, or are removed with it. Answers when all of that is done. The default group stays.',
+      'Moves its workloads to the default group, or removes them. The response follows when all changes are complete. The default group cannot be removed.',
     params: byName,
     query: z.object({
       'with-workloads': QueryFlag.optional().meta({
-        description: '`true` removes its workloads, too; else they move to the default group.',
+        description:
+          '`true` also removes its workloads. By default, the workloads move to the default group.',
       }),
     }),
-    success: { status: 204, description: 'The group is gone.' },
+    success: { status: 204, description: 'The group is removed.' },
     failures: ['not-found'],
   }),
 };

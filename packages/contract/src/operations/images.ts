@@ -7,35 +7,35 @@ const source = z
   .string()
   .max(512)
   .meta({
-    description: 'A package, as npx://, uvx:// or go://.',
+    description: 'A package URL with the scheme npx://, uvx://, or go://.',
     examples: [example],
   });
 
 const Recipe = z
   .object({ dockerfile: z.string() })
-  .meta({ id: 'Recipe', description: 'How a package becomes a container image.' });
+  .meta({ id: 'Recipe', description: 'The Dockerfile for a package.' });
 
 const BuiltImage = z
-  .object({ image: z.string().meta({ description: 'The name that the engine knows it by.' }) })
-  .meta({ id: 'BuiltImage', description: 'An image that was made of a package.' });
+  .object({ image: z.string().meta({ description: 'The image name in the container engine.' }) })
+  .meta({ id: 'BuiltImage', description: 'An image that contains a package.' });
 
 export const imageOperations = {
   writeRecipe: operation({
     method: 'POST',
     path: '/images/recipe',
     tag: 'images',
-    summary: 'Write down how a package becomes an image',
+    summary: 'Get the Dockerfile for a package',
     description:
-      'The Dockerfile that a build would use. Nothing is built, and no container engine is needed.',
+      'Returns the Dockerfile that a build would use. ToolHive builds nothing and requires no container engine.',
     body: z.object({ source }).meta({ id: 'RecipeRequest', examples: [{ source: example }] }),
-    success: { status: 200, description: 'The recipe.', body: Recipe },
+    success: { status: 200, description: 'The Dockerfile.', body: Recipe },
     failures: ['unavailable'],
   }),
   buildImage: operation({
     method: 'POST',
     path: '/images',
     tag: 'images',
-    summary: 'Make a container image of a package',
+    summary: 'Build a container image for a package',
     body: z
       .object({
         source,
@@ -44,10 +44,10 @@ export const imageOperations = {
           .min(1)
           .max(512)
           .optional()
-          .meta({ description: 'The name of the image; made up when absent.' }),
+          .meta({ description: 'The image name. By default, ToolHive generates a name.' }),
       })
       .meta({ id: 'BuildRequest', examples: [{ source: example, tag: 'everything:1' }] }),
-    success: { status: 201, description: 'The image is there.', body: BuiltImage },
+    success: { status: 201, description: 'The image is built.', body: BuiltImage },
     progress: true,
     failures: ['not-found', 'unavailable'],
   }),

@@ -12,10 +12,13 @@ import {
   StopLearning,
 } from '../schemas/network.ts';
 
-const byName = z.object({ name: WorkloadName.meta({ description: 'The name of the workload.' }) });
+const byName = z.object({ name: WorkloadName.meta({ description: 'The workload name.' }) });
 
 const byVerdict = z.object({
-  verdict: z.enum(['allowed', 'denied']).optional().meta({ description: 'Only decisions of this kind.' }),
+  verdict: z
+    .enum(['allowed', 'denied'])
+    .optional()
+    .meta({ description: 'Only decisions with this verdict.' }),
 });
 
 export const networkOperations = {
@@ -23,9 +26,9 @@ export const networkOperations = {
     method: 'GET',
     path: '/workloads/{name}/network',
     tag: 'workloads',
-    summary: 'Read which hosts a server tried to reach',
+    summary: 'List the network decisions for a server',
     description:
-      'What the egress gateway decided about each host and port, and the command that allows what was denied.',
+      'Returns the decision of the egress gateway for each host and port, and a command that allows each denied connection.',
     params: byName,
     query: byVerdict,
     success: { status: 200, description: 'The decisions.', body: NetworkDecisions },
@@ -35,12 +38,12 @@ export const networkOperations = {
     method: 'GET',
     path: '/workloads/{name}/network/events',
     tag: 'workloads',
-    summary: 'Watch which hosts a server tries to reach',
+    summary: 'Watch the network decisions for a server',
     params: byName,
     query: byVerdict,
     success: {
       status: 200,
-      description: 'Decisions as they are made, until the caller goes away.',
+      description: 'New decisions, until the client disconnects.',
       body: { events: NetworkDecisionMade },
     },
     failures: ['not-found', 'unavailable'],
@@ -49,11 +52,11 @@ export const networkOperations = {
     method: 'GET',
     path: '/workloads/{name}/permissions',
     tag: 'workloads',
-    summary: 'Read what a server may access',
+    summary: 'Get workload permissions',
     params: byName,
     success: {
       status: 200,
-      description: 'Its network, its mounts, and what is dangerous.',
+      description: 'Its network access, its mounts, and its dangerous permissions.',
       body: Permissions,
     },
     failures: ['not-found'],
@@ -62,20 +65,20 @@ export const networkOperations = {
     method: 'POST',
     path: '/workloads/{name}/permissions',
     tag: 'workloads',
-    summary: 'Change which hosts a server can reach',
-    description: 'Applies to the next connection of the running server. Connections that are open stay open.',
+    summary: 'Change the allowed hosts',
+    description: 'Applies to new connections of the running server. Open connections are not closed.',
     params: byName,
     body: PermissionChange,
-    success: { status: 200, description: 'What it may access now.', body: ChangedPermissions },
+    success: { status: 200, description: 'The changed permissions.', body: ChangedPermissions },
     failures: ['not-found', 'conflict'],
   }),
   startLearning: operation({
     method: 'PUT',
     path: '/workloads/{name}/learning',
     tag: 'workloads',
-    summary: 'Put a workload into learning mode',
+    summary: 'Start learning mode for a workload',
     description:
-      'The server reaches every public host until learning is stopped, and each host is recorded. A workload that is in learning mode stays in it.',
+      'The server can reach every public host until learning mode ends, and ToolHive records each host. A workload that is already in learning mode does not change.',
     params: byName,
     success: { status: 200, description: 'The workload is in learning mode.', body: StartedLearning },
     failures: ['not-found', 'conflict'],
@@ -84,8 +87,8 @@ export const networkOperations = {
     method: 'GET',
     path: '/workloads/{name}/learning',
     tag: 'workloads',
-    summary: 'Read the profile that a server needs',
-    description: 'The hosts and ports that the server has reached in learning mode so far.',
+    summary: 'Get the learned profile',
+    description: 'The hosts and ports that the server has used in learning mode.',
     params: byName,
     success: { status: 200, description: 'The proposal.', body: LearningProposal },
     failures: ['not-found', 'conflict'],
@@ -95,10 +98,10 @@ export const networkOperations = {
     path: '/workloads/{name}/learning/stop',
     tag: 'workloads',
     summary: 'End learning mode',
-    description: 'With hosts and ports from the proposal, these become the rules of the workload.',
+    description: 'Hosts and ports from the proposal replace the network rules of the workload.',
     params: byName,
     body: StopLearning,
-    success: { status: 200, description: 'What the workload may access now.', body: ChangedPermissions },
+    success: { status: 200, description: 'The changed permissions.', body: ChangedPermissions },
     failures: ['not-found', 'conflict'],
   }),
 };

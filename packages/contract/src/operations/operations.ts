@@ -17,7 +17,7 @@ import { trafficOperations } from './traffic.ts';
 import { uiOperations } from './ui.ts';
 import { workloadOperations } from './workloads.ts';
 
-/** Every operation of the API, by its operation id. */
+/** All operations of the API, by operation ID. */
 export const operations = {
   ...systemOperations,
   ...uiOperations,

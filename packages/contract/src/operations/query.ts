@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** True for exactly `true`, as the original reads it. */
+/** True only for the text `true`, as in the Go original. */
 export const QueryFlag = z
   .string()
   .transform((text) => text === 'true')

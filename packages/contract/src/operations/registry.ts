@@ -14,7 +14,7 @@ const byName = z.object({
   name: z
     .string()
     .max(200)
-    .meta({ description: `The name of the registry: ${defaultRegistry}.`, examples: [defaultRegistry] }),
+    .meta({ description: `The registry name, ${defaultRegistry}.`, examples: [defaultRegistry] }),
 });
 
 export const registryOperations = {
@@ -23,7 +23,7 @@ export const registryOperations = {
     path: '/registry',
     tag: 'registry',
     summary: 'List registries',
-    success: { status: 200, description: 'The registries, and where each comes from.', body: Registries },
+    success: { status: 200, description: 'The registries with their sources.', body: Registries },
     failures: [],
   }),
   addRegistry: operation({
@@ -31,29 +31,29 @@ export const registryOperations = {
     path: '/registry',
     tag: 'registry',
     summary: 'Add a registry',
-    description: 'There is one registry, and no second can be added. Its source can be changed instead.',
-    success: { status: 204, description: 'Never answered.' },
+    description: 'Not supported, because there is exactly one registry. Change its source instead.',
+    success: { status: 204, description: 'Never returned.' },
     failures: ['not-implemented'],
   }),
   getRegistry: operation({
     method: 'GET',
     path: '/registry/{name}',
     tag: 'registry',
-    summary: 'Read a registry',
+    summary: 'Get a registry',
     params: byName,
-    success: { status: 200, description: 'The registry with everything in it.', body: RegistryDetails },
+    success: { status: 200, description: 'The registry with all entries.', body: RegistryDetails },
     failures: ['not-found'],
   }),
   updateRegistry: operation({
     method: 'PUT',
     path: '/registry/{name}',
     tag: 'registry',
-    summary: 'Change where a registry comes from',
+    summary: 'Change the source of a registry',
     description:
-      'A URL, or a file on the machine of the daemon, or neither for the catalogue that comes with the product. The new source is read before anything is changed. Addresses of private networks are refused unless they are allowed.',
+      'Sets a URL or a file on the machine of the daemon, or neither for the built-in registry. ToolHive reads the new source before it changes the setting, and refuses private addresses unless the request allows them.',
     params: byName,
     body: UpdateRegistry,
-    success: { status: 200, description: 'The registry comes from there now.', body: UpdatedRegistry },
+    success: { status: 200, description: 'The source is changed.', body: UpdatedRegistry },
     failures: ['not-found'],
   }),
   deleteRegistry: operation({
@@ -61,39 +61,44 @@ export const registryOperations = {
     path: '/registry/{name}',
     tag: 'registry',
     summary: 'Remove a registry',
-    description: 'The default registry stays.',
+    description: 'The default registry cannot be removed.',
     params: byName,
-    success: { status: 204, description: 'The registry is gone.' },
+    success: { status: 204, description: 'The registry is removed.' },
     failures: ['not-found'],
   }),
   listRegistryServers: operation({
     method: 'GET',
     path: '/registry/{name}/servers',
     tag: 'registry',
-    summary: 'List the servers of a registry',
+    summary: 'List registry entries',
     description:
-      'Returns all servers by default. With limit and offset it returns one page; total is the number of servers on all pages.',
+      'Returns all servers by default, or one page with `limit` and `offset`. `total` is the number of servers on all pages.',
     params: byName,
     query: z.object({
       search: z.string().max(200).optional().meta({
         description: 'Only servers with all these words in their name, description, tags, or tools.',
       }),
       limit: z.coerce.number().int().min(1).max(10_000).optional().meta({ description: 'The page size.' }),
-      offset: z.coerce.number().int().min(0).optional().meta({ description: 'The servers before the page.' }),
+      offset: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .optional()
+        .meta({ description: 'The number of servers before the page.' }),
     }),
-    success: { status: 200, description: 'Its servers, sorted by name.', body: RegistryServers },
+    success: { status: 200, description: 'The servers, sorted by name.', body: RegistryServers },
     failures: ['not-found'],
   }),
   getRegistryServer: operation({
     method: 'GET',
     path: '/registry/{name}/servers/{serverName}',
     tag: 'registry',
-    summary: 'Describe a server of a registry',
+    summary: 'Get a registry entry',
     params: byName.extend({
       serverName: z
         .string()
         .max(400)
-        .meta({ description: 'The name of the server.', examples: ['fetch'] }),
+        .meta({ description: 'The server name.', examples: ['fetch'] }),
     }),
     success: { status: 200, description: 'The server.', body: RegistryServerDetails },
     failures: ['not-found'],

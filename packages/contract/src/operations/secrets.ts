@@ -13,34 +13,34 @@ import {
   UpdatedSecret,
 } from '../schemas/secrets.ts';
 
-const byKey = z.object({ key: SecretName.meta({ description: 'The name of the secret.' }) });
+const byKey = z.object({ key: SecretName.meta({ description: 'The secret name.' }) });
 
 export const secretOperations = {
   setupSecrets: operation({
     method: 'POST',
     path: '/secrets',
     tag: 'secrets',
-    summary: 'Set up where secrets are kept',
+    summary: 'Set up the secrets provider',
     description:
-      'Tries the provider out before it is used. Called again it changes the provider, or unlocks the encrypted one with its password; what is stored stays.',
+      'Tests the provider before the change. Another call changes the provider, or unlocks the encrypted provider with its password. Stored secrets are kept.',
     body: SetupSecrets,
-    success: { status: 201, description: 'Secrets can be used.', body: SetupSecretsResult },
+    success: { status: 201, description: 'The secrets provider is ready.', body: SetupSecretsResult },
     failures: ['conflict', 'unavailable'],
   }),
   getSecretsProvider: operation({
     method: 'GET',
     path: '/secrets/default',
     tag: 'secrets',
-    summary: 'Describe where secrets are kept',
-    success: { status: 200, description: 'The provider and what it can do.', body: SecretsProvider },
+    summary: 'Get the secrets provider',
+    success: { status: 200, description: 'The provider and its capabilities.', body: SecretsProvider },
     failures: ['not-found'],
   }),
   listSecrets: operation({
     method: 'GET',
     path: '/secrets/default/keys',
     tag: 'secrets',
-    summary: 'List the names of secrets',
-    description: 'Only over its own socket does the daemon ever tell a value.',
+    summary: 'List secret names',
+    description: 'The daemon returns secret values only on its own Unix socket.',
     success: { status: 200, description: 'The names, sorted.', body: SecretKeys },
     failures: ['not-found', 'unsupported', 'unavailable'],
   }),
@@ -57,11 +57,11 @@ export const secretOperations = {
     method: 'PUT',
     path: '/secrets/default/keys/{key}',
     tag: 'secrets',
-    summary: 'Change a secret',
-    description: 'Workloads get the new value when they start the next time.',
+    summary: 'Update a secret',
+    description: 'Workloads receive the new value at their next start.',
     params: byKey,
     body: UpdateSecret,
-    success: { status: 200, description: 'The secret has the new value.', body: UpdatedSecret },
+    success: { status: 200, description: 'The secret is updated.', body: UpdatedSecret },
     failures: ['not-found', 'unsupported', 'unavailable'],
   }),
   readSecret: operation({
@@ -69,7 +69,7 @@ export const secretOperations = {
     path: '/secrets/default/keys/{key}/value',
     socketOnly: true,
     tag: 'secrets',
-    summary: 'Read the value of a secret',
+    summary: 'Get the value of a secret',
     params: byKey,
     success: { status: 200, description: 'The secret and its value.', body: SecretWithValue },
     failures: ['not-found', 'unavailable'],
@@ -80,17 +80,16 @@ export const secretOperations = {
     tag: 'secrets',
     summary: 'Remove a secret',
     params: byKey,
-    success: { status: 204, description: 'The secret is gone.' },
+    success: { status: 204, description: 'The secret is removed.' },
     failures: ['not-found', 'unsupported', 'unavailable'],
   }),
   forgetSecretsKey: operation({
     method: 'DELETE',
     path: '/secrets/default/keyring',
     tag: 'secrets',
-    summary: 'Have the keyring forget the key of the secrets',
-    description:
-      'From then on the encrypted file is opened by its password. Refused when it has none: then nobody could open it.',
-    success: { status: 204, description: 'The keyring has no key of them.' },
+    summary: 'Remove the encryption key from the keyring',
+    description: 'Afterwards, the encrypted file requires its password. Fails if the file has no password.',
+    success: { status: 204, description: 'The key is removed from the keyring.' },
     failures: ['not-found', 'unsupported', 'conflict', 'unavailable'],
   }),
 };

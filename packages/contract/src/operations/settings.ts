@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { operation } from '../operation.ts';
 import { ChangeSetting, Setting, SettingList, SettingName } from '../schemas/setting.ts';
 
-const byName = z.object({ name: SettingName.meta({ description: 'The name of the setting.' }) });
+const byName = z.object({ name: SettingName.meta({ description: 'The setting name.' }) });
 
 export const settingOperations = {
   listSettings: operation({
@@ -10,16 +10,16 @@ export const settingOperations = {
     path: '/settings',
     tag: 'settings',
     summary: 'List settings',
-    success: { status: 200, description: 'Every setting, whether it is set or not.', body: SettingList },
+    success: { status: 200, description: 'All settings, with and without a value.', body: SettingList },
     failures: [],
   }),
   getSetting: operation({
     method: 'GET',
     path: '/settings/{name}',
     tag: 'settings',
-    summary: 'Tell a setting',
+    summary: 'Get a setting',
     params: byName,
-    success: { status: 200, description: 'The setting, whether it is set or not.', body: Setting },
+    success: { status: 200, description: 'The setting, with or without a value.', body: Setting },
     failures: [],
   }),
   changeSetting: operation({
@@ -28,19 +28,19 @@ export const settingOperations = {
     tag: 'settings',
     summary: 'Change a setting',
     description:
-      'Refused when the value makes no sense, or names a file or an address that cannot be used. Workloads that are there stay as they are.',
+      'Fails if the value is invalid, or if it is a file or an address that ToolHive cannot use. Existing workloads do not change.',
     params: byName,
     body: ChangeSetting,
-    success: { status: 200, description: 'It is set.', body: Setting },
+    success: { status: 200, description: 'The setting is changed.', body: Setting },
     failures: ['conflict'],
   }),
   unsetSetting: operation({
     method: 'DELETE',
     path: '/settings/{name}',
     tag: 'settings',
-    summary: 'Take a setting back',
+    summary: 'Unset a setting',
     params: byName,
-    success: { status: 204, description: 'It is not set.' },
+    success: { status: 204, description: 'The setting is unset.' },
     failures: ['conflict'],
   }),
 };

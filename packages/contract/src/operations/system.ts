@@ -9,11 +9,15 @@ export const RuntimeCheck = z
   .object({
     runtime: z.string().meta({ description: 'docker or process.' }),
     available: z.boolean(),
-    detail: z.string().meta({ description: 'What answered, or why nothing did.' }),
-    hint: z.string().optional().meta({ description: 'What to do to make it available.' }),
-    limits: z.array(z.string()).meta({ description: 'What it cannot enforce on this machine.' }),
+    detail: z
+      .string()
+      .meta({ description: 'The version of the runtime, or the reason why it is not available.' }),
+    hint: z.string().optional().meta({ description: 'An action that makes the runtime available.' }),
+    limits: z
+      .array(z.string())
+      .meta({ description: 'The rules that the runtime cannot enforce on this machine.' }),
   })
-  .meta({ id: 'RuntimeCheck', description: 'Whether servers can run in one way, and how.' });
+  .meta({ id: 'RuntimeCheck', description: 'The state of a runtime.' });
 export type RuntimeCheck = z.infer<typeof RuntimeCheck>;
 
 export const RuntimeChecks = z
@@ -21,16 +25,16 @@ export const RuntimeChecks = z
     chosen: z
       .string()
       .nullable()
-      .meta({ description: 'The runtime that new workloads get; null when none is there.' }),
+      .meta({ description: 'The runtime of new workloads. Null if no runtime is available.' }),
     runtimes: z.array(RuntimeCheck),
   })
-  .meta({ id: 'RuntimeChecks', description: 'What this machine can run servers in.' });
+  .meta({ id: 'RuntimeChecks', description: 'The runtimes of this machine.' });
 export type RuntimeChecks = z.infer<typeof RuntimeChecks>;
 
-/** The process of a daemon. */
+/** A daemon process. */
 export const DaemonProcess = z.object({
-  pid: z.int().meta({ description: 'Its process id.' }),
-  background: z.boolean().meta({ description: 'A command started it, and nobody looks at it.' }),
+  pid: z.int().meta({ description: 'The process ID.' }),
+  background: z.boolean().meta({ description: 'Whether a command started the daemon in the background.' }),
 });
 export type DaemonProcess = z.infer<typeof DaemonProcess>;
 
@@ -41,11 +45,9 @@ export type DaemonProcess = z.infer<typeof DaemonProcess>;
 export const daemonFeatures = ['authentication', 'policies', 'documentation', 'reference', 'stop'] as const;
 
 export const Daemon = DaemonProcess.extend({
-  started_at: z.string().meta({ description: 'When the daemon started.', format: 'date-time' }),
-  features: z
-    .array(z.enum(daemonFeatures))
-    .meta({ description: 'The optional parts that this listener of the daemon has.' }),
-}).meta({ id: 'Daemon', description: 'The daemon that answers.' });
+  started_at: z.string().meta({ description: 'The start time of the daemon.', format: 'date-time' }),
+  features: z.array(z.enum(daemonFeatures)).meta({ description: 'The optional features of this listener.' }),
+}).meta({ id: 'Daemon', description: 'The daemon that handles the request.' });
 export type Daemon = z.infer<typeof Daemon>;
 
 export const systemOperations = {
@@ -54,10 +56,10 @@ export const systemOperations = {
     path: '/health',
     alsoAtRoot: true,
     tag: 'system',
-    summary: 'Tell whether servers can run',
+    summary: 'Check whether a runtime is available',
     description:
-      'Asks the runtimes of this machine. The body of a failure says what is missing and how to get it.',
-    success: { status: 204, description: 'At least one runtime is there.' },
+      'Checks the runtimes of this machine. The body of an error names the missing program and the fix.',
+    success: { status: 204, description: 'At least one runtime is available.' },
     failures: ['unavailable'],
   }),
   getVersion: operation({
@@ -65,7 +67,7 @@ export const systemOperations = {
     path: '/version',
     alsoAtRoot: true,
     tag: 'version',
-    summary: 'Tell the version',
+    summary: 'Get the version',
     success: { status: 200, description: 'The version of the daemon.', body: Version },
     failures: [],
   }),
@@ -73,10 +75,10 @@ export const systemOperations = {
     method: 'GET',
     path: '/runtime',
     tag: 'system',
-    summary: 'Describe what servers can run in',
+    summary: 'List the runtimes',
     success: {
       status: 200,
-      description: 'Every runtime, whether it is there, and what it cannot enforce.',
+      description: 'All runtimes, their availability, and the rules that they cannot enforce.',
       body: RuntimeChecks,
     },
     failures: [],
@@ -85,7 +87,7 @@ export const systemOperations = {
     method: 'GET',
     path: '/hive',
     tag: 'system',
-    summary: 'Describe the daemon that answers',
+    summary: 'Get the daemon',
     success: { status: 200, description: 'The daemon.', body: Daemon },
     failures: [],
   }),
@@ -96,8 +98,8 @@ export const systemOperations = {
     tag: 'system',
     summary: 'Stop the daemon',
     description:
-      'Ends every server and the daemon itself. The workloads stay as they are on disk: the next daemon runs what should run.',
-    success: { status: 202, description: 'The daemon is ending.' },
+      'Stops all servers and the daemon. Workloads stay on disk, and the next daemon starts the workloads that should run.',
+    success: { status: 202, description: 'The daemon is stopping.' },
     failures: [],
   }),
 };

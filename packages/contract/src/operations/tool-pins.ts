@@ -9,27 +9,27 @@ import {
   ToolPins,
 } from '../schemas/tool-pins.ts';
 
-const byName = z.object({ name: WorkloadName.meta({ description: 'The name of the workload.' }) });
+const byName = z.object({ name: WorkloadName.meta({ description: 'The workload name.' }) });
 
 export const toolPinOperations = {
   getToolPins: operation({
     method: 'GET',
     path: '/workloads/{name}/tool-pins',
     tag: 'workloads',
-    summary: 'Read which tools of a server have changed',
+    summary: 'List changed tools',
     description:
-      'ToolHive records each tool, prompt, resource, and resource template of a server and its instructions at their first use, and compares every later answer of the server with that.',
+      'ToolHive records each tool, prompt, resource, and resource template of a server, and its instructions, at their first use, and compares every later response with the record.',
     params: byName,
-    success: { status: 200, description: 'What was recorded, and what waits for approval.', body: ToolPins },
+    success: { status: 200, description: 'The recorded and the pending versions.', body: ToolPins },
     failures: ['not-found'],
   }),
   approveToolPins: operation({
     method: 'POST',
     path: '/workloads/{name}/tool-pins/approve',
     tag: 'workloads',
-    summary: 'Approve changed tools of a server',
+    summary: 'Approve changed tools',
     description:
-      'Fails if the server has shown another version since, so that only what was shown is approved.',
+      'Fails if the server has sent another version since the listing, so that only reviewed versions are approved.',
     params: byName,
     body: PinDecision,
     success: { status: 200, description: 'The versions are approved.', body: DecidedPins },
@@ -39,18 +39,18 @@ export const toolPinOperations = {
     method: 'POST',
     path: '/workloads/{name}/tool-pins/dismiss',
     tag: 'workloads',
-    summary: 'Forget changes that a server has taken back',
-    description: 'The versions are not approved. They are reported again when the server shows them again.',
+    summary: 'Dismiss reverted tool changes',
+    description: 'The versions are not approved. ToolHive reports them again if the server sends them again.',
     params: byName,
     body: PinDecision,
-    success: { status: 200, description: 'The versions are forgotten.', body: DecidedPins },
+    success: { status: 200, description: 'The versions are dismissed.', body: DecidedPins },
     failures: ['not-found', 'conflict'],
   }),
   changeToolPinning: operation({
     method: 'PUT',
     path: '/workloads/{name}/tool-pins/mode',
     tag: 'workloads',
-    summary: 'Change what happens when tools change',
+    summary: 'Change the tool pinning mode',
     params: byName,
     body: ToolPinningChange,
     success: { status: 200, description: 'The mode applies.', body: ChangedToolPinning },

@@ -17,7 +17,7 @@ import {
   UsageList,
 } from '../schemas/traffic.ts';
 
-const byName = z.object({ name: WorkloadName.meta({ description: 'The name of the workload.' }) });
+const byName = z.object({ name: WorkloadName.meta({ description: 'The workload name.' }) });
 
 const filters = {
   method: z.string().max(256).optional().meta({ description: 'Only calls of this method.' }),
@@ -33,7 +33,7 @@ const filters = {
 };
 
 const relayed =
-  'Passes the request to the workload, through the same rules as those of other clients. The API decides who may call it, as for every operation. The header `Authorization` is for the API and goes no further. If the workload authenticates its callers, the header `X-Workload-Authorization` must contain the credentials for it.';
+  'Forwards the request to the workload under the same rules as requests of other clients. The API authenticates the caller, as for every operation, and does not forward the header `Authorization`. If the workload requires authentication, the header `X-Workload-Authorization` must contain the credentials for the workload.';
 
 export const trafficOperations = {
   relayMessage: operation({
@@ -73,21 +73,23 @@ export const trafficOperations = {
     method: 'GET',
     path: '/workloads/{name}/capabilities',
     tag: 'workloads',
-    summary: 'List the tools, prompts, and resources of a server',
+    summary: 'List tools, prompts, and resources',
     description:
-      'Returns what the server listed last, also if it is stopped. If it runs and never listed anything, ToolHive asks it.',
+      'Returns the last listing of the server, including for a stopped server. If a running server has no listing, ToolHive requests one.',
     params: byName,
     query: z.object({
-      refresh: QueryFlag.optional().meta({ description: '`true` asks the running server again.' }),
+      refresh: QueryFlag.optional().meta({
+        description: '`true` requests a new listing from the running server.',
+      }),
     }),
-    success: { status: 200, description: 'What the server offers.', body: Capabilities },
+    success: { status: 200, description: 'The tools, prompts, and resources.', body: Capabilities },
     failures: ['not-found'],
   }),
   listTraffic: operation({
     method: 'GET',
     path: '/workloads/{name}/traffic',
     tag: 'workloads',
-    summary: 'Read the latest calls to a server',
+    summary: 'List the latest calls to a server',
     description:
       'Returns the newest calls that match all filters, the oldest of them first. The daemon keeps at most 1,000 calls of each workload, in memory.',
     params: byName,
@@ -105,7 +107,7 @@ export const trafficOperations = {
         .min(1)
         .max(1000)
         .optional()
-        .meta({ description: 'The maximum number of calls; 100 by default.', type: 'integer' }),
+        .meta({ description: 'The maximum number of calls, 100 by default.', type: 'integer' }),
     }),
     success: { status: 200, description: 'The calls.', body: Traffic },
     failures: ['not-found'],
@@ -116,7 +118,7 @@ export const trafficOperations = {
     tag: 'workloads',
     summary: 'Watch the calls to a server',
     description:
-      'Sends calls when they end. With `Last-Event-ID`, it begins with the first call after that one.',
+      'Sends each call when it ends. With `Last-Event-ID`, the stream starts with the first call after that ID.',
     params: byName,
     query: z.object(filters),
     headers: z.object({
@@ -124,7 +126,7 @@ export const trafficOperations = {
         .string()
         .max(40)
         .optional()
-        .meta({ description: 'The ID of the last event that was received.' }),
+        .meta({ description: 'The ID of the last received event.' }),
     }),
     success: {
       status: 200,
@@ -137,13 +139,13 @@ export const trafficOperations = {
     method: 'GET',
     path: '/workloads/{name}/traffic/{id}',
     tag: 'workloads',
-    summary: 'Read one call to a server',
+    summary: 'Get a call to a server',
     params: byName.extend({
       id: z.coerce
         .number()
         .int()
         .min(1)
-        .meta({ description: 'The ID of the call.', type: 'integer', examples: [1] }),
+        .meta({ description: 'The call ID.', type: 'integer', examples: [1] }),
     }),
     success: { status: 200, description: 'The call.', body: TrafficDetails },
     failures: ['not-found'],
@@ -152,19 +154,19 @@ export const trafficOperations = {
     method: 'PUT',
     path: '/workloads/{name}/traffic/recording',
     tag: 'workloads',
-    summary: 'Switch the recording of bodies on or off',
+    summary: 'Turn the recording of bodies on or off',
     description:
-      'Bodies are recorded in memory, without secrets. The recording is off by default, and after a restart of the daemon. Switching it off forgets all recorded bodies.',
+      'ToolHive records bodies in memory, without secrets. The recording is off by default and after a restart of the daemon. Turning the recording off removes all recorded bodies.',
     params: byName,
     body: TrafficRecordingChange,
-    success: { status: 200, description: 'What is recorded from now on.', body: TrafficRecording },
+    success: { status: 200, description: 'The recording state.', body: TrafficRecording },
     failures: ['not-found', 'conflict'],
   }),
   listSessions: operation({
     method: 'GET',
     path: '/workloads/{name}/sessions',
     tag: 'workloads',
-    summary: 'List the sessions of a workload',
+    summary: 'List workload sessions',
     params: byName,
     success: { status: 200, description: 'The sessions.', body: ClientSessions },
     failures: ['not-found'],
@@ -173,8 +175,8 @@ export const trafficOperations = {
     method: 'DELETE',
     path: '/workloads/{name}/sessions/{id}',
     tag: 'workloads',
-    summary: 'End a session of a workload',
-    description: 'Its open requests fail, and its client has to begin another one.',
+    summary: 'End a workload session',
+    description: 'Its open requests fail, and its client must start a new session.',
     params: byName.extend({ id: SessionId }),
     success: { status: 204, description: 'The session has ended.' },
     failures: ['not-found'],
@@ -183,7 +185,7 @@ export const trafficOperations = {
     method: 'GET',
     path: '/workloads/{name}/usage',
     tag: 'workloads',
-    summary: 'Read how much a workload uses',
+    summary: 'Get workload resource usage',
     params: byName,
     success: { status: 200, description: 'Memory, processor time, and calls.', body: Usage },
     failures: ['not-found'],
@@ -192,7 +194,7 @@ export const trafficOperations = {
     method: 'GET',
     path: '/usage',
     tag: 'workloads',
-    summary: 'Read how much all running workloads use',
+    summary: 'List the resource usage of all running workloads',
     success: { status: 200, description: 'The usage of each running workload.', body: UsageList },
     failures: [],
   }),

@@ -9,8 +9,8 @@ export const uiOperations = {
     tag: 'system',
     summary: 'Open the web UI to the browsers of this machine',
     description:
-      'A daemon that has no TCP listener opens one on the loopback address. It accepts only browsers that have signed in with the code of the address.',
-    success: { status: 200, description: 'The address of the web UI.', body: UiAddress },
+      'A daemon without a TCP listener opens a listener on the loopback address. The listener accepts only browsers that have signed in with the code in the address.',
+    success: { status: 200, description: 'The web UI address.', body: UiAddress },
     failures: ['unavailable'],
   }),
   createUiSession: operation({
@@ -19,7 +19,7 @@ export const uiOperations = {
     tag: 'system',
     summary: 'Sign a browser in to the web UI',
     description:
-      'Exchanges a code from `thv ui` for a cookie. Requests of pages of the same origin are authenticated by the cookie until it has not been used for 12 hours, or the daemon ends.',
+      'Exchanges a code from `thv ui` for a cookie. The cookie authenticates requests of pages of the same origin. The cookie expires after 12 hours without use, or when the daemon stops.',
     body: UiSignIn,
     success: { status: 204, description: 'The header `Set-Cookie` contains the cookie.' },
     failures: ['unauthorized', 'forbidden'],

@@ -15,9 +15,9 @@ import {
 import { UpgradeWorkload, WorkloadUpdate } from '../schemas/update.ts';
 import { QueryFlag } from './query.ts';
 
-const byName = z.object({ name: WorkloadName.meta({ description: 'The name of the workload.' }) });
+const byName = z.object({ name: WorkloadName.meta({ description: 'The workload name.' }) });
 
-/** Which part of a log to read. */
+/** The part of a log to read. */
 const logWindow = (lines: number) =>
   z.object({
     tail: z.coerce
@@ -26,13 +26,13 @@ const logWindow = (lines: number) =>
       .min(0)
       .max(10_000)
       .default(lines)
-      .meta({ description: 'At most so many lines, counted from the end.' }),
+      .meta({ description: 'The maximum number of lines, counted from the end.' }),
     since: z.iso
       .datetime({ offset: true })
       .optional()
-      .meta({ description: 'Only what was written at or after this time, as RFC 3339.' }),
+      .meta({ description: 'Only lines of this time or later, as RFC 3339.' }),
     follow: QueryFlag.optional().meta({
-      description: '`true` goes on with what is written from now on, until the caller or the workload ends.',
+      description: '`true` continues with new lines until the client disconnects or the workload is removed.',
     }),
     format: z.enum(['text', 'ndjson']).optional().meta({
       description:
@@ -50,19 +50,22 @@ const logWindow = (lines: number) =>
       .min(0)
       .max(10_000)
       .optional()
-      .meta({ description: 'Another name for `tail`, which it overrides.', type: 'integer' }),
+      .meta({ description: 'Another name for `tail`. Overrides `tail`.', type: 'integer' }),
   });
 
-/** One operation on several workloads. Nothing is done when one of the names is wrong. */
+/** An operation on several workloads. If one of the names does not exist, nothing happens. */
 const bulk = <const Verb extends 'start' | 'stop' | 'restart' | 'delete'>(verb: Verb, summary: string) =>
   operation({
     method: 'POST',
     path: `/workloads/${verb}`,
     tag: 'workloads',
     summary,
-    description: 'Takes names, or a group for all of its workloads; never both.',
+    description: 'Accepts names, or a group for all of its workloads, but not both.',
     body: WorkloadSelection,
-    success: { status: 202, description: 'Accepted; the status of each tells the rest.' },
+    success: {
+      status: 202,
+      description: 'The request is accepted. The status of each workload shows the progress.',
+    },
     progress: true,
     failures: ['not-found'],
   });
@@ -76,24 +79,21 @@ const WorkloadList = z
 const StatusOfWorkload = z
   .object({
     status: WorkloadStatus,
-    status_context: z
-      .string()
-      .optional()
-      .meta({ description: 'Why the status is what it is, for a person.' }),
+    status_context: z.string().optional().meta({ description: 'The reason for the status, for users.' }),
   })
   .meta({ id: 'StatusOfWorkload' });
 
 const Manifest = z
   .object({
     manifest: z.string().meta({ description: 'YAML.' }),
-    warnings: z.array(z.string()).meta({ description: 'What it leaves for a person to do.' }),
+    warnings: z.array(z.string()).meta({ description: 'The steps that you have to do.' }),
   })
-  .meta({ id: 'Manifest', description: 'A workload as Kubernetes takes it.' });
+  .meta({ id: 'Manifest', description: 'A workload as a Kubernetes manifest.' });
 
 const StartedSignIn = z
   .object({
     url: z.string().optional().meta({
-      description: 'http or https. Absent if the server accepts the workload without a sign-in by now.',
+      description: 'An http or https URL. Absent if the server no longer requires a sign-in.',
     }),
   })
   .meta({ id: 'StartedSignIn', description: 'A sign-in to a remote server.' });
@@ -109,8 +109,8 @@ export const workloadOperations = {
     tag: 'workloads',
     summary: 'List workloads',
     query: z.object({
-      all: QueryFlag.optional().meta({ description: '`true` lists those that do not run, too.' }),
-      group: GroupName.optional().meta({ description: 'Only workloads of this group.' }),
+      all: QueryFlag.optional().meta({ description: '`true` also lists stopped workloads.' }),
+      group: GroupName.optional().meta({ description: 'Only workloads in this group.' }),
     }),
     success: { status: 200, description: 'The workloads.', body: WorkloadList },
     failures: ['not-found'],
@@ -121,9 +121,9 @@ export const workloadOperations = {
     tag: 'workloads',
     summary: 'Create and start a workload',
     description:
-      'Gets the server ready (pull or install) before it answers, so that a source that does not exist is refused and leaves nothing behind. The status tells how the start went. A run config, as an export gives it, is taken as well.',
+      'Pulls or installs the server before the response, so that a request with a missing source fails and leaves nothing behind. The workload status shows the progress of the start. The body can also be an exported run config.',
     body: WorkloadRequest,
-    success: { status: 201, description: 'Created, and starting.', body: CreatedWorkload },
+    success: { status: 201, description: 'The workload is created and starting.', body: CreatedWorkload },
     progress: true,
     failures: ['not-found', 'conflict', 'unavailable', 'not-implemented'],
   }),
@@ -135,7 +135,7 @@ export const workloadOperations = {
     params: byName,
     success: {
       status: 200,
-      description: 'The workload and what it was asked for. The `ETag` header has the `revision`, in quotes.',
+      description: 'The workload with its settings. The `ETag` header contains the `revision` in quotes.',
       body: WorkloadDetails,
     },
     failures: ['not-found'],
@@ -146,16 +146,16 @@ export const workloadOperations = {
     tag: 'workloads',
     summary: 'Change a workload',
     description:
-      'Replaces everything that the workload was asked for, and runs it with that. It keeps its name, and its port unless another is named. Until the new server is ready to start, the old one goes on; a request that is refused changes nothing. A run config, as an export gives it, is taken as well.',
+      'Replaces all workload settings and restarts the workload. The workload keeps its name, and its port unless the request contains another port. The old server runs until the new one is installed, and a request that fails changes nothing. The body can also be an exported run config.',
     params: byName,
     headers: z.object({
       'if-match': z.string().max(2000).optional().meta({
         description:
-          'The `ETag` of the workload that the change is based on. If its settings were changed since, nothing is changed, and the answer is 412. Without this header, the settings are replaced whatever they are.',
+          'The `ETag` of the settings that you edited. If the settings have changed since, the request fails with status 412. Without this header, the request replaces any settings.',
       }),
     }),
     body: WorkloadRequest,
-    success: { status: 200, description: 'Changed, and starting.', body: CreatedWorkload },
+    success: { status: 200, description: 'The workload is changed and starting.', body: CreatedWorkload },
     progress: true,
     failures: ['not-found', 'conflict', 'precondition-failed', 'unavailable', 'not-implemented'],
   }),
@@ -165,14 +165,15 @@ export const workloadOperations = {
     tag: 'workloads',
     summary: 'Check a request for a workload',
     description:
-      'Finds out what the request would create, without installing or starting anything. Fails like the request itself would, except for missing consent, which the answer lists.',
+      'Returns the workload that the request would create, without installing or starting a server. Fails for the same reasons as the request, except for missing consent, which the response lists.',
     query: z.object({
       edit: WorkloadName.optional().meta({
-        description: 'The workload that the request would edit. By default, it would create one.',
+        description:
+          'The workload that the request would edit. By default, the request would create a workload.',
       }),
     }),
     body: WorkloadRequest,
-    success: { status: 200, description: 'What the request would create.', body: WorkloadCheck },
+    success: { status: 200, description: 'The workload that the request would create.', body: WorkloadCheck },
     failures: ['not-found', 'conflict', 'unavailable', 'not-implemented'],
   }),
   previewImport: operation({
@@ -180,24 +181,28 @@ export const workloadOperations = {
     path: '/import/preview',
     tag: 'workloads',
     summary: 'Translate the configuration of a client into workloads',
-    description: 'Runs nothing. Each request of the answer can be sent to create the workload.',
+    description: 'Runs nothing. To create a workload, send its request from the response.',
     body: ImportDocument,
-    success: { status: 200, description: 'The servers of the document.', body: ImportPreview },
+    success: { status: 200, description: 'The servers in the document.', body: ImportPreview },
     failures: [],
   }),
   getWorkloadUpdate: operation({
     method: 'GET',
     path: '/workloads/{name}/update',
     tag: 'workloads',
-    summary: 'Look up a newer version of a server',
-    description: 'Asks the package registry, and installs nothing.',
+    summary: 'Check for a newer server version',
+    description: 'Queries the package registry, and installs nothing.',
     params: byName,
     query: z.object({
       changes: QueryFlag.optional().meta({
-        description: '`true` also finds out what the upgrade would change, which takes longer.',
+        description: '`true` also returns the changes of the upgrade, which takes longer.',
       }),
     }),
-    success: { status: 200, description: 'What runs, and what is the newest.', body: WorkloadUpdate },
+    success: {
+      status: 200,
+      description: 'The installed version and the newest version.',
+      body: WorkloadUpdate,
+    },
     failures: ['not-found'],
   }),
   upgradeWorkload: operation({
@@ -206,10 +211,10 @@ export const workloadOperations = {
     tag: 'workloads',
     summary: 'Run another version of a server',
     description:
-      'Keeps the permissions and settings. The old version runs until the new one is installed. Changed tools are not approved by that.',
+      'Keeps the permissions and settings. The old version runs until the new one is installed. The upgrade does not approve changed tools.',
     params: byName,
     body: UpgradeWorkload,
-    success: { status: 200, description: 'Changed, and starting.', body: CreatedWorkload },
+    success: { status: 200, description: 'The workload is changed and starting.', body: CreatedWorkload },
     progress: true,
     failures: ['not-found', 'conflict', 'unavailable', 'not-implemented'],
   }),
@@ -219,7 +224,7 @@ export const workloadOperations = {
     tag: 'workloads',
     summary: 'Export a workload',
     description:
-      'Everything needed to run it again, here or elsewhere. Values of environment variables are in it, secrets are only referred to.',
+      'Returns all workload settings, so that you can run the same workload on any machine. The export contains the values of environment variables, but only the names of secrets.',
     params: byName,
     success: { status: 200, description: 'The run config.', body: RunConfig },
     failures: ['not-found'],
@@ -230,16 +235,16 @@ export const workloadOperations = {
     tag: 'workloads',
     summary: 'Export a workload for Kubernetes',
     description:
-      'The workload as an MCPServer for the operator, without its secrets. Remote servers cannot be exported.',
+      'Returns the workload as an MCPServer for the Kubernetes operator, without its secrets. Remote servers are not supported.',
     params: byName,
-    success: { status: 200, description: 'The manifest, and what it leaves to do.', body: Manifest },
+    success: { status: 200, description: 'The manifest, and the remaining steps.', body: Manifest },
     failures: ['not-found', 'unsupported'],
   }),
   getWorkloadStatus: operation({
     method: 'GET',
     path: '/workloads/{name}/status',
     tag: 'workloads',
-    summary: 'Tell the status of a workload',
+    summary: 'Get the workload status',
     params: byName,
     success: { status: 200, description: 'The status.', body: StatusOfWorkload },
     failures: ['not-found'],
@@ -248,7 +253,7 @@ export const workloadOperations = {
     method: 'GET',
     path: '/workloads/{name}/logs',
     tag: 'logs',
-    summary: 'Read what a server wrote',
+    summary: 'Get a server log',
     params: byName,
     query: logWindow(100),
     success: { status: 200, description: 'The last lines.', body: 'text', lines: LogRecord },
@@ -258,7 +263,7 @@ export const workloadOperations = {
     method: 'GET',
     path: '/workloads/{name}/proxy-logs',
     tag: 'logs',
-    summary: 'Read what the proxy of a server noted',
+    summary: 'Get a proxy log',
     params: byName,
     query: logWindow(10_000),
     success: {
@@ -273,17 +278,17 @@ export const workloadOperations = {
     method: 'POST',
     path: '/logs/prune',
     tag: 'logs',
-    summary: 'Remove logs of workloads that are gone',
-    success: { status: 200, description: 'Which files are gone.', body: PrunedLogs },
+    summary: 'Remove logs of removed workloads',
+    success: { status: 200, description: 'The removed files.', body: PrunedLogs },
     failures: [],
   }),
   signInWorkload: operation({
     method: 'POST',
     path: '/workloads/{name}/sign-in',
     tag: 'workloads',
-    summary: 'Start to sign in to a remote server',
+    summary: 'Start the sign-in to a remote server',
     description:
-      'For a workload whose `sign_in` is present. Starts a sign-in, or joins the one that is under way, and answers as soon as its page is known. The browser of the user opens that page too, unless the workload was created with `skip_browser`. A workload that was given up is started again.',
+      "For a workload with `sign_in`. Starts a sign-in, or joins a pending sign-in, and returns the page address. The user's browser also opens the page, unless the workload has the setting `skip_browser`. A failed workload is started again.",
     params: byName,
     success: { status: 200, description: 'The page where the user can sign in.', body: StartedSignIn },
     failures: ['not-found', 'conflict', 'unavailable'],
@@ -294,7 +299,7 @@ export const workloadOperations = {
     tag: 'workloads',
     summary: 'Stop a workload',
     params: byName,
-    success: { status: 202, description: 'Accepted; the status tells the rest.' },
+    success: { status: 202, description: 'The request is accepted. The workload status shows the progress.' },
     progress: true,
     failures: ['not-found'],
   }),
@@ -302,10 +307,10 @@ export const workloadOperations = {
     method: 'POST',
     path: '/workloads/{name}/start',
     tag: 'workloads',
-    summary: 'Start a workload that does not run',
-    description: 'A workload that runs and is well is left alone.',
+    summary: 'Start a workload',
+    description: 'A running, healthy workload does not change.',
     params: byName,
-    success: { status: 202, description: 'Accepted; the status tells the rest.' },
+    success: { status: 202, description: 'The request is accepted. The workload status shows the progress.' },
     progress: true,
     failures: ['not-found'],
   }),
@@ -313,10 +318,10 @@ export const workloadOperations = {
     method: 'POST',
     path: '/workloads/{name}/restart',
     tag: 'workloads',
-    summary: 'Stop a workload and start it again',
-    description: 'Secrets are read anew. A workload that does not run is started.',
+    summary: 'Restart a workload',
+    description: 'Reads the secrets again. A stopped workload is started.',
     params: byName,
-    success: { status: 202, description: 'Accepted; the status tells the rest.' },
+    success: { status: 202, description: 'The request is accepted. The workload status shows the progress.' },
     progress: true,
     failures: ['not-found'],
   }),
@@ -324,14 +329,17 @@ export const workloadOperations = {
     method: 'DELETE',
     path: '/workloads/{name}',
     tag: 'workloads',
-    summary: 'Stop a workload and remove all of it',
+    summary: 'Remove a workload',
     params: byName,
-    success: { status: 202, description: 'Accepted; the workload is gone when the list no longer has it.' },
+    success: {
+      status: 202,
+      description: 'The request is accepted. The workload is removed when the list no longer contains it.',
+    },
     progress: true,
     failures: ['not-found'],
   }),
   stopWorkloads: bulk('stop', 'Stop workloads'),
-  startWorkloads: bulk('start', 'Start workloads that do not run'),
-  restartWorkloads: bulk('restart', 'Stop workloads and start them again'),
-  deleteWorkloads: bulk('delete', 'Stop workloads and remove all of them'),
+  startWorkloads: bulk('start', 'Start workloads'),
+  restartWorkloads: bulk('restart', 'Restart workloads'),
+  deleteWorkloads: bulk('delete', 'Remove workloads'),
 };

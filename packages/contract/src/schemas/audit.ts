@@ -40,8 +40,10 @@ export const AuditRecord = z
     component: z.string(),
     source: z
       .object({ type: z.string(), value: z.string(), extra: texts.optional() })
-      .meta({ description: 'Where the action came from.' }),
-    subjects: texts.meta({ description: 'Who acted: user, user_id, client_name, client_version.' }),
+      .meta({ description: 'The origin of the action.' }),
+    subjects: texts.meta({
+      description: 'The user and the client: user, user_id, client_name, client_version.',
+    }),
     target: texts.optional().meta({ description: 'The object: endpoint, method, name, type.' }),
     metadata: z.object({ extra: z.record(z.string(), z.unknown()) }).optional(),
     data: z
@@ -81,11 +83,11 @@ const CheckedChain = z.object({
       reason: z.string(),
     })
     .optional()
-    .meta({ description: 'The first place where the records are not what was written.' }),
+    .meta({ description: 'The first record that another program has changed, removed, or added.' }),
 });
 export type CheckedChain = z.infer<typeof CheckedChain>;
 
 export const AuditVerification = z
   .object({ intact: z.boolean(), chains: z.array(CheckedChain) })
-  .meta({ id: 'AuditVerification', description: 'Whether the audit records are what was written.' });
+  .meta({ id: 'AuditVerification', description: 'Whether the audit records are unchanged.' });
 export type AuditVerification = z.infer<typeof AuditVerification>;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** Cedar policies: who may use which tools, prompts, and resources of a server. */
+/** Cedar policies that control the use of tools, prompts, and resources of a server. */
 export const AuthzConfig = z
   .looseObject({
     version: z.string().optional(),
@@ -16,10 +16,13 @@ export const AuthzConfig = z
       })
       .optional(),
   })
-  .meta({ id: 'AuthzConfig', description: 'Who may use which tools, prompts, and resources.' });
+  .meta({
+    id: 'AuthzConfig',
+    description: 'Cedar policies that control the use of tools, prompts, and resources.',
+  });
 export type AuthzConfig = z.infer<typeof AuthzConfig>;
 
-/** How the token of a caller is exchanged for one that the server accepts (RFC 8693), as it is stored. */
+/** The stored configuration of the token exchange (RFC 8693). */
 export const TokenExchangeConfig = z
   .looseObject({
     token_url: z.string().optional(),
@@ -31,7 +34,10 @@ export const TokenExchangeConfig = z
     header_strategy: z.enum(['replace', 'custom']).optional(),
     external_token_header_name: z.string().optional(),
   })
-  .meta({ id: 'TokenExchangeConfig', description: 'How tokens of callers are exchanged (RFC 8693).' });
+  .meta({
+    id: 'TokenExchangeConfig',
+    description: "The exchange of a client's token for a token of the server (RFC 8693).",
+  });
 export type TokenExchangeConfig = z.infer<typeof TokenExchangeConfig>;
 
 /** A question to the policies of a workload. */
@@ -58,7 +64,7 @@ export const AuthorizationQuestion = z
   });
 export type AuthorizationQuestion = z.infer<typeof AuthorizationQuestion>;
 
-/** The policy that a decision comes from. */
+/** A policy that determines a decision. */
 const DecidingPolicy = z
   .object({ id: z.string(), policy: z.string() })
   .meta({ id: 'DecidingPolicy', description: 'A policy by its ID, and its text.' });
@@ -68,18 +74,18 @@ export const AuthorizationDecision = z
     allowed: z.boolean(),
     policies: z
       .array(DecidingPolicy)
-      .meta({ description: 'The policies that decided. Empty if no policy allows it.' }),
+      .meta({ description: 'The policies that determine the decision. Empty if no policy applies.' }),
     errors: z
       .array(z.string())
-      .meta({ description: 'Why policies could not be evaluated. Each is a denial.' }),
+      .meta({ description: 'The errors during the evaluation of policies. Each error is a denial.' }),
     warnings: z.array(z.string()).meta({
       description:
-        'Tools, prompts, resources, and attributes that the policies name and that the server does not offer, with the position in the policy.',
+        'Tools, prompts, resources, and attributes in the policies that do not exist on the server, with their positions.',
     }),
   })
   .meta({
     id: 'AuthorizationDecision',
-    description: 'A decision, and the policies that it comes from.',
+    description: 'A decision, and the policies that determine the decision.',
     examples: [
       {
         allowed: true,

@@ -2,12 +2,12 @@ import * as z from 'zod';
 
 const text = z.string().optional();
 
-/** Whether an item is what the user has approved. */
+/** Whether the user has approved the current version of an item. */
 const ItemPin = z
   .object({
     state: z.enum(['approved', 'changed', 'new', 'removed']),
     hash: z.string().optional().meta({ description: 'The hash of the version that the server lists.' }),
-    approved_hash: z.string().optional().meta({ description: 'The version that was approved last.' }),
+    approved_hash: z.string().optional().meta({ description: 'The hash of the approved version.' }),
   })
   .meta({
     id: 'ItemPin',
@@ -15,18 +15,20 @@ const ItemPin = z
   });
 
 const Annotations = z.record(z.string(), z.unknown()).optional().meta({
-  description: 'What the server says about the item, such as `readOnlyHint`. Nothing verifies it.',
+  description: 'Annotations from the server, such as `readOnlyHint`. ToolHive does not verify them.',
 });
 const Schema = z.record(z.string(), z.unknown()).meta({ description: 'A JSON Schema.' });
 
 export const ListedTool = z
   .object({
-    name: z.string().meta({ description: 'The name that clients see.' }),
-    original_name: z.string().meta({ description: 'The name that the server gives it.' }),
+    name: z.string().meta({ description: 'The name for clients.' }),
+    original_name: z.string().meta({ description: 'The original name of the server.' }),
     is_shown: z.boolean().meta({ description: 'False if the tool filter hides it from clients.' }),
     title: text,
-    description: text.meta({ description: 'The description that clients see.' }),
-    original_description: text.meta({ description: 'That of the server, if an override replaces it.' }),
+    description: text.meta({ description: 'The description for clients.' }),
+    original_description: text.meta({
+      description: 'The original description of the server, if an override replaces it.',
+    }),
     input_schema: Schema.optional(),
     output_schema: Schema.optional(),
     annotations: Annotations,
@@ -79,18 +81,18 @@ export type ListedTemplate = z.infer<typeof ListedTemplate>;
 export const Capabilities = z
   .object({
     listed_at: z.string().optional().meta({
-      description: 'When the server last answered with a list. Absent if it never did.',
+      description: 'The time of the last listing. Absent if the server has never returned a listing.',
       format: 'date-time',
     }),
     complete: z.boolean().meta({
-      description: 'False if some lists are missing, or longer than what ToolHive keeps.',
+      description: 'False if a list is missing or exceeds the limits of ToolHive.',
     }),
-    problem: text.meta({ description: 'Why ToolHive could not list what the server offers.' }),
+    problem: text.meta({ description: 'The reason why ToolHive could not list the items.' }),
     protocol_version: text,
     server: z
       .object({ name: z.string(), version: text, title: text })
       .optional()
-      .meta({ description: 'How the server introduces itself.' }),
+      .meta({ description: 'The name and version that the server reports.' }),
     capabilities: z.record(z.string(), z.unknown()).optional().meta({
       description: 'The capabilities that the server declares.',
     }),
@@ -104,7 +106,7 @@ export const Capabilities = z
   .meta({
     id: 'Capabilities',
     description:
-      'What a server offered when it was last asked, also if it is stopped. All texts come from the server.',
+      'The last listing of a server, including for a stopped server. All texts come from the server.',
     examples: [
       {
         listed_at: '2026-01-31T09:30:00.000Z',

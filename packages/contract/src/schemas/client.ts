@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { GroupName } from './names.ts';
 
-/** A path for each operating system, relative to the user's home; `/` separates. */
+/** A path for each operating system, relative to the user's home directory, with `/` as separator. */
 export interface SystemPaths {
   linux: string;
   darwin: string;
@@ -13,33 +13,33 @@ export function pathOn(platform: string, paths: SystemPaths): string {
   return paths[platform === 'win32' ? 'windows' : platform === 'darwin' ? 'darwin' : 'linux'];
 }
 
-/** How a client application reaches a workload. */
+/** The transport between a client and a workload. */
 export type ClientTransport = 'sse' | 'streamable-http';
 
-/** What there is to know about an application in order to find it and to write into its configuration. */
+/** The facts that ToolHive needs to find a client and to write its configuration file. */
 export interface ClientApplication {
   id: ClientName;
   product: string;
-  /** The first version that speaks streamable HTTP, where that is known. */
+  /** The first version that supports streamable HTTP, if known. */
   since: string | undefined;
   config: SystemPaths;
   format: 'json' | 'yaml';
-  /** The keys that lead to its servers, from the outside in. Each is one literal key, dots included. */
+  /** The path of keys to the servers, from the outermost. Each is a literal key, including dots. */
   pointer: readonly string[];
-  /** A map has the names of servers as keys; a list has objects that say their name. */
+  /** A map uses server names as keys. A list contains objects with a name. */
   storage: 'map' | 'list';
   urlKey: string;
-  /** What stands in the field `type`; undefined for applications that know no such field. */
+  /** The value of the field `type`. Undefined for clients without this field. */
   types: Readonly<Record<ClientTransport, string>> | undefined;
-  /** The field in which an entry says its name, where entries do. */
+  /** The field with the name of an entry, if entries have one. */
   nameKey: string | undefined;
-  /** Further fields that every new entry gets. */
+  /** Additional fields of every new entry. */
   extra: Readonly<Record<string, boolean | number>>;
-  /** The application is installed when this is there. */
+  /** If this path exists, the client is installed. */
   detection: { kind: 'file' | 'directory'; path: SystemPaths };
 }
 
-/** A row says only what is not usual; `application` knows what is. */
+/** A row contains only the differences from the defaults in `application`. */
 interface Row {
   id: string;
   product: string;
@@ -49,7 +49,7 @@ interface Row {
   pointer?: readonly string[];
   storage?: ClientApplication['storage'];
   urlKey?: string;
-  /** What the application calls streamable HTTP; false when its entries have no type at all. */
+  /** The client's name for streamable HTTP, or false if its entries have no type. */
   streamableHttp?: string | false;
   nameKey?: string;
   extra?: ClientApplication['extra'];
@@ -58,7 +58,7 @@ interface Row {
 
 const everywhere = (path: string): SystemPaths => ({ linux: path, darwin: path, windows: path });
 
-/** Where editors built on Visual Studio Code keep the settings of a user. */
+/** The directory of user settings in editors based on Visual Studio Code. */
 const userFolder = (editor: string, below = ''): SystemPaths => ({
   linux: `.config/${editor}/User${below}`,
   darwin: `Library/Application Support/${editor}/User${below}`,
@@ -188,15 +188,15 @@ const rows = [
   },
 ] as const satisfies readonly Row[];
 
-/** The client applications that can be configured. */
+/** The supported clients. */
 export const ClientName = z.enum(rows.map(({ id }) => id)).meta({
   id: 'ClientName',
-  description: 'A client application that can be configured.',
+  description: 'A supported client.',
   examples: ['vscode', 'claude-code'],
 });
 export type ClientName = z.infer<typeof ClientName>;
 
-/** Every application, in the order in which they are listed. */
+/** All clients, in the order of listings. */
 export const clientApplications: readonly ClientApplication[] = rows.map((row) => application(row.id, row));
 
 function application(id: ClientName, row: Row): ClientApplication {
@@ -224,7 +224,7 @@ function mapPaths(paths: SystemPaths, change: (path: string) => string): SystemP
 }
 
 const groups = z.array(GroupName).meta({
-  description: 'The groups whose workloads the application gets to see.',
+  description: 'The groups whose workloads are in the configuration file of the client.',
   examples: [['default']],
 });
 
@@ -232,54 +232,56 @@ const problem = z
   .string()
   .optional()
   .meta({
-    description: 'Why its configuration could not be brought up to date, for a person.',
-    examples: ['/home/ada/.cursor/mcp.json is read-only; make it writable'],
+    description: 'The reason why ToolHive could not update the configuration file, for users.',
+    examples: ['/home/ada/.cursor/mcp.json is read-only'],
   });
 
-/** A client application that is kept configured. */
+/** A registered client. */
 export const RegisteredClient = z
   .object({ name: ClientName, groups, problem })
-  .meta({ id: 'RegisteredClient', description: 'A client application that is kept configured.' });
+  .meta({ id: 'RegisteredClient', description: 'A registered client.' });
 export type RegisteredClient = z.infer<typeof RegisteredClient>;
 
-/** Whether an application is there, and whether it is kept configured. */
+/** Whether a client is installed and registered. */
 export const ClientStatus = z
   .object({
     client_type: ClientName,
-    installed: z.boolean().meta({ description: 'It was found on this machine.' }),
-    registered: z.boolean().meta({ description: 'It is registered in at least one group, or for all.' }),
+    installed: z.boolean().meta({ description: 'Whether the client is installed on this machine.' }),
+    registered: z
+      .boolean()
+      .meta({ description: 'Whether the client is registered with a group, or with all groups.' }),
     problem,
   })
-  .meta({ id: 'ClientStatus', description: 'Whether an application is there, and kept configured.' });
+  .meta({ id: 'ClientStatus', description: 'Whether a client is installed and registered.' });
 export type ClientStatus = z.infer<typeof ClientStatus>;
 
 export const ClientStatuses = z
   .object({ clients: z.array(ClientStatus) })
-  .meta({ id: 'ClientStatuses', description: 'All applications that can be configured, in a fixed order.' });
+  .meta({ id: 'ClientStatuses', description: 'All supported clients, in a fixed order.' });
 export type ClientStatuses = z.infer<typeof ClientStatuses>;
 
-/** Asks for an application to be kept configured. */
+/** A request to register a client. */
 export const CreateClient = z.object({ name: ClientName, groups: groups.optional() }).meta({
   id: 'CreateClient',
-  description: 'Asks for an application to be kept configured.',
+  description: 'A request to register a client.',
   examples: [{ name: 'vscode', groups: ['default'] }],
 });
 export type CreateClient = z.infer<typeof CreateClient>;
 
 export const CreatedClient = z
   .object({ name: ClientName, groups: groups.optional() })
-  .meta({ id: 'CreatedClient', description: 'The application, and the groups that it was registered in.' });
+  .meta({ id: 'CreatedClient', description: 'The client, and its new groups.' });
 export type CreatedClient = z.infer<typeof CreatedClient>;
 
-/** Names several applications at once. */
+/** Several clients. */
 export const BulkClients = z
   .object({
-    names: z.array(ClientName).min(1, 'name at least one client application'),
+    names: z.array(ClientName).min(1, 'name at least one client'),
     groups: groups.optional(),
   })
   .meta({
     id: 'BulkClients',
-    description: 'Several applications at once.',
+    description: 'Several clients.',
     examples: [{ names: ['vscode', 'cursor'], groups: ['default'] }],
   });
 export type BulkClients = z.infer<typeof BulkClients>;

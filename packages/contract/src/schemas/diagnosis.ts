@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** What stands between a program and the clients that use it, from the ground up. */
+/** The layers between a server program and its clients, from the lowest to the highest. */
 export const DiagnosisLayer = z
   .enum([
     'hive',
@@ -21,7 +21,7 @@ export const DiagnosisLayer = z
     'file',
     'clients',
   ])
-  .meta({ id: 'DiagnosisLayer', description: 'What was looked at.' });
+  .meta({ id: 'DiagnosisLayer', description: 'The checked layer.' });
 export type DiagnosisLayer = z.infer<typeof DiagnosisLayer>;
 
 export const Finding = z
@@ -29,23 +29,23 @@ export const Finding = z
     layer: DiagnosisLayer,
     state: z.enum(['ok', 'warning', 'failed', 'skipped']).meta({
       description:
-        'ok: as it should be. warning: it works, less well or less safely than it could. failed: it does not work. skipped: there was no way to look, or no sense in it.',
+        'ok: the check passed. warning: the layer works, but with reduced safety or function. failed: the layer does not work. skipped: the check was not possible or not useful.',
     }),
-    says: z.string().meta({ description: 'What was found, for a person.' }),
-    hint: z.string().optional().meta({ description: 'What to do about it.' }),
+    says: z.string().meta({ description: 'The finding, for users.' }),
+    hint: z.string().optional().meta({ description: 'An action that fixes the problem.' }),
   })
-  .meta({ id: 'Finding', description: 'What was found on one layer.' });
+  .meta({ id: 'Finding', description: 'The finding for one layer.' });
 export type Finding = z.infer<typeof Finding>;
 
 export const Diagnosis = z
   .object({
-    subject: z.string().meta({ description: 'The workload or the client application, or machine.' }),
-    healthy: z.boolean().meta({ description: 'Nothing has failed.' }),
-    findings: z.array(Finding).meta({ description: 'From the ground up.' }),
+    subject: z.string().meta({ description: 'The name of the workload or the client, or `machine`.' }),
+    healthy: z.boolean().meta({ description: 'Whether no check has failed.' }),
+    findings: z.array(Finding).meta({ description: 'The findings, from the lowest layer to the highest.' }),
   })
   .meta({
     id: 'Diagnosis',
-    description: 'Why something works, or does not.',
+    description: 'The diagnosis of a workload, a client, or the machine.',
     examples: [
       {
         subject: 'filesystem',

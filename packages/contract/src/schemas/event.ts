@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { pinnedKinds } from './tool-pins.ts';
 import { WorkloadStatus } from './workload.ts';
 
-const at = z.string().meta({ description: 'When, as RFC 3339.', format: 'date-time' });
+const at = z.string().meta({ description: 'The time of the event, as RFC 3339.', format: 'date-time' });
 
 const WorkloadChanged = z.object({
   type: z.literal('workload.changed'),
@@ -10,12 +10,12 @@ const WorkloadChanged = z.object({
   name: z.string(),
   group: z.string(),
   status: WorkloadStatus,
-  status_context: z.string().optional().meta({ description: 'Why, for a person.' }),
+  status_context: z.string().optional().meta({ description: 'The reason for the status, for users.' }),
 });
 
 const named = <Type extends string>(type: Type) => z.object({ type: z.literal(type), at, name: z.string() });
 
-/** Something that changed in the daemon. Of secrets it only tells the name. */
+/** A change in the daemon. Events about secrets contain only the name. */
 export const DaemonEvent = z
   .discriminatedUnion('type', [
     WorkloadChanged,
@@ -42,11 +42,11 @@ export const DaemonEvent = z
         .array(
           z.object({
             kind: z.enum(pinnedKinds),
-            item: z.string().meta({ description: 'The name that the server gives it.' }),
+            item: z.string().meta({ description: 'The original name of the server.' }),
             change: z.enum(['changed', 'new', 'removed', 'suspicious']),
           }),
         )
-        .meta({ description: 'What the server has changed since the user approved it, at most 20 items.' }),
+        .meta({ description: 'The changes since the last approval, at most 20 items.' }),
     }),
     z.object({
       type: z.literal('workload.progress'),
@@ -54,7 +54,7 @@ export const DaemonEvent = z
       name: z.string().meta({ description: 'The workload, which may not exist yet.' }),
       message: z
         .string()
-        .meta({ description: 'What its creation or change is doing, at most 500 characters.' }),
+        .meta({ description: 'The current step of the creation or change, at most 500 characters.' }),
     }),
     z.object({
       type: z.literal('tool.changed'),
@@ -64,24 +64,26 @@ export const DaemonEvent = z
         .array(
           z.object({
             kind: z.enum(pinnedKinds),
-            item: z.string().meta({ description: 'The name that the server gives it.' }),
+            item: z.string().meta({ description: 'The original name of the server.' }),
             change: z.enum(['changed', 'new', 'removed']),
           }),
         )
-        .meta({ description: 'How its list differs from the one before, at most 20 items.' }),
+        .meta({ description: 'The differences from the previous listing, at most 20 items.' }),
     }),
     z.object({
       type: z.literal('approval.requested'),
       at,
       name: z.string().meta({ description: 'The workload.' }),
-      pending: z.int().meta({ description: 'How many items are held back until the user approves them.' }),
+      pending: z
+        .int()
+        .meta({ description: 'The number of items that are blocked until the user approves them.' }),
     }),
     z.object({ type: z.literal('reset'), at }),
   ])
   .meta({
     id: 'DaemonEvent',
     description:
-      'Something that changed. `reset` says that events are missing before this one: whoever keeps a picture of the daemon should read it anew.',
+      'A change in the daemon. `reset` means that earlier events are missing, so a client must read its data again.',
     examples: [
       {
         type: 'workload.changed',

@@ -1,14 +1,12 @@
 import * as z from 'zod';
 import { GroupName } from './names.ts';
 
-/** Workloads that belong together, and the client applications that see them. */
+/** A named set of workloads, and the clients that are registered with the group. */
 export const Group = z
   .object({
     name: z.string(),
-    description: z.string().optional().meta({ description: 'What the group is for.' }),
-    registered_clients: z
-      .array(z.string())
-      .meta({ description: 'The client applications whose files name its workloads.' }),
+    description: z.string().optional().meta({ description: 'The purpose of the group.' }),
+    registered_clients: z.array(z.string()).meta({ description: 'The registered clients.' }),
     meta: z.boolean().optional().meta({
       description:
         'True if clients of the group get only the meta server, which finds and calls the tools of all others.',
@@ -16,17 +14,19 @@ export const Group = z
   })
   .meta({
     id: 'Group',
-    description: 'Workloads that belong together, and the client applications that see them.',
+    description: 'A named set of workloads, and the clients that are registered with the group.',
     examples: [{ name: 'research', registered_clients: ['vscode', 'claude-code'] }],
   });
 export type Group = z.infer<typeof Group>;
 
-export const Groups = z.object({ groups: z.array(Group) }).meta({ id: 'Groups', description: 'By name.' });
+export const Groups = z
+  .object({ groups: z.array(Group) })
+  .meta({ id: 'Groups', description: 'The groups, sorted by name.' });
 
 const GroupDescription = z
   .string()
   .max(500)
-  .meta({ description: 'What the group is for, in at most 500 characters.' });
+  .meta({ description: 'The purpose of the group, in at most 500 characters.' });
 
 const MetaSwitch = z.boolean().meta({
   description:
@@ -39,7 +39,7 @@ export const CreateGroup = z
     description: GroupDescription.optional(),
     meta: MetaSwitch.optional(),
   })
-  .meta({ id: 'CreateGroup', description: 'A group to make.', examples: [{ name: 'research' }] });
+  .meta({ id: 'CreateGroup', description: 'A group to create.', examples: [{ name: 'research' }] });
 
 export type CreateGroup = z.infer<typeof CreateGroup>;
 
@@ -53,11 +53,11 @@ export const EditGroup = z
   })
   .meta({
     id: 'EditGroup',
-    description: 'What changes about a group.',
+    description: 'The changes of a group.',
     examples: [{ name: 'reading', description: 'Papers and notes' }],
   });
 export type EditGroup = z.infer<typeof EditGroup>;
 
 export const CreatedGroup = z
   .object({ name: z.string(), description: z.string().optional(), meta: z.boolean().optional() })
-  .meta({ id: 'CreatedGroup', description: 'A group that was made.', examples: [{ name: 'research' }] });
+  .meta({ id: 'CreatedGroup', description: 'A created group.', examples: [{ name: 'research' }] });

@@ -3,18 +3,18 @@ import * as z from 'zod';
 /** One line of a log. */
 export const LogRecord = z
   .object({
-    at: z.string().optional().meta({ description: 'When it was written.', format: 'date-time' }),
+    at: z.string().optional().meta({ description: 'The time of the line.', format: 'date-time' }),
     stream: z.enum(['stdout', 'stderr', 'output', 'proxy']).meta({
       description:
-        'Where it was written. `output`: by a server that speaks HTTP, whose two streams are one. `proxy`: by ToolHive.',
+        'The origin of the line. `output`: an HTTP server, whose two output streams are combined. `proxy`: ToolHive.',
     }),
     level: z.enum(['debug', 'info', 'warn', 'error']).meta({
-      description: 'As the line says, or else `info`.',
+      description: 'The level in the line, otherwise `info`.',
     }),
     text: z.string().meta({ description: 'The line without its time, at most 16,384 characters.' }),
     line: z.int().meta({
       description:
-        'The position of the line in the log, which only increases. `before` reads the lines before it. Valid while the daemon runs.',
+        'The position of the line in the log, which only increases. Use the position with `before` to read earlier lines. Valid while the daemon runs.',
     }),
   })
   .meta({

@@ -4,26 +4,28 @@ import { Port } from './names.ts';
 
 const when = (description: string) => z.string().meta({ description, format: 'date-time' });
 
-/** What the egress gateway decided about one host and port, however often it was asked. */
+/** All identical decisions of the egress gateway about a host and port. */
 export const NetworkDecision = z
   .object({
-    host: z
-      .string()
-      .meta({ description: 'The name that the server looked up, or the address if it used no name.' }),
-    port: Port.optional().meta({ description: 'Absent for names that were only looked up.' }),
+    host: z.string().meta({ description: 'The host name that the server used, or the address.' }),
+    port: Port.optional().meta({ description: 'The port. Absent for DNS lookups.' }),
     verdict: z.enum(['allowed', 'denied']),
-    rule: z.string().optional().meta({ description: 'The rule that allowed it.' }),
-    reason: z.string().optional().meta({ description: 'Why it was denied.' }),
-    fix: z.string().optional().meta({ description: 'The command that allows it.' }),
-    count: z.int().meta({ description: 'How often it was decided.' }),
-    first_at: when('When it was decided first.'),
-    last_at: when('When it was decided last.'),
-    sent_bytes: z.int().meta({ description: 'What the server sent on connections that have ended.' }),
-    received_bytes: z.int().meta({ description: 'What it received on them.' }),
+    rule: z.string().optional().meta({ description: 'The rule that allowed the connection.' }),
+    reason: z.string().optional().meta({ description: 'The reason for the denial.' }),
+    fix: z.string().optional().meta({ description: 'A command that allows the connection.' }),
+    count: z.int().meta({ description: 'The number of decisions.' }),
+    first_at: when('The time of the first decision.'),
+    last_at: when('The time of the last decision.'),
+    sent_bytes: z
+      .int()
+      .meta({ description: 'The number of bytes that the server sent on closed connections.' }),
+    received_bytes: z
+      .int()
+      .meta({ description: 'The number of bytes that the server received on closed connections.' }),
   })
   .meta({
     id: 'NetworkDecision',
-    description: 'What was decided about connections of a server to one host and port.',
+    description: 'The decisions about connections of a server to a host and port.',
     examples: [
       {
         host: 'api.example.com',
@@ -45,10 +47,10 @@ export const NetworkDecisions = z
   .object({ decisions: z.array(NetworkDecision) })
   .meta({ id: 'NetworkDecisions', description: 'Decisions, the latest first.' });
 
-/** A decision as it is made. */
+/** A new decision. */
 export const NetworkDecisionMade = z
   .object({ type: z.literal('decision'), decision: NetworkDecision })
-  .meta({ id: 'NetworkDecisionMade', description: 'A decision that was just made.' });
+  .meta({ id: 'NetworkDecisionMade', description: 'A new decision.' });
 export type NetworkDecisionMade = z.infer<typeof NetworkDecisionMade>;
 
 /** A host with or without a port: `api.example.com:443`. */
@@ -57,7 +59,7 @@ const HostAndPort = z
   .min(1)
   .max(260)
   .meta({
-    description: 'A host of a permission profile, perhaps followed by a port.',
+    description: 'A host of a permission profile, with an optional port.',
     examples: ['api.example.com:443', '*.example.com', '192.0.2.0/24:5432'],
   });
 
@@ -68,61 +70,64 @@ export const NetworkAccess = z
         '`none`: no network. `rules`: what the lists allow. `open`: every public host on every port, and private addresses. `mode`: a network of the container engine, or that of this machine.',
     }),
     hosts: z.array(HostPattern).optional().meta({
-      description: 'With `rules`, the hosts that can be reached; absent means every public host.',
+      description: 'With `rules`, the allowed hosts. Absent for every public host.',
     }),
-    ports: z.array(Port).optional().meta({ description: 'With `rules`, the ports.' }),
+    ports: z.array(Port).optional().meta({ description: 'With `rules`, the allowed ports.' }),
     private_hosts: z.array(HostPattern).optional().meta({
-      description: 'With `open`, the private addresses that can be reached; absent means all.',
+      description: 'With `open`, the allowed private addresses. Absent for all private addresses.',
     }),
-    mode: z.string().optional().meta({ description: 'With `mode`, its name.' }),
-    enforced: z.boolean().meta({ description: 'Whether the runtime of the workload enforces this.' }),
+    mode: z.string().optional().meta({ description: 'With `mode`, the name of the network mode.' }),
+    enforced: z.boolean().meta({ description: 'Whether the runtime enforces these rules.' }),
   })
-  .meta({ id: 'NetworkAccess', description: 'What a server can reach.' });
+  .meta({ id: 'NetworkAccess', description: 'The network access of a server.' });
 export type NetworkAccess = z.infer<typeof NetworkAccess>;
 
-/** In a run config and in answers. */
+/** For run configs and responses. */
 export const LearningMode = z
-  .object({ since: when('When learning began. Connections before do not count.') })
-  .meta({ id: 'LearningMode', description: 'Every public host is allowed, and each one is recorded.' });
+  .object({ since: when('The start of learning mode. Earlier connections do not count.') })
+  .meta({
+    id: 'LearningMode',
+    description: 'In learning mode, ToolHive allows and records every public host.',
+  });
 
 export const Permissions = z
   .object({
     network: NetworkAccess,
     inbound_hosts: z.array(HostPattern).optional().meta({
       description:
-        'The only hosts that requests to its proxy may name; absent means localhost and the addresses of this machine.',
+        'The allowed hosts in requests to the proxy. Absent for localhost and the addresses of this machine.',
     }),
     mounts: z.array(
       z.object({
         source: z.string().meta({ description: 'The path on this machine.' }),
-        target: z.string().meta({ description: 'The path that the server sees.' }),
+        target: z.string().meta({ description: 'The path for the server.' }),
         read_only: z.boolean(),
       }),
     ),
     privileged: z.boolean(),
     learning: LearningMode.optional().meta({
-      description: 'Present in learning mode, in which the server reaches every public host.',
+      description: 'Present in learning mode, in which the server can reach every public host.',
     }),
-    warnings: z.array(z.string()).meta({ description: 'What makes it less safe than it could be.' }),
+    warnings: z.array(z.string()).meta({ description: 'The warnings about reduced safety.' }),
   })
-  .meta({ id: 'Permissions', description: 'What a workload may access.' });
+  .meta({ id: 'Permissions', description: 'The permissions of a workload.' });
 export type Permissions = z.infer<typeof Permissions>;
 
 export const PermissionChange = z
   .object({
     allow: z.array(HostAndPort).max(100).optional().meta({
-      description: 'Added to the hosts and ports that can be reached.',
+      description: 'The hosts and ports to add to the allowlist.',
     }),
     deny: z.array(HostAndPort).max(100).optional().meta({
-      description: 'Removed from them. A port that follows a host is removed, too.',
+      description: 'The hosts and ports to remove from the allowlist, including the port after a host.',
     }),
     tighten: z.boolean().optional().meta({
-      description: 'Allow exactly the hosts and ports that the server has been allowed to reach so far.',
+      description: 'Reduce the allowlist to the hosts and ports that the server has used.',
     }),
   })
   .meta({
     id: 'PermissionChange',
-    description: 'A change of what a workload can reach.',
+    description: 'A change of the network access of a workload.',
     examples: [{ allow: ['api.example.com:443'] }],
   });
 export type PermissionChange = z.infer<typeof PermissionChange>;
@@ -131,20 +136,20 @@ export const ChangedPermissions = z
   .object({
     permissions: Permissions,
     restarted: z.boolean().meta({
-      description: 'Whether the workload was restarted, which only a port needs that was not in use before.',
+      description: 'Whether the workload was restarted. Only new ports require a restart.',
     }),
   })
-  .meta({ id: 'ChangedPermissions', description: 'What a workload may access from now on.' });
+  .meta({ id: 'ChangedPermissions', description: 'The changed permissions of a workload.' });
 export type ChangedPermissions = z.infer<typeof ChangedPermissions>;
 
 export const StartedLearning = z
   .object({
     ...LearningMode.shape,
     restarted: z.boolean().meta({
-      description: 'Whether the workload was restarted, because its network had no gateway.',
+      description: 'Whether the workload was restarted, which is necessary if its network had no gateway.',
     }),
   })
-  .meta({ id: 'StartedLearning', description: 'A workload that is in learning mode.' });
+  .meta({ id: 'StartedLearning', description: 'A workload in learning mode.' });
 
 /** Hosts and ports of a profile, without mounts. */
 export const LearnedRules = z
@@ -154,7 +159,7 @@ export const LearnedRules = z
   })
   .meta({
     id: 'LearnedRules',
-    description: 'The hosts and ports that a server reaches. Without hosts, it has no network.',
+    description: 'The hosts and ports of a server. Without hosts, the server has no network access.',
     examples: [{ hosts: ['api.example.com'], ports: [443] }],
   });
 export type LearnedRules = z.infer<typeof LearnedRules>;
@@ -166,24 +171,24 @@ export const LearningProposal = z
   .object({
     ...LearningMode.shape,
     network: LearnedRules,
-    profile: PermissionProfile.meta({ description: 'The whole profile with these hosts and ports.' }),
+    profile: PermissionProfile.meta({ description: 'The complete profile with these hosts and ports.' }),
     compared_with: z
       .object({
         registry_entry: z.string().optional().meta({
-          description: 'The entry whose profile it is; absent for the current profile of the workload.',
+          description: 'The registry entry with the profile. Absent for the current profile of the workload.',
         }),
         network: NetworkAccess,
       })
-      .meta({ description: 'The profile that the differences are about.' }),
+      .meta({ description: 'The profile for the comparison.' }),
     hosts: differenceOf(z.string()),
     ports: differenceOf(Port),
     complete: z.boolean().meta({
-      description: 'False if the record was full, so that hosts may be missing.',
+      description: 'False if the record was full, so that hosts can be missing.',
     }),
   })
   .meta({
     id: 'LearningProposal',
-    description: 'The smallest profile that covers what a server has reached in learning mode.',
+    description: 'The smallest profile that covers all connections in learning mode.',
   });
 export type LearningProposal = z.infer<typeof LearningProposal>;
 
@@ -191,11 +196,11 @@ export const StopLearning = z
   .object({
     network: LearnedRules.optional().meta({
       description:
-        'The hosts and ports to allow from now on: those of the proposal, or some of them. Absent, the profile stays as it was.',
+        'The hosts and ports to allow: all or some from the proposal. Without this field, the profile does not change.',
     }),
   })
   .meta({
     id: 'StopLearning',
-    description: 'What the workload may reach after learning.',
+    description: 'The network access of the workload after learning mode.',
     examples: [{ network: { hosts: ['api.example.com'], ports: [443] } }],
   });

@@ -7,27 +7,27 @@ const flag = z.boolean().optional();
 /** The largest body that an audit record can contain. */
 const maxAuditedBytes = 256 * 1024;
 
-/** The calls that are audited, and how. Keys of other versions pass through untouched, here and below. */
+/** The audit settings. Unknown keys of other versions are preserved, here and below. */
 export const AuditConfig = z.looseObject({
   component: text.meta({
-    description: 'The component in the records; by default, the name of the workload.',
+    description: 'The component in the records. By default, the workload name.',
   }),
-  event_types: texts.meta({ description: 'The types of events to record; by default, all of them.' }),
+  event_types: texts.meta({ description: 'The types of events to record. By default, all types.' }),
   exclude_event_types: texts.meta({
-    description: 'The types of events to leave out, even if event_types lists them.',
+    description: 'The types of events to exclude, even if event_types lists them.',
   }),
   include_request_data: flag.meta({ description: 'Record the body of requests, redacted.' }),
   include_response_data: flag.meta({ description: 'Record the body of responses, redacted.' }),
   max_data_size: z.int().min(0).max(maxAuditedBytes).optional().meta({
-    description: 'The size in bytes up to which a body is recorded; 1024 if it is absent or 0.',
+    description: 'The maximum size of a recorded body, in bytes. 1024 if absent or 0.',
   }),
   log_file: text.meta({
-    description: 'The absolute path of a file for the records; by default, the audit log of ToolHive.',
+    description: 'The absolute path of a file for the records. By default, the audit log of ToolHive.',
   }),
 });
 export type AuditConfig = z.infer<typeof AuditConfig>;
 
-/** What is measured and traced, and who is told. */
+/** The telemetry settings. */
 export const TelemetryConfig = z.looseObject({
   endpoint: text.meta({ description: 'The host and port of an OTLP collector.' }),
   serviceName: text.meta({ description: 'The service name in traces and metrics.' }),
@@ -48,7 +48,7 @@ export const TelemetryConfig = z.looseObject({
     .meta({ description: 'More resource attributes of traces and metrics.' }),
 });
 
-/** Which parts of shared folders a server does not see. */
+/** The hidden files in mounted directories. */
 export const IgnoreConfig = z.looseObject({
   loadGlobal: flag.meta({ description: 'Apply the global ignore file.' }),
   printOverlays: flag.meta({ description: 'List the hidden files.' }),

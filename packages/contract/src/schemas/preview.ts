@@ -3,29 +3,29 @@ import { Permissions } from './network.ts';
 import { Risk } from './risk.ts';
 import { CreateWorkload } from './workload.ts';
 
-/** Something that a request needs and does not contain. */
+/** A required value that is missing from a request. */
 const Need = z
   .object({
     name: z.string().meta({ description: 'The environment variable or header.' }),
     description: z.string().optional(),
     secret: z.boolean().meta({ description: 'Whether its value should be stored as a secret.' }),
   })
-  .meta({ id: 'MissingValue', description: 'A value that a server needs and the request does not contain.' });
+  .meta({ id: 'MissingValue', description: 'A required value that is missing from a request.' });
 
 export const WorkloadCheck = z
   .object({
-    name: z.string().meta({ description: 'The name that the workload would get.' }),
+    name: z.string().meta({ description: 'The name of the workload.' }),
     package: z.string().meta({ description: 'The image or package, or the URL of the remote server.' }),
     remote: z.boolean(),
     runtime: z.string().optional().meta({ description: 'Absent for remote servers.' }),
     permissions: Permissions.optional().meta({
-      description: 'What the server could access. Absent for remote servers.',
+      description: 'The permissions of the server. Absent for remote servers.',
     }),
     risks: z
       .array(z.object({ risk: Risk, text: z.string() }))
-      .meta({ description: 'The dangerous access that the user would have to accept.' }),
+      .meta({ description: 'The dangerous access that requires consent.' }),
   })
-  .meta({ id: 'WorkloadCheck', description: 'What would become of a request for a workload.' });
+  .meta({ id: 'WorkloadCheck', description: 'The workload that a request would create.' });
 export type WorkloadCheck = z.infer<typeof WorkloadCheck>;
 
 export const ImportDocument = z
@@ -38,7 +38,7 @@ export const ImportDocument = z
   })
   .meta({
     id: 'ImportDocument',
-    description: 'A configuration of an MCP client to import.',
+    description: 'A client configuration to import.',
     examples: [{ document: '{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}' }],
   });
 
@@ -48,9 +48,9 @@ const ImportedServer = z
     request: CreateWorkload.optional().meta({
       description: 'The request that runs the server as a workload. Absent if there is a problem.',
     }),
-    notes: z.array(z.string()).meta({ description: 'What differs from how the client runs the server.' }),
+    notes: z.array(z.string()).meta({ description: 'The differences from the client configuration.' }),
     needs: z.array(Need),
-    problem: z.string().optional().meta({ description: 'Why the server cannot be imported.' }),
+    problem: z.string().optional().meta({ description: 'The reason why the server cannot be imported.' }),
     hint: z.string().optional(),
   })
   .meta({ id: 'ImportedServer' });
@@ -72,9 +72,9 @@ export const ClientPreview = z
     ),
     diff: z.string().meta({
       description:
-        'The changed entries as a unified diff. Entries that ToolHive did not write are not part of it. Empty if nothing changes.',
+        'The changed entries as a unified diff, without entries that ToolHive did not write. Empty without changes.',
     }),
-    problem: z.string().optional().meta({ description: 'Why the file could not be written as it is now.' }),
+    problem: z.string().optional().meta({ description: 'The reason why ToolHive could not write the file.' }),
   })
-  .meta({ id: 'ClientPreview', description: 'How a configuration file would change.' });
+  .meta({ id: 'ClientPreview', description: 'The change of a configuration file.' });
 export type ClientPreview = z.infer<typeof ClientPreview>;

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 
-/** Where a server was built, as far as that is proven. */
+/** The verified origin of a server build. */
 export const Provenance = z
   .object({
     status: z.enum(['verified', 'absent', 'failed', 'unknown']).meta({
       description:
-        'verified: a signed attestation proves where this content was built. absent: the package registry has no attestation. failed: an attestation is wrong. unknown: the attestation could not be looked up.',
+        'verified: a signed attestation proves the origin of the build. absent: the package registry has no attestation. failed: an attestation is invalid. unknown: the attestation lookup failed.',
     }),
     repository: z
       .string()
@@ -14,15 +14,15 @@ export const Provenance = z
     workflow: z
       .string()
       .optional()
-      .meta({ description: 'The workflow that built it, with its branch or tag.' }),
-    commit: z.string().optional().meta({ description: 'The commit that was built.' }),
+      .meta({ description: 'The workflow of the build, with its branch or tag.' }),
+    commit: z.string().optional().meta({ description: 'The commit of the build.' }),
     issuer: z.string().optional().meta({ description: 'The service that identified the build.' }),
     signer: z.string().optional().meta({ description: 'The identity in the certificate of the signature.' }),
-    reason: z.string().optional().meta({ description: 'Why nothing is proven.' }),
+    reason: z.string().optional().meta({ description: 'The reason why the origin is not verified.' }),
   })
   .meta({
     id: 'Provenance',
-    description: 'Where the installed server was built, as far as that is proven.',
+    description: 'The verified origin of the installed server.',
     examples: [
       {
         status: 'verified',

@@ -11,17 +11,17 @@ const imageReference =
   /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?(?::[0-9]+)?(?:\/[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?)*(?::[a-zA-Z0-9][a-zA-Z0-9._-]*)?(?:@sha256:[0-9a-f]{64})?$/;
 const imageOrPackage = new RegExp(`${packageUrl.source}|${imageReference.source}`);
 
-/** An address that the product itself connects to. What it needs to get in stands elsewhere. */
+/** An address that ToolHive itself connects to. Credentials are configured separately. */
 const HttpUrl = z
   .url({ protocol: /^https?$/ })
-  .refine((url) => !hasCredentials(url), 'has a user name or a password in it');
+  .refine((url) => !hasCredentials(url), 'contains a user name or a password');
 
 function hasCredentials(url: string): boolean {
   const parsed = URL.parse(url);
   return parsed !== null && (parsed.username !== '' || parsed.password !== '');
 }
 
-/** People write `active` as well as `Active`. */
+/** Authors write `active` or `Active`. */
 function capitalised(word: unknown): unknown {
   return typeof word === 'string' ? word.replace(/^[a-z]/, (letter) => letter.toUpperCase()) : word;
 }
@@ -29,7 +29,7 @@ function capitalised(word: unknown): unknown {
 function unique<T extends z.ZodType>(item: T) {
   return z
     .array(item)
-    .refine((items) => new Set(items).size === items.length, 'names something twice')
+    .refine((items) => new Set(items).size === items.length, 'contains a duplicate')
     .meta({ uniqueItems: true });
 }
 
@@ -38,14 +38,18 @@ const Host = z
   .string()
   .max(253)
   .regex(/^\.?[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?$/)
-  .meta({ description: 'A host name; with a leading dot, every host below it.' });
+  .meta({ description: 'A host name. With a leading dot, also every subdomain.' });
 
 /** A permission profile as authors should write it: the same fields, and nothing else. */
 const AuthoredPermissions = z.strictObject({
-  name: z.string().optional().meta({ description: 'What the profile is called.' }),
+  name: z.string().optional().meta({ description: 'The profile name.' }),
   privileged: z.boolean().default(false).meta({ description: 'Run without any hardening.' }),
-  read: unique(MountPath).optional().meta({ description: 'Files and folders that it reads.' }),
-  write: unique(MountPath).optional().meta({ description: 'Files and folders that it also changes.' }),
+  read: unique(MountPath)
+    .optional()
+    .meta({ description: 'The files and directories that the server can read.' }),
+  write: unique(MountPath)
+    .optional()
+    .meta({ description: 'The files and directories that the server can read and write.' }),
   network: z
     .strictObject({
       mode: z.string().optional().meta({ description: 'A network mode of the container engine.' }),
@@ -54,21 +58,23 @@ const AuthoredPermissions = z.strictObject({
           insecure_allow_all: z
             .boolean()
             .default(false)
-            .meta({ description: 'It reaches whatever it likes.' }),
-          allow_host: unique(Host).optional().meta({ description: 'The hosts that it reaches.' }),
-          allow_port: unique(Port).optional().meta({ description: 'The ports that it reaches there.' }),
+            .meta({ description: 'Allow every public host and port.' }),
+          allow_host: unique(Host).optional().meta({ description: 'The allowed hosts.' }),
+          allow_port: unique(Port).optional().meta({ description: 'The allowed ports.' }),
         })
         .optional()
-        .meta({ description: 'What it reaches.' }),
+        .meta({ description: 'Outbound access.' }),
       inbound: z
         .strictObject({
-          allow_host: unique(Host).optional().meta({ description: 'The host names it is called by.' }),
+          allow_host: unique(Host)
+            .optional()
+            .meta({ description: 'The allowed names in the `Host` header of requests.' }),
         })
         .optional()
-        .meta({ description: 'Who reaches it.' }),
+        .meta({ description: 'Inbound access.' }),
     })
     .optional()
-    .meta({ description: 'What it reaches over the network.' }),
+    .meta({ description: 'Network access.' }),
 });
 
 const example = {
@@ -103,15 +109,15 @@ const example = {
 };
 
 /**
- * What the parts of the published schema are called. The API document has parts of the same names, made for readers,
- * so these stand apart from the names that all schemas share.
+ * The names of the parts of the published schema. The API document has parts with the same names, which are written for
+ * readers, so this registry is separate from the global one.
  */
 const authored = z.registry<{ id?: string | undefined }>();
 
 /**
- * The registry format, written once with two strictnesses. *Authors* are held to every rule and told about every
- * unknown key. *Readers* take what others have published: unknown keys are dropped and rules about prose do not
- * matter, but what the product acts on (images, packages, addresses, ports, variables, permissions) has to be right.
+ * The registry format, written once for two levels of strictness. *Authors* must follow every rule and get an error for
+ * each unknown key. *Readers* accept published registries: unknown keys are dropped and rules about prose do not apply,
+ * but every value that ToolHive uses (images, packages, addresses, ports, variables, permissions) must be valid.
  */
 function registryFormat(strictness: 'authoring' | 'reading') {
   const isStrict = strictness === 'authoring';
@@ -119,14 +125,16 @@ function registryFormat(strictness: 'authoring' | 'reading') {
   const Variable = note(
     object({
       name: (isStrict ? z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/) : VariableName).describe(
-        'What the server calls the variable.',
+        'The name of the environment variable.',
       ),
-      description: orElse(text({ min: 5, max: 200 }), '').describe('What it is for, in a sentence.'),
-      required: orElse(z.boolean(), false).describe('The server does not work without it.'),
-      secret: z.boolean().default(false).describe("Its value is nobody else's business."),
-      default: z.string().optional().describe('The value when none is given.'),
+      description: orElse(text({ min: 5, max: 200 }), '').describe(
+        'The purpose of the variable, in one sentence.',
+      ),
+      required: orElse(z.boolean(), false).describe('Whether the server requires the variable.'),
+      secret: z.boolean().default(false).describe('Whether the value is a secret.'),
+      default: z.string().optional().describe('The default value.'),
     }),
-    { id: 'RegistryVariable', description: 'An environment variable that a server understands.' },
+    { id: 'RegistryVariable', description: 'An environment variable of a server.' },
   );
 
   const Header = note(
@@ -135,99 +143,114 @@ function registryFormat(strictness: 'authoring' | 'reading') {
         .string()
         .regex(isStrict ? /^[A-Za-z0-9][A-Za-z0-9-]*$/ : /^[\w!#$%&'*+.^`|~-]+$/)
         .describe('The name of the header.'),
-      description: orElse(text({ min: 5, max: 200 }), '').describe('What to put into it.'),
-      required: orElse(z.boolean(), false).describe('The server refuses requests without it.'),
-      secret: z.boolean().default(false).describe("Its value is nobody else's business."),
-      default: z.string().optional().describe('The value when none is given.'),
-      choices: words(z.string()).optional().describe('The only values that make sense.'),
+      description: orElse(text({ min: 5, max: 200 }), '').describe(
+        'The purpose of the header, in one sentence.',
+      ),
+      required: orElse(z.boolean(), false).describe('Whether the server requires the header.'),
+      secret: z.boolean().default(false).describe('Whether the value is a secret.'),
+      default: z.string().optional().describe('The default value.'),
+      choices: words(z.string()).optional().describe('The allowed values.'),
     }),
-    { id: 'RegistryHeader', description: 'A header that goes with every request to a remote server.' },
+    { id: 'RegistryHeader', description: 'A header that ToolHive adds to every request to a remote server.' },
   );
 
   const OAuth = note(
     object({
-      issuer: HttpUrl.optional().describe('Who issues the tokens; everything else is found out from there.'),
-      authorize_url: HttpUrl.optional().describe('Where the user agrees, for issuers that cannot be asked.'),
-      token_url: HttpUrl.optional().describe('Where codes become tokens, for issuers that cannot be asked.'),
-      client_id: z.string().optional().describe('How the client is registered there, if it has to be.'),
-      scopes: z.array(z.string()).optional().describe('What the token should be good for.'),
-      use_pkce: z.boolean().default(true).describe('Prove that the code is ours (RFC 7636).'),
+      issuer: HttpUrl.optional().describe(
+        'The token issuer. ToolHive discovers all other settings from the issuer.',
+      ),
+      authorize_url: HttpUrl.optional().describe(
+        'The authorization endpoint, for issuers without discovery.',
+      ),
+      token_url: HttpUrl.optional().describe('The token endpoint, for issuers without discovery.'),
+      client_id: z
+        .string()
+        .optional()
+        .describe('The client ID, for issuers that require a registered client.'),
+      scopes: z.array(z.string()).optional().describe('The requested scopes.'),
+      use_pkce: z.boolean().default(true).describe('Use PKCE (RFC 7636).'),
       oauth_params: z
         .record(z.string(), z.string())
         .optional()
-        .describe('More parameters for the page where the user agrees.'),
-      callback_port: Port.optional().describe('The local port that the browser comes back to.'),
+        .describe('Additional parameters for the authorization endpoint.'),
+      callback_port: Port.optional().describe('The local port for the redirect from the browser.'),
     }),
     {
       id: 'RegistryOAuth',
       description:
-        'How to sign in to a remote server: an issuer, or both addresses of one that has no discovery.',
+        'How to sign in to a remote server: an issuer, or both endpoints of an issuer without discovery.',
     },
   );
 
   const Popularity = note(
     object({
-      stars: orElse(z.int().min(0), 0).describe('How many people have starred the repository.'),
-      pulls: orElse(z.int().min(0), 0).describe('How often the image has been pulled.'),
-      last_updated: orElse(timestamp(), '').describe('When these numbers were taken.'),
+      stars: orElse(z.int().min(0), 0).describe('The number of stars of the repository.'),
+      pulls: orElse(z.int().min(0), 0).describe('The number of image downloads.'),
+      last_updated: orElse(timestamp(), '').describe('The time of these numbers.'),
     }),
-    { id: 'RegistryMetadata', description: 'How much a server is used.' },
+    { id: 'RegistryMetadata', description: 'The popularity of a server.' },
   );
 
   const Attestation = note(
     object({
-      predicate_type: link().optional().describe('What kind of statement is expected.'),
-      predicate: z.unknown().optional().describe('What it has to say.'),
+      predicate_type: link().optional().describe('The expected statement type.'),
+      predicate: z.unknown().optional().describe('The expected content.'),
     }),
-    { id: 'RegistryAttestation', description: 'A signed statement that has to be there.' },
+    { id: 'RegistryAttestation', description: 'A required signed statement.' },
   );
 
   const Provenance = note(
     object({
-      cert_issuer: link().optional().describe('Who vouches for the signer.'),
-      repository_uri: link().optional().describe('The repository that the image was built from.'),
-      repository_ref: z.string().optional().describe('The branch or tag that it was built from.'),
+      cert_issuer: link().optional().describe('The issuer of the signing certificate.'),
+      repository_uri: link().optional().describe('The source repository of the image.'),
+      repository_ref: z.string().optional().describe('The branch or tag of the build.'),
       runner_environment: z
         .string()
         .optional()
-        .describe('The kind of machine that built it, such as github-hosted.'),
-      signer_identity: z.string().optional().describe('The workflow or person that signed it.'),
-      sigstore_url: z.string().optional().describe('Where the trusted keys come from.'),
+        .describe('The environment of the build, such as github-hosted.'),
+      signer_identity: z.string().optional().describe('The workflow or person that signed the image.'),
+      sigstore_url: z.string().optional().describe('The source of the trusted keys.'),
       attestation: Attestation.optional(),
     }),
     {
       id: 'RegistryProvenance',
-      description: 'What the signature of an image has to say for it to be trusted.',
+      description: 'The required signature of an image.',
     },
   );
 
   const common = {
-    name: z.string().optional().describe('The key of the entry; filled in when the registry is read.'),
-    description: orElse(text({ min: 10, max: 500 }), '').describe('What the server is good for.'),
+    name: z
+      .string()
+      .optional()
+      .describe('The key of the entry. ToolHive adds the name when it reads the registry.'),
+    description: orElse(text({ min: 10, max: 500 }), '').describe('The purpose of the server.'),
     status: (isStrict
       ? z.enum(['Active', 'Deprecated'])
       : z.preprocess(capitalised, z.string().default('Active'))
-    ).describe('`Active`, or `Deprecated` when something else should be used.'),
+    ).describe('`Active`, or `Deprecated` if users should choose another server.'),
     tier: (isStrict ? z.enum(['Official', 'Community']) : z.string().default('Community')).describe(
-      '`Official` when whoever offers the service made the server, else `Community`.',
+      '`Official` if the provider of the service maintains the server, otherwise `Community`.',
     ),
-    tools: orElse(words(text({ pattern: /^[\w-]+$/ }), { min: 1 }), []).describe('The names of its tools.'),
+    tools: orElse(words(text({ pattern: /^[\w-]+$/ }), { min: 1 }), []).describe('The tool names.'),
     tags: words(text({ pattern: /^[a-z0-9][a-z0-9_-]*[a-z0-9]$/ }), { min: 1 })
       .optional()
-      .describe('Words to find it by.'),
-    env_vars: z.array(Variable).optional().describe('The environment variables that it understands.'),
+      .describe('Search terms.'),
+    env_vars: z.array(Variable).optional().describe('The environment variables of the server.'),
     metadata: Popularity.optional(),
-    repository_url: link().optional().describe('Where its source is.'),
+    repository_url: link().optional().describe('The URL of the source repository.'),
     custom_metadata: z
       .record(z.string(), z.unknown())
       .optional()
-      .describe('Anything else. The product keeps it and makes nothing of it.'),
+      .describe('Additional data. ToolHive stores this data but does not use it.'),
   };
 
   const Package = note(
     object({
-      source: z.string().regex(packageUrl).describe('A package as npx://, uvx:// or go://.'),
-      args: z.array(Argument).optional().describe('Arguments that the image would supply itself.'),
+      source: z
+        .string()
+        .regex(packageUrl)
+        .describe('A package URL with the scheme npx://, uvx://, or go://.'),
+      args: z.array(Argument).optional().describe('Arguments that the image already contains.'),
       allow_scripts: z
         .array(z.string())
         .optional()
@@ -235,43 +258,43 @@ function registryFormat(strictness: 'authoring' | 'reading') {
           'The npm packages whose install scripts run, in a sandbox that reaches only the package registry.',
         ),
     }),
-    { description: 'How to run the same server without a container.' },
+    { description: 'The package that contains the same server, for runtimes without containers.' },
   );
 
   const Server = note(
     object({
       ...common,
       image: (isStrict ? z.string().regex(imageOrPackage) : z.string().min(1)).describe(
-        'The container image, with a tag or a digest; or, for a server that has none, a package URL.',
+        'The container image with a tag or a digest, or a package URL for a server without an image.',
       ),
       package: Package.optional(),
-      transport: orElse(z.enum(['stdio', 'sse', 'streamable-http']), 'stdio').describe('How it talks.'),
-      target_port: Port.optional().describe('The port it listens on, if it talks HTTP.'),
+      transport: orElse(z.enum(['stdio', 'sse', 'streamable-http']), 'stdio').describe('The transport.'),
+      target_port: Port.optional().describe('The port that an HTTP server listens on.'),
       sessions: z
         .enum(sessionKinds)
         .optional()
         .describe(
-          'Whether the session of a client needs a process of its own; it gets one if nothing is said.',
+          'Whether each client session requires a separate process (`own`, the default) or all sessions share one (`shared`).',
         ),
-      args: z.array(Argument).optional().describe('Its arguments, when the user gives none.'),
+      args: z.array(Argument).optional().describe('The default arguments.'),
       permissions: (isStrict ? AuthoredPermissions : PermissionProfile)
         .optional()
-        .describe('What it may touch beyond its own program.'),
-      docker_tags: words(z.string()).optional().describe('Tags that its image has.'),
+        .describe('The permission profile of the server.'),
+      docker_tags: words(z.string()).optional().describe('The tags of the image.'),
       provenance: Provenance.optional(),
     }),
-    { id: 'RegistryServer', description: 'A catalogued server that runs on this machine.' },
+    { id: 'RegistryServer', description: 'A server that runs on this machine.' },
   );
 
   const RemoteServer = note(
     object({
       ...common,
-      url: HttpUrl.describe('Where its MCP endpoint is.'),
-      transport: orElse(z.enum(['sse', 'streamable-http']), 'sse').describe('How it talks.'),
-      headers: z.array(Header).optional().describe('The headers that it wants to see.'),
+      url: HttpUrl.describe('The URL of the MCP endpoint.'),
+      transport: orElse(z.enum(['sse', 'streamable-http']), 'sse').describe('The transport.'),
+      headers: z.array(Header).optional().describe('The headers of each request.'),
       oauth_config: OAuth.optional(),
     }),
-    { id: 'RegistryRemoteServer', description: 'A catalogued server that somebody else runs.' },
+    { id: 'RegistryRemoteServer', description: 'A server that another party runs.' },
   );
 
   const key = isStrict ? z.string().regex(/^[a-z0-9][a-z0-9-]+[a-z0-9]$/) : z.string();
@@ -286,35 +309,33 @@ function registryFormat(strictness: 'authoring' | 'reading') {
             .max(100)
             .regex(/^[a-z0-9][a-z0-9-]*[a-z0-9]$/)
         : GroupName
-      ).describe('What the group is called.'),
-      description: orElse(text({ min: 10, max: 500 }), '').describe(
-        'What its servers are good for together.',
-      ),
+      ).describe('The group name.'),
+      description: orElse(text({ min: 10, max: 500 }), '').describe('The purpose of the group.'),
       servers: servers.optional().describe('Servers that run on this machine, by name.'),
-      remote_servers: remoteServers.optional().describe('Servers that somebody else runs, by name.'),
+      remote_servers: remoteServers.optional().describe('Remote servers, by name.'),
     }),
-    { id: 'RegistryGroup', description: 'Servers that are meant to be run together.' },
+    { id: 'RegistryGroup', description: 'Servers for one purpose.' },
   );
 
   const Root = note(
     (isStrict ? z.looseObject : z.object)({
-      version: orElse(text({ pattern: /^\d+\.\d+\.\d+$/ }), '').describe('The version of this list.'),
-      last_updated: orElse(timestamp(), '').describe('When this list was last changed.'),
+      version: orElse(text({ pattern: /^\d+\.\d+\.\d+$/ }), '').describe('The version of the registry.'),
+      last_updated: orElse(timestamp(), '').describe('The time of the last change.'),
       servers: orElse(servers, {}).describe('Servers that run on this machine, by name.'),
-      remote_servers: remoteServers.default({}).describe('Servers that somebody else runs, by name.'),
-      groups: z.array(Group).optional().describe('Servers that are meant to be run together.'),
+      remote_servers: remoteServers.default({}).describe('Remote servers, by name.'),
+      groups: z.array(Group).optional().describe('Servers for one purpose.'),
     }),
     {
       id: 'Registry',
       title: 'Registry',
-      description: 'A list of servers and how to run them.',
+      description: 'A catalog of MCP servers.',
       examples: [example],
     },
   );
 
   return { Variable, Header, Server, RemoteServer, Group, Root };
 
-  /** Gives a schema its name and its words. */
+  /** Adds the name and the description to a schema. */
   function note<T extends z.ZodType>(schema: T, meta: z.GlobalMeta): T {
     if (!isStrict) return schema.meta(meta);
     const { id, ...words } = meta;
@@ -332,7 +353,7 @@ function registryFormat(strictness: 'authoring' | 'reading') {
     return pattern === undefined ? z.string().min(min).max(max) : z.string().regex(pattern);
   }
 
-  /** An address that people follow and the product does not. */
+  /** An address for readers. ToolHive does not connect to this address. */
   function link() {
     return isStrict ? z.url() : z.string();
   }
@@ -345,7 +366,7 @@ function registryFormat(strictness: 'authoring' | 'reading') {
     return isStrict ? unique(word).min(min) : z.array(z.string());
   }
 
-  /** What authors have to write, and readers can do without. */
+  /** A value that authors must write and that has a default for readers. */
   function orElse<T extends z.ZodType>(
     schema: T,
     fallback: z.output<T> & z.core.util.NoUndefined<z.output<T>>,
@@ -354,24 +375,24 @@ function registryFormat(strictness: 'authoring' | 'reading') {
   }
 }
 
-/** What a reader takes from others. */
+/** The format that readers accept. */
 const reading = registryFormat('reading');
 
-/** An environment variable that a server understands. */
+/** An environment variable of a server. */
 export const RegistryVariable = reading.Variable;
 
-/** A header that goes with every request to a remote server. */
+/** A header of every request to a remote server. */
 export const RegistryHeader = reading.Header;
 
-/** A catalogued server that runs on this machine. */
+/** A registry entry of a server that runs on this machine. */
 export const RegistryServer = reading.Server;
 export type RegistryServer = z.infer<typeof RegistryServer>;
 
-/** A catalogued server that somebody else runs. */
+/** A registry entry of a remote server. */
 export const RegistryRemoteServer = reading.RemoteServer;
 export type RegistryRemoteServer = z.infer<typeof RegistryRemoteServer>;
 
-/** Whether a search for these words finds a server: they stand in its name, its description or one of its tags. */
+/** Whether the name, the description, a tag, or a tool of a server contains each word of a search. */
 export function isAbout(
   { name, description, tags, tools }: RegistryServer | RegistryRemoteServer,
   query: string,
@@ -383,11 +404,11 @@ export function isAbout(
   return words.every((word) => texts.some((text) => text.includes(word)));
 }
 
-/** Servers that are meant to be run together. */
+/** Servers for one purpose. */
 export const RegistryGroup = reading.Group;
 export type RegistryGroup = z.infer<typeof RegistryGroup>;
 
-/** A registry as the product reads it, if nothing about it is wrong; readers look at every entry on its own. */
+/** A valid registry as ToolHive reads it. Readers check each entry separately. */
 export const Registry = reading.Root;
 export type Registry = z.infer<typeof Registry>;
 
@@ -401,61 +422,60 @@ export function registryJsonSchema(): object {
   };
   const { $schema, ...schema } = z.toJSONSchema(AuthoredRegistry, {
     io: 'input',
-    metadata: words as typeof z.globalRegistry, // it is only asked for the words of one schema after the other
+    metadata: words as typeof z.globalRegistry, // only the metadata of one schema is read at a time
   });
   return { $schema, $id: registrySchemaId, ...schema };
 }
 
 const infoFields = {
   name: z.string().meta({ description: 'Always `default`.' }),
-  version: z.string().meta({ description: 'The version that the registry gives itself.' }),
-  last_updated: z.string().meta({ description: 'When it was changed, as it says itself.' }),
-  server_count: z.int().meta({ description: 'How many servers it has that run on this machine.' }),
-  type: z.enum(['default', 'url', 'file']).meta({ description: 'What kind of source it comes from.' }),
-  source: z.string().meta({ description: 'The address or the path; empty for the one that is built in.' }),
+  version: z.string().meta({ description: 'The registry version.' }),
+  last_updated: z.string().meta({ description: 'The time of the last change, from the registry.' }),
+  server_count: z.int().meta({ description: 'The number of servers that run on this machine.' }),
+  type: z.enum(['default', 'url', 'file']).meta({ description: 'The source type.' }),
+  source: z.string().meta({ description: 'The URL or the path. Empty for the built-in registry.' }),
   problem: z
     .string()
     .optional()
-    .meta({ description: 'Why the source could not be read just now, or not completely.' }),
+    .meta({ description: 'The reason why the source, or a part of the source, could not be read.' }),
   stale: z
     .boolean()
     .optional()
-    .meta({ description: 'The source cannot be read just now, and this is what it said last.' }),
-  fetched_at: z.iso.datetime().optional().meta({ description: 'When the source last said so.' }),
+    .meta({ description: 'Whether this is an earlier copy, because the source could not be read.' }),
+  fetched_at: z.iso.datetime().optional().meta({ description: 'The time of the last successful read.' }),
   skipped: z
     .array(z.object({ name: z.string(), why: z.string() }))
     .optional()
-    .meta({ description: 'Entries that are left out because something about them is wrong: the first 100.' }),
-  skipped_count: z.int().optional().meta({ description: 'How many entries are left out.' }),
+    .meta({ description: 'The first 100 skipped entries. Invalid entries are skipped.' }),
+  skipped_count: z.int().optional().meta({ description: 'The number of skipped entries.' }),
 };
 
-/** Where the registry comes from and how it is. */
+/** The source and the state of a registry. */
 export const RegistryInfo = z
   .object(infoFields)
-  .meta({ id: 'RegistryInfo', description: 'Where a registry comes from and how it is.' });
+  .meta({ id: 'RegistryInfo', description: 'The source and the state of a registry.' });
 export type RegistryInfo = z.infer<typeof RegistryInfo>;
 
-/** Every registry; there is exactly one. */
+/** All registries. There is exactly one. */
 export const Registries = z
   .object({ registries: z.array(RegistryInfo) })
-  .meta({ id: 'Registries', description: 'Every registry; there is exactly one.' });
+  .meta({ id: 'Registries', description: 'All registries. There is exactly one.' });
 export type Registries = z.infer<typeof Registries>;
 
-/** A registry with all that it holds. */
+/** A registry with all entries. */
 export const RegistryDetails = z
   .object({ ...infoFields, registry: Registry })
-  .meta({ id: 'RegistryDetails', description: 'A registry with all that it holds.' });
+  .meta({ id: 'RegistryDetails', description: 'A registry with all entries.' });
 export type RegistryDetails = z.infer<typeof RegistryDetails>;
 
-/** Where the registry shall come from. */
+/** The new source of the registry. */
 export const UpdateRegistry = z
   .object({
     url: z
       .string()
       .optional()
       .meta({
-        description:
-          'The address of a registry, or of an API that lists servers the way the MCP registry does.',
+        description: 'The URL of a registry, or of an API that is compatible with the MCP registry API.',
         examples: ['https://registry.example.com/registry.json'],
       }),
     local_path: z
@@ -468,40 +488,40 @@ export const UpdateRegistry = z
     allow_private_ip: z
       .boolean()
       .optional()
-      .meta({ description: 'The address may be a private one, and may be `http`.' }),
+      .meta({ description: 'Allow private addresses and `http` URLs.' }),
   })
   .meta({
     id: 'UpdateRegistry',
-    description: 'Where the registry shall come from; with neither address nor path, it is the built-in one.',
+    description: 'The new source of the registry. Without a URL and a path, the built-in registry.',
     examples: [{ url: 'https://registry.example.com/registry.json' }],
   });
 export type UpdateRegistry = z.infer<typeof UpdateRegistry>;
 
-/** Where the registry comes from now. */
+/** The result of a change of the source. */
 export const UpdatedRegistry = z
   .object({
-    message: z.string().meta({ description: 'What has been done, in a sentence.' }),
+    message: z.string().meta({ description: 'The result, in one sentence.' }),
     type: infoFields.type,
   })
-  .meta({ id: 'UpdatedRegistry', description: 'Where the registry comes from now.' });
+  .meta({ id: 'UpdatedRegistry', description: 'The result of a change of the source.' });
 export type UpdatedRegistry = z.infer<typeof UpdatedRegistry>;
 
-/** All entries of a registry. */
+/** Registry entries. */
 export const RegistryServers = z
   .object({
     servers: z.array(RegistryServer),
     remote_servers: z.array(RegistryRemoteServer),
     total: z.int().meta({ description: 'The number of entries on all pages.' }),
   })
-  .meta({ id: 'RegistryServers', description: 'Entries of a registry, each with its name.' });
+  .meta({ id: 'RegistryServers', description: 'Registry entries with their names.' });
 export type RegistryServers = z.infer<typeof RegistryServers>;
 
-/** One entry of a registry, of either kind. */
+/** A registry entry, local or remote. */
 export const RegistryServerDetails = z
   .object({
     server: RegistryServer.optional(),
     remote_server: RegistryRemoteServer.optional(),
-    is_remote: z.boolean().meta({ description: 'Which of the two is there.' }),
+    is_remote: z.boolean().meta({ description: 'Whether the entry is a remote server.' }),
   })
-  .meta({ id: 'RegistryServerDetails', description: 'One entry of a registry, of either kind.' });
+  .meta({ id: 'RegistryServerDetails', description: 'A registry entry, local or remote.' });
 export type RegistryServerDetails = z.infer<typeof RegistryServerDetails>;

@@ -18,7 +18,7 @@ function limit(name: ResourceName) {
     })
     .optional()
     .meta({
-      description: `Limit on ${summary}: ${range}; ${describeResource(name, amount)} by default.`,
+      description: `Limit on ${summary}: ${range}, ${describeResource(name, amount)} by default.`,
     });
 }
 
@@ -27,11 +27,11 @@ const limits = Object.fromEntries(resourceNames.map((name) => [name, limit(name)
   ReturnType<typeof limit>
 >; // one for each name
 
-/** What the user allows a server to use. Sizes are numbers of bytes, or text such as `512m`. */
+/** The resource limits in a request. Sizes are in bytes, or text such as `512m`. */
 export const ResourceRequest = z.strictObject(limits).meta({
   id: 'ResourceRequest',
   description:
-    'What a server may use of the machine. Sizes are numbers of bytes, or text with a unit of 1024: 512m, 2g, 1.5GiB.',
+    'The resource limits of a server. Sizes are in bytes, or text with a binary unit: 512m, 2g, 1.5GiB.',
   examples: [{ memory: '512m', cpus: 1, pids: 100, disk: '1g', open_files: 1024 }],
 });
 
@@ -42,11 +42,11 @@ const effective = Object.fromEntries(
   ]),
 ) as Record<ResourceName, z.ZodNumber>; // one for each name
 
-/** The same in a run config. Keys of other versions pass through untouched, and limit nothing less. */
+/** The resource limits in a run config. Unknown keys of other versions are preserved. */
 export const StoredResources = z.looseObject(limits);
 
-/** What a server may use, in bytes, cores, and numbers of things. */
+/** The resource limits in bytes, cores, and counts. */
 export const ResourceLimits = z.object(effective).meta({
   id: 'ResourceLimits',
-  description: 'What a server may use of the machine. Sizes are in bytes.',
+  description: 'The resource limits of a server. Sizes are in bytes.',
 });

@@ -18,16 +18,16 @@ import { StoredResources } from './resources.ts';
 import { ToolPinningMode } from './tool-pins.ts';
 import { ProxyMode, Sessions, Transport } from './workload.ts';
 
-/** The version that we write, and the only one that there is. */
+/** The only version. */
 export const runConfigVersion = 'v0.1.0';
 
 const text = (description: string) => z.string().optional().meta({ description });
 const texts = (description: string) => z.array(z.string()).nullish().meta({ description });
 const flag = (description: string) => z.boolean().optional().meta({ description });
 
-/** Sections that later parts of the product act on. Keys of other versions pass through untouched. */
+/** The authentication settings. Unknown keys of other versions are preserved. */
 const sections = {
-  // The case of these names is ignored when they are read: the original writes Issuer, and documents issuer.
+  // Readers ignore the case of these names, because the Go original writes Issuer and documents issuer.
   oidc_config: z.looseObject({
     issuer: text('The URL of the OpenID provider.'),
     audience: text('The audience that every token must have.'),
@@ -69,7 +69,7 @@ const sections = {
     timeout: z
       .union([z.string(), z.int()])
       .optional()
-      .meta({ description: 'Such as 5m; a number counts nanoseconds.' }),
+      .meta({ description: 'A duration such as 5m, or a number of nanoseconds.' }),
     oauth_params: z
       .record(z.string(), z.string())
       .nullish()
@@ -88,8 +88,8 @@ const ToolOverride = z.object({
 });
 
 /**
- * Everything needed to run a workload again, as it is stored and exported. Keys of later versions and of other
- * programs pass through untouched.
+ * All settings of a workload, as stored and exported. Unknown keys of later versions and of other
+ * programs are preserved.
  */
 export const RunConfig = z
   .looseObject({
@@ -110,8 +110,7 @@ export const RunConfig = z
       .nullish()
       .meta({ description: 'The authentication at a remote server.' }),
     registry_hosts: z.array(z.string()).optional().meta({
-      description:
-        'The hosts that a registry entry named. ToolHive does not connect to them at private addresses.',
+      description: 'The hosts in the registry entry. ToolHive does not connect to their private addresses.',
     }),
     cmd_args: z.array(Argument).nullish().meta({ description: 'The arguments of the server.' }),
     transport: Transport,
@@ -120,18 +119,18 @@ export const RunConfig = z
     insecure_no_auth: z
       .boolean()
       .optional()
-      .meta({ description: 'Other machines may use the workload without authentication.' }),
-    port: Port.meta({ description: 'The port of the proxy; the same after every restart.' }),
+      .meta({ description: 'Whether other machines can use the workload without authentication.' }),
+    port: Port.meta({ description: 'The proxy port, which stays the same after a restart.' }),
     target_port: PortOrAny.optional().meta({ description: 'The port that an HTTP server listens on.' }),
     target_host: text('The address that an HTTP server listens on.'),
     permission_profile_name_or_path: text('The built-in profile, or the file that the profile came from.'),
     permission_profile: PermissionProfile.nullish(),
     isolate_network: flag('Enforce the network rules of the profile.'),
     accepted_risks: z.array(Risk).nullish().meta({
-      description: 'As in a request to create a workload. It is never stored or exported.',
+      description: 'The accepted risks, as in a request for a workload. Never stored or exported.',
     }),
     learning: LearningMode.optional().meta({
-      description: 'Present in learning mode. A run config that is imported does not begin it.',
+      description: 'Present in learning mode. An imported run config does not start learning mode.',
     }),
     env_vars: Environment.nullish().meta({ description: 'The environment variables of the server.' }),
     env_file_dir: text('A directory with environment variable files.'),
@@ -143,9 +142,9 @@ export const RunConfig = z
     ephemeral: z
       .boolean()
       .optional()
-      .meta({ description: 'The home directory of the server is deleted whenever the server stops.' }),
+      .meta({ description: 'Delete the home directory of the server whenever the server stops.' }),
     resources: StoredResources.nullish().meta({
-      description: 'What the server may use of the machine; the defaults apply to what is absent.',
+      description: 'The resource limits. Absent limits have their default.',
     }),
     container_labels: z
       .record(z.string(), z.string())
@@ -156,7 +155,8 @@ export const RunConfig = z
     oidc_config: sections.oidc_config.nullish().meta({ description: 'The authentication of clients.' }),
     authz_config: sections.authz_config.nullish(),
     authz_config_path: z.string().optional().meta({
-      description: 'A file with authorization policies on the machine of the daemon, read at each start.',
+      description:
+        'A file with authorization policies on the machine of the daemon. ToolHive reads the file at each start.',
     }),
     token_exchange_config: TokenExchangeConfig.nullish(),
     audit_config: sections.audit_config.nullish().meta({ description: 'The audit configuration.' }),
@@ -185,14 +185,11 @@ export const RunConfig = z
     thv_ca_bundle: text('A file with CA certificates to trust for the OpenID provider.'),
     jwks_auth_token_file: text('A file with the bearer token for the signing keys.'),
     k8s_pod_template_patch: text('A patch for the pod template in Kubernetes.'),
-    runtime: z
-      .string()
-      .optional()
-      .meta({ description: 'The runtime that it was made for: docker or process.' }),
+    runtime: z.string().optional().meta({ description: 'The runtime of the workload: docker or process.' }),
   })
   .meta({
     id: 'RunConfig',
-    description: 'Everything needed to run a workload again.',
+    description: 'All settings of a workload.',
     examples: [
       {
         schema_version: runConfigVersion,

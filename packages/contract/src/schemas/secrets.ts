@@ -1,29 +1,32 @@
 import * as z from 'zod';
 
-/** Where secrets are kept. */
+/** The secrets provider. */
 export const SecretsProviderType = z.enum(['encrypted', '1password', 'none', 'environment']).meta({
   id: 'SecretsProviderType',
   description:
-    'Where secrets are kept: in an encrypted file of ToolHive, in 1Password, nowhere, or in environment variables of the daemon.',
+    'The secrets provider: an encrypted file of ToolHive, 1Password, no storage, or environment variables of the daemon.',
   examples: ['encrypted'],
 });
 export type SecretsProviderType = z.infer<typeof SecretsProviderType>;
 
-/** What a secret may be called. Commas would end the name where it is written as `NAME,target=VARIABLE`. */
+/** A secret name. A comma would end the name in `NAME,target=VARIABLE`. */
 export const SecretName = z
   .string()
   .min(1, 'a secret needs a name')
-  .max(256, 'the name of a secret has at most 256 characters')
-  .regex(/^[^,\p{Cc}]*$/u, 'the name of a secret has no commas and no control characters')
-  .meta({ description: 'Unique among the secrets.', examples: ['github-token'] });
+  .max(256, 'a secret name has at most 256 characters')
+  .regex(/^[^,\p{Cc}]*$/u, 'a secret name has no commas and no control characters')
+  .meta({ description: 'The unique secret name.', examples: ['github-token'] });
 
-/** What a secret may be. No value may hold a NUL, which no environment variable could. */
+/** A secret value. Environment variables cannot contain NUL characters. */
 export const SecretValue = z
   .string()
   .min(1, 'a secret needs a value')
-  .refine((value) => !value.includes('\0'), 'the value of a secret has no NUL character')
-  .refine(isSmall, 'the value of a secret has at most 64 KiB')
-  .meta({ description: 'Never given back by the API.', examples: ['correct horse battery staple'] });
+  .refine((value) => !value.includes('\0'), 'a secret value has no NUL character')
+  .refine(isSmall, 'a secret value has at most 64 KiB')
+  .meta({
+    description: 'The secret value, which the API never returns.',
+    examples: ['correct horse battery staple'],
+  });
 
 const maxValueBytes = 64 * 1024;
 
@@ -33,12 +36,12 @@ function isSmall(value: string): boolean {
 
 export const SecretKey = z
   .object({
-    key: z.string().meta({ description: 'The name of the secret.' }),
-    description: z.string().optional().meta({ description: 'What it is, where its keeper can tell.' }),
+    key: z.string().meta({ description: 'The secret name.' }),
+    description: z.string().optional().meta({ description: 'The description from the provider, if any.' }),
   })
   .meta({
     id: 'SecretKey',
-    description: 'A secret that is there, without its value.',
+    description: 'A stored secret, without its value.',
     examples: [{ key: 'github-token' }],
   });
 export type SecretKey = z.infer<typeof SecretKey>;
@@ -50,7 +53,7 @@ export const SecretKeys = z.object({ keys: z.array(SecretKey) }).meta({
 });
 export type SecretKeys = z.infer<typeof SecretKeys>;
 
-/** So many characters a new password of the secrets has at least. Those that are there already may be shorter. */
+/** The minimum length of a new password. Existing passwords can be shorter. */
 export const shortestPassword = 8;
 
 const Password = z
@@ -62,15 +65,15 @@ export const SetupSecrets = z
   .object({
     provider_type: SecretsProviderType,
     password: Password.optional().meta({
-      description: `The password of the encrypted file, which has to be the right one. It becomes that of a file without one, and of a new file, and has at least ${shortestPassword} characters then. Needed where the system has no keyring.`,
+      description: `The password of the encrypted file. For a new file, and for a file without a password, the new password of at least ${shortestPassword} characters. Required on systems without a keyring.`,
     }),
     new_password: Password.optional().meta({
-      description: `Replaces the password of the encrypted file, if that is open or \`password\` opens it. At least ${shortestPassword} characters.`,
+      description: `The new password of the encrypted file, at least ${shortestPassword} characters. The file must be unlocked, or \`password\` must unlock the file.`,
     }),
   })
   .meta({
     id: 'SetupSecrets',
-    description: 'Where to keep secrets from now on. What was stored stays stored.',
+    description: 'The new secrets provider. Stored secrets are kept.',
     examples: [{ provider_type: 'encrypted' }],
   });
 export type SetupSecrets = z.infer<typeof SetupSecrets>;
@@ -78,11 +81,11 @@ export type SetupSecrets = z.infer<typeof SetupSecrets>;
 export const SetupSecretsResult = z
   .object({
     provider_type: SecretsProviderType,
-    message: z.string().meta({ description: 'What was done, for a person.' }),
+    message: z.string().meta({ description: 'The result, for users.' }),
   })
   .meta({
     id: 'SetupSecretsResult',
-    description: 'What became of a setup.',
+    description: 'The result of a setup.',
     examples: [{ provider_type: 'encrypted', message: 'secrets are kept in an encrypted file' }],
   });
 export type SetupSecretsResult = z.infer<typeof SetupSecretsResult>;
@@ -93,11 +96,11 @@ export const SecretsCapabilities = z
     can_write: z.boolean(),
     can_delete: z.boolean(),
     can_list: z.boolean(),
-    can_cleanup: z.boolean().meta({ description: 'All secrets can be deleted at once.' }),
+    can_cleanup: z.boolean().meta({ description: 'Whether all secrets can be deleted at once.' }),
   })
   .meta({
     id: 'SecretsCapabilities',
-    description: 'What can be done with the secrets of a provider.',
+    description: 'The capabilities of a provider.',
     examples: [{ can_read: true, can_write: false, can_delete: false, can_list: true, can_cleanup: false }],
   });
 export type SecretsCapabilities = z.infer<typeof SecretsCapabilities>;
@@ -107,14 +110,16 @@ export const SecretsProvider = z
     name: z.literal('default'),
     provider_type: SecretsProviderType,
     capabilities: SecretsCapabilities,
-    locked: z.boolean().meta({ description: 'Nothing can be read before its password is given.' }),
+    locked: z
+      .boolean()
+      .meta({ description: 'Whether the provider requires its password before secrets can be read.' }),
     has_password: z.boolean().meta({
-      description: 'There is an encrypted file that a password opens, whether it is used or not.',
+      description: 'Whether an encrypted file with a password exists, in use or not.',
     }),
   })
   .meta({
     id: 'SecretsProvider',
-    description: 'Where secrets are kept, and what can be done there.',
+    description: 'The secrets provider and its capabilities.',
     examples: [
       {
         name: 'default',
@@ -155,19 +160,19 @@ export type UpdateSecret = z.infer<typeof UpdateSecret>;
 
 const StoredSecret = z.object({
   key: z.string(),
-  message: z.string().meta({ description: 'What was done, for a person.' }),
+  message: z.string().meta({ description: 'The result, for users.' }),
 });
 
 export const CreatedSecret = StoredSecret.meta({
   id: 'CreatedSecret',
-  description: 'A secret that was stored.',
+  description: 'A stored secret.',
   examples: [{ key: 'github-token', message: 'secret github-token is stored' }],
 });
 export type CreatedSecret = z.infer<typeof CreatedSecret>;
 
 export const UpdatedSecret = StoredSecret.meta({
   id: 'UpdatedSecret',
-  description: 'A secret that has a new value.',
+  description: 'An updated secret.',
   examples: [{ key: 'github-token', message: 'secret github-token has a new value' }],
 });
 export type UpdatedSecret = z.infer<typeof UpdatedSecret>;

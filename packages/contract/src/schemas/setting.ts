@@ -9,29 +9,30 @@ export const SettingName = z.enum(settings.map(({ name }) => name)).meta({
 });
 export type SettingName = z.infer<typeof SettingName>;
 
-/** What a setting may be set to. A text is read as a person types it, whatever kind of value it stands for. */
+/** A setting value. A text is parsed like the argument of a command, for values of every type. */
 export const SettingValue = z
   .union([z.boolean(), z.number(), z.string().max(4096), z.array(z.string().max(256)).max(1000)])
   .meta({
     id: 'SettingValue',
-    description: 'A value; as a text it is read as a person types it: `true`, `0.5`, `NODE_ENV,REGION`.',
+    description:
+      'A value. A text is parsed like the argument of a command: `true`, `0.5`, `NODE_ENV,REGION`.',
     examples: [true, 0.5, 'collector.example.com:4318', ['NODE_ENV', 'REGION']],
   });
 export type SettingValue = z.infer<typeof SettingValue>;
 
-/** A setting as it stands. */
+/** A setting with its current value. */
 export const Setting = z
   .object({
     name: SettingName,
-    summary: z.string().meta({ description: 'What it says.' }),
-    value: SettingValue.nullable().meta({ description: 'What it is set to; null when it is not.' }),
+    summary: z.string().meta({ description: 'The meaning of the setting.' }),
+    value: SettingValue.nullable().meta({ description: 'The value, or null if the setting is not set.' }),
     problem: z.string().optional().meta({
-      description: 'Why what stands in `config.yaml` cannot be used, or does nothing yet, for a person.',
+      description: 'The reason why the value in `config.yaml` is invalid or has no effect, for users.',
     }),
   })
   .meta({
     id: 'Setting',
-    description: 'Something that is set for the whole daemon, or not.',
+    description: 'A setting of the daemon.',
     examples: [
       { name: 'otel-endpoint', summary: 'who collects traces', value: 'collector.example.com:4318' },
     ],
@@ -43,7 +44,7 @@ export const SettingList = z
   .object({ settings: z.array(Setting) })
   .meta({ id: 'SettingList', description: 'All settings, in the order of the reference.' });
 
-/** What a setting is to be. */
+/** The new value of a setting. */
 export const ChangeSetting = z
   .object({ value: SettingValue })
-  .meta({ id: 'ChangeSetting', description: 'What a setting is to be.', examples: [{ value: true }] });
+  .meta({ id: 'ChangeSetting', description: 'The new value of a setting.', examples: [{ value: true }] });

@@ -5,31 +5,31 @@ const when = (description: string) => z.string().meta({ description, format: 'da
 export const ToolPinningMode = z.enum(['warn', 'block', 'off']).meta({
   id: 'ToolPinningMode',
   description:
-    'What happens when a server changes a tool, a prompt, a resource, or its instructions after their first use. warn: clients see the change, and the user is told. block: clients see the approved version, and cannot use what has changed, until the user approves the change. off: nothing is recorded.',
+    'The reaction when a server changes a tool, a prompt, a resource, or its instructions after their first use. warn: clients receive the change, and ToolHive reports the change. block: clients receive the approved version and cannot use changed items until the user approves the change. off: ToolHive records nothing.',
 });
 export type ToolPinningMode = z.infer<typeof ToolPinningMode>;
 
-/** The mode of a workload that has none of its own. */
+/** The default mode. */
 export const defaultToolPinning: ToolPinningMode = 'warn';
 
 export const pinnedKinds = ['instructions', 'tool', 'prompt', 'resource', 'resource-template'] as const;
-const PinnedKind = z.enum(pinnedKinds).meta({ description: 'What kind of item it is.' });
+const PinnedKind = z.enum(pinnedKinds).meta({ description: 'The type of the item.' });
 
 export const PinFinding = z
   .object({
-    rule: z.string().meta({ description: 'The ID of the rule.' }),
+    rule: z.string().meta({ description: 'The rule ID.' }),
     severity: z.enum(['high', 'medium', 'low']),
-    message: z.string().meta({ description: 'What was found, for a person.' }),
+    message: z.string().meta({ description: 'The finding, for users.' }),
     excerpt: z
       .string()
       .optional()
-      .meta({ description: 'The text that was found, with escapes for characters that cannot be seen.' }),
+      .meta({ description: 'The matching text, with escapes for invisible characters.' }),
   })
-  .meta({ id: 'PinFinding', description: 'Something suspicious in the text of an item.' });
+  .meta({ id: 'PinFinding', description: 'A suspicious text in an item.' });
 export type PinFinding = z.infer<typeof PinFinding>;
 
 const name = z.string().max(1_000).meta({
-  description: 'The name that the server gives it, or its URI. Empty for instructions.',
+  description: 'The original name of the server, or the URI. Empty for instructions.',
 });
 const hash = z
   .string()
@@ -44,23 +44,23 @@ export const PinnedItem = z
       description:
         '`changed`: the server has shown a version that is not approved. `new`: no version is approved. `removed`: the last list did not contain it.',
     }),
-    approved_hash: hash.optional().meta({ description: 'The version that was approved last.' }),
-    approved_at: when('When it was approved last, or recorded at its first use.').optional(),
+    approved_hash: hash.optional().meta({ description: 'The hash of the approved version.' }),
+    approved_at: when('The time of the last approval, or of the first use.').optional(),
     pending_hash: hash
       .optional()
-      .meta({ description: 'The version that waits for approval. An approval names it.' }),
-    pending_since: when('When the server first showed that version.').optional(),
+      .meta({ description: 'The hash of the pending version. An approval contains this hash.' }),
+    pending_since: when('The time when the server first sent the pending version.').optional(),
     changed_members: z
       .array(z.string())
       .optional()
       .meta({ description: 'The members that differ between the two versions.' }),
     diff: z.string().optional().meta({
       description:
-        'The difference as a unified diff of YAML, with escapes for characters that cannot be seen. Absent for texts that are too long.',
+        'The difference as a unified diff of YAML, with escapes for invisible characters. Absent for long texts.',
     }),
     findings: z
       .array(PinFinding)
-      .meta({ description: 'Findings in the version that waits for approval, or else in the approved one.' }),
+      .meta({ description: 'The findings in the pending version, otherwise in the approved version.' }),
   })
   .meta({ id: 'PinnedItem', description: 'A tool, a prompt, a resource, or the instructions of a server.' });
 export type PinnedItem = z.infer<typeof PinnedItem>;
@@ -68,7 +68,7 @@ export type PinnedItem = z.infer<typeof PinnedItem>;
 export const ToolPins = z
   .object({
     mode: ToolPinningMode,
-    pending: z.int().meta({ description: 'How many items wait for approval.' }),
+    pending: z.int().meta({ description: 'The number of pending items.' }),
     complete: z.boolean().meta({
       description: 'False if the server has listed more than ToolHive records.',
     }),
@@ -76,7 +76,7 @@ export const ToolPins = z
   })
   .meta({
     id: 'ToolPins',
-    description: 'What was recorded of the tools, prompts, resources, and instructions of a server.',
+    description: 'The record of the tools, prompts, resources, and instructions of a server.',
     examples: [
       {
         mode: 'block',
@@ -117,33 +117,32 @@ export const PinDecision = z
       .max(10_000)
       .optional()
       .meta({
-        description:
-          'The versions that are meant, each with the hash that was shown. Absent for all that wait for approval.',
+        description: 'The versions, each with its listed hash. Absent for all pending versions.',
       }),
   })
   .meta({
     id: 'PinDecision',
-    description: 'The versions that a decision is about.',
+    description: 'The versions of a decision.',
     examples: [{}, { items: [{ kind: 'tool', name: 'add', hash: exampleHash }] }],
   });
 export type PinDecision = z.infer<typeof PinDecision>;
 
 export const DecidedPins = z
   .object({
-    decided: z.int().meta({ description: 'How many versions the decision was about.' }),
-    pending: z.int().meta({ description: 'How many items wait for approval now.' }),
+    decided: z.int().meta({ description: 'The number of versions in the decision.' }),
+    pending: z.int().meta({ description: 'The number of remaining pending items.' }),
   })
-  .meta({ id: 'DecidedPins', description: 'What a decision has changed.' });
+  .meta({ id: 'DecidedPins', description: 'The result of a decision.' });
 
 export const ToolPinningChange = z
   .object({ mode: ToolPinningMode })
-  .meta({ id: 'ToolPinningChange', description: 'The mode from now on.', examples: [{ mode: 'block' }] });
+  .meta({ id: 'ToolPinningChange', description: 'The new mode.', examples: [{ mode: 'block' }] });
 
 export const ChangedToolPinning = z
   .object({
     mode: ToolPinningMode,
     restarted: z.boolean().meta({
-      description: 'Whether the workload was restarted, which only a change from or to `off` needs.',
+      description: 'Whether the workload was restarted. Only a change from or to `off` requires a restart.',
     }),
   })
-  .meta({ id: 'ChangedToolPinning', description: 'The mode that applies now.' });
+  .meta({ id: 'ChangedToolPinning', description: 'The changed mode.' });

@@ -2,16 +2,17 @@ import * as z from 'zod';
 
 const when = (description: string) => z.string().meta({ description, format: 'date-time' });
 
-/** Where a call came from: an MCP client, or the relay of the API, which the web UI uses. */
+/** The origin of a call: an MCP client, or the API relay, which the web UI uses. */
 export const CallSource = z.enum(['client', 'ui']).meta({
-  description: '`ui` for calls through the relay of the API, `client` for all others.',
+  description: '`ui` for calls through the API relay, `client` for all other calls.',
 });
 export type CallSource = z.infer<typeof CallSource>;
 
-/** What a client says about itself. */
-export const CallingClient = z
-  .object({ name: z.string(), version: z.string().optional() })
-  .meta({ id: 'CallingClient', description: 'A client, as it introduces itself. Nothing verifies it.' });
+/** The name and version that a client reports. */
+export const CallingClient = z.object({ name: z.string(), version: z.string().optional() }).meta({
+  id: 'CallingClient',
+  description: 'The name and version that a client reports. ToolHive does not verify them.',
+});
 export type CallingClient = z.infer<typeof CallingClient>;
 
 /** Identifies a session in the API. It is a keyed hash of the session ID, which only the client knows. */
@@ -19,7 +20,7 @@ export const SessionId = z
   .string()
   .regex(/^[0-9a-f]{16}$/, 'must be 16 hexadecimal digits')
   .meta({
-    description: 'The ID of the session in the API, which is not its `Mcp-Session-Id`.',
+    description: 'The session ID in the API, which differs from the `Mcp-Session-Id`.',
     examples: ['2c26b46b68ffc68f'],
   });
 
@@ -31,8 +32,8 @@ export type CallOutcome = z.infer<typeof CallOutcome>;
 
 export const TrafficEntry = z
   .object({
-    id: z.int().meta({ description: 'Only increases while the daemon runs.' }),
-    at: when('When the request arrived.'),
+    id: z.int().meta({ description: 'The call ID, which only increases while the daemon runs.' }),
+    at: when('The time of the request.'),
     source: CallSource,
     direction: z.enum(['to-server', 'to-client']).meta({
       description: '`to-client` for requests of the server, such as sampling and elicitation.',
@@ -41,17 +42,17 @@ export const TrafficEntry = z
     session: SessionId.optional(),
     protocol_version: z.string().optional(),
     method: z.string().meta({
-      description: 'The method of the message, or the HTTP method if the message was passed on unread.',
+      description: 'The method of the message, or the HTTP method if ToolHive did not read the message.',
     }),
-    kind: z.enum(['tool', 'prompt', 'resource']).optional().meta({ description: 'What it is about.' }),
+    kind: z.enum(['tool', 'prompt', 'resource']).optional().meta({ description: 'The type of the item.' }),
     name: z.string().optional().meta({
-      description: 'The tool or the prompt by name, as the client named it, or the resource by URI.',
+      description: 'The name of the tool or prompt in the request, or the URI of the resource.',
     }),
     duration_ms: z.number().optional().meta({ description: 'The time until the response.' }),
     request_bytes: z.int().optional(),
     response_bytes: z.int().optional(),
     outcome: CallOutcome,
-    reason: z.string().optional().meta({ description: 'Why it is not `ok`, in short.' }),
+    reason: z.string().optional().meta({ description: 'The reason for an outcome other than `ok`.' }),
     has_bodies: z.boolean().meta({ description: 'Whether the bodies were recorded.' }),
   })
   .meta({
@@ -82,27 +83,27 @@ export type TrafficEntry = z.infer<typeof TrafficEntry>;
 export const TrafficRecording = z
   .object({
     bodies: z.boolean().meta({ description: 'Whether the bodies of calls are recorded.' }),
-    max_body_bytes: z.int().meta({ description: 'The size up to which one body is recorded.' }),
-    max_total_bytes: z
-      .int()
-      .meta({ description: 'The size of all recorded bodies. The oldest ones are forgotten first.' }),
+    max_body_bytes: z.int().meta({ description: 'The maximum size of a recorded body.' }),
+    max_total_bytes: z.int().meta({
+      description: 'The maximum size of all recorded bodies. ToolHive removes the oldest bodies first.',
+    }),
   })
-  .meta({ id: 'TrafficRecording', description: 'Whether bodies are recorded, and how much of them.' });
+  .meta({ id: 'TrafficRecording', description: 'Whether bodies are recorded, and the limits.' });
 export type TrafficRecording = z.infer<typeof TrafficRecording>;
 
 export const TrafficRecordingChange = z.object({ bodies: z.boolean() }).meta({
   id: 'TrafficRecordingChange',
-  description: 'Whether the bodies of calls are recorded from now on.',
+  description: 'The new recording state.',
   examples: [{ bodies: true }],
 });
 
 export const Traffic = z
   .object({
     entries: z.array(TrafficEntry),
-    has_more: z.boolean().meta({ description: 'Whether older entries match. `before` reads them.' }),
+    has_more: z.boolean().meta({ description: 'Whether older entries match. Use `before` to read them.' }),
     is_read: z.boolean().meta({
       description:
-        'False if no rule of the workload needs to read messages, so that they pass unread. Then an entry contains only what the HTTP headers say.',
+        'False if no rule of the workload requires reading messages. In this case, entries contain only data from HTTP headers.',
     }),
     recording: TrafficRecording,
   })
@@ -114,7 +115,7 @@ export const RecordedBody = z
     text: z.string().optional().meta({
       description: 'The message as JSON, with `[REDACTED]` for secrets. Absent if it was too large.',
     }),
-    bytes: z.int().meta({ description: 'The size of the whole body.' }),
+    bytes: z.int().meta({ description: 'The size of the complete body.' }),
   })
   .meta({ id: 'RecordedBody', description: 'A recorded body.' });
 export type RecordedBody = z.infer<typeof RecordedBody>;
@@ -131,7 +132,7 @@ export const TrafficDetails = z
   });
 export type TrafficDetails = z.infer<typeof TrafficDetails>;
 
-/** A call as it ends, or what changes about the list of calls. */
+/** A completed call, or a change of the list of calls. */
 export const TrafficEvent = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('entry'), entry: TrafficEntry }),
@@ -141,7 +142,7 @@ export const TrafficEvent = z
   .meta({
     id: 'TrafficEvent',
     description:
-      'A call that has ended, or a change of the recording. `reset` means that entries are missing before this event, so that the list must be read again.',
+      'A completed call, or a change of the recording. `reset` means that earlier entries are missing, so a client must read the list again.',
   });
 export type TrafficEvent = z.infer<typeof TrafficEvent>;
 
@@ -151,11 +152,11 @@ export const ClientSession = z
     client: CallingClient.optional(),
     source: CallSource,
     protocol_version: z.string(),
-    started_at: when('When it began.'),
-    last_message_at: when('When the client sent its last message.'),
-    in_flight: z.int().meta({ description: 'How many requests of the client have no response yet.' }),
+    started_at: when('The start time.'),
+    last_message_at: when('The time of the last message from the client.'),
+    in_flight: z.int().meta({ description: 'The number of requests without a response.' }),
     process: z.enum(['own', 'shared']).meta({
-      description: 'Whether the session has a server process of its own, or shares one.',
+      description: 'Whether the session has a separate server process or shares one.',
     }),
   })
   .meta({
@@ -179,25 +180,25 @@ export type ClientSession = z.infer<typeof ClientSession>;
 export const ClientSessions = z.object({ sessions: z.array(ClientSession) }).meta({
   id: 'ClientSessions',
   description:
-    'The sessions of a workload, the latest first. Clients of the protocol version 2026-07-28 have none, and neither have sessions of HTTP servers whose messages pass unread.',
+    'The sessions of a workload, the latest first. Clients with protocol version 2026-07-28 have no sessions. Sessions of HTTP servers are missing if ToolHive does not read their messages.',
 });
 export type ClientSessions = z.infer<typeof ClientSessions>;
 
 export const ToolUsage = z
   .object({
-    name: z.string().meta({ description: 'The name under which clients call the tool.' }),
+    name: z.string().meta({ description: 'The tool name for clients.' }),
     calls: z.int(),
-    errors: z.int().meta({ description: 'Calls whose outcome is not `ok`.' }),
-    p50_ms: z.number().meta({ description: 'The median duration, of the latest calls.' }),
-    last_at: when('When it was called last.'),
+    errors: z.int().meta({ description: 'The number of calls with an outcome other than `ok`.' }),
+    p50_ms: z.number().meta({ description: 'The median duration of the latest calls.' }),
+    last_at: when('The time of the last call.'),
   })
-  .meta({ id: 'ToolUsage', description: 'How often clients called one tool.' });
+  .meta({ id: 'ToolUsage', description: 'The usage of a tool.' });
 export type ToolUsage = z.infer<typeof ToolUsage>;
 
 export const Usage = z
   .object({
     name: z.string().meta({ description: 'The workload.' }),
-    at: when('When it was measured.'),
+    at: when('The time of the measurement.'),
     runtime: z.string().optional().meta({ description: 'docker or process. Absent for remote servers.' }),
     memory_bytes: z.int().optional().meta({ description: 'The memory that the server uses.' }),
     memory_limit_bytes: z.int().optional(),
@@ -206,15 +207,15 @@ export const Usage = z
       description: 'The processor time since the previous measurement. 100 is one processor.',
     }),
     processes: z.int().optional().meta({ description: 'The number of processes, of all sessions.' }),
-    since: when('The time from which calls are counted: when the daemon first ran the workload.'),
+    since: when('The start of the count: the time when the daemon first ran the workload.'),
     calls: z.int().meta({ description: 'The number of requests of clients.' }),
-    errors: z.int().meta({ description: 'The number of those whose outcome is not `ok`.' }),
+    errors: z.int().meta({ description: 'The number of requests with an outcome other than `ok`.' }),
     sessions: z.int().meta({ description: 'The number of open sessions.' }),
-    tools: z.array(ToolUsage).meta({ description: 'The tools by the number of calls, at most 200.' }),
+    tools: z.array(ToolUsage).meta({ description: 'The tools, sorted by number of calls, at most 200.' }),
   })
   .meta({
     id: 'Usage',
-    description: 'What a workload uses of this machine, and how much it is used. Absent members are unknown.',
+    description: 'The resource usage and the calls of a workload. Absent members are unknown.',
     examples: [
       {
         name: 'filesystem',
@@ -236,4 +237,4 @@ export type Usage = z.infer<typeof Usage>;
 
 export const UsageList = z
   .object({ usage: z.array(Usage) })
-  .meta({ id: 'UsageList', description: 'The usage of workloads that run, sorted by name.' });
+  .meta({ id: 'UsageList', description: 'The usage of running workloads, sorted by name.' });

@@ -4,21 +4,18 @@ export const UiAddress = z
   .object({
     url: z.string().meta({
       description:
-        'The address of the web UI. If browsers have to sign in, it ends with a code that is valid once, for one minute.',
+        'The address of the web UI. If browsers must sign in, the address ends with a code that is valid once, for one minute.',
     }),
   })
   .meta({
     id: 'UiAddress',
-    description: 'Where the web UI is.',
+    description: 'The address of the web UI.',
     examples: [{ url: 'http://127.0.0.1:8080/ui/' }],
   });
 
 export const UiSignIn = z
   .object({
-    code: z
-      .string()
-      .max(100)
-      .meta({ description: 'The code that `thv ui` put behind the `#` of the address.' }),
+    code: z.string().max(100).meta({ description: 'The code after `#` in the address from `thv ui`.' }),
   })
   .meta({
     id: 'UiSignIn',

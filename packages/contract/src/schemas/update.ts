@@ -1,20 +1,20 @@
 import * as z from 'zod';
 import { Provenance } from './provenance.ts';
 
-/** A version that a package registry has. */
+/** A version in a package registry. */
 const Version = z
   .string()
   .max(100)
-  .regex(/^[0-9A-Za-z][\w.+-]*$/, 'not a version');
+  .regex(/^[0-9A-Za-z][\w.+-]*$/, 'invalid version');
 
 const DependencyChange = z
   .object({
     name: z.string(),
-    from: z.string().optional().meta({ description: 'The installed versions. Absent if it is new.' }),
+    from: z.string().optional().meta({ description: 'The installed versions. Absent for a new dependency.' }),
     to: z
       .string()
       .optional()
-      .meta({ description: 'The versions after the upgrade. Absent if it is removed.' }),
+      .meta({ description: 'The versions after the upgrade. Absent for a removed dependency.' }),
   })
   .meta({
     id: 'DependencyChange',
@@ -28,50 +28,50 @@ const UpgradeChanges = z
   .object({
     tools: Difference.optional().meta({
       description:
-        'The tools in the registry entry of the newest version, compared with those that the server has listed. Absent without such an entry. What the new version really lists is compared when it first runs.',
+        'The differences between the tools in the registry entry of the newest version and the listed tools of the server. Absent without such an entry. ToolHive compares the actual tools when the new version first runs.',
     }),
     hosts: Difference.optional().meta({
       description:
-        'The hosts in the registry entry of the newest version, compared with those that the workload may reach. An upgrade grants none of them.',
+        'The differences between the hosts in the registry entry of the newest version and the allowed hosts of the workload. An upgrade does not allow new hosts.',
     }),
     dependencies: z.array(DependencyChange).optional().meta({
-      description: 'Absent if the dependencies of one of the versions are not known.',
+      description: 'The changed dependencies. Absent if the dependencies of one version are unknown.',
     }),
     provenance: z
       .object({ current: Provenance.optional(), newest: Provenance.optional() })
-      .meta({ description: 'Where both versions were built.' }),
+      .meta({ description: 'The verified origins of both versions.' }),
     warnings: z.array(z.string()),
   })
   .meta({
     id: 'UpgradeChanges',
-    description: 'What an upgrade would change, as far as that is known before the new version is installed.',
+    description: 'The known changes of an upgrade before its installation.',
   });
 export type UpgradeChanges = z.infer<typeof UpgradeChanges>;
 
 export const WorkloadUpdate = z
   .object({
     name: z.string(),
-    package: z.string().meta({ description: 'What runs now.' }),
-    current: z.string().optional().meta({ description: 'The version that runs now.' }),
+    package: z.string().meta({ description: 'The installed package.' }),
+    current: z.string().optional().meta({ description: 'The installed version.' }),
     newest: z.string().optional().meta({
-      description: 'The newest version in the package registry. Absent if it cannot be looked up.',
+      description: 'The newest version in the package registry. Absent if the lookup failed.',
     }),
     published_at: z.string().optional().meta({
-      description: 'When the newest version was published, if the registry tells.',
+      description: 'The publication time of the newest version, if known.',
       format: 'date-time',
     }),
     outdated: z.boolean().meta({ description: 'Whether the newest version is newer than the current one.' }),
     young: z.boolean().meta({
-      description: 'Whether the newest version is younger than the setting minimum-package-age says.',
+      description: 'Whether the newest version is newer than the setting minimum-package-age allows.',
     }),
-    reason: z.string().optional().meta({ description: 'Why the newest version is not known.' }),
+    reason: z.string().optional().meta({ description: 'The reason why the newest version is unknown.' }),
     changes: UpgradeChanges.optional().meta({
-      description: 'Only if asked for, and if there is a newer version.',
+      description: 'The changes of the upgrade. Only on request, and if a newer version exists.',
     }),
   })
   .meta({
     id: 'WorkloadUpdate',
-    description: 'Whether there is a newer version of the server of a workload.',
+    description: 'The available update of a workload.',
     examples: [
       {
         name: 'memory',
@@ -88,7 +88,7 @@ export type WorkloadUpdate = z.infer<typeof WorkloadUpdate>;
 
 export const UpgradeWorkload = z
   .object({
-    version: Version.meta({ description: 'The version to run from now on.' }),
+    version: Version.meta({ description: 'The version to run.' }),
   })
   .meta({
     id: 'UpgradeWorkload',

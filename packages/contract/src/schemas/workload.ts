@@ -8,29 +8,29 @@ import { Risk } from './risk.ts';
 import { ResourceLimits, ResourceRequest } from './resources.ts';
 import { ToolPinningMode } from './tool-pins.ts';
 
-/** How a server talks: over its standard input and output, or over HTTP in one of two ways. */
+/** The transport of a server: standard input and output, or HTTP in one of two forms. */
 export const Transport = z
   .enum(['stdio', 'sse', 'streamable-http', 'inspector'])
-  .meta({ id: 'Transport', description: 'How a server talks.' });
+  .meta({ id: 'Transport', description: 'The transport of a server.' });
 export type Transport = z.infer<typeof Transport>;
 
-/** Which endpoint the URL of a workload names. Both are always served. */
+/** The endpoint in the workload URL. The proxy always serves both. */
 export const ProxyMode = z.enum(['sse', 'streamable-http']).meta({
   id: 'ProxyMode',
-  description: 'The endpoint in the workload URL; streamable-http by default. The proxy serves both.',
+  description: 'The endpoint in the workload URL, streamable-http by default. The proxy serves both.',
 });
 export type ProxyMode = z.infer<typeof ProxyMode>;
 
 export const Sessions = z.enum(sessionKinds).meta({
   id: 'Sessions',
   description:
-    'own: the session of a legacy client has a server process of its own, as if it had started it itself. shared: all clients share one, which suits servers that remember nothing of a client and ask it nothing.',
+    'own: each session of a legacy client has a separate server process. shared: all clients share one process, which is suitable for servers that store no client state and send no requests to clients.',
 });
 export type Sessions = z.infer<typeof Sessions>;
 
 export const WorkloadStatus = z
   .enum(['running', 'stopped', 'error', 'starting', 'stopping', 'unhealthy', 'removing', 'unknown'])
-  .meta({ id: 'WorkloadStatus', description: 'What a workload is doing.' });
+  .meta({ id: 'WorkloadStatus', description: 'The status of a workload.' });
 export type WorkloadStatus = z.infer<typeof WorkloadStatus>;
 
 /** A stored secret, and the environment variable of the server that receives it. */
@@ -40,21 +40,24 @@ const SecretReference = z
     target: z
       .string()
       .max(256)
-      // Shells drop every other name, and a shell may have to hand it over.
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not a name for an environment variable that holds a secret')
-      .meta({ description: 'The environment variable that receives it.' }),
+      // Shells drop all other names, and a shell can be between ToolHive and the server.
+      .regex(
+        /^[A-Za-z_][A-Za-z0-9_]*$/,
+        'invalid environment variable name for a secret: use letters, digits, and underscores',
+      )
+      .meta({ description: 'The environment variable that receives the secret.' }),
   })
   .meta({
     id: 'SecretReference',
-    description: 'A stored secret, and where it goes.',
+    description: 'A stored secret, and the environment variable that receives the secret.',
     examples: [{ name: 'github-token', target: 'GITHUB_PERSONAL_ACCESS_TOKEN' }],
   });
 
 const ToolOverride = z
   .object({ name: z.string().max(256).optional(), description: z.string().optional() })
-  .meta({ id: 'ToolOverride', description: 'What a tool is called and how it is described instead.' });
+  .meta({ id: 'ToolOverride', description: 'The new name and the new description of a tool.' });
 
-/** Which tokens the proxy of a workload accepts. */
+/** The tokens that a workload proxy accepts. */
 const OidcOptions = z
   .object({
     issuer: z.string().optional(),
@@ -62,19 +65,13 @@ const OidcOptions = z
     client_id: z.string().optional(),
     client_secret: z.string().optional().meta({
       description:
-        'It is stored as a secret. A reference to a stored secret, NAME,target=oidc_secret, is accepted too.',
+        'The client secret, which ToolHive stores as a secret, or a reference to a stored secret: NAME,target=oidc_secret.',
     }),
     introspection_url: z.string().optional(),
     jwks_url: z.string().optional(),
     resource_url: z.string().optional(),
-    ca_bundle: z
-      .string()
-      .optional()
-      .meta({ description: 'The path of a file on the machine of the daemon.' }),
-    auth_token_file: z
-      .string()
-      .optional()
-      .meta({ description: 'The path of a file on the machine of the daemon.' }),
+    ca_bundle: z.string().optional().meta({ description: 'A file path on the machine of the daemon.' }),
+    auth_token_file: z.string().optional().meta({ description: 'A file path on the machine of the daemon.' }),
     allow_private_ip: z.boolean().optional(),
     insecure_allow_http: z.boolean().optional(),
     scopes: z.array(z.string()).nullish().meta({ description: 'The scopes that every token must have.' }),
@@ -82,11 +79,11 @@ const OidcOptions = z
       .record(z.string(), z.array(z.string()))
       .nullish()
       .meta({
-        description: 'The further scopes that calls of a tool need, by the name of the tool.',
+        description: 'The additional scopes for calls of a tool, by tool name.',
         examples: [{ delete_file: ['files:write'] }],
       }),
   })
-  .meta({ id: 'OidcOptions', description: 'Which tokens the proxy of a workload accepts.' });
+  .meta({ id: 'OidcOptions', description: 'The tokens that a workload proxy accepts.' });
 
 /** How to sign in to a remote server. */
 const RemoteOAuth = z
@@ -100,12 +97,16 @@ const RemoteOAuth = z
     use_pkce: z.boolean().optional(),
     skip_browser: z.boolean().optional(),
     callback_port: PortOrAny.optional(),
-    timeout: z.string().max(50).optional().meta({ description: 'How long somebody may take, such as 5m.' }),
+    timeout: z
+      .string()
+      .max(50)
+      .optional()
+      .meta({ description: 'The time limit for the sign-in, such as 5m.' }),
     oauth_params: z.record(z.string(), z.string()).nullish(),
   })
   .meta({ id: 'RemoteOAuth', description: 'How to sign in to a remote server.' });
 
-/** How the token of a caller is traded for one that the server takes (RFC 8693). */
+/** The exchange of a client's token for a token of the server (RFC 8693). */
 const TokenExchange = z
   .object({
     token_url: z.string().optional(),
@@ -116,9 +117,12 @@ const TokenExchange = z
     subject_token_type: z.enum(['access_token', 'id_token']).optional(),
     header_name: z.string().optional(),
   })
-  .meta({ id: 'TokenExchange', description: 'How tokens of callers are traded (RFC 8693).' });
+  .meta({
+    id: 'TokenExchange',
+    description: "The exchange of a client's token for a token of the server (RFC 8693).",
+  });
 
-/** A label as Kubernetes takes it, so that whatever runs the server can carry it. */
+/** A label in the syntax of Kubernetes, so that every runtime accepts the label. */
 const Labels = z
   .record(
     z
@@ -126,30 +130,37 @@ const Labels = z
       .max(317)
       .regex(
         /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/,
-        'not the key of a label',
+        'invalid label key: use letters, digits, dots, dashes, and underscores',
       ),
-    z.string().regex(/^(?:[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?)?$/, 'not the value of a label'),
+    z
+      .string()
+      .regex(
+        /^(?:[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?)?$/,
+        'invalid label value: use letters, digits, dots, dashes, and underscores',
+      ),
   )
   .refine(
     (labels) => Object.keys(labels).every((key) => !/^toolhive($|-)/.test(key)),
-    'labels that begin with toolhive are those of ToolHive',
+    'labels that start with toolhive are reserved',
   );
 
-/** How a workload is asked for. Everything but the source has a default. */
+/** A request for a workload. All fields except the source have a default. */
 export const CreateWorkload = z
   .object({
     schema_version: z.undefined().optional().meta({
       not: {},
-      description: 'Absent here: a body that has it is a run config.',
+      description: 'Always absent. A body with this field is a run config.',
     }),
-    name: WorkloadName.optional().meta({ description: 'Unique; derived from the source when absent.' }),
+    name: WorkloadName.optional().meta({
+      description: 'The workload name, unique. By default, the name is derived from the source.',
+    }),
     image: z
       .string()
       .max(4096)
       .optional()
       .meta({
         description:
-          'What to run: the name of a registry entry, a container image, or a package as npx://, uvx:// or go://, followed by its name or by the absolute path of a directory or file of this machine.',
+          'The server: the name of a registry entry, a container image, or npx://, uvx://, or go:// followed by a package name or by an absolute path on this machine.',
         examples: [
           'filesystem',
           'npx://@modelcontextprotocol/server-everything',
@@ -157,8 +168,7 @@ export const CreateWorkload = z
         ],
       }),
     registry_group: GroupName.optional().meta({
-      description:
-        'The group of the registry that has the entry of that name; entries of groups stand apart.',
+      description: 'The registry group that contains the entry. Groups have separate entries.',
     }),
     url: z
       .string()
@@ -169,45 +179,45 @@ export const CreateWorkload = z
       .string()
       .max(253)
       .optional()
-      .meta({ description: 'The address that the proxy binds to; loopback by default.' }),
+      .meta({ description: 'The address that the proxy binds to, loopback by default.' }),
     insecure_no_auth: z.boolean().optional().meta({
       description:
-        'Lets other machines use the workload without authentication; a host beyond this machine needs it.',
+        'Let other machines use the workload without authentication. Required for a non-loopback host without authentication.',
     }),
-    transport: z
-      .string()
-      .optional()
-      .meta({ description: 'How the server talks; the registry knows, else stdio.' }),
+    transport: z.string().optional().meta({
+      description:
+        'The transport of the server. By default, the transport of the registry entry, otherwise stdio.',
+    }),
     proxy_mode: z.string().optional().meta({
-      description: 'The endpoint in the workload URL; streamable-http by default. The proxy serves both.',
+      description: 'The endpoint in the workload URL, streamable-http by default. The proxy serves both.',
     }),
-    proxy_port: PortOrAny.optional().meta({ description: 'The port of the proxy; 0 chooses a free one.' }),
+    proxy_port: PortOrAny.optional().meta({ description: 'The proxy port. 0 selects a free port.' }),
     target_port: PortOrAny.optional().meta({
-      description: 'The port that an HTTP server listens on, seen from inside.',
+      description: 'The port that an HTTP server listens on, inside its sandbox or container.',
     }),
     target_host: z
       .string()
       .max(253)
       .optional()
-      .meta({ description: 'Where else than here the server listens.' }),
+      .meta({ description: 'The host that the server listens on, this machine by default.' }),
     group: GroupName.optional(),
-    labels: Labels.nullish().meta({ description: 'Words of your own to find it by.' }),
+    labels: Labels.nullish().meta({ description: 'Labels for filters.' }),
     cmd_arguments: z
       .array(Argument)
       .nullish()
-      .meta({ description: 'Arguments for the server; they replace those of the registry entry.' }),
+      .meta({ description: 'The server arguments, which replace the arguments of the registry entry.' }),
     env_vars: Environment.nullish(),
     secrets: z.array(SecretReference).nullish(),
     volumes: z
       .array(z.string())
       .nullish()
-      .meta({ description: 'Files and folders to share, as HOST:CONTAINER or HOST:CONTAINER:ro.' }),
+      .meta({ description: 'The files and directories to mount, as HOST:CONTAINER or HOST:CONTAINER:ro.' }),
     python_with: z
       .array(z.string().max(256))
       .max(100)
       .nullish()
       .meta({
-        description: 'Further Python packages to install with a uvx:// package.',
+        description: 'Additional Python packages for a uvx:// package.',
         examples: [['mcp<2']],
       }),
     python_version: z
@@ -232,17 +242,19 @@ export const CreateWorkload = z
         'Delete the home directory of the server whenever the server stops, instead of keeping it until the workload is removed.',
     }),
     resources: ResourceRequest.nullish().meta({
-      description: 'What the server may use of the machine. A registry entry cannot change that.',
+      description: 'The resource limits of the server. A registry entry cannot change the limits.',
     }),
-    sessions: Sessions.optional().meta({ description: 'The registry knows, else own.' }),
-    tools: z
-      .array(z.string().min(1).max(256))
-      .nullish()
-      .meta({ description: 'Only these tools are offered, by the names that clients see.' }),
+    sessions: Sessions.optional().meta({
+      description: 'By default, the value of the registry entry, otherwise own.',
+    }),
+    tools: z.array(z.string().min(1).max(256)).nullish().meta({
+      description:
+        'The tools that clients can use, by the names that clients receive. By default, all tools.',
+    }),
     tools_override: z
       .record(z.string(), ToolOverride)
       .nullish()
-      .meta({ description: 'By the name that the server gives a tool: what clients see instead.' }),
+      .meta({ description: "New names and descriptions, by the server's name of the tool." }),
     tool_pinning: ToolPinningMode.optional(),
     network_isolation: z
       .boolean()
@@ -254,29 +266,29 @@ export const CreateWorkload = z
       .string()
       .max(128)
       .optional()
-      .meta({ description: 'The network mode of the profile, whichever that is.' }),
+      .meta({ description: 'The network mode, which replaces the mode of the profile.' }),
     accepted_risks: z
       .array(Risk)
       .nullish()
       .meta({
         description:
-          'The dangerous access that the user has accepted. A request for dangerous access is refused without it. What the workload has already needs no consent.',
+          'The dangerous access that the user has accepted. ToolHive refuses all other dangerous access. Access that the workload already has needs no consent.',
         examples: [['mount-home']],
       }),
     learn: z.boolean().optional().meta({
       description:
-        'Begin in learning mode: every public host is allowed and recorded, until a profile is generated from the record.',
+        'Start in learning mode: ToolHive allows every public host and records the hosts until you generate a profile from the record.',
     }),
     ignore_config: IgnoreConfig.nullish(),
     image_verification: z.enum(['warn', 'enabled', 'disabled']).optional().meta({
       description:
-        'warn, the default: the signature of an image is verified as its registry entry says, and the result is shown. enabled: an image without a verified signature is refused. disabled: no signature is looked up.',
+        'warn, the default: ToolHive verifies the image signature that the registry entry requires and shows the result. enabled: ToolHive refuses an image without a verified signature. disabled: no verification.',
     }),
     ca_certificate: z
       .string()
       .max(1_000_000)
       .optional()
-      .meta({ description: 'A PEM certificate that is trusted while a package is made ready.' }),
+      .meta({ description: 'A PEM certificate that ToolHive trusts during the installation of a package.' }),
     authz_config: z.string().optional().meta({
       description:
         'The path of a file with authorization policies on the machine of the daemon, or the policies themselves, as JSON.',
@@ -291,7 +303,7 @@ export const CreateWorkload = z
   })
   .meta({
     id: 'CreateWorkload',
-    description: 'How a workload is asked for.',
+    description: 'A request for a workload.',
     examples: [
       { image: 'filesystem', volumes: ['/home/ada/notes:/projects/notes:ro'] },
       { name: 'everything', image: 'npx://@modelcontextprotocol/server-everything' },
@@ -301,12 +313,12 @@ export type CreateWorkload = z.infer<typeof CreateWorkload>;
 
 export const CreatedWorkload = z
   .object({
-    name: z.string().meta({ description: 'The name to use in every other call.' }),
-    port: z.int().meta({ description: 'The port of its proxy.' }),
+    name: z.string().meta({ description: 'The workload name.' }),
+    port: z.int().meta({ description: 'The proxy port.' }),
   })
   .meta({
     id: 'CreatedWorkload',
-    description: 'What became of a request for a workload.',
+    description: 'The created workload.',
     examples: [{ name: 'filesystem', port: 18347 }],
   });
 export type CreatedWorkload = z.infer<typeof CreatedWorkload>;
@@ -326,25 +338,22 @@ export const RequiredSignIn = z
   .meta({ id: 'RequiredSignIn', description: 'The sign-in that a remote server requires.' });
 export type RequiredSignIn = z.infer<typeof RequiredSignIn>;
 
-/** A workload as it stands. */
+/** A workload with its current status. */
 export const Workload = z
   .object({
     name: z.string(),
     package: z.string().meta({ description: 'The image or package that runs, pinned to its version.' }),
-    url: z.string().meta({ description: 'Where clients reach it; empty when it cannot be reached.' }),
-    port: z.int().meta({ description: 'The port of its proxy; 0 when it has none.' }),
+    url: z.string().meta({ description: 'The URL for clients. Empty if clients cannot connect.' }),
+    port: z.int().meta({ description: 'The proxy port. 0 without a proxy.' }),
     tool_type: z.literal('mcp'),
     transport_type: Transport,
     proxy_mode: ProxyMode,
     status: WorkloadStatus,
-    status_context: z
-      .string()
-      .optional()
-      .meta({ description: 'Why the status is what it is, for a person.' }),
+    status_context: z.string().optional().meta({ description: 'The reason for the status, for users.' }),
     created_at: z.string().meta({ description: 'RFC 3339.', format: 'date-time' }),
     labels: z.record(z.string(), z.string()).optional(),
     group: z.string(),
-    tools: z.array(z.string()).optional().meta({ description: 'The tool filter, if there is one.' }),
+    tools: z.array(z.string()).optional().meta({ description: 'The tool filter, if any.' }),
     remote: z.boolean(),
     sign_in: RequiredSignIn.optional().meta({
       description:
@@ -352,22 +361,20 @@ export const Workload = z
     }),
     protocol: z.enum(['legacy', 'modern']).optional().meta({
       description:
-        'How the server talks, once that is known: with a handshake (MCP 2025-11-25 and earlier), or without (2026-07-28). Clients of both can use it either way.',
+        'The protocol generation of the server, as soon as it is known: legacy (MCP 2025-11-25 and earlier, with a handshake) or modern (2026-07-28). Clients of both generations can use the workload.',
     }),
-    runtime: z.string().optional().meta({ description: 'Which runtime it runs in.' }),
+    runtime: z.string().optional().meta({ description: 'The runtime.' }),
     resources: ResourceLimits.optional().meta({
-      description: 'What the server may use of the machine; absent for remote servers.',
+      description: 'The resource limits. Absent for remote servers.',
     }),
-    warnings: z
-      .array(z.string())
-      .optional()
-      .meta({ description: 'What of its permission profile is not enforced, and other things to know.' }),
+    warnings: z.array(z.string()).optional().meta({
+      description: 'Warnings, for example about parts of the permission profile that are not enforced.',
+    }),
     limits: z.array(z.string()).optional().meta({
-      description:
-        'The warnings that hold for all such workloads on this machine; a client can show them once.',
+      description: 'Warnings that apply to all such workloads on this machine. A client can show them once.',
     }),
   })
-  .meta({ id: 'Workload', description: 'A workload as it stands.' });
+  .meta({ id: 'Workload', description: 'A workload with its current status.' });
 export type Workload = z.infer<typeof Workload>;
 
 /** The files that the server of a workload has stored. */
@@ -381,7 +388,7 @@ const WorkloadHome = z
   })
   .meta({ id: 'WorkloadHome', description: 'The persistent home directory of a workload.' });
 
-/** A workload with everything that it was asked for. */
+/** A workload with all settings of its request. */
 export const WorkloadDetails = z
   .object({
     ...Workload.omit({ url: true, tools: true }).shape,
@@ -414,19 +421,20 @@ export const WorkloadDetails = z
   })
   .meta({
     id: 'WorkloadDetails',
-    description: 'A workload with everything that it was asked for. It is taken back by an edit as it is.',
+    description:
+      'A workload with all settings of its request. You can send the object back unchanged to edit the workload.',
   });
 export type WorkloadDetails = z.infer<typeof WorkloadDetails>;
 
-/** Several workloads at once: named one by one, or all of a group. */
+/** Several workloads: a list of names, or all workloads of a group. */
 export const WorkloadSelection = z
   .object({
-    names: z.array(WorkloadName).max(10_000).nullish().meta({ description: 'The workloads, by name.' }),
-    group: z.string().max(100).optional().meta({ description: 'The group whose workloads are meant.' }),
+    names: z.array(WorkloadName).max(10_000).nullish().meta({ description: 'The workload names.' }),
+    group: z.string().max(100).optional().meta({ description: 'The group of the workloads.' }),
   })
   .meta({
     id: 'WorkloadSelection',
-    description: 'Several workloads at once: named one by one, or all of a group. Never both.',
+    description: 'Several workloads: a list of names, or all workloads of a group. Never both.',
     examples: [{ names: ['filesystem', 'fetch'] }, { group: 'research' }],
   });
 export type WorkloadSelection = z.infer<typeof WorkloadSelection>;

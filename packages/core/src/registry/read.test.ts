@@ -178,7 +178,7 @@ describe('readers', () => {
     [{ image: 'npx:///' }, 'is a path of this machine'],
     [{ package: { source: 'go:///etc' } }, 'is a path of this machine'],
     [{ package: { source: 'npx://--evil' } }, 'is not a package name'],
-    [{ args: ['a\0b'] }, 'has a NUL character'],
+    [{ args: ['a\0b'] }, 'contains a NUL character'],
     [{ transport: 'pigeon' }, 'transport: '],
     [{ target_port: 65_536 }, 'target_port: '],
     [{ env_vars: [{ name: 'A=B' }] }, 'env_vars.0.name: '],

@@ -134,7 +134,7 @@ export class EncryptedSecrets implements SecretsProvider {
   }
 
   async set(name: string, value: string): Promise<void> {
-    if (name.startsWith(ownPrefix)) throw invalid('the name of a secret has no control characters');
+    if (name.startsWith(ownPrefix)) throw invalid('a secret name has no control characters');
     await this.#set(name, value);
   }
 
