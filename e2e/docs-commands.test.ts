@@ -79,6 +79,40 @@ describe.concurrent('commands on pages', () => {
   });
 });
 
+/** Why a test does not run a block, by the first pattern that fits. */
+const reasons: readonly (readonly [reason: string, pattern: RegExp])[] = [
+  [
+    'asks on a terminal',
+    /^thv (?:client setup|secret setup|secret set|inspector|ui|upgrade|permission tighten|learn|network)\b/m,
+  ],
+  ['needs an account', /\bgithub\b|1password|OP_SERVICE|notion|context7/],
+  ['changes the machine', /^npm |thv service|thv rm --all|thv client remove/m],
+  ['needs another program', /^(?:vault|otelcol|docker|trivy)\b|\$\(vault/m],
+  ['needs a container engine', /ghcr\.io|\bregistry\.example\.com\/|playwright|--tag/],
+  [
+    'names a placeholder',
+    /example\.(?:com|dev)|example\/|\.\/my-server|company\.pem|kube\/config|:3000|:8090|thv\.sock/,
+  ],
+  ['stays in the foreground', /^thv serve|--foreground|curl -N/m],
+  ['needs uv, Go, or a compiler', /uvx|go:\/\/|\bfetch\b|\bosv\b|--allow-scripts/],
+  ['lists alternatives', /^thv (?:import|run) .*\n?thv/m],
+  ['needs the files of the original', /^thv (?:stop --all|start filesystem)/m],
+  ['imports a client', /^thv import/m],
+];
+
+test('two thirds of all blocks for a shell are run, and a reason is known for every other', () => {
+  const blocks = pages
+    .filter(({ path }) => !path.includes('reference/cli/'))
+    .flatMap((page) => page.blocks)
+    .filter(({ language, isHidden }) => language === 'bash' && !isHidden);
+
+  const others = blocks.filter(({ marks }) => !marks.includes('run'));
+  const counts = Map.groupBy(others, ({ text }) => reasons.find(([, pattern]) => pattern.test(text))?.[0]);
+
+  expect(counts.get(undefined)?.map(({ where, text }) => `${where}: ${text}`) ?? []).toEqual([]);
+  expect(1 - others.length / blocks.length).toBeGreaterThanOrEqual(2 / 3);
+});
+
 test('JSON and YAML on pages can be read by what they are for', () => {
   const blocks = pages.flatMap((page) => page.blocks);
 

@@ -1,6 +1,7 @@
 // Counts the wording that makes text read as translated, and reports each pattern that exceeds its limit.
 import { glob, readFile } from 'node:fs/promises';
 import { relative } from 'node:path';
+import { glossary } from '../apps/docs/src/plugins/references/glossary.ts';
 
 /** A text in which everything except prose is blank, so that every word keeps its place in the file. */
 export interface Prose {
@@ -22,6 +23,8 @@ const parts =
   'address(?:es)?|arguments?|certificates?|configurations?|credentials?|entry|entries|environment|files?|images?|keys?|limits?|logs?|packages?|passwords?|permissions?|ports?|process(?:es)?|prox(?:y|ies)|settings?|status|tokens?|tools?|variables?';
 const owners =
   'API|clients?|containers?|daemon|Go|groups?|images?|npm|packages?|prox(?:y|ies)|PyPI|registr(?:y|ies)|secrets?|servers?|tools?|workloads?';
+
+const avoided = glossary.flatMap(({ avoid }) => avoid).join('|');
 
 const patterns = {
   'pronoun in a heading': { matches: /\b(?:it|them|that|some|there)\b/gi, unit: 'headings' },
@@ -46,6 +49,7 @@ const patterns = {
       /\bst(?:ands?|ood) (?:in|on|below)\b|\b(?:is|are|was|were) (?:not |already )?there\b|\b(?:is|are|was|were) no (?!longer|more\b)\p{L}+|\bof (?:yours|ours|theirs)\b/gu,
     unit: 'words',
   },
+  'wording that the glossary avoids': { matches: new RegExp(`\\b(?:${avoided})\\b`, 'gi'), unit: 'words' },
   semicolon: { matches: /;(?=\s)/g, unit: 'words' },
   'by default': { matches: /\bby default\b/gi, unit: 'words' },
   'for example': { matches: /\bfor example\b/gi, unit: 'words' },
@@ -74,6 +78,7 @@ const ceilings: Partial<Record<PatternName, Limit>> = {
   'noun of noun': { atMost: 0.5 },
   'somebody, nobody, everybody, whoever, whom': { atMost: 0 },
   'stands in, is there, is no, of yours': { atMost: 0.2 },
+  'wording that the glossary avoids': { atMost: 0 },
   semicolon: { atMost: 1 },
 };
 
@@ -81,7 +86,7 @@ const scopes: readonly Scope[] = [
   {
     name: 'pages',
     include: ['apps/docs/docs/**/*.mdx', 'README.md', 'CONTRIBUTING.md'],
-    exclude: [],
+    exclude: [/meta-mcp\.mdx$/], // until its new version is complete
     read: readPage,
     limits: {
       ...ceilings,
@@ -89,7 +94,7 @@ const scopes: readonly Scope[] = [
       'for example': { atLeast: 1.5 },
       if: { atLeast: 4 },
     },
-    isEnforced: false,
+    isEnforced: true,
   },
   {
     name: 'product text',

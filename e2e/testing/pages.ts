@@ -11,6 +11,8 @@ export interface Block {
   marks: readonly string[];
   title: string | undefined;
   text: string;
+  /** A command in a comment, which readers do not see. */
+  isHidden: boolean;
 }
 
 export interface Page {
@@ -49,9 +51,16 @@ function blocksOf(path: string, lines: readonly string[]): Block[] {
         .replaceAll(/\w+="[^"]*"/g, '')
         .split(/\s+/)
         .filter(Boolean);
-      open = { where, language, marks, title, text: '', fence, indent };
+      open = { where, language, marks, title, text: '', isHidden: false, fence, indent };
     } else if (hidden !== undefined) {
-      blocks.push({ where, language: 'bash', marks: ['run'], title: undefined, text: hidden });
+      blocks.push({
+        where,
+        language: 'bash',
+        marks: ['run'],
+        title: undefined,
+        text: hidden,
+        isHidden: true,
+      });
     }
   }
   if (open !== undefined) throw new Error(`${open.where} has no end`);

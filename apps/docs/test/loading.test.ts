@@ -44,11 +44,11 @@ describe('going from page to page', () => {
     await using visited = await visit('/toolhive/', { viewport: { width: 1200, height: 400 } });
     const { page } = visited;
 
-    await page.goto('/toolhive/faq#where-are-my-secrets');
+    await page.goto('/toolhive/faq#where-are-my-secrets-stored');
     await hydrated(page);
     await page.waitForFunction(() => scrollY > 100);
     const top = await page
-      .locator('#where-are-my-secrets')
+      .locator('#where-are-my-secrets-stored')
       .evaluate((heading) => heading.getBoundingClientRect().top);
 
     expect(top).toBeGreaterThanOrEqual(0);
@@ -64,14 +64,12 @@ describe('going from page to page', () => {
     const scrolled = (): Promise<number> => page.evaluate(() => scrollY);
     await mark(page);
 
-    await page.locator('article a[href$="/network-isolation#list-the-hosts"]').first().click();
-    await page.waitForURL('**/network-isolation#list-the-hosts');
+    await page.locator('article a[href$="/network-isolation#runtimes"]').first().click();
+    await page.waitForURL('**/network-isolation#runtimes');
     await page.waitForFunction(() => scrollY > 100);
-    const top = await page
-      .locator('#list-the-hosts')
-      .evaluate((heading) => heading.getBoundingClientRect().top);
+    const top = await page.locator('#runtimes').evaluate((heading) => heading.getBoundingClientRect().top);
     await page.evaluate(() => scrollTo(0, 150));
-    await goTo(page, '?only=the-query#list-the-hosts');
+    await goTo(page, '?only=the-query#runtimes');
     const afterQuery = await scrolled();
     await goTo(page, '?only=the-query');
 
@@ -96,10 +94,7 @@ describe('going from page to page', () => {
       }).observe(document.documentElement, { childList: true, subtree: true });
     });
 
-    await page
-      .locator('.theme-doc-sidebar-container')
-      .getByRole('link', { name: 'Client compatibility' })
-      .click();
+    await page.locator('.theme-doc-sidebar-container').getByRole('link', { name: 'Quickstart: CLI' }).click();
     await page.locator('#nprogress .bar').waitFor({ state: 'attached' });
     const shown = (await page.evaluate(() => (globalThis as { shown?: number }).shown)) ?? 0;
     const spinners = await page.locator('#nprogress .spinner').count();
@@ -115,7 +110,7 @@ describe('going from page to page', () => {
     const { page } = visited;
     const bars = watchBar(page);
 
-    await goTo(page, '#where-are-my-secrets');
+    await goTo(page, '#where-are-my-secrets-stored');
     await page.waitForTimeout(300); // longer than a bar would wait
 
     expect(await bars()).toEqual([]);
@@ -150,11 +145,8 @@ describe('going from page to page', () => {
     await mark(page);
     await page.route('**/assets/js/*.js', (route) => route.abort());
 
-    await page
-      .locator('.theme-doc-sidebar-container')
-      .getByRole('link', { name: 'Client compatibility' })
-      .click();
-    await page.waitForURL('**/toolhive/reference/client-compatibility');
+    await page.locator('.theme-doc-sidebar-container').getByRole('link', { name: 'Quickstart: CLI' }).click();
+    await page.waitForURL('**/toolhive/tutorials/quickstart-cli');
 
     await expect.poll(() => isKept(page)).toBe(false);
   });

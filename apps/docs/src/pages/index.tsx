@@ -6,20 +6,20 @@ import { Command } from '@site/src/components/Command';
 import { ProductCard, ProductGrid } from '@site/src/components/ProductCard';
 import styles from './index.module.css';
 
-/** The front door: what this is, and the way to a first running server, in one screen. */
+/** The home page: the purpose of ToolHive, and the first steps, in one screen. */
 export default function Home(): ReactNode {
   const { siteConfig } = useDocusaurusContext();
   return (
-    <Layout description="Run MCP servers that you do not have to trust: isolated, behind a proxy, with what you grant and nothing else.">
+    <Layout description="Run MCP servers in isolation, behind a proxy, with only the files and network hosts that you grant.">
       <main>
         <header className={styles.hero}>
           <div className={styles.claim}>
             <p className={styles.product}>{siteConfig.title}</p>
             <h1>{siteConfig.tagline}</h1>
             <p className={styles.lead}>
-              An MCP server is somebody else’s program, with your files and your network within reach.
-              ToolHive runs each one isolated, with what you grant and nothing else, behind a proxy that any
-              client can talk to.
+              An MCP server is code from another author with access to your files and your network. ToolHive
+              runs each server in isolation, with only the access that you grant, behind a proxy that any MCP
+              client can use.
             </p>
             <div className={styles.ways}>
               <Link className="button button--primary button--lg" to="/toolhive/tutorials/quickstart-cli">
@@ -33,8 +33,8 @@ export default function Home(): ReactNode {
           <div className={styles.screen}>
             <Command output={run}>thv run filesystem --volume ~/notes:/projects</Command>
             <p className={styles.caption}>
-              Give that address to your client. The server sees <code>~/notes</code> and nothing else of
-              yours: no home, no environment, no network.
+              Add this URL to your client. The server can access <code>~/notes</code>, but not your other
+              files, your environment variables, or the network.
             </p>
           </div>
         </header>
@@ -59,19 +59,21 @@ function Steps(): ReactNode {
       <h2 id="steps">Three commands to a first server</h2>
       <ol className={styles.steps}>
         <li>
-          <h3>Look at your machine</h3>
+          <h3>Check your machine</h3>
           <Command>thv runtime check</Command>
-          <p>Says whether servers run in containers or in sandboxes here, and what cannot be enforced.</p>
+          <p>Shows the runtime for your servers, and the permissions that your machine can’t enforce.</p>
         </li>
         <li>
           <h3>Run a server</h3>
           <Command>thv run fetch</Command>
-          <p>From the registry, a package of npm, PyPI or Go, an image, or the address of a remote server.</p>
+          <p>
+            Use the registry, an npm, PyPI, or Go package, a container image, or the URL of a remote server.
+          </p>
         </li>
         <li>
           <h3>Connect your client</h3>
           <Command>thv client setup</Command>
-          <p>Writes the entry into the file of your application, and keeps it as it should be.</p>
+          <p>Adds the server to your client’s configuration file and keeps the entry up to date.</p>
         </li>
       </ol>
     </section>
@@ -81,7 +83,7 @@ function Steps(): ReactNode {
 function Ways(): ReactNode {
   return (
     <section className={styles.section} aria-labelledby="ways">
-      <h2 id="ways">Use it where you work</h2>
+      <h2 id="ways">Use ToolHive where you work</h2>
       <ProductGrid columns={3}>
         <ProductCard
           title="In a terminal"
@@ -90,14 +92,14 @@ function Ways(): ReactNode {
           variant="featured"
         >
           <p>
-            <code>thv</code> runs, lists and stops servers, keeps secrets and connects clients. Ready to use.
+            <code>thv</code> runs, lists, and stops servers, stores secrets, and connects clients.
           </p>
         </ProductCard>
         <ProductCard title="In a browser" href="/toolhive/guides-ui/" action="UI guides">
           <p>Run and test servers, connect clients, and control permissions without a terminal.</p>
         </ProductCard>
         <ProductCard title="In a cluster" href="/toolhive/guides-k8s/" action="Operator guides">
-          <p>Servers as resources of Kubernetes, for a whole team. Being built.</p>
+          <p>Run servers for a team as Kubernetes custom resources. Not available yet.</p>
         </ProductCard>
       </ProductGrid>
     </section>
@@ -106,20 +108,20 @@ function Ways(): ReactNode {
 
 const servers = [
   ['fetch', 'Web pages, as Markdown'],
-  ['filesystem', 'Files in folders that you share'],
+  ['filesystem', 'Files in directories that you mount'],
   ['github', 'Repositories, issues, pull requests'],
-  ['osv', 'Known vulnerabilities of packages'],
-  ['playwright', 'A real browser'],
-  ['context7', 'Current documentation of libraries'],
-  ['k8s', 'Resources of a cluster'],
-  ['notion-remote', 'Notion, through its own server'],
+  ['osv', 'Known vulnerabilities in packages'],
+  ['playwright', 'A headless browser'],
+  ['context7', 'Current library documentation'],
+  ['k8s', 'Kubernetes cluster resources'],
+  ['notion-remote', 'Notion pages, with OAuth'],
   ['meta-mcp', 'The right tool among many'],
 ] as const;
 
 function Servers(): ReactNode {
   return (
     <section className={styles.section} aria-labelledby="servers">
-      <h2 id="servers">Servers to begin with</h2>
+      <h2 id="servers">Popular servers</h2>
       <ul className={styles.servers}>
         {servers.map(([name, description]) => (
           <li key={name}>

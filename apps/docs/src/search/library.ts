@@ -39,10 +39,19 @@ interface Indexed {
   trail: string;
   address: string;
   about: string;
+  keywords: string;
   text: string;
 }
 
-const fields = ['title', 'page', 'trail', 'address', 'about', 'text'] as const satisfies (keyof Indexed)[];
+const fields = [
+  'title',
+  'page',
+  'trail',
+  'address',
+  'about',
+  'keywords',
+  'text',
+] as const satisfies (keyof Indexed)[];
 
 /** Pages, and where each of their words stands. */
 export interface SearchIndex {
@@ -54,7 +63,7 @@ export interface SearchIndex {
 export function indexPages(pages: readonly IndexedPage[]): SearchIndex {
   const index = new MiniSearch<Indexed>({ fields: [...fields], tokenize: wordTextsOf, processTerm: formsOf });
   index.addAll(pages.flatMap(entriesOf).map(toIndexed));
-  return { pages, words: packWords(index.toJSON()) };
+  return { pages: pages.map(({ keywords: _, ...page }) => page), words: packWords(index.toJSON()) };
 }
 
 /** Makes an index searchable. */
@@ -131,7 +140,7 @@ function options(query: string, entries: readonly Entry[]): SearchOptions {
     processTerm: (term) => term,
     prefix: (word) => word.length > 1,
     weights: { prefix: 0.5, fuzzy: 0.3 },
-    boost: { title: 6, page: 3, address: 2, trail: 1.5, about: 2, text: 1 },
+    boost: { title: 6, page: 3, address: 2, trail: 1.5, about: 2, keywords: 5, text: 1 },
     boostDocument: (id: number) => weightOf(entries[id]!, isAboutCommand),
     bm25: { k: 0.6, b: 0.5, d: 0.1 },
   };
@@ -162,6 +171,7 @@ function toIndexed({ page, section, trail }: Entry, id: number): Indexed {
     trail: trail.map(({ title }) => title).join(' '),
     address: isPage ? page.url : '',
     about: isPage ? page.about : '',
+    keywords: isPage ? (page.keywords ?? '') : '',
     text: section.text,
   };
 }

@@ -15,6 +15,8 @@ export interface IndexedPage {
   tag: string;
   /** What the page says of itself to other search engines. */
   about: string;
+  /** Other words for the page. The index contains them, and browsers do not receive them. */
+  keywords?: string;
   sections: readonly IndexedSection[];
 }
 

@@ -288,3 +288,11 @@ export function glossaryReference(): string {
   ]);
   return `${table('Glossary', ['Term', 'Definition', 'Other words'], rows)}\n`;
 }
+
+/** The other words for the terms whose definition links to a page at `url`. */
+export function synonymsOf(url: string): string[] {
+  return glossary.flatMap(({ term, definition, synonyms }) => {
+    const [, target] = /\]\((?:\.\.|\.)\/([^)#]+?)(?:\/index)?\.mdx/.exec(definition) ?? [];
+    return target !== undefined && url.replace(/\/$/, '').endsWith(`/${target}`) ? [term, ...synonyms] : [];
+  });
+}

@@ -6,7 +6,7 @@ type Parent = DefaultTreeAdapterTypes.ParentNode;
 type Element = DefaultTreeAdapterTypes.Element;
 
 /** Longer sections are cut: what they are about is said early, and every reader pays for what is kept. */
-const longestText = 1500;
+const longestText = 1100;
 
 /** What is to be found on a built page; undefined when it asks not to be found, or has nothing to say. */
 export function readPage(html: string, url: string): IndexedPage | undefined {
@@ -22,12 +22,14 @@ export function readPage(html: string, url: string): IndexedPage | undefined {
   if (content === undefined) return undefined;
   const sections = sectionsOf(content);
   if (sections.length === 0) return undefined;
+  const keywords = meta('keywords');
   return {
     url,
     area: areaOf(document, url),
     language: meta('docsearch:language') ?? 'en',
     tag: meta('docsearch:docusaurus_tag') ?? 'default',
     about: meta('description') ?? '',
+    ...(keywords !== undefined && { keywords }),
     sections,
   };
 }

@@ -6,6 +6,7 @@ import type { PluginConfig } from '@docusaurus/types';
 import { indexPages } from '../../search/library.ts';
 import { indexFile, pluginName, type IndexedPage, type IndexedSection } from '../../search/records.ts';
 import type { SearchData } from '../../search/settings.ts';
+import { synonymsOf } from '../references/glossary.ts';
 import { replaceFile } from '../replace.ts';
 import { readPage } from './pages.ts';
 
@@ -103,7 +104,8 @@ async function pagesOf(folder: string, baseUrl: string): Promise<IndexedPage[]> 
     const url = baseUrl + file.replace(/(^|\/)index\.html$/, '').replace(/\.html$/, '');
     const page = readPage(await readFile(join(folder, file), 'utf8'), url);
     if (page === undefined) continue;
-    pages.push({ ...page, sections: page.sections.filter(isNew) });
+    const keywords = [page.keywords ?? '', ...synonymsOf(url)].join(' ');
+    pages.push({ ...page, keywords, sections: page.sections.filter(isNew) });
   }
   return pages;
 }
