@@ -63,7 +63,14 @@ export interface SearchIndex {
 export function indexPages(pages: readonly IndexedPage[]): SearchIndex {
   const index = new MiniSearch<Indexed>({ fields: [...fields], tokenize: wordTextsOf, processTerm: formsOf });
   index.addAll(pages.flatMap(entriesOf).map(toIndexed));
-  return { pages: pages.map(({ keywords: _, ...page }) => page), words: packWords(index.toJSON()) };
+  return { pages: pages.map(withoutKeywords), words: packWords(index.toJSON()) };
+}
+
+/** The page as browsers receive it. */
+function withoutKeywords(page: IndexedPage): IndexedPage {
+  const sent = { ...page };
+  delete sent.keywords;
+  return sent;
 }
 
 /** Makes an index searchable. */

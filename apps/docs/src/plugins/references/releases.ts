@@ -1,7 +1,7 @@
 import { heading } from './markdown.ts';
 
 /** A version of ToolHive for its users. */
-export interface Release {
+interface Release {
   version: string;
   /** The publication date, as YYYY-MM-DD. Undefined if the version is not published. */
   date: string | undefined;
@@ -10,7 +10,7 @@ export interface Release {
 }
 
 /** All versions, the newest first. The page and the feed of the release notes come from this list. */
-export const releases: readonly Release[] = [
+const releases: readonly Release[] = [
   {
     version: '0.1.0',
     date: undefined,
