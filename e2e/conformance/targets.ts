@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openIdProvider } from '@toolhive/core/testing/openid-provider';
 import type { Client } from '@toolhive/contract/client';
+import { metaServerName } from '@toolhive/contract/names';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import { serveHttp } from 'toolhive-test-servers/conformance';
@@ -38,6 +39,8 @@ export interface Endpoints extends AsyncDisposable {
   direct(generation: Generation): string;
   /** Starts the server as a workload when it is asked for first. */
   proxied(target: Target): Promise<string>;
+  /** Starts a meta server. */
+  meta(): Promise<string>;
   /** Starts the server as a workload that requires tokens, and returns an endpoint that adds one to each request. */
   withTokens(generation: Generation): Promise<string>;
   /** The program that is a client of remote workloads, and its environment. */
@@ -66,6 +69,11 @@ export async function openEndpoints(): Promise<Endpoints> {
       const workload = workloads.get(name) ?? runAsWorkload(client, name, image, target);
       workloads.set(name, workload);
       return workload;
+    },
+    async meta() {
+      await client.createWorkload({ body: { image: metaServerName } }, { onProgress: () => {} });
+      const { proxy_url: url } = await client.getWorkload({ params: { name: metaServerName } });
+      return url;
     },
     withTokens: (generation) => serveWithTokens(everything, client, image, generation),
     remoteClient: { program, env: { THV_CONFORMANCE_API: base } },

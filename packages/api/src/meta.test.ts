@@ -1,5 +1,9 @@
+import { once } from 'node:events';
 import { mkdir, readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema, CreateMessageRequestSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -457,6 +461,52 @@ describe('the settings', () => {
     expect(await find(mcpCaller(small.url, modern), 'read a file')).toHaveLength(3);
   });
 
+  test('combine the words with the embeddings of an endpoint', async () => {
+    const asked: string[][] = [];
+    const server = createServer((request, response) => {
+      void json(request).then((body) => {
+        const { input } = body as { input: string[] };
+        asked.push(input);
+        // Whatever is about mail has the same direction as the query.
+        const data = input.map((text, index) => ({
+          index,
+          embedding: /mail|pigeon/.test(text) ? [1, 0] : [0, 1],
+        }));
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data }));
+      });
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo; // it listens on TCP
+    await using world = await openWorld(
+      { files, mail },
+      {
+        variables: {
+          EMBEDDING_URL: `http://127.0.0.1:${port}/v1`,
+          EMBEDDING_MODEL: 'tiny',
+          EMBEDDING_ALLOW_LOOPBACK: 'true',
+        },
+      },
+    );
+    const client = mcpCaller(world.url, modern);
+
+    const [first] = await find(client, 'carrier pigeon');
+    await find(client, 'carrier pigeon');
+    server.closeAllConnections();
+    server.close();
+
+    expect(first?.tool_name).toBe('send_mail');
+    expect(asked.flat().filter((text) => text.includes('pigeon'))).toHaveLength(1); // later searches use stored vectors
+  });
+
+  test('refuse an embedding endpoint on this machine unless a setting allows one', async () => {
+    await using api = await openTestApi();
+    const variables = { EMBEDDING_URL: 'http://127.0.0.1:1/v1', EMBEDDING_MODEL: 'tiny' };
+
+    const answer = await api.post('/api/v1beta/workloads', { image: metaServerName, env_vars: variables });
+
+    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('is on this machine')]);
+  });
+
   test('report an embedding endpoint that cannot be used, and the search continues', async () => {
     await using world = await openWorld(
       { files },
@@ -512,5 +562,32 @@ describe('a group with a meta server', () => {
     expect(group).not.toHaveProperty('meta');
     expect(off).toEqual(['echo']);
     expect(api.core.workloads.find('meta-work')).toBeUndefined();
+  });
+
+  test('keeps the meta server when the group is renamed, and loses the meta server with the group', async () => {
+    await using api = await openTestApi();
+    await api.client.createGroup({ body: { name: 'work', meta: true } });
+
+    const renamed = await api.client.editGroup({ params: { name: 'work' }, body: { name: 'office' } });
+    const group = api.core.workloads.require('meta-work').runConfig.group;
+    await api.client.deleteGroup({ params: { name: 'office' }, query: {} });
+
+    expect(renamed.meta).toBe(true);
+    expect(group).toBe('office');
+    expect(api.core.workloads.find('meta-work')).toBeUndefined();
+  });
+
+  test('reports the tokens of its tools to Prometheus', async () => {
+    await using world = await openWorld(
+      { files },
+      { changes: { files: { telemetry_config: { enablePrometheusMetricsPath: true } } } },
+    );
+    await find(mcpCaller(world.url, modern), 'file');
+    const { port } = world.api.core.workloads.require('files').runConfig;
+
+    const figures = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+
+    const [, tokens] = /toolhive_mcp_listing_tokens\{[^}]*server="files"[^}]*\} (\d+)/.exec(figures) ?? [];
+    expect(Number(tokens)).toBeGreaterThan(20);
   });
 });

@@ -51,7 +51,7 @@ export class ToolDirectory implements AsyncDisposable {
 
   constructor(options: DirectoryOptions) {
     this.#options = options;
-    this.#polling = setInterval(() => this.#refreshAll(), options.pollingMs).unref();
+    this.#polling = setInterval(() => this.#poll(), options.pollingMs).unref();
     this.#followMembers();
     void this.#followEvents().catch(options.onFault);
   }
@@ -156,6 +156,12 @@ export class ToolDirectory implements AsyncDisposable {
   #refreshAll(): void {
     this.#followMembers();
     for (const view of this.#all()) void view.refresh();
+  }
+
+  /** Reads the lists of servers that report no changes. Each listing is audited, so others are not read again. */
+  #poll(): void {
+    this.#followMembers();
+    for (const view of this.#all()) if (view.needsPolling) void view.refresh();
   }
 
   #changed(): void {

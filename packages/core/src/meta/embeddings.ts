@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { invalid, messageOf, unavailable } from '@toolhive/contract/failure';
+import { messageOf, unavailable } from '@toolhive/contract/failure';
 import { isLoopback } from '@toolhive/contract/loopback';
 import { isObject } from '@toolhive/proxy/message';
 import { fetchJson } from '../fetch/guarded-fetch.ts';
@@ -45,18 +45,8 @@ export class EmbeddingSearch {
   #failedAtMs = Number.NEGATIVE_INFINITY;
   #problem: string | undefined;
 
-  /** Throws `invalid` for an endpoint on this machine unless the settings allow one. */
   constructor(options: EmbeddingOptions) {
     this.#options = options;
-    const { hostname } = new URL(options.url);
-    const host = hostname.replace(/^\[|\]$/g, '');
-    if (isLoopback(host) && !options.allowsLoopback)
-      throw invalid(
-        `EMBEDDING_URL ${options.url} is on this machine, which meta-mcp does not connect to by default`,
-        {
-          hint: 'set EMBEDDING_ALLOW_LOOPBACK=true for a local endpoint such as Ollama',
-        },
-      );
   }
 
   /** Combines both rankings. If the endpoint fails, returns the ranking by words and the problem. */

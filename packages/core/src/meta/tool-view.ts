@@ -36,6 +36,8 @@ export class ToolView implements AsyncDisposable {
   #tools: readonly ListedTool[] = [];
   #problem: string | undefined;
   #serverDescription: string | undefined;
+  /** The server reports changes of its tools. */
+  #reportsChanges = false;
   #refreshing: Promise<void> | undefined;
   #isStale = true;
   #lastUsedMs = performance.now();
@@ -72,6 +74,11 @@ export class ToolView implements AsyncDisposable {
 
   get lastUsedMs(): number {
     return this.#lastUsedMs;
+  }
+
+  /** Whether only reading the list shows changes. */
+  get needsPolling(): boolean {
+    return !this.#reportsChanges || this.#problem !== undefined;
   }
 
   /** The list that is being read, if any. */
@@ -131,7 +138,9 @@ export class ToolView implements AsyncDisposable {
 
   async #describeServer(signal: AbortSignal): Promise<string> {
     const { value } = await this.client.ask('server/discover', this.#described(), { signal });
-    const { instructions } = isObject(value.result) ? value.result : {};
+    const { instructions, capabilities } = isObject(value.result) ? value.result : {};
+    const tools = isObject(capabilities) ? capabilities['tools'] : undefined;
+    this.#reportsChanges = isObject(tools) && tools['listChanged'] === true;
     return typeof instructions === 'string' ? instructions.slice(0, 500) : '';
   }
 

@@ -1,4 +1,5 @@
 import { invalid } from '@toolhive/contract/failure';
+import { isLoopback } from '@toolhive/contract/loopback';
 import { GroupName } from '@toolhive/contract/names';
 import * as z from 'zod';
 
@@ -63,6 +64,11 @@ export function metaSettings(variables: Readonly<Record<string, string>>): MetaS
   if ((url === undefined) !== (model === undefined))
     throw invalid('EMBEDDING_URL and EMBEDDING_MODEL of meta-mcp are required together', {
       hint: 'set both for embeddings, or neither',
+    });
+  const host = url === undefined ? '' : new URL(url).hostname.replace(/^\[|\]$/g, '');
+  if (isLoopback(host) && !data.EMBEDDING_ALLOW_LOOPBACK)
+    throw invalid(`EMBEDDING_URL ${url} is on this machine, which meta-mcp does not connect to by default`, {
+      hint: 'set EMBEDDING_ALLOW_LOOPBACK=true for a local endpoint such as Ollama',
     });
   return {
     groups: data.ALLOWED_GROUPS,
