@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { mkdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
@@ -463,18 +464,17 @@ describe('the settings', () => {
 
   test('combine the words with the embeddings of an endpoint', async () => {
     const asked: string[][] = [];
-    const server = createServer((request, response) => {
-      void json(request).then((body) => {
-        const { input } = body as { input: string[] };
-        asked.push(input);
-        // Whatever is about mail has the same direction as the query.
-        const data = input.map((text, index) => ({
-          index,
-          embedding: /mail|pigeon/.test(text) ? [1, 0] : [0, 1],
-        }));
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data }));
-      });
-    });
+    const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+      const { input } = (await json(request)) as { input: string[] };
+      asked.push(input);
+      // Each text about mail has the same direction as the query.
+      const data = input.map((text, index) => ({
+        index,
+        embedding: /mail|pigeon/.test(text) ? [1, 0] : [0, 1],
+      }));
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data }));
+    };
+    const server = createServer((request, response) => void answer(request, response));
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo; // it listens on TCP
     await using world = await openWorld(
