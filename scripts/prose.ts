@@ -86,7 +86,7 @@ const scopes: readonly Scope[] = [
   {
     name: 'pages',
     include: ['apps/docs/docs/**/*.mdx', 'README.md', 'CONTRIBUTING.md'],
-    exclude: [/meta-mcp\.mdx$/], // until its new version is complete
+    exclude: [],
     read: readPage,
     limits: {
       ...ceilings,

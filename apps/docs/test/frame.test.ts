@@ -371,7 +371,7 @@ describe('the navigation', () => {
       .allTextContents();
 
     expect(new Set(levels)).toEqual(new Set(['H2', 'H3']));
-    expect(trail).toEqual(['', 'CLI guides', 'Run MCP servers', 'Secrets']);
+    expect(trail).toEqual(['', 'CLI guides', 'Run MCP servers', 'Manage secrets']);
   });
 
   test('keeps categories open that the reader opens, and cannot be hidden', async () => {

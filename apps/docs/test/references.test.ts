@@ -298,7 +298,7 @@ test('the sidebar shows commands as a tree, each by its last word', async () => 
     return found;
   });
 
-  expect(labels).toEqual(['CLI guides', 'Command reference', 'config', 'otel', 'get-endpoint']);
+  expect(labels).toEqual(['Reference', 'Command reference', 'config', 'otel', 'get-endpoint']);
 });
 
 test('a table that is wider than a phone can be scrolled with the keyboard', async () => {

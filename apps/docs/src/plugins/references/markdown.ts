@@ -44,7 +44,7 @@ export function fieldTable(
 ): string {
   return table(
     label,
-    ['Field', 'Type', 'What it says'],
+    ['Field', 'Type', 'Meaning'],
     fields.map(({ name, schema, isRequired }) => [
       code(name),
       typeOf(schema)
@@ -63,8 +63,7 @@ export function fieldTable(
 }
 
 function capitalised(rules: readonly string[]): string[] {
-  const text = rules.join('; ');
-  return text === '' ? [] : [text.charAt(0).toUpperCase() + text.slice(1)];
+  return rules.map((rule) => rule.charAt(0).toUpperCase() + rule.slice(1));
 }
 
 function sentences(texts: readonly string[]): string {

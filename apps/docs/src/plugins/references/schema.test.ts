@@ -24,9 +24,9 @@ describe('the rules of a value', () => {
   test.each<[Schema, string[]]>([
     [{ type: 'integer', format: 'int32', minimum: 1, maximum: 65535 }, ['from 1 to 65535']],
     [{ type: 'string', minLength: 1 }, ['at least 1 character']],
-    [{ type: 'array', maxItems: 3, uniqueItems: true }, ['at most 3 items', 'nothing twice']],
+    [{ type: 'array', maxItems: 3, uniqueItems: true }, ['at most 3 items', 'no duplicates']],
     [{ type: 'array', items: { type: 'string', enum: ['a', 'b'] } }, ['each one of `a`, `b`']],
-    [{ type: 'string', format: 'date-time', pattern: '^very long$' }, ['a time as RFC 3339 has it']],
+    [{ type: 'string', format: 'date-time', pattern: '^very long$' }, ['a time in the format of RFC 3339']],
     [{ anyOf: [{ type: 'string', pattern: '^a$' }, { type: 'null' }] }, ['matches `^a$`']],
   ])('%j: %j', (schema, expected) => {
     expect(rulesOf(schema)).toEqual(expected);

@@ -69,13 +69,13 @@ function plainRules(schema: Schema): string[] {
     ...range(minimum, maximum, ''),
     ...range(schema.minLength, schema.maxLength, ' characters'),
     ...range(minItems, maxItems, ' items'),
-    ...(schema.uniqueItems === true ? ['nothing twice'] : []),
+    ...(schema.uniqueItems === true ? ['no duplicates'] : []),
   ];
 }
 
 /** What a format is called in a sentence. */
 const formats: Readonly<Record<string, string>> = {
-  'date-time': 'a time as RFC 3339 has it',
+  'date-time': 'a time in the format of RFC 3339',
   uri: 'a URL',
 };
 
