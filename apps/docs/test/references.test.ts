@@ -181,7 +181,7 @@ test('an operation can be tried on the daemon that serves the page, once the rea
   await hydrated(visited.page);
 
   await visited.page.locator('[data-try="createGroup"]').click();
-  const dialog = visited.page.getByRole('dialog', { name: 'Make a group' });
+  const dialog = visited.page.getByRole('dialog', { name: 'Create a group' });
   await dialog.getByLabel('Address of your daemon').fill(own);
   expect(asked).toEqual([]);
   await dialog.getByLabel('Body').fill('{ "name": "tried" }');
