@@ -87,7 +87,7 @@ const reasons: readonly (readonly [reason: string, pattern: RegExp])[] = [
   ],
   ['needs an account', /\bgithub\b|1password|OP_SERVICE|notion|context7/],
   ['changes the machine', /^npm |thv service|thv rm --all|thv client remove/m],
-  ['needs another program', /^(?:vault|otelcol|docker|trivy)\b|\$\(vault/m],
+  ['needs another program', /^(?:vault|otelcol|docker|trivy)\b|EMBEDDING_URL|\$\(vault/m],
   ['needs a container engine', /ghcr\.io|\bregistry\.example\.com\/|playwright|--tag/],
   [
     'names a placeholder',
