@@ -66,7 +66,7 @@ describe.each(available)('a hostile server in $name', ({ isSandbox, source, env 
     const { stderr } = await user.thv('restart', 'hostile');
 
     expect(listed.text).toBe('[]');
-    expect(stderr).toContain(`mount source ${output} has changed since it was granted`);
+    expect(stderr).toContain(`mount source ${output} has changed since you granted access`);
   });
 
   test('does not get it in a second session either', async () => {
@@ -87,7 +87,7 @@ describe.each(available)('a hostile server in $name', ({ isSandbox, source, env 
     const listed = await listSecond().catch(String);
 
     expect(listed).not.toContain('"etc"');
-    expect(listed).toMatch(/^\[\]$|has changed since it was granted/);
+    expect(listed).toMatch(/^\[\]$|has changed since you granted access/);
   });
 
   test('does not get it after the daemon was started again', async () => {
@@ -104,7 +104,7 @@ describe.each(available)('a hostile server in $name', ({ isSandbox, source, env 
       return workload?.status_context?.includes('has changed') ? workload.status_context : undefined;
     });
 
-    expect(context).toContain(`mount source ${output} has changed since it was granted`);
+    expect(context).toContain(`mount source ${output} has changed since you granted access`);
   });
 
   test.each(only(!isSandbox))('cannot be granted a directory that it could replace', async () => {
@@ -129,7 +129,7 @@ describe.each(available)('a hostile server in $name', ({ isSandbox, source, env 
     const { stderr } = await user.thv('stop', 'hostile').then(() => user.thv('restart', 'hostile'));
 
     expect(await readFile(join(user.home, 'secret'), 'utf8')).toBe('PRIVATE KEY');
-    expect(stderr).toContain(`mount source ${output} has changed since it was granted`);
+    expect(stderr).toContain(`mount source ${output} has changed since you granted access`);
   });
 
   test('cannot stop other workloads with an ignore file of its own', async () => {

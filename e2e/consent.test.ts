@@ -97,7 +97,7 @@ describe('dangerous access', () => {
     expect([fromFile.code, fromFile.stderr]).toEqual([
       2,
       expect.stringContaining(
-        'accepted_risks must contain open-network: it gets every public host on every port',
+        'accepted_risks must contain open-network: the server reaches every public host on every port',
       ),
     ]);
     expect(named.code).toBe(0);

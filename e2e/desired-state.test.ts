@@ -92,7 +92,7 @@ test('starts a killed server again while its clients carry on', async () => {
   const pending = client.call('slow', { ms: 60_000 }).catch((error: Error) => error.message);
   for (const pid of await serversOf(user)) kill(pid);
 
-  expect(await pending).toContain('the server ended before it answered: it was killed by SIGKILL');
+  expect(await pending).toContain('the server ended before answering: it was killed by SIGKILL');
   const after = await client.call('instance');
   expect(after.text).not.toBe(before.text);
 });

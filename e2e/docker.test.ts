@@ -160,7 +160,7 @@ function mainJob(engine: string, socket: string): void {
     expect(await isListening(Number(new URL(url).port))).toBe(false);
   });
 
-  test('again after its container was removed by somebody else', async () => {
+  test('again after its container was removed by another program', async () => {
     proves('state.server-killed');
     const url = urlIn(
       await user.mustThv(

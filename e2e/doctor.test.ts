@@ -19,7 +19,9 @@ test('thv doctor tells what works and what does not, for people and for programs
   expect(fine.code).toBe(0);
   expect(fine.stdout).toMatch(/^sandbox +(ok|warning) /m);
   expect(fine.stdout).toMatch(/^listing +ok +it offers \d+ tools$/m);
-  expect(curious.stdout).toMatch(/^network +warning +it has no network, .*getaddrinfo \w+ api\.invalid$/m);
+  expect(curious.stdout).toMatch(
+    /^network +warning +the server has no network access, .*getaddrinfo \w+ api\.invalid$/m,
+  );
   expect(broken.code).toBe(5);
   expect(broken.stdout).toMatch(/^process +failed +it does not run: .*exited with code 3/m);
   expect(broken.stdout).toMatch(/^ +-> `thv logs broken` shows more/m);

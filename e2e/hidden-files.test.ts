@@ -362,7 +362,7 @@ describe.each(available)('files that are hidden from a hostile server in $name',
 
   test.each([
     ['a link to a file of the user', `fs.symlinkSync('/etc/passwd', '/data/.thvignore')`, 'symbolic link'],
-    ['a directory', `fs.mkdirSync('/data/.thvignore')`, 'it is not a file'],
+    ['a directory', `fs.mkdirSync('/data/.thvignore')`, 'not a regular file'],
     ['a pattern that takes forever', `fs.writeFileSync('/data/.thvignore', '*a'.repeat(30))`, 'wildcards'],
     ['a huge file', `fs.writeFileSync('/data/.thvignore', 'a'.repeat(1e6))`, 'larger than 256 KiB'],
   ])('stay hidden, and the server starts, if its ignore file is %s', async (_what, attempt, reason) => {
@@ -373,7 +373,7 @@ describe.each(available)('files that are hidden from a hostile server in $name',
     const { stdout } = await user.thv('list', '--format', 'json');
 
     expect(seen).toBe('');
-    expect(stdout).toContain(`it sees an empty directory instead of ${folder}`);
+    expect(stdout).toContain(`the server sees an empty directory instead of ${folder}`);
     expect(stdout).toContain(reason);
   });
 

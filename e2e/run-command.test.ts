@@ -151,7 +151,7 @@ describe('the flags of thv run', () => {
       Hint: put the name first, then =
 
       Error: "here" is not a volume
-      Hint: write it as HOST:CONTAINER or HOST:CONTAINER:ro
+      Hint: use the form HOST:CONTAINER or HOST:CONTAINER:ro
 
       Error: the permission profile /nowhere.json cannot be read: ENOENT: no such file or directory, open '/nowhere.json'
 

@@ -11,7 +11,7 @@ import type { Caller, Reply } from './testing/exchange.ts';
 import { openTestApi } from './testing/test-api.ts';
 import type { TestApi } from './testing/test-api.ts';
 
-const notHttp = 'this is not HTTP as it is understood here\n';
+const notHttp = 'the request is not valid HTTP\n';
 const own = 'Host: localhost\r\n';
 const close = 'Connection: close\r\n';
 const health = `GET /health HTTP/1.1\r\n${own}`;
@@ -371,7 +371,7 @@ describe('many connections', () => {
     const one = await api.get('/api/v1beta/events');
 
     expect(one.status).toBe(503);
-    expect(one.text).toBe('256 callers watch events already\nhint: close one of them\n');
+    expect(one.text).toBe('256 callers watch events already\nhint: close one of these clients\n');
   });
 });
 

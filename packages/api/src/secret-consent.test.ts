@@ -33,7 +33,7 @@ test.each<[string, object, RegExp]>([
         headers: [{ name: 'x', secret: true, default: 'github-token,target=x' }],
       },
     },
-    /send-secrets: it sends the secret github-token to 127\.0\.0\.1:9/,
+    /send-secrets: the proxy sends the secret github-token to 127\.0\.0\.1:9/,
   ],
   [
     'a client secret of a remote server',
@@ -43,7 +43,7 @@ test.each<[string, object, RegExp]>([
       transport: 'streamable-http',
       remote_auth_config: { client_id: 'x', client_secret: 'github-token,target=x' },
     },
-    /send-secrets: it sends the secret github-token to 127\.0\.0\.1:9/,
+    /send-secrets: the proxy sends the secret github-token to 127\.0\.0\.1:9/,
   ],
   [
     'a client secret of an issuer',
@@ -55,7 +55,7 @@ test.each<[string, object, RegExp]>([
         ClientSecret: 'github-token,target=x',
       },
     },
-    /send-secrets: it sends the secret github-token to evil\.example/,
+    /send-secrets: the proxy sends the secret github-token to evil\.example/,
   ],
   ['an environment variable', { telemetry_config }, /the environment variable HOME to 127\.0\.0\.1:9/],
 ])('a run config that sends %s is refused until the user accepts it', async (_what, changes, message) => {
@@ -79,10 +79,10 @@ test('the accepted sending is shown in the status, and an edit needs no further 
   await edit({ debug: true });
   const moved = edit({ telemetry_config: { ...telemetry_config, endpoint: '127.0.0.2:9' } });
 
-  await expect(moved).rejects.toThrow('it sends the environment variable HOME to 127.0.0.2:9');
+  await expect(moved).rejects.toThrow('the proxy sends the environment variable HOME to 127.0.0.2:9');
   const { workloads } = await api.client.listWorkloads({ query: { all: 'true' } });
   const { warnings } = workloads.find(({ name }) => name === 'other') ?? {};
-  expect(warnings).toContain('it sends the environment variable HOME to 127.0.0.1:9');
+  expect(warnings).toContain('the proxy sends the environment variable HOME to 127.0.0.1:9');
 });
 
 test('a request names its secrets itself, so it needs no consent', async () => {

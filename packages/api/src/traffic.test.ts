@@ -48,7 +48,7 @@ describe('the relay', () => {
 
       const names = (result['tools'] as { name: string }[]).map(({ name }) => name);
       expect(names).toEqual(['environment']);
-      expect(denied.error?.message).toBe('there is no tool crash');
+      expect(denied.error?.message).toBe('tool crash not found');
       const listed = await entriesOf(api, { method: 'tools/list' });
       expect(
         listed.map(({ source, client: who, protocol_version }) => [source, who?.name, protocol_version]),
@@ -57,7 +57,7 @@ describe('the relay', () => {
         ['client', 'cursor', version],
       ]);
       expect(await entriesOf(api, { outcome: 'denied' })).toMatchObject([
-        { source: 'ui', method: 'tools/call', kind: 'tool', name: 'crash', reason: 'there is no tool crash' },
+        { source: 'ui', method: 'tools/call', kind: 'tool', name: 'crash', reason: 'tool crash not found' },
       ]);
     },
   );

@@ -9,16 +9,16 @@ export interface ControlOptions {
   host: string;
   /** 0 takes any that is free. */
   port: number;
-  /** The daemon, asked for anew with every call: it may have been started again meanwhile. */
+  /** The daemon, looked up again for every call, because it may have restarted in the meantime. */
   daemon: () => Promise<Client>;
   version: string;
-  /** Who may use it; everybody who reaches it when nothing is said. */
+  /** Who may use the server. By default, anyone who can reach it. */
   access?: ProxyAccess | undefined;
   /** Told of bugs, which callers are not. */
   onFault: (error: unknown) => void;
 }
 
-/** The product's own control as an MCP server, until it is disposed of. */
+/** ToolHive's control operations as an MCP server, until disposal. */
 export interface Control extends AsyncDisposable {
   /** Of its endpoint. */
   url: string;
@@ -55,8 +55,8 @@ export async function openControl(options: ControlOptions): Promise<Control> {
       host,
       port: options.port,
       transport: 'stdio',
-      sessions: 'shared', // it keeps nothing of a client, and asks nothing
-      ownOriginOnly: true, // it is as powerful as the API
+      sessions: 'shared', // the server keeps no client state and sends no requests
+      ownOriginOnly: true, // the tools are as powerful as the API
       version,
       access,
       onFault,

@@ -7,17 +7,17 @@ import { invalid } from '@toolhive/contract/failure';
 /** What no secret reaches, and far less than a device or a pipe would give. */
 const maxBytes = 1024 * 1024;
 
-/** The value that stands in a file, without the white space around it. What is wrong is told without any of it. */
+/** Reads a secret from a file, without the surrounding white space. Errors never quote the content. */
 export async function readSecretFile(path: string): Promise<string> {
   if (!isAbsolute(path)) throw invalid('the path of a file with a secret is absolute');
-  // Opened so that a pipe or a device does not keep anybody waiting.
+  // Opened so that a pipe or a device does not block.
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(
     (cause: NodeJS.ErrnoException) => {
       throw invalid(`${path} cannot be read: ${cause.code}`, { cause });
     },
   );
   const stats = await file.stat();
-  if (!stats.isFile()) throw invalid(`${path} is no regular file`);
+  if (!stats.isFile()) throw invalid(`${path} is not a regular file`);
   const stream = file.createReadStream({ autoClose: false });
   const bytes = await readBounded(stream, maxBytes, () =>
     invalid(`${path} is larger than ${maxBytes} bytes`),

@@ -19,7 +19,7 @@ export interface ToolServerOptions {
 
 const revision = '2026-07-28';
 
-/** Tools are the same for everybody, and for as long as this program runs. */
+/** All clients see the same tools, which never change at run time. */
 const cacheable = { ttlMs: 60_000, cacheScope: 'public' };
 
 /** What JSON-RPC 2.0 (section 5.1) calls these mistakes. */
@@ -32,8 +32,8 @@ interface Request {
 }
 
 /**
- * An MCP server with tools and nothing else, in this process: it speaks the stateless revision on streams, a message a
- * line. Only our own proxy talks to it, so that what comes in is well-formed.
+ * An in-process MCP server with tools only. It speaks the stateless protocol version on streams, one message per
+ * line. Only ToolHive's own proxy connects to it, so its input is well-formed.
  */
 export class ToolServer implements AsyncDisposable {
   readonly #options: ToolServerOptions;
@@ -49,7 +49,7 @@ export class ToolServer implements AsyncDisposable {
     });
   }
 
-  /** Ends what is under way. */
+  /** Ends all running calls. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const call of this.#calls.values()) call.abort(new Error('the server of the tools ends'));
     this.#options.input.destroy();
@@ -60,7 +60,7 @@ export class ToolServer implements AsyncDisposable {
     const { id, method, params = {} } = message;
     if (id !== undefined) void this.#answer({ id, method, params });
     else if (method === 'notifications/cancelled')
-      this.#calls.get(params['requestId'])?.abort(new Error('the client has cancelled it'));
+      this.#calls.get(params['requestId'])?.abort(new Error('the client canceled the request'));
   }
 
   async #answer(request: Request): Promise<void> {
@@ -90,14 +90,14 @@ export class ToolServer implements AsyncDisposable {
       case 'tools/call':
         return this.#call(request);
       default:
-        throw new Mistake(codes.methodNotFound, `there is no method ${request.method} here`);
+        throw new Mistake(codes.methodNotFound, `method ${request.method} not found`);
     }
   }
 
   async #call({ id, params = {} }: Request): Promise<object> {
     const tool = this.#options.tools.find(({ name }) => name === params['name']);
     if (tool === undefined)
-      throw new Mistake(codes.invalidParams, `there is no tool ${String(params['name'])}`);
+      throw new Mistake(codes.invalidParams, `tool ${String(params['name'])} not found`);
     const call = new AbortController();
     this.#calls.set(id, call);
     try {
@@ -112,7 +112,7 @@ export class ToolServer implements AsyncDisposable {
       const text = isText ? result : JSON.stringify(result, null, 2);
       return { content: [{ type: 'text', text }], ...(isText ? {} : { structuredContent: result }) };
     } catch (error) {
-      // What went wrong with the tool is for the model that called it, not for its client.
+      // The model that called the tool needs the error, not the client.
       const text = call.signal.aborted ? 'it was cancelled' : this.#explain(error, tool);
       return { content: [{ type: 'text', text }], isError: true };
     } finally {
@@ -144,7 +144,7 @@ export class ToolServer implements AsyncDisposable {
       return error.hint === undefined ? error.message : `${error.message} (hint: ${error.hint})`;
     }
     this.#options.onFault(error);
-    return 'it failed for a reason that only the log of ToolHive tells';
+    return 'internal error; see the ToolHive log';
   }
 
   #send(message: object): void {
@@ -163,17 +163,17 @@ function describe({ name, title, description, input, output, annotations }: AnyT
   };
 }
 
-/** Without the names that the contract gives its schemas: each tool stands for itself. */
+/** Without the schema names of the contract, because each tool is independent. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): object {
   const named = { get: (part: z.ZodType) => ({ ...z.globalRegistry.get(part), id: undefined }) };
   const { $schema: _dialect, ...described } = z.toJSONSchema(schema, {
     io,
-    metadata: named as typeof z.globalRegistry, // it is only asked for the words of one schema after the other
+    metadata: named as typeof z.globalRegistry, // the function is called only with words from schemas
   });
   return described;
 }
 
-/** A request that cannot be answered as it is. */
+/** A request that cannot be answered. */
 class Mistake extends Error {
   readonly code: number;
 

@@ -5,11 +5,11 @@ import type * as z from 'zod';
 interface Annotations {
   /** It changes nothing. */
   readOnlyHint: boolean;
-  /** It may undo something. */
+  /** Whether the tool may destroy something. */
   destructiveHint?: boolean;
-  /** Called again with the same arguments, it changes nothing more. */
+  /** Whether repeating the call with the same arguments has no further effect. */
   idempotentHint?: boolean;
-  /** It has to do with more than this machine. */
+  /** Whether the tool uses resources outside this machine. */
   openWorldHint: boolean;
 }
 
@@ -17,11 +17,11 @@ interface Annotations {
 export interface ToolCall {
   daemon: Client;
   signal: AbortSignal;
-  /** Tells what is going on meanwhile. */
+  /** Reports progress. */
   report: (message: string) => void;
 }
 
-/** A tool, declared once: what is told of it and what it checks come from the same schemas. */
+/** A tool, declared once. The same schemas provide its description and its validation. */
 export interface Tool<Input extends z.ZodObject, Output extends z.ZodObject> {
   name: string;
   title: string;
@@ -33,7 +33,7 @@ export interface Tool<Input extends z.ZodObject, Output extends z.ZodObject> {
   run: (input: z.output<Input>, call: ToolCall) => Promise<z.input<Output> | string>;
 }
 
-/** Some tool, of which only its schemas know what it takes. */
+/** A tool of any type. Only its schemas know the arguments. */
 export type AnyTool = Omit<Tool<z.ZodObject, z.ZodObject>, 'run'> & {
   run: (input: Record<string, unknown>, call: ToolCall) => Promise<Record<string, unknown> | string>;
 };
@@ -43,6 +43,6 @@ export function tool<Input extends z.ZodObject, Output extends z.ZodObject>(
   declaration: Tool<Input, Output>,
 ): AnyTool {
   const { run, ...described } = declaration;
-  // Whoever calls it has parsed the arguments with the schema that stands beside it.
+  // The caller has parsed the arguments with the tool's schema.
   return { ...described, run: (input, call) => run(input as z.output<Input>, call) };
 }

@@ -63,7 +63,7 @@ import { openMetaServer } from './meta/meta-server.ts';
 import { Workloads } from './workloads/workloads.ts';
 
 export interface CoreOptions {
-  /** Decides about directories, the runtime and the installers; never handed to servers. */
+  /** Determines directories, the runtime, and the installers. Never passed to servers. */
   env: NodeJS.ProcessEnv;
   version: string;
   log: Logger;
@@ -72,7 +72,7 @@ export interface CoreOptions {
   timing?: Partial<SupervisorTiming>;
   /** Replaces the limit on home directories, in tests. */
   homeLimit?: ConstructorParameters<typeof HomeLimit>[0];
-  /** Replaces what secrets are kept in, in tests. */
+  /** Replaces the secret store in tests. */
   secrets?: Pick<SecretsOptions, 'keyring' | 'cost'>;
   /** Replaces the browser of the user, in tests. */
   openBrowser?: (url: string) => Promise<unknown>;
@@ -80,13 +80,13 @@ export interface CoreOptions {
   clientDocument?: string | undefined;
   /** Replaces how the names of remote servers are resolved, in tests. */
   lookup?: Lookup;
-  /** Replaces what signatures are verified with, in tests. */
+  /** Replaces the signature verification in tests. */
   readTrustedRoot?: ReadTrustedRoot;
   /** Replaces the clock, in tests. */
   now?: () => Date;
 }
 
-/** What the product does, composed. Every function of this package receives it. */
+/** The composed product. Every function in this package receives it. */
 export interface Core extends AsyncDisposable {
   version: string;
   /** When the daemon started, as RFC 3339. */
@@ -107,29 +107,32 @@ export interface Core extends AsyncDisposable {
   workloads: Workloads;
   /** What the egress gateways of all workloads have decided. */
   decisions: NetworkDecisions;
-  /** What servers said about their tools, and what of that is approved. */
+  /** The recorded tool definitions of servers, and the approved ones. */
   pins: ToolPinsOfAll;
   /** What servers listed last. */
   listings: Listings;
   /** The latest calls to each workload. */
   traffic: TrafficOfAll;
-  /** Tells all watchers of events what long operations are doing. */
+  /** Reports the progress of long operations to all event watchers. */
   progress: ProgressEvents;
   /** What is known of installed packages. */
   packages: PackageInspection;
-  /** Policies that name what servers do not offer. */
+  /** Policies that name items that servers do not offer. */
   doubts: PolicyDoubts;
   /** What governs the network access of a server with rules. */
   egressOf: LocalServerOptions['egressOf'];
   /** Resolves the names of remote servers. */
   lookup: Lookup;
-  /** Who may use the workload of a run config, and for what. Throws for what cannot be enforced. */
+  /** The access rules of a run config. Throws if a rule cannot be enforced. */
   accessOf: (runConfig: RunConfig) => Promise<WorkloadAccess>;
   /** The secrets that a run config refers to, by the variable that receives each. */
   secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
 }
 
-/** Takes the state directory and makes it true. Throws `conflict` when another daemon has it. */
+/**
+ * Takes ownership of the state directory and applies the desired state. Throws `conflict` if another daemon owns the
+ * directory.
+ */
 export async function openCore(options: CoreOptions): Promise<Core> {
   const { env, version, log, lookup = systemLookup, now = () => new Date() } = options;
   const startedAt = now().toISOString();
@@ -171,7 +174,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const traffic = opened.use(new TrafficOfAll({ redaction: audit.redaction, now }));
   const doubts = new PolicyDoubts(
     (name) => pins.offerOf(name),
-    (name, doubt) => pins.note(name, { doubt }, 'a policy names what the server does not offer'),
+    (name, doubt) => pins.note(name, { doubt }, 'a policy names items that the server does not offer'),
   );
   const settings = await SettingsFile.open(paths.settings, log);
   const packages = opened.use(
@@ -348,8 +351,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
 }
 
 /**
- * Removes what an earlier daemon left. A path that is no directory is set aside, and what the disk does not allow is
- * left undone: the daemon still serves everything that needs no write.
+ * Removes an earlier daemon's leftovers. Sets aside a path that is not a directory, and skips changes that the disk
+ * does not allow: the daemon can still serve reads.
  */
 async function prepareDirectories(paths: StatePaths, registryCache: string, log: Logger): Promise<void> {
   const { config, state, data, runConfigs, groups, mounts, hidden, statuses, logs, temp } = paths;
@@ -371,7 +374,7 @@ async function prepareDirectories(paths: StatePaths, registryCache: string, log:
   ]) {
     const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
     const isUnusable = found instanceof Error ? found.code === 'ELOOP' : !found.isDirectory();
-    if (isUnusable) await setAside(path, 'it is not a directory', log);
+    if (isUnusable) await setAside(path, 'not a directory', log);
     await removeTemporaries(path).catch(orUndone(path));
   }
   const emptied = rm(temp, { recursive: true, force: true }).then(() => mkdir(temp, { mode: 0o700 }));

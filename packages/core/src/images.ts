@@ -10,7 +10,7 @@ export function writeRecipe({ runtimes }: Core, { source }: { source: string }):
   return { dockerfile: runtimes.images().recipe(packageOf(source)) };
 }
 
-/** Makes a container image of a package. */
+/** Builds a container image from a package. */
 export async function buildImage(
   { runtimes, settings }: Core,
   { source, tag }: { source: string; tag?: string | undefined },
@@ -30,7 +30,7 @@ export async function buildImage(
 function packageOf(text: string): PackageSource {
   const source = parseSource(text);
   if (source.kind === 'package') return source;
-  throw invalid(`${text} is no package`, {
+  throw invalid(`${text} is not a package`, {
     hint: `name one as ${packageSchemes.map((scheme) => `${scheme}://NAME`).join(', ')}`,
   });
 }

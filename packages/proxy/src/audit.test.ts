@@ -106,7 +106,7 @@ test('a call that the tool filter refuses is an entry with the outcome denied', 
 
   const [entry] = await recorded(entries, 1);
   expect(summary(entry as AuditEntry)).toBe('mcp_tool_call denied hold');
-  expect(entry?.metadata?.extra['reason']).toBe('there is no tool hold');
+  expect(entry?.metadata?.extra['reason']).toBe('tool hold not found');
   expect(entries).toHaveLength(1);
 });
 

@@ -31,7 +31,7 @@ describe('a process of a session that ends in the middle of a call', () => {
     second.send({ id: call?.id, result: { fine: true } });
 
     expect(answer).toMatchObject({ id: 1, error: { code: -32000 } });
-    expect(answer.error?.message).toBe('the server ended before it answered: it exited with code 7');
+    expect(answer.error?.message).toBe('the server ended before answering: it exited with code 7');
     expect(await answerOf(await kept)).toMatchObject({ result: { fine: true } });
     expect((await test.serverOf(one)).isRunning).toBe(true);
   });
@@ -63,7 +63,7 @@ describe('a process of its own that ends with the shared server, before it was a
     ],
   ];
 
-  /** Makes the call, and waits until the process that was started for it is greeted, which it does not answer. */
+  /** Makes the call, and waits until the process that was started for it is greeted, which the server does not answer. */
   async function untilItStarts(
     { proxy, url }: TestProxy,
     call: Caller,
@@ -516,7 +516,7 @@ describe('a server over HTTP', () => {
     await using test = await openRemote(server.url);
     const session = await RawSession.open(test.url);
 
-    await expect(session.call('any')).rejects.toThrow('it has ended the session');
+    await expect(session.call('any')).rejects.toThrow('the server ended the session');
     expect(await session.call('any')).toBe('fine');
     expect(server.seen.findLast(({ said }) => said.method === 'tools/call')?.session).toBe('session3');
   });
@@ -837,5 +837,5 @@ test('a server that does not confirm a subscription is reported, and asked no mo
 
   await expect
     .poll(() => test.invalidOutput, quick)
-    .toEqual([expect.stringContaining('ended subscriptions/listen without having confirmed it')]);
+    .toEqual([expect.stringContaining('ended subscriptions/listen without confirming it')]);
 });

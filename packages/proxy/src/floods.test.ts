@@ -9,7 +9,8 @@ import { RawSession, answerOf, openTestProxy } from './testing/test-proxy.ts';
 const quick = { interval: 5 };
 const never = new AbortController().signal;
 const mebibyte = 1024 * 1024;
-const invalid = 'was stopped because it sent more than 10,000 lines or events that are not JSON-RPC messages';
+const invalid =
+  'was stopped because its output contained more than 10,000 lines or events that are not JSON-RPC messages';
 
 /** The longest time in which the event loop did nothing else, until `isOver` says so. */
 async function longestBlockMs(isOver: () => boolean): Promise<number> {
@@ -37,7 +38,9 @@ describe('a server that writes what is not a message', () => {
     test.servers[0]?.write(Buffer.from(flood));
     const blockMs = await longestBlockMs(() => test.excesses.length > 0);
 
-    expect(test.excesses[0]).toMatch(/^was stopped because it sent more than (10,000|16 MiB of) lines/);
+    expect(test.excesses[0]).toMatch(
+      /^was stopped because its output contained more than (10,000|16 MiB of) lines/,
+    );
     expect((await answerOf(await pending)).error?.message).toContain('was stopped because');
     expect(await session.call('instance')).toBe('s1');
     expect(blockMs).toBeLessThan(1_000); // once, all of it took seconds

@@ -36,15 +36,15 @@ export interface PipelineOptions extends HostAndOriginOptions, AuthenticationOpt
   onFault: (error: unknown) => void;
 }
 
-/** One middleware, or nothing if the options give it nothing to do. */
+/** One middleware, or undefined if the options leave it no work. */
 interface MiddlewareRow {
   type: string;
   create: (options: PipelineOptions) => Middleware | undefined;
 }
 
 /**
- * Every middleware, the outermost first. A new one is one file in `middleware/` and one row here. The limits on
- * connections and sizes apply before all of them, in the listener and where bodies are read.
+ * All middleware, the outermost first. To add one, create a file in `middleware/` and add a row here. Connection and
+ * size limits apply earlier, in the listener and in the body reader.
  */
 const table: readonly MiddlewareRow[] = [
   { type: 'recovery', create: recovery },

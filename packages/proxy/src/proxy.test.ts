@@ -146,7 +146,7 @@ describe('a session of streamable HTTP', () => {
     await instance.stop(0);
     test.proxy.disconnect('it was killed by SIGKILL', false);
     const waiting = session.call('instance');
-    await expect(pending).rejects.toThrow('the server ended before it answered: it was killed by SIGKILL');
+    await expect(pending).rejects.toThrow('the server ended before answering: it was killed by SIGKILL');
     await test.connect();
 
     expect(await waiting).not.toBe(before);

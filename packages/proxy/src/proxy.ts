@@ -40,8 +40,8 @@ export interface ProxyOptions {
   /** The transport of the server. */
   transport: 'stdio' | 'sse' | 'streamable-http';
   /**
-   * Whether a legacy client's session has a server process of its own, or shares one with all others. Sharing is right
-   * for servers that keep no state of a connection and send no requests to clients.
+   * Whether each legacy client session has a separate server process or all sessions share one. Sharing suits servers
+   * that keep no connection state and send no requests to clients.
    */
   sessions: 'own' | 'shared';
   /** The tools that clients see. By default, all of them. */
@@ -50,16 +50,16 @@ export interface ProxyOptions {
   pins?: Pins | undefined;
   /** What is recorded of requests, and who takes the records. By default, nothing. */
   audit?: AuditOptions | undefined;
-  /** Who is told of calls. By default, no one is. */
+  /** Receives calls. By default, no sink. */
   traffic?: CallSink | undefined;
-  /** Who is told of what the server lists. By default, no one is. */
+  /** Receives the server's lists. By default, no sink. */
   listings?: ListingSink | undefined;
   /** Whether `/metrics` reports figures about requests, for Prometheus. */
   metrics?: boolean;
   /** What is sent over OTLP, and where to. By default, nothing. */
   telemetry?: TelemetryOptions | undefined;
   version: string;
-  /** Who may use the proxy. By default, everyone who can reach it. */
+  /** Who may use the proxy. By default, anyone who can reach it. */
   access?: ProxyAccess | undefined;
   /** Names other than the loopback ones that clients may use for the proxy, such as that of a reverse proxy in front. */
   publicHosts?: readonly string[];
@@ -71,7 +71,7 @@ export interface ProxyOptions {
   listsHost?: ((host: string) => boolean) | undefined;
   /** Accept only web pages from this very address, not all that come from this machine. */
   ownOriginOnly?: boolean;
-  /** Decides what callers may do. By default, everything. */
+  /** Decides which requests callers may send. By default, all. */
   authorizer?: Authorizer | undefined;
   /** Further middleware, inside of all other. */
   middleware?: readonly Middleware[];
@@ -79,7 +79,7 @@ export interface ProxyOptions {
   limits?: Partial<Limits>;
   connections?: Partial<ConnectionLimits>;
   now?: () => number;
-  /** Receives what the server printed that is not a message. */
+  /** Receives server output that is not a message. */
   onInvalidOutput: (line: string) => void;
   /** Told that the server has exceeded a limit and must be stopped. The reason continues "the server". */
   onExcess: (reason: string) => void;
@@ -102,7 +102,7 @@ const connectionLimits: ConnectionLimits = {
 /** How often slow connections are looked for. */
 const checkingMs = 5_000;
 
-/** The proxy of one workload. Its port stays open as long as the workload exists, while servers come and go behind it. */
+/** The proxy of one workload. Its port stays open as long as the workload exists, including during server restarts. */
 export class WorkloadProxy implements AsyncDisposable {
   readonly #options: ProxyOptions;
   readonly #metrics: Metrics | undefined;
@@ -170,7 +170,10 @@ export class WorkloadProxy implements AsyncDisposable {
     this.#server.on('upgrade', (_request, socket) => socket.destroy()); // MCP uses no upgrades
   }
 
-  /** Opens the port. Throws `conflict` if it is in use, and `invalid` for an address that is not of this machine. */
+  /**
+   * Opens the port. Throws `conflict` if the port is in use, and `invalid` if the address does not belong to this
+   * machine.
+   */
   static async open(options: ProxyOptions): Promise<WorkloadProxy> {
     const { metrics, telemetry, workload = '', transport } = options;
     const proxy = new WorkloadProxy(options, {
@@ -187,8 +190,8 @@ export class WorkloadProxy implements AsyncDisposable {
   }
 
   /**
-   * Connects a started server, and returns when it has answered. `startAnother` starts further ones, for clients that
-   * need one of their own.
+   * Connects a started server, and returns when the server has answered. `startAnother` starts further processes for
+   * clients that need one.
    */
   async connect(server: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void> {
     await this.#upstream.connect(server, startAnother, signal);
@@ -251,7 +254,7 @@ export class WorkloadProxy implements AsyncDisposable {
 
   /** The port that the proxy listens on. */
   get port(): number {
-    return (this.#server.address() as AddressInfo).port; // it listens on TCP
+    return (this.#server.address() as AddressInfo).port; // the server listens on TCP
   }
 
   /** The protocol versions that the server supports, once that is known. */
@@ -298,7 +301,7 @@ export class WorkloadProxy implements AsyncDisposable {
   }
 }
 
-/** Loads OpenTelemetry only for those who use it. */
+/** Loads OpenTelemetry only if a workload uses it. */
 async function startTelemetry(workload: string, options: TelemetryOptions): Promise<Telemetry> {
   const { openTelemetry } = await import('./middleware/telemetry.ts');
   return openTelemetry(workload, options);
@@ -321,7 +324,7 @@ async function listen(server: Server, options: ProxyOptions): Promise<void> {
     throw portFailure(error, options);
   }
   server.off('error', reject);
-  server.on('error', () => {}); // accepting failed once (too many open files); the next client tries again
+  server.on('error', () => {}); // one connection could not be accepted (too many open files), and the next client can try again
 }
 
 function portFailure(error: unknown, { host, port, workload }: ProxyOptions): unknown {
@@ -332,7 +335,7 @@ function portFailure(error: unknown, { host, port, workload }: ProxyOptions): un
       hint:
         workload === undefined
           ? 'end that program, or choose another port'
-          : 'end that program, or remove the workload and run it with another port',
+          : 'stop that program, or remove the workload and run it with another port',
       cause: error,
     });
   }

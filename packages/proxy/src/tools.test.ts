@@ -49,7 +49,7 @@ describe.each([
     expect(await call('region', { region: 'eu' })).toContain('region=eu');
     expect(await call('test_image_content')).toContain('audio');
     for (const hidden of ['test_simple_text', 'test_x_mcp_header', 'test_audio_content', 'test_sampling']) {
-      await expect(call(hidden)).rejects.toThrow(`there is no tool ${hidden}`);
+      await expect(call(hidden)).rejects.toThrow(`tool ${hidden} not found`);
     }
     await caller.close();
   });

@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * The special-purpose addresses of IANA's registries, and what they are. `private` ones can be allowed; nobody has
- * a server at the others.
+ * The special-purpose addresses in IANA's registries, and their purposes. Rules can allow `private` addresses. No
+ * server has any of the others.
  */
 export const specialAddresses: readonly [subnet: string, kind: 'private' | 'never', what: string][] = [
   ['0.0.0.0/8', 'never', 'an unspecified address'],
@@ -32,7 +32,10 @@ export const specialAddresses: readonly [subnet: string, kind: 'private' | 'neve
   ['ff00::/8', 'never', 'a multicast address'],
 ];
 
-/** What speaks against connecting to an IP address, as words that follow "is"; undefined when nothing does. */
+/**
+ * Returns the reason against connecting to an IP address, phrased to follow "is". Returns undefined if no reason
+ * exists.
+ */
 export function refusalOf(address: string, allowPrivate: boolean): string | undefined {
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
   if (isIP(address) === 0) return 'no address';
@@ -44,7 +47,7 @@ export function refusalOf(address: string, allowPrivate: boolean): string | unde
   return family === 'ipv4' || globalUnicast.check(address, 'ipv6') ? undefined : 'a reserved address';
 }
 
-/** Whether an address is one of the machine that uses it. */
+/** Whether an address belongs to the machine that uses it. */
 export const isLoopbackAddress = (address: string): boolean => /^127\.|^::1$|^::ffff:127\./.test(address);
 
 /** Whether an address is one where clouds tell credentials to every program that asks, or a neighbor on the same cable. */

@@ -9,8 +9,8 @@ import { unavailable } from '@toolhive/contract/failure';
 import { markOf } from './mark.ts';
 
 /**
- * A Unix socket in a private folder. The daemon listens on it only to hand it to the forwarder: nothing of the
- * folder exists inside the sandbox, where a server could put something else in the socket's place.
+ * A Unix socket in a private directory. The daemon listens on it only to pass it to the forwarder. The directory does
+ * not exist inside the sandbox, where a server could replace the socket.
  */
 export class Door implements AsyncDisposable {
   readonly path: string;
@@ -26,12 +26,14 @@ export class Door implements AsyncDisposable {
     const listener = createServer();
     listener.listen(`${path}.new`);
     await once(listener, 'listening');
-    // Closing a listener removes the name that it was opened with: the socket goes on under another one.
+    // Closing a listener removes its original name, so the socket continues under another name.
     await rename(`${path}.new`, path);
     return new Door(path, listener);
   }
 
-  /** Gives the socket and the environment of the server away, and returns when the forwarder has them or has ended. */
+  /**
+   * Passes on the socket and the server's environment, and returns when the forwarder has received them or has ended.
+   */
   async handTo(forwarder: ChildProcess, env: Readonly<Record<string, string>>): Promise<void> {
     const gone = once(forwarder, 'disconnect');
     forwarder.send({ env }, this.#listener, () => {});
@@ -80,8 +82,8 @@ export async function sweepSockets(daemonId: string): Promise<void> {
 const shortName = (daemonId: string) => `thv-${markOf(daemonId)}-`;
 
 /**
- * A function of the programs that take a socket: passes a connection on to the first target that accepts it, or else to
- * the first of those that `otherwise` returns. Plain JavaScript, because these programs run outside the daemon.
+ * A function for the programs that receive a socket: forwards a connection to the first target that accepts it, or
+ * else to the first target from `otherwise`. Plain JavaScript, because these programs run outside the daemon.
  */
 export const forwardSource = `function forward(outer, [target, ...others], otherwise) {
   if (target === undefined) return otherwise === undefined ? outer.destroy() : forward(outer, otherwise());

@@ -11,7 +11,7 @@ const firstPort = 10_000;
 const lastPort = 32_767;
 const attempts = 100;
 
-/** A port that nothing listens on, of those for which `claim` says yes: it is asked first, as two may look at once. */
+/** Returns a free port that `claim` accepts. `claim` is called first, because two searches may run at the same time. */
 export async function freePort(
   host = '127.0.0.1',
   claim: (port: number) => boolean = () => true,
@@ -23,7 +23,7 @@ export async function freePort(
   throw invalid(`no free port was found on ${host}`);
 }
 
-/** Whether a port can be listened on now; throws when nothing can listen on `host` here. */
+/** Whether a port is free now. Throws if nothing can listen on `host`. */
 export async function isFreePort(host: string, port: number): Promise<boolean> {
   const probe = createServer();
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();

@@ -19,21 +19,24 @@ export interface Blanks {
   directory: string;
 }
 
-/** Creates what servers find in place of hidden files, in a directory that belongs to ToolHive alone. */
+/**
+ * Creates the empty files and directories that replace hidden files for servers, in a directory that only ToolHive
+ * can use.
+ */
 export async function makeBlanks(place: string): Promise<Blanks> {
   const blanks = { file: join(place, 'file'), directory: join(place, 'directory') };
   await mkdir(place, { recursive: true, mode: 0o755 });
   await mkdir(blanks.directory, { recursive: true, mode: 0o555 });
   const file = await open(blanks.file, 'a', 0o444).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EACCES') throw error; // its own mode keeps even its owner from opening it again
+    if (error.code !== 'EACCES') throw error; // the mode prevents even the owner from opening the directory again
   });
   await file?.close();
   return blanks;
 }
 
 /**
- * Throws `conflict` if a hidden file was moved since it was found: then another file may have been covered in its place.
- * `root` is the root directory of a sandbox, in which each must already be covered.
+ * Throws `conflict` if a hidden file was moved after the search, because another file may be covered in its place.
+ * `root` is a sandbox's root directory, in which each hidden file must already be covered.
  */
 export async function verifyHidden(hidden: readonly HiddenPath[], root?: string): Promise<void> {
   for (const { target, blank, covers } of hidden) {
@@ -47,7 +50,7 @@ export async function verifyHidden(hidden: readonly HiddenPath[], root?: string)
 }
 
 function moved(path: string): Error {
-  return conflict(`${path} was moved or replaced while it was being hidden from the server`, {
+  return conflict(`${path} was moved or replaced while ToolHive hid it from the server`, {
     hint: 'start the workload again',
   });
 }

@@ -11,13 +11,13 @@ import { invalid } from '@toolhive/contract/failure';
  *   to allow a private address.
  */
 export interface HostPattern {
-  /** As the user wrote it. */
+  /** The original text. */
   text: string;
   matchesName(name: string): boolean;
   matchesAddress(address: string): boolean;
 }
 
-/** Reads a pattern. Throws `invalid` if it is none. */
+/** Parses a pattern. Throws `invalid` for an invalid pattern. */
 export function parseHostPattern(text: string): HostPattern {
   const addresses = addressesOf(text);
   if (addresses !== undefined) {
@@ -37,9 +37,9 @@ export function parseHostPattern(text: string): HostPattern {
   return { text, matchesName, matchesAddress: () => false };
 }
 
-/** A host name in lower case and ASCII, without a final dot; undefined if it is none (RFC 1123, RFC 5891). */
+/** A host name in lowercase ASCII, without a final dot. Undefined if the name is invalid (RFC 1123, RFC 5891). */
 export function normalizeName(text: string): string | undefined {
-  if (/[\s/\\?#@:%]/.test(text)) return undefined; // what follows these is cut off below
+  if (/[\s/\\?#@:%]/.test(text)) return undefined; // the URL parser cuts off the text after these characters
   const name = domainToASCII(text.endsWith('.') ? text.slice(0, -1) : text).toLowerCase();
   const isName =
     name.length <= 253 && isIP(name) === 0 && /^(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/.test(name);

@@ -3,8 +3,8 @@ import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Opens a regular file inside a directory that somebody else writes to. Undefined if it is a link, a pipe, or
- * anything else, or if the path leads out of the directory.
+ * Opens a regular file in a directory that another party can write to. Returns undefined for a link, a pipe, another
+ * kind of file, or a path outside the directory.
  */
 export async function openInner(directory: string, path: string): Promise<FileHandle | undefined> {
   const root = await realpath(directory);

@@ -4,14 +4,14 @@ import { isAbsolute, join, normalize } from 'node:path';
 import { cancelled, conflict, tooLarge, unsupported } from '@toolhive/contract/failure';
 import { openInner } from './inner-file.ts';
 
-/** A file or symbolic link of a directory. The file is open only until the next entry is asked for. */
+/** A file or symbolic link in a directory. The file is open only until the next entry is requested. */
 export type LocalEntry =
   | { kind: 'file'; path: string; file: FileHandle; size: number; isExecutable: boolean }
   | { kind: 'link'; path: string; target: string };
 
 export const localLimits = { bytes: 256 * 1024 * 1024, entries: 20_000, depth: 32 };
 
-/** What is installed anew, what no server needs, and files that usually contain credentials or choose registries. */
+/** Files that are installed again, that no server needs, or that usually contain credentials or choose registries. */
 const leftOut: ReadonlySet<string> = new Set([
   '.git',
   '.hg',
@@ -27,9 +27,10 @@ const leftOut: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Lists the files of a directory that other programs may write to meanwhile, in a fixed order. `title` names the
- * directory in errors. Throws `too-large` beyond `localLimits`, `unsupported` for a special file or a link whose text leads
- * out, and `conflict` for a file that was replaced after it was listed; nothing outside the directory is ever opened.
+ * Lists the files in a directory that other programs may change in the meantime, in a fixed order. `title` names the
+ * directory in errors. Throws `too-large` beyond `localLimits`, `unsupported` for a special file or a link out of the
+ * directory, and `conflict` for a file that was replaced after the listing. Nothing outside the directory is ever
+ * opened.
  */
 export async function* localEntries(
   folder: string,
@@ -61,7 +62,7 @@ export async function* localEntries(
         yield { kind: 'file', path, file, size, isExecutable: (mode & 0o111) !== 0 };
       } else {
         throw unsupported(`${join(title, path)} is ${kindOf(found)}, not a file`, {
-          hint: `move it out of ${title}`,
+          hint: `move the file out of ${title}`,
         });
       }
     }
@@ -110,10 +111,10 @@ const exceeds = (title: string, how: string) =>
 /** A link that leads out of the directory `title`. */
 export const leadsOut = (title: string, path: string) =>
   unsupported(`${join(title, path)} is a symbolic link that leads out of ${title}`, {
-    hint: 'replace the link with the file or directory that it leads to',
+    hint: 'replace the link with its target',
   });
 
-const replaced = (path: string) => conflict(`${path} was replaced while it was read`, { hint: 'try again' });
+const replaced = (path: string) => conflict(`${path} was replaced while being read`, { hint: 'try again' });
 
 function kindOf(found: Stats): string {
   if (found.isFIFO()) return 'a named pipe';

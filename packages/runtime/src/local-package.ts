@@ -42,11 +42,12 @@ export function fileKindOf({
 }
 
 /**
- * Resolves the path of a local package now, and compares it with what was granted. An editor may have saved a file under a
- * new inode. Throws `conflict` for something else, and `not-found` if nothing is there.
+ * Resolves a local package's path, and compares the result with the grant. A new inode is fine, because editors
+ * replace files when they save. Throws `conflict` for another package, and `not-found` if the path does not exist.
  */
 export async function pinLocal(path: string, granted: SourcePin | undefined): Promise<SourcePin> {
-  if (!isAbsolute(path)) throw invalid(`the path ${path} is not absolute`, { hint: 'begin it with a slash' });
+  if (!isAbsolute(path))
+    throw invalid(`the path ${path} is not absolute`, { hint: 'start the path with a slash' });
   const found = await stat(path).catch(() => undefined);
   if (found === undefined)
     throw notFound(`${path} not found`, { hint: 'check the path, or restore the files' });
@@ -55,7 +56,7 @@ export async function pinLocal(path: string, granted: SourcePin | undefined): Pr
   const isSame = now.device === granted.device && now.inode === granted.inode;
   if (now.path === granted.path && (isSame || !found.isDirectory())) return now;
   throw conflict(`${path} is no longer the directory or file that was granted (${granted.path})`, {
-    hint: 'if you replaced it yourself, confirm that with `thv restart`, or create the workload again',
+    hint: 'if you replaced it, confirm the change with thv restart, or create the workload again',
   });
 }
 

@@ -4,7 +4,7 @@ import { isAbsolute } from 'node:path';
 import { promisify } from 'node:util';
 import { conflict, invalid, messageOf } from '@toolhive/contract/failure';
 
-/** What a mount source was when the user granted it. Servers get exactly this file or directory, or nothing. */
+/** A mount source at the time of the grant. Servers receive exactly this file or directory, or nothing. */
 export interface SourcePin {
   /** The absolute path without symbolic links. */
   path: string;
@@ -59,7 +59,7 @@ export function pinMounts(mounts: readonly Mount[]): Promise<PinnedMount[]> {
 export async function verifySource({ source, pin }: PinnedMount): Promise<void> {
   const found = await pinSource(source);
   if (found.path !== pin.path)
-    throw replaced(source, `${pin.path} was granted, and it leads to ${found.path}`);
+    throw replaced(source, `${pin.path} was granted, but now leads to ${found.path}`);
   if (found.device !== pin.device || found.inode !== pin.inode) throw replaced(source);
 }
 
@@ -72,8 +72,8 @@ const statFile = promisify<number, { bigint: true }, BigIntStats>(fstat);
 const readLink = promisify(readlink);
 
 /**
- * Opens the source that was pinned, on Linux. What the descriptor names is verified after it was opened, so
- * a link that is put in its place at any moment is found. Throws like `verifySource`.
+ * Opens the pinned source, on Linux. The check after opening uses the descriptor, so a link that appears at any
+ * moment is detected. Throws like `verifySource`.
  */
 export async function openSource(mount: PinnedMount): Promise<OpenSource> {
   const { source, pin } = mount;
@@ -98,7 +98,7 @@ export async function openSource(mount: PinnedMount): Promise<OpenSource> {
 }
 
 function replaced(source: string, how = 'another file or directory has taken its place'): Error {
-  return conflict(`mount source ${source} has changed since it was granted: ${how}`, {
-    hint: 'if you changed it yourself, confirm it by creating the workload again, or with `thv restart`',
+  return conflict(`mount source ${source} has changed since you granted access: ${how}`, {
+    hint: 'if you changed it, confirm the change with thv restart, or create the workload again',
   });
 }

@@ -1,6 +1,7 @@
 /**
- * Options of `npm install` for where dependencies may come from besides the registry. Newer versions of npm refuse other
- * dependencies before they fetch them; older versions ignore the options, so what was installed has to be checked too.
+ * The `npm install` options that restrict dependencies to the registry and the allowed sources. Newer npm versions
+ * refuse other dependencies before fetching them. Older versions ignore the options, so the installed packages must
+ * be checked too.
  */
 export function npmSourceOptions(allowed: readonly string[]): string[] {
   const elsewhere = allowed.length === 0 ? 'none' : 'all';

@@ -9,10 +9,10 @@ export interface OutboundRules {
   ports: readonly number[];
 }
 
-/** Where a server connects to: a name that it looked up, or an address that it uses directly. */
+/** The target of a connection: a resolved name, or an address that the server uses directly. */
 export type Destination = { name: string } | { address: string };
 
-/** What is missing in the rules for a denied connection; `nothing` if no rule could allow it. */
+/** The rule that a denied connection lacks. `nothing` if no rule could allow it. */
 export type MissingRule = 'host' | 'port' | 'address' | 'nothing';
 
 export type Verdict =
@@ -32,7 +32,7 @@ export class Rules {
     this.#everyPublicHost = everyPublicHost;
   }
 
-  /** Whether the name can be looked up: whether some connection to it is allowed. */
+  /** Whether a lookup of the name is allowed, because some connection to it is allowed. */
   forName(name: string): Verdict {
     if (this.ports.length === 0) return noPort;
     return this.#forHost({ name });
@@ -44,7 +44,7 @@ export class Rules {
     return { isAllowed: false, reason: `port ${port} is not allowed`, missing: 'port' };
   }
 
-  /** Whether an address is listed, so that it may be a private one, and names may lead to it. */
+  /** Whether an address is listed. A listed address may be private, and names may resolve to it. */
   listsAddress(address: string): boolean {
     return this.#patterns?.some((pattern) => pattern.matchesAddress(address)) === true;
   }

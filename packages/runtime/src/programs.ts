@@ -20,7 +20,7 @@ export async function findProgram(
   return undefined;
 }
 
-/** A program's binary and the shared libraries outside the system folders that it does not start without. */
+/** A program's binary and the shared libraries outside the system directories that it needs to start. */
 export interface Binary {
   path: string;
   libraries: string[];
@@ -36,7 +36,7 @@ export async function findNode(env: NodeJS.ProcessEnv): Promise<Binary | undefin
   return { path: await realpath(path), libraries: await librariesOf(path) };
 }
 
-/** Version managers put a small launcher on PATH; the binary itself knows where it lies. */
+/** Version managers put a small launcher on PATH. The binary itself knows its location. */
 async function nodeOnPath(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const launcher = await findProgram('node', env);
   if (launcher === undefined) return undefined;
@@ -48,7 +48,7 @@ async function nodeOnPath(env: NodeJS.ProcessEnv): Promise<string | undefined> {
 export function requireNode({ node }: { node: Binary | undefined }): Binary {
   if (node !== undefined) return node;
   throw unavailable('node is not installed', {
-    hint: 'install Node.js from https://nodejs.org and see that it is on PATH',
+    hint: 'install Node.js from https://nodejs.org and add it to PATH',
   });
 }
 
@@ -60,7 +60,7 @@ async function librariesOf(binary: string): Promise<string[]> {
     const paths = [...stdout.matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path ?? '');
     return paths.filter((path) => !systemFolder.test(path));
   } catch {
-    return []; // a static binary, or a system without ldd: then it starts by itself or its error says what is missing
+    return []; // a static binary, or a system without ldd: the program starts without libraries, or its error names the missing one
   }
 }
 
@@ -75,4 +75,4 @@ async function isExecutable(path: string): Promise<boolean> {
 
 /** How to install a program on the usual distributions. */
 export const installWith = (packageName: string): string =>
-  `install it with: apt install ${packageName} (Debian, Ubuntu), dnf install ${packageName} (Fedora), pacman -S ${packageName} (Arch)`;
+  `install it with apt install ${packageName} (Debian, Ubuntu), dnf install ${packageName} (Fedora), or pacman -S ${packageName} (Arch)`;

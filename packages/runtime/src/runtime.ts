@@ -5,48 +5,45 @@ import type { PinnedMount, SourcePin } from './mount-source.ts';
 import type { PackageSource, ServerSource } from './source.ts';
 
 /**
- * Where servers run. Every runtime enforces the same launch: the mounts, the network, the limits and nothing
- * else of the machine; what it cannot enforce here it says in its report. All of them pass one conformance
- * suite (`testing/conformance.ts`).
+ * An execution environment for servers. Every runtime enforces the same launch: the mounts, the network, the limits,
+ * and no other access to the machine. A runtime reports the settings that it cannot enforce. All runtimes pass one
+ * conformance suite (`testing/conformance.ts`).
  */
 export interface Runtime {
   readonly name: RuntimeName;
 
-  /** Looks at the machine now: can servers run here, how, and what cannot be enforced. Never throws. */
+  /** Inspects the machine: whether and how servers can run, and which settings cannot be enforced. Never throws. */
   check(signal?: AbortSignal): Promise<RuntimeReport>;
 
   /**
-   * Gets the source ready to start on this machine (pull, build, install) and returns it pinned: exactly what
-   * will run, so that a later start needs no network. Cheap when it was done before.
-   * Throws `not-found` for a source that does not exist, `unavailable` for a missing tool chain or network.
+   * Prepares the source on this machine (pull, build, install) and returns it pinned to exact content, so that a
+   * later start needs no network. Cheap if already prepared. Throws `not-found` for a missing source, and
+   * `unavailable` for a missing tool chain or network.
    */
   prepare(source: ServerSource, options: PrepareOptions): Promise<ServerSource>;
 
   /**
-   * Finds the newest release of a package without installing it. Absent in runtimes that look up none. Throws
-   * `unsupported` for packages whose newest release only an installation tells.
+   * Finds the newest release of a package without installing it. Absent in runtimes without lookups. Throws
+   * `unsupported` for packages whose newest release only an installation can find.
    */
   newest?(source: PackageSource, options: PrepareOptions): Promise<Release>;
 
   /**
-   * Finds out what an exact version would consist of, without installing it. Absent in runtimes that cannot. Undefined
-   * for packages of which only an installation tells.
+   * Lists the content of an exact version without installing it. Absent in runtimes without inspection. Undefined for
+   * packages that must be installed first.
    */
   preview?(source: PackageSource, options: PrepareOptions): Promise<PackageContents | undefined>;
 
-  /**
-   * What an installed package consists of, if that was recorded when it was installed. Absent in runtimes that record
-   * nothing.
-   */
+  /** The content of an installed package, if the installation recorded it. Absent in runtimes without records. */
   contents?(source: PackageSource): Promise<PackageContents | undefined>;
 
   /**
-   * Throws `invalid` for what `start` would refuse whenever it is asked, so that nothing is made ready for it. Absent
-   * in runtimes that leave that to an engine.
+   * Throws `invalid` for a launch that `start` would always refuse, before any preparation. Absent in runtimes that
+   * leave the check to an engine.
    */
   refuseImpossible?(launch: Pick<Launch, 'network' | 'privileged'>): void;
 
-  /** Starts one instance of a prepared source. Throws when it could not be started at all; leaves nothing then. */
+  /** Starts one instance of a prepared source. Throws if the start fails, and then leaves nothing behind. */
   start(launch: Launch, signal: AbortSignal): Promise<Instance>;
 
   /**
@@ -64,20 +61,20 @@ export interface Runtime {
   /** The files that servers keep between their starts. */
   readonly homes: Homes;
 
-  /** Makes container images of packages; absent in runtimes that have none. */
+  /** Builds container images from packages. Absent in runtimes without images. */
   readonly images?: ImageBuilder;
 }
 
-/** A version of a package, as its registry describes it. */
+/** A package version, as described by its registry. */
 export interface Release {
   version: string;
-  /** When it was published (RFC 3339), if the registry tells. */
+  /** The publication time (RFC 3339), if the registry reports it. */
   publishedAt?: string;
 }
 
 /** What an installed package consists of. */
 export interface PackageContents {
-  /** The URL of the package registry that the user has configured for it. Empty if there are several. */
+  /** The URL of the configured package registry. Empty if several are configured. */
   registry: string;
   /** When the version was published (RFC 3339), if the registry says so. */
   publishedAt?: string | undefined;
@@ -97,11 +94,11 @@ export interface Artifact {
 
 /** The persistent home directories of workloads, which outlive instances and are deleted only on request. */
 export interface Homes {
-  /** Tells whether something may be stored for a workload, without measuring it. */
+  /** Whether a workload may have stored files, without measuring them. */
   exists(workload: string): Promise<boolean>;
-  /** Measures the files of a workload without following links. Returns undefined if the workload has none. */
+  /** Measures a workload's files without following links. Returns undefined if the workload has none. */
   measure(workload: string): Promise<StoredHome | undefined>;
-  /** Deletes the files of a workload that no longer runs. */
+  /** Deletes the files of a stopped workload. */
   remove(workload: string): Promise<void>;
 }
 
@@ -118,7 +115,7 @@ export interface StoredHome {
 export interface ImageBuilder {
   /** How the package becomes an image, as a Dockerfile. Needs no engine. */
   recipe(source: PackageSource): string;
-  /** Builds the image, names it `tag` too if that is given, and returns its name. */
+  /** Builds the image, adds the name `tag` if given, and returns the image name. */
   build(source: PackageSource, options: PrepareOptions & { tag?: string | undefined }): Promise<string>;
 }
 
@@ -129,13 +126,13 @@ export interface RuntimeReport {
   available: boolean;
   /** What answered: `Docker Engine 28.2.2 at /var/run/docker.sock`, `bubblewrap 0.8.0`. */
   detail: string;
-  /** Why it is not available, and what to do about it. */
+  /** Why the runtime is unavailable, and the fix. */
   hint?: string;
   /** What cannot be enforced on this machine. */
   limits: RuntimeLimit[];
 }
 
-/** Something that a runtime cannot enforce, and whom that concerns. */
+/** A setting that a runtime cannot enforce, and the affected workloads. */
 export interface RuntimeLimit {
   concerns:
     | 'every server'
@@ -144,17 +141,14 @@ export interface RuntimeLimit {
     | 'servers with an open network'
     | 'servers with public hosts only'
     | 'servers without network isolation';
-  /** A sentence that stands behind a workload's name as well as alone. */
+  /** A sentence that works alone and after a workload name. */
   text: string;
 }
 
 export interface PrepareOptions {
   report: Progress;
   signal: AbortSignal;
-  /**
-   * Certificate authorities, as PEM, that are trusted while a package is fetched, beside those that are trusted
-   * anyway. Asked for only when something is fetched.
-   */
+  /** Additional certificate authorities, as PEM, for fetching a package. Read only when something is fetched. */
   trusted?: (() => Promise<string | undefined>) | undefined;
   /**
    * Where dependencies of packages may come from besides package registries, as `HOST/PATH`. Asked for only when
@@ -162,36 +156,36 @@ export interface PrepareOptions {
    */
   allowedSources?: (() => Promise<readonly string[]> | readonly string[]) | undefined;
   /**
-   * Called with a downloaded package before any of its code runs and before it is kept. The installation fails if this
-   * throws.
+   * Called with a downloaded package before any of its code runs and before it is kept. The installation fails if
+   * this function throws.
    */
   inspect?:
     ((source: PackageSource, contents: PackageContents, call: InspectionCall) => Promise<void>) | undefined;
-  /** What the path of a local package was when the user granted it. If absent, what is there now is granted. */
+  /** The pin of a local package's path at the time of the grant. If absent, the current content is granted. */
   granted?: SourcePin | undefined;
 }
 
-/** What an inspection is told of the installation that it belongs to. */
+/** The installation that an inspection belongs to. */
 export type InspectionCall = Pick<PrepareOptions, 'report' | 'signal'>;
 
-/** Told what a long step is doing, in a few words: `installing example 1.2.0`. */
+/** Receives a short description of a long step, such as `installing example 1.2.0`. */
 export type Progress = (message: string) => void;
 
-/** Everything an instance is given. What is not in here, it does not get. */
+/** The complete configuration of an instance. An instance receives nothing else. */
 export interface Launch {
-  /** The workload's name; instances and containers are named after it. Several of one workload may live at once. */
+  /** The workload name, from which instance and container names derive. A workload may have several instances. */
   workload: string;
   source: ServerSource;
   args: readonly string[];
   env: Readonly<Record<string, string>>;
   /**
-   * Further variables of its environment, which nobody else may see: not in an argument list, not in what an
-   * engine tells of a container. They go before `env`. Their names are letters, digits and underscores.
+   * Additional environment variables that must stay private: they appear neither in an argument list nor in the
+   * engine's container description. They precede `env`. Their names contain only letters, digits, and underscores.
    */
   secrets: Readonly<Record<string, string>>;
   transport: LaunchTransport;
   mounts: readonly PinnedMount[];
-  /** What the server must not see of the mounts. Each lies in one of them, and in no other that is mounted inside. */
+  /** The paths to hide from the server. Each is inside exactly one mount. */
   hidden: readonly HiddenPath[];
   /** Whether the home directory is kept for the next instance of the workload, or deleted with the instance. */
   home: 'persistent' | 'ephemeral';
@@ -201,7 +195,7 @@ export interface Launch {
   labels: Readonly<Record<string, string>>;
   /** Drop all hardening of the container. Runtimes that cannot do that on purpose refuse. */
   privileged: boolean;
-  /** Told everything the server writes that is not protocol: stderr, and stdout too unless it speaks stdio. */
+  /** Receives all server output that is not protocol: stderr, and also stdout unless the server speaks stdio. */
   log: (chunk: Buffer) => void;
 }
 
@@ -211,10 +205,10 @@ export type LaunchTransport =
   | { kind: 'http'; targetPort: number };
 
 /**
- * - `none`: no network at all.
- * - `rules`: what the rules allow, through the egress gateway.
- * - `open`: every public address, and the private ones that are granted; never what listens on the machine's loopback.
- * - `mode`: a network mode or a network that the container engine knows; `host` shares the machine's own.
+ * - `none`: no network.
+ * - `rules`: the hosts that the rules allow, through the egress gateway.
+ * - `open`: every public address and the granted private addresses, but never the machine's loopback.
+ * - `mode`: a network mode or network of the container engine. `host` shares the machine's network.
  */
 export type LaunchNetwork = { kind: 'none' } | RulesNetwork | OpenNetwork | { kind: 'mode'; mode: string };
 
@@ -235,29 +229,32 @@ export interface ResourceLimits {
   memoryBytes: number;
   processes: number;
   openFiles: number;
-  /** Shares of one core; 2 means two whole cores. */
+  /** The number of cores. 2 means two complete cores. */
   cpus: number;
-  /** All files in the persistent home directory. Core measures them; a runtime only lets single files be as large. */
+  /**
+   * The size of all files in the persistent home directory. Core measures the total, and a runtime limits single
+   * files to the same size.
+   */
   diskBytes: number;
   /** Files in each writable directory that lives in memory: /tmp, and an ephemeral home directory. */
   temporaryBytes: number;
 }
 
-/** One running copy of a server. Disposing of it stops it at once and removes all of it. */
+/** One running copy of a server. Disposal stops it immediately and removes it completely. */
 export interface Instance extends AsyncDisposable {
   /** The process id or container id, for logs and status. */
   readonly id: string;
-  /** The server's standard input and output, when it speaks stdio. */
+  /** The server's standard input and output, if it speaks stdio. */
   readonly stdio?: { input: Writable; output: Readable };
-  /** Where the daemon reaches it, when it speaks HTTP; absent if it ended before that could be told. */
+  /** The address at which the daemon reaches an HTTP server. Absent if the server ended first. */
   readonly address?: InstanceAddress;
-  /** What could not be enforced for it, besides what the report of its runtime says. */
+  /** Unenforced settings of this instance, in addition to the runtime's report. */
   readonly limits?: readonly RuntimeLimit[];
-  /** Settles once when the server has ended, for whatever reason; never rejects. */
+  /** Settles once when the server has ended, for any reason. Never rejects. */
   readonly exited: Promise<Exit>;
-  /** Measures what it uses now. Undefined if that cannot be measured here. */
+  /** Measures the current resource use. Undefined if this machine cannot measure it. */
   usage?(): Promise<InstanceUsage | undefined>;
-  /** Asks it to end, insists after `graceMs`, and returns when nothing of it is left. Safe to call twice. */
+  /** Asks the server to stop, kills it after `graceMs`, and returns when nothing remains. Safe to call twice. */
   stop(graceMs: number): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import type { Launch } from './runtime.ts';
 export function requireSecrets({ secrets }: Pick<Launch, 'secrets'>): void {
   for (const [name, value] of Object.entries(secrets)) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-      throw invalid(`${JSON.stringify(name)} cannot name the variable of a secret`, {
+      throw invalid(`${JSON.stringify(name)} is not a valid variable name for a secret`, {
         hint: 'use letters, digits and underscores',
       });
     }

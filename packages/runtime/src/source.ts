@@ -12,14 +12,14 @@ export type PackageScheme = (typeof packageSchemes)[number];
 export interface PackageSource {
   kind: 'package';
   scheme: PackageScheme;
-  /** The package's name as its ecosystem spells it; for a local package, its path. */
+  /** The package name in its ecosystem's spelling. For a local package, the path. */
   name: string;
   /**
-   * A version or a tag or range of the ecosystem; absent means the latest. Of a local package, the content that was
-   * installed last: each start looks at the files again.
+   * A version, tag, or range of the ecosystem. If absent, the latest version. For a local package, the content of the
+   * last installation, because each start reads the files again.
    */
   version?: string;
-  /** How it is installed, if not in the usual way. Not a part of its URL. */
+  /** The deviations from the usual installation. Not part of the URL. */
   options?: PackageOptions;
 }
 
@@ -43,7 +43,7 @@ export interface ImageSource {
 /** Where a server's program comes from. */
 export type ServerSource = ImageSource | PackageSource;
 
-/** Reads what a person or a run config names: a package URL, or else an image reference. */
+/** Parses user input or a run config value: a package URL, or else an image reference. */
 export function parseSource(text: string): ServerSource {
   const [, scheme, rest] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/s.exec(text) ?? [];
   if (scheme === undefined || rest === undefined) return parseImage(text);
@@ -55,7 +55,7 @@ export function parseSource(text: string): ServerSource {
   return parsePackage(scheme, rest);
 }
 
-/** Writes a source the way `parseSource` reads it. */
+/** Formats a source for `parseSource`. */
 export function formatSource(source: ServerSource): string {
   if (source.kind === 'image') return source.image;
   return `${source.scheme}://${source.name}${source.version === undefined ? '' : `@${source.version}`}`;
@@ -76,7 +76,7 @@ const imageReference =
 function parseImage(text: string): ImageSource {
   if (text.length > 512 || !imageReference.test(text)) {
     throw invalid(`${JSON.stringify(text)} is not an image reference`, {
-      hint: 'write it as [HOST/]PATH[:TAG] in lower case, for instance ghcr.io/example/server:1.2.0',
+      hint: 'use the form [HOST/]PATH[:TAG] in lowercase, for example ghcr.io/example/server:1.2.0',
     });
   }
   return { kind: 'image', image: text };
@@ -102,7 +102,7 @@ function parsePackage(scheme: PackageScheme, rest: string): PackageSource {
   }
   if (version !== undefined && (version.length > 128 || !packageVersion.test(version))) {
     throw invalid(`${JSON.stringify(version)} is not a package version`, {
-      hint: `leave it out for the latest: ${scheme}://${name}`,
+      hint: `omit the version to use the latest one: ${scheme}://${name}`,
     });
   }
   return { kind: 'package', scheme, name, ...(version === undefined ? {} : { version }) };
@@ -136,12 +136,14 @@ export function withOptions(source: ServerSource, options: PackageOptions): Serv
   for (const other of others) {
     if (other.length > 256 || !requirement.test(other)) {
       throw invalid(`${JSON.stringify(other)} is not a Python requirement`, {
-        hint: 'write it as NAME or with a version, for example mcp<2',
+        hint: 'use a name, optionally with a version, for example mcp<2',
       });
     }
   }
   if (python !== undefined && !/^\d+(?:\.\d+){0,2}$/.test(python)) {
-    throw invalid(`${JSON.stringify(python)} is not a Python version`, { hint: 'write it as 3.12' });
+    throw invalid(`${JSON.stringify(python)} is not a Python version`, {
+      hint: 'use a version such as 3.12',
+    });
   }
   for (const name of allowScripts) {
     if (name.length > 256 || name.startsWith('-') || !packageNames.npx.test(name)) {

@@ -23,7 +23,7 @@ export function spawnSealed(
     const child = spawn(program, args, {
       env: {},
       cwd: '/',
-      detached: true, // a Ctrl-C meant for the daemon is not for what it started
+      detached: true, // Ctrl-C for the daemon must not reach its child processes
       stdio,
     });
     if (child.pid === undefined) requireStreams(child, program);
@@ -59,8 +59,8 @@ export function exitOf(child: ChildProcess): Promise<RawExit> {
 const CLOSE_ON_EXEC = 0o2000000;
 
 /**
- * File descriptors that whoever started this process left open for every child to inherit. Node closes none of
- * them when it starts a program, and a server must not find one.
+ * File descriptors that the parent process left open for all children. Node closes none of them when it starts a
+ * program, and a server must not inherit one.
  */
 function inheritableDescriptors(): number[] {
   return readdirSync('/proc/self/fdinfo')

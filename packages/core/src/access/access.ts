@@ -6,7 +6,7 @@ import type { OidcOptions } from './oidc.ts';
 
 export type { OidcOptions } from './oidc.ts';
 
-/** Who may call. Each part is asked for only if it is given; several of them are alternatives. */
+/** The rules for callers. Each rule applies only if it is given, and a caller must satisfy one of them. */
 export interface AccessOptions {
   /** A fixed bearer token. Its holder is `token`. */
   token?: string | undefined;
@@ -19,10 +19,13 @@ export interface AccessOptions {
 /** Returns the caller with this `Authorization` header, or throws `unauthorized`. */
 export type Access = (authorization: string | undefined) => Promise<Principal>;
 
-/** The shortest token that nobody guesses. */
+/** The minimum length of a token that nobody can guess. */
 const minTokenLength = 16;
 
-/** Checks the options, and makes the rule out of them; undefined when everybody may call. Contacts nobody yet. */
+/**
+ * Validates the options and returns the check for callers. Returns undefined if every caller is accepted. Makes no
+ * requests.
+ */
 export function openAccess({ token, tokens = {}, oidc }: AccessOptions): Access | undefined {
   const fixed = [
     ...(token === undefined ? [] : [tokenRule('token', token)]),
@@ -33,18 +36,18 @@ export function openAccess({ token, tokens = {}, oidc }: AccessOptions): Access 
   return async (authorization) => {
     const [, presented] = /^bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(authorization ?? '') ?? [];
     if (presented === undefined) {
-      throw unauthorized('a bearer token is asked for here', { hint: 'send Authorization: Bearer TOKEN' });
+      throw unauthorized('a bearer token is required', { hint: 'send Authorization: Bearer TOKEN' });
     }
-    // All are compared, so that the time does not tell which one it could be.
+    // Compares with every token, so that the time does not reveal the matching one.
     const holders = fixed.map((holderOf) => holderOf(presented));
     const holder = holders.find((found) => found !== undefined);
     if (holder !== undefined) return holder;
-    if (checkOidc === undefined) throw unauthorized('the token is not the one that is asked for');
+    if (checkOidc === undefined) throw unauthorized('the token is not valid');
     return checkOidc(presented);
   };
 }
 
-/** Returns what tells whether a presented token is that of a holder. */
+/** Returns a function that compares a presented token with a holder's token. */
 function tokenRule(holder: string, token: string): (presented: string) => Principal | undefined {
   if (token.length < minTokenLength || !/^[A-Za-z0-9._~+/=-]+$/.test(token)) {
     throw invalid(`a token has at least ${minTokenLength} letters, digits or any of ._~+/=-`, {

@@ -9,7 +9,7 @@ export type ApiResource =
   | { type: 'Group'; name: string }
   | { type: 'System' };
 
-/** An operation by its ID, and whether it changes anything. */
+/** An operation ID, and whether the operation changes state. */
 export interface ApiAction {
   id: string;
   kind: 'read' | 'write';
@@ -17,7 +17,7 @@ export interface ApiAction {
 
 const system = { type: 'System', id: 'toolhive' };
 
-/** The Cedar policies of the API: who may do what with which workloads. Must be disposed of. */
+/** The Cedar policies of the API: which operations callers may use on which workloads. Dispose of it after use. */
 export class ApiPolicies implements Disposable {
   readonly #set: PolicySet;
 

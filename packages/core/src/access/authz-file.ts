@@ -8,18 +8,18 @@ import { readBoundedFile } from '../state/files.ts';
 const maxBytes = 2_000_000;
 const what = 'the authorization configuration';
 
-/** Returns the policies that a request names: those of a file, or those in the text itself if it is a JSON object. */
+/** Returns the policies in a request: the content of the named file, or the text itself if it is a JSON object. */
 export async function readAuthzConfig(text: string): Promise<AuthzConfig> {
   return text.trimStart().startsWith('{')
     ? checked(parseJson(text, what, { maxDepth: 32 }))
     : readAuthzFile(text);
 }
 
-/** Reads a file with policies: YAML by its name, else JSON. Throws `invalid` if it cannot be read. */
+/** Reads a policy file: YAML if the name says so, otherwise JSON. Throws `invalid` if the file cannot be read. */
 export async function readAuthzFile(path: string): Promise<AuthzConfig> {
   if (!isAbsolute(path)) {
     throw invalid(`${JSON.stringify(path)} is not the absolute path of a file`, {
-      hint: 'the daemon has a working directory of its own',
+      hint: 'the daemon has a different working directory, so use an absolute path',
     });
   }
   const about = `${what} ${path}`;

@@ -3,7 +3,7 @@ import type * as Cedar from '@cedar-policy/cedar-wasm/nodejs';
 
 let loaded: typeof Cedar | undefined;
 
-/** Loads the Cedar engine, which costs about 50 ms and 70 MB. Only daemons with policies need it. */
+/** Loads the Cedar engine, which takes about 50 ms and 70 MB. Only daemons with policies need it. */
 export async function loadCedar(): Promise<void> {
   loaded ??= await import('@cedar-policy/cedar-wasm/nodejs').catch((cause: unknown) => {
     throw unavailable('authorization policies cannot be evaluated', {
@@ -13,8 +13,8 @@ export async function loadCedar(): Promise<void> {
   });
 }
 
-/** The engine, once it is loaded. */
+/** The loaded engine. */
 export function cedar(): typeof Cedar {
-  if (loaded === undefined) throw new Error('the engine is used before it is loaded');
+  if (loaded === undefined) throw new Error('the Cedar engine is not loaded');
   return loaded;
 }

@@ -24,9 +24,9 @@ export interface OidcOptions {
   issuer?: string | undefined;
   /** The audience that tokens must have. Without one, every token of the provider would be accepted. */
   audience: string;
-  /** The URL of the keys, if the issuer does not publish it. */
+  /** The URL of the signing keys, if the issuer does not publish it. */
   jwksUrl?: string | undefined;
-  /** The URL that tells whether tokens that are no JWTs are valid (RFC 7662). */
+  /** The URL for validating opaque tokens (RFC 7662). */
   introspectionUrl?: string | undefined;
   clientId?: string | undefined;
   clientSecret?: string | undefined;
@@ -63,12 +63,15 @@ const maxProviderBytes = 256 * 1024;
 const retryAfterMs = 5_000;
 /** How long an accepted token is accepted without another check. Keys that were withdrawn are noticed after this. */
 const acceptedMs = 30_000;
-/** Google answers in a form of its own here. */
+/** Google's endpoint uses another response format. */
 const googleTokenInfo = 'https://oauth2.googleapis.com/tokeninfo';
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Checks the options and returns a function that tells who presents a token. Contacts nobody yet. Throws `invalid`. */
+/**
+ * Validates the options and returns a function that identifies the holder of a token. Makes no requests. Throws
+ * `invalid`.
+ */
 export function oidcRule(options: OidcOptions): (token: string) => Promise<Principal> {
   const { issuer, jwksUrl, introspectionUrl, audience, allowHttp, now = Date.now } = options;
   if (issuer === undefined && jwksUrl === undefined && introspectionUrl === undefined) {
@@ -100,7 +103,7 @@ export function oidcRule(options: OidcOptions): (token: string) => Promise<Princ
   };
 }
 
-/** Throws for a URL over which tokens and keys would cross the network unencrypted. On loopback there is no network. */
+/** Throws for a URL that would send tokens and keys over the network without encryption. Loopback is allowed. */
 export function requireSecure(url: string, allowHttp = false): void {
   const parsed = URL.parse(url);
   if (parsed === null) throw invalid(`${JSON.stringify(url)} is not a URL`);
@@ -127,7 +130,7 @@ async function checkJwt(
   return payload;
 }
 
-/** Asks the provider about a token that says nothing by itself (RFC 7662). */
+/** Asks the provider about an opaque token (RFC 7662). */
 async function checkOpaque(token: string, provider: Provider, options: OidcOptions): Promise<Claims> {
   const { audience, issuer, now = Date.now } = options;
   const claims = await provider.introspect(token);
@@ -138,7 +141,7 @@ async function checkOpaque(token: string, provider: Provider, options: OidcOptio
     throw unauthorized('the token has expired');
   if (typeof nbf === 'number' && nbf - clockToleranceSeconds > seconds)
     throw unauthorized('the token is not valid yet');
-  if (![aud].flat().includes(audience)) throw unauthorized('the token is meant for somebody else');
+  if (![aud].flat().includes(audience)) throw unauthorized('the token is for another audience');
   if (issuer !== undefined && iss !== undefined && iss !== issuer) {
     throw unauthorized('the token is of another issuer');
   }
@@ -146,15 +149,15 @@ async function checkOpaque(token: string, provider: Provider, options: OidcOptio
 }
 
 /**
- * The issuer and the subject together identify a user (OpenID Connect Core 1.0, section 5.7). A token without a subject
- * identifies the client that it was issued to (RFC 9068, section 2.2).
+ * The issuer and the subject together identify a user (OpenID Connect Core 1.0, section 5.7). A token without a
+ * subject identifies the client to which it was issued (RFC 9068, section 2.2).
  */
 function principalFrom(claims: Claims, { issuer = '' }: OidcOptions): Principal {
   const { iss = issuer, sub, client_id: client } = claims;
   return { id: JSON.stringify([iss, sub ?? client ?? null]), claims };
 }
 
-/** What a provider says about itself. It is read when it is first needed, and again some time after a failure. */
+/** The provider's metadata, fetched on first use and again some time after a failure. */
 class Provider {
   readonly #options: OidcOptions;
   /** Hosts that the user has named. Only these may have private addresses. */
@@ -180,7 +183,7 @@ class Provider {
     return this.#keys;
   }
 
-  /** Returns what the provider says about a token, with the members of RFC 7662, section 2.2. */
+  /** Returns the provider's description of a token, with the members of RFC 7662, section 2.2. */
   async introspect(token: string): Promise<Claims> {
     const { introspectionUrl, clientId = 'toolhive', clientSecret, issuer, allowHttp } = this.#options;
     if (introspectionUrl === googleTokenInfo) return this.#askGoogle(token);
@@ -189,7 +192,7 @@ class Provider {
         ? await this.#discovered()
         : { issuer: issuer ?? introspectionUrl, introspection_endpoint: introspectionUrl };
     if (server.introspection_endpoint === undefined) {
-      throw unauthorized('the token is no JWT, and the issuer does not look up others');
+      throw unauthorized('the token is not a JWT, and the issuer does not validate other tokens');
     }
     // The token is sent there.
     requireSecure(server.introspection_endpoint, allowHttp);
@@ -225,11 +228,11 @@ class Provider {
   }
 
   get #requests() {
-    // Plain http was allowed above, where it is on this machine; the library knows no such difference.
+    // The code above allows plain HTTP only on this machine, a distinction that the library does not make.
     return { [oauthFetch]: this.#fetch.bind(this), [allowInsecureRequests]: true };
   }
 
-  /** Reads keys or metadata. After a failure, throws it again for a short time instead of asking again. */
+  /** Fetches keys or metadata. For a short time after a failure, throws the same error again instead of fetching. */
   async #read(address: string): Promise<Response> {
     const { now = Date.now, readAuthToken } = this.#options;
     const failed = this.#failed.get(address);
@@ -259,7 +262,7 @@ class Provider {
       allowPrivate: this.#named.has(host) && (allowPrivate || isLoopback(hostname)),
       allowHttp,
       maxBytes: maxProviderBytes,
-      // The list replaces the usual one, so it contains that.
+      // The list replaces the default list, so it must contain the default.
       ...(certificates === undefined ? {} : { ca: [...rootCertificates, certificates] }),
       ...(body instanceof URLSearchParams ? { body: body.toString() } : {}),
     });
@@ -268,12 +271,12 @@ class Provider {
   }
 }
 
-/** Names what is wrong with a token in our words. What is wrong with the provider is not a fault of the caller. */
+/** Describes an invalid token. Provider errors are not the caller's fault. */
 function asFailure(error: unknown): ThvError {
   if (error instanceof ThvError && error.kind === 'unauthorized') return error;
   if (error instanceof errors.JWTExpired) return unauthorized('the token has expired');
   if (error instanceof errors.JWTClaimValidationFailed) {
-    return unauthorized(`the token does not have the ${error.claim} that is asked for`);
+    return unauthorized(`the token lacks the required claim ${error.claim}`);
   }
   if (error instanceof errors.JWKSTimeout)
     return unavailable('the keys of the issuer cannot be read right now');

@@ -7,7 +7,7 @@ import type { ReadArguments } from './policy-arguments.ts';
 import { PolicySet, cedarValueOf, claimsOf, deniedFor } from './policy-set.ts';
 import type { PolicyDecision } from './policy-set.ts';
 
-/** Cedar entity types of what a server offers, by action. */
+/** The Cedar entity types of a server's items, by action. */
 const resourceTypes: Record<AccessAction, string> = {
   call_tool: 'Tool',
   get_prompt: 'Prompt',
@@ -30,7 +30,7 @@ const schema = {
   },
 };
 
-/** What a server offers, by Cedar entity type. Absent for what is not known yet. */
+/** A server's items, by Cedar entity type. Absent for unknown lists. */
 export type OfferedItems = { [type in 'Tool' | 'Prompt' | 'Resource']?: readonly string[] | undefined };
 
 /** The attributes of everything that a server offers. */
@@ -73,7 +73,7 @@ export class Policies implements Authorizer, Disposable {
     return this.#set.texts[id] ?? '';
   }
 
-  /** Returns what the policies name although the server does not offer it, with line and column. */
+  /** Returns the names in the policies that the server does not offer, with line and column. */
   doubtsAbout(offered: OfferedItems): readonly string[] {
     const given = this.#set.attributesGiven();
     const isKnown = (name: string): boolean =>
@@ -164,7 +164,7 @@ function resourceAttributes(
   return { ...common, ...(Object.fromEntries(hints) as Record<string, boolean>) };
 }
 
-/** Of arguments that are no scalars, policies only see that they are there. */
+/** Policies see only the presence of arguments that are not scalars. */
 function argumentsOf(given: Readonly<Record<string, unknown>>): Record<string, CedarValueJson> {
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => {

@@ -1,16 +1,16 @@
 import type { Policy } from '@cedar-policy/cedar-wasm/nodejs';
 import { cedar } from './cedar.ts';
 
-/** Which arguments of calls policies look at. Others make no difference to a decision. */
+/** The call arguments that policies read. Other arguments do not influence a decision. */
 export interface ReadArguments {
-  /** Returns the arguments that policies may look at. */
+  /** Returns the arguments that policies may read. */
   of(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
 }
 
 const prefix = 'arg_';
 const suffix = '_present';
 
-/** Returns the arguments that valid policies look at. */
+/** Returns the arguments that valid policies read. */
 export function argumentsReadBy(policies: readonly Policy[]): ReadArguments {
   const found = new Set<string>();
   const isComplete = policies.every((policy) => {
@@ -25,8 +25,8 @@ export function argumentsReadBy(policies: readonly Policy[]): ReadArguments {
 const nothing: Readonly<Record<string, unknown>> = {};
 
 /**
- * Adds the names of the arguments that an expression looks at. Returns false if it could look at any: when it uses the
- * context or an entity as a whole in another way than for one of its attributes.
+ * Collects the argument names that an expression reads. Returns false if the expression could read any argument,
+ * because it uses the context or an entity as a whole.
  */
 function collect(expression: unknown, found: Set<string>): boolean {
   if (Array.isArray(expression)) return expression.every((part) => collect(part, found));

@@ -3,7 +3,7 @@ import type { OfferedItems, Policies } from './policies.ts';
 /** How many doubts are remembered as told: a server can offer other things in each list. */
 const maxTold = 1_000;
 
-/** What a server offers, and a number that changes with it. */
+/** A server's items, and a number that changes with them. */
 export interface OfferSource {
   readonly version: number;
   readonly offered: OfferedItems;
@@ -16,7 +16,7 @@ interface Entry {
   known?: { version: number; doubts: readonly string[] };
 }
 
-/** Which of the running workloads have policies that name what their servers do not offer. */
+/** The running workloads whose policies name items that their servers do not offer. */
 export class PolicyDoubts {
   readonly #offerOf: (workload: string) => OfferSource;
   readonly #tell: (workload: string, doubt: string) => void;
@@ -40,7 +40,10 @@ export class PolicyDoubts {
     };
   }
 
-  /** Returns what the policies of a workload name although its server does not offer it. Empty if nothing is known. */
+  /**
+   * Returns the names in a workload's policies that its server does not offer. Empty if the server's items are
+   * unknown.
+   */
   of(workload: string): readonly string[] {
     const entry = this.#entries.get(workload);
     if (entry === undefined) return [];

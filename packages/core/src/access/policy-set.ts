@@ -13,7 +13,7 @@ import { cedar, loadCedar } from './cedar.ts';
 /** What policies decide, and because of which of them. */
 export interface PolicyDecision {
   isAllowed: boolean;
-  /** The policies that decided. Empty if no policy allows it. */
+  /** The deciding policies. Empty if no policy allows the request. */
   policies: readonly string[];
   /** Why policies could not be evaluated. Each error is a denial. */
   errors: readonly string[];
@@ -38,7 +38,7 @@ export interface PolicyRequest {
 /** The entity types and actions that policies can name. */
 export type PolicySchema = SchemaJson<string>[''];
 
-/** How many doubts about policies are told. */
+/** The maximum number of reported warnings. */
 const maxDoubts = 20;
 
 /** Prepared policies have names in the Cedar engine, which never forgets one. Those of policies that ended are used again. */
@@ -75,8 +75,8 @@ export class PolicySet implements Disposable {
   }
 
   /**
-   * Compares the policies with a stricter schema. `describe` returns what is wrong in words, or undefined for what is
-   * not. Each answer names the place, and there are at most `maxDoubts`.
+   * Validates the policies against a stricter schema. `describe` converts a problem to a warning, or to undefined to
+   * ignore it. Each warning has a position, and at most `maxDoubts` are returned.
    */
   doubts(
     schema: NonNullable<PolicySchema>,
@@ -124,7 +124,7 @@ export class PolicySet implements Disposable {
     return { ...schema, entityTypes: { ...Object.fromEntries(given), ...schema.entityTypes } };
   }
 
-  /** Adds what is known of an entity to what the configuration says about it. */
+  /** Merges runtime facts about an entity with its configuration. */
   #put(entities: Map<string, EntityJson>, { uid, attributes = {}, parents = [] }: KnownEntity): void {
     const given = this.#given.get(keyOf(uid));
     entities.set(keyOf(uid), {
@@ -215,7 +215,7 @@ function entitiesOf({ cedar: config }: AuthzConfig): EntityJson[] {
 }
 
 function mistake(id: string, text: string, error: DetailedError | undefined): Error {
-  const { message = 'it cannot be read', help, sourceLocations = [] } = error ?? {};
+  const { message = 'the policy could not be read', help, sourceLocations = [] } = error ?? {};
   const what = message.replace(/^failed to parse policy with id `\w+` from string: |^for policy `\w+`, /, '');
   return invalid(`cedar.policies has a mistake in ${placeOf(id, text, error)}: ${what}`, {
     hint: help ?? sourceLocations[0]?.label ?? 'see https://docs.cedarpolicy.com for the language',

@@ -33,7 +33,7 @@ const tokenType = 'urn:ietf:params:oauth:token-type:';
 /** The short names of the original. */
 const shortTypes = ['access_token', 'id_token', 'jwt'];
 const timeoutMs = 30_000;
-/** How long a new token is used if the authorization server does not say how long it is valid. */
+/** How long an exchanged token is used if the authorization server does not report its lifetime. */
 const unknownLifeMs = 60_000;
 
 /** Checks the options and returns a function that exchanges tokens (RFC 8693). Throws `invalid`. */

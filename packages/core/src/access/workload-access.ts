@@ -27,8 +27,8 @@ type ReadSecret = (name: string) => Promise<string>;
 const maxTokenBytes = 64 * 1024;
 
 /**
- * Reads what a run config says about callers. Contacts no provider yet. Throws if anything of it cannot be enforced:
- * a workload with authentication or policies must not start without them.
+ * Reads the access rules of a run config. Makes no requests. Throws if a rule cannot be enforced, because a workload
+ * with authentication or policies must not start without them.
  */
 export async function openWorkloadAccess(
   runConfig: RunConfig,
@@ -50,7 +50,7 @@ export async function openWorkloadAccess(
 /** Whether callers of a workload have to authenticate. */
 export const isAuthenticated = (runConfig: RunConfig): boolean => requestedOidc(runConfig) !== undefined;
 
-/** The policies of a workload. The engine is loaded only for those that have any. */
+/** A workload's policies. The engine is loaded only if policies exist. */
 export async function openPolicies(runConfig: RunConfig) {
   const config = await authzConfigOf(runConfig);
   if (config === undefined) return undefined;

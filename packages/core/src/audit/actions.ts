@@ -6,7 +6,7 @@ import type { AuditLog } from './audit-log.ts';
 
 /** A call of the API that changes something, reads a secret, or was denied. */
 export interface AuditedOperation {
-  /** The ID of the operation, or the method of a request that was denied before it reached one. */
+  /** The operation ID, or the HTTP method of a request that was denied before reaching an operation. */
   operation: string;
   path: string;
   /** The kind of object. */
@@ -25,7 +25,7 @@ export interface ApiCaller {
   principal: Principal;
   /** A caller without an ID is the user of this machine. */
   isLocalUser: boolean;
-  /** The address of the client; undefined on the Unix socket of the daemon. */
+  /** The client address. Undefined on the daemon's Unix socket. */
   address: string | undefined;
   userAgent: string | undefined;
 }

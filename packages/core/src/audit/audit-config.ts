@@ -8,11 +8,11 @@ import type { AuditOptions, AuditedCalls } from '@toolhive/proxy/audit';
 import { requireLogFile } from './audit-file.ts';
 import type { AuditLog } from './audit-log.ts';
 
-/** The size up to which bodies are recorded if nothing else is said. */
+/** The default size limit for recorded bodies. */
 const defaultBytes = 1024;
 const maxConfigBytes = 64 * 1024;
 
-/** Throws `invalid` for an audit configuration that would not record what the user expects. */
+/** Throws `invalid` for an audit configuration that would silently record less than the user expects. */
 export function checkAuditConfig({ audit_config: config, audit_config_path: path }: RunConfig): void {
   if (path !== undefined && path !== '' && !isAbsolute(path))
     throw invalid(`audit_config_path ${path} is not an absolute path`);
@@ -35,7 +35,10 @@ function check({ event_types: included, exclude_event_types: excluded, log_file:
   }
 }
 
-/** How the proxy of a workload audits. Throws `invalid` if it cannot do so as configured: then it must not start. */
+/**
+ * The audit settings of a workload's proxy. Throws `invalid` if the configuration cannot be applied, and then the
+ * proxy must not start.
+ */
 export async function auditOf(runConfig: RunConfig, log: AuditLog): Promise<AuditOptions> {
   const config = await configOf(runConfig);
   const file = config?.log_file || undefined;
@@ -82,14 +85,16 @@ async function configOf({
   const what = `cannot read the audit configuration ${path}`;
   try {
     await using file = await open(path, 'r');
-    if ((await file.stat()).size > maxConfigBytes) throw invalid(`it is larger than ${maxConfigBytes} bytes`);
+    if ((await file.stat()).size > maxConfigBytes)
+      throw invalid(`the file is larger than ${maxConfigBytes} bytes`);
     const read = AuditConfig.safeParse(JSON.parse(await file.readFile('utf8')));
-    if (!read.success) throw invalid(read.error.issues[0]?.message ?? 'it is not an audit configuration');
+    if (!read.success)
+      throw invalid(read.error.issues[0]?.message ?? 'the file is not an audit configuration');
     check(read.data);
     return read.data;
   } catch (error) {
     throw invalid(`${what}: ${messageOf(error)}`, {
-      hint: 'correct the file, or restart without it',
+      hint: 'fix the file, or restart without it',
       cause: error,
     });
   }

@@ -13,13 +13,13 @@ const limits = { bytes: 10 * 1024 * 1024, older: 4 };
 /** How often an open file is compared with the file at its path. */
 const checkMs = 1_000;
 
-/** What is remembered of a file outside of it, as hashes of lines. */
+/** Hashes of lines, stored outside the file. */
 interface Anchor {
   /** The last line that was written. */
   last: string;
   /** The last line of each older file, the newest first. */
   older: string[];
-  /** The last line of what rotation has removed. */
+  /** The hash of the last line that rotation removed. */
   floor: string;
 }
 
@@ -29,7 +29,7 @@ export interface Anchors {
   setAnchor(path: string, anchor: string): void;
 }
 
-/** Audit records as lines of a file, which is rotated. The lines are a chain of their own. Only the owner can read it. */
+/** Audit records as lines of a rotated file. The lines form a separate hash chain. Only the owner can read the file. */
 export class AuditFile {
   readonly #path: string;
   readonly #anchors: Anchors;
@@ -85,8 +85,8 @@ export class AuditFile {
   }
 
   /**
-   * Returns where the chain continues. After a crash, the file may be ahead of what is remembered. If the file does not
-   * contain what is remembered, the chain continues from that, so that a verification shows what is missing.
+   * Returns the end of the chain. After a crash, the file may be ahead of the anchor. If the file does not contain
+   * the anchor, the chain continues from the anchor, so that a verification detects the gap.
    */
   async #resume(): Promise<Anchor> {
     const known = readAnchor(this.#anchors.anchorOf(this.#path));
@@ -142,8 +142,8 @@ export async function verifyAuditFile(
       if (previousOf(line) !== previous) {
         const reason =
           position === 1 && records === 0
-            ? 'records before it are missing'
-            : 'it does not continue the record before it';
+            ? 'the preceding records are missing'
+            : 'the record does not continue the preceding record';
         return { place: path, records, broken: { position, file, reason } };
       }
       previous = hashOf(line);
@@ -164,18 +164,18 @@ export async function verifyAuditFile(
 }
 
 /**
- * Opens a file of audit records for appending, or creates it. What a client says ends up in it, so it must not be a file
- * that other programs read as something else: only a regular file of this user that is empty or contains audit records
- * is accepted, and no symbolic link. Throws `invalid`.
+ * Opens or creates an audit file for appending. Because records contain client text, the file must not be one that
+ * other programs interpret: only a regular file of this user that is empty or contains audit records is accepted, and
+ * no symbolic link. Throws `invalid`.
  */
 async function openAuditFile(path: string): Promise<FileHandle> {
   if (!isAbsolute(path)) throw invalid(`log_file ${path} is not an absolute path`);
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
   const handle = await open(path, O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_RDWR, 0o600).catch(
     (error: NodeJS.ErrnoException) => {
-      const why = error.code === 'ELOOP' ? 'it is a symbolic link' : error.message;
+      const why = error.code === 'ELOOP' ? 'the path is a symbolic link' : error.message;
       throw invalid(`cannot write the audit log ${path}: ${why}`, {
-        hint: 'choose another log_file, or leave it out',
+        hint: 'choose another log_file, or omit it',
         cause: error,
       });
     },
@@ -189,13 +189,13 @@ async function openAuditFile(path: string): Promise<FileHandle> {
   }
 }
 
-/** How much of the end of a file tells what it is. */
+/** How many bytes at the end of a file identify an audit file. */
 const tailBytes = 4096;
 
 async function requireAuditFile(handle: FileHandle, path: string): Promise<void> {
   const { size, uid, nlink } = await handle.stat().then((stats) => {
     if (stats.isFile()) return stats;
-    throw invalid(`cannot write the audit log ${path}: it is not a file`);
+    throw invalid(`cannot write the audit log ${path}: not a regular file`);
   });
   const isForeign = (process.getuid !== undefined && uid !== process.getuid()) || nlink > 1;
   const length = Math.min(size, tailBytes);
@@ -205,12 +205,12 @@ async function requireAuditFile(handle: FileHandle, path: string): Promise<void>
     await handle.chmod(0o600);
     return;
   }
-  throw invalid(`cannot write the audit log ${path}: it is a file of another program or user`, {
+  throw invalid(`cannot write the audit log ${path}: the file belongs to another program or user`, {
     hint: 'choose a log_file that does not exist yet',
   });
 }
 
-/** The lines of a file, none if it does not exist. */
+/** Yields the lines of a file, or none if the file does not exist. */
 async function* linesOf(path: string): AsyncGenerator<string, void, void> {
   const exists = await stat(path).then(
     (stats) => stats.isFile(),
@@ -220,7 +220,7 @@ async function* linesOf(path: string): AsyncGenerator<string, void, void> {
   yield* createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Infinity });
 }
 
-/** Checks that a file can be used for records, and creates it. Throws `invalid`. */
+/** Creates the file, and checks that it can contain records. Throws `invalid`. */
 export async function requireLogFile(path: string): Promise<void> {
   await (await openAuditFile(path)).close();
 }

@@ -32,13 +32,13 @@ interface Waiting {
 }
 
 /**
- * The audit log of the daemon. Recording returns at once; records are written in batches, to SQLite and to a file. Each
- * record contains the hash of the one before it, so that changes and removals show.
+ * The daemon's audit log. Recording returns immediately, and a timer writes the records in batches to SQLite and to a
+ * file. Each record contains the hash of its predecessor, so that changes and removals are detectable.
  */
 export class AuditLog implements AsyncDisposable {
   /** The values that are removed from all records. */
   readonly redaction = new Redaction();
-  /** The user of this machine, who acts if nobody was authenticated. */
+  /** The operating system user, who is the actor without authentication. */
   readonly localUser = nameOfUser();
   readonly #store: AuditStore;
   readonly #paths: Pick<StatePaths, 'audit' | 'auditFile'>;
@@ -113,7 +113,9 @@ export class AuditLog implements AsyncDisposable {
     await this.flush(); // so that it does not begin with what was recorded before
     // Here, because the generator begins only after the client was answered.
     if (this.#watchers.size >= maxWatchers) {
-      throw unavailable(`${maxWatchers} clients already watch the audit log`, { hint: 'close one of them' });
+      throw unavailable(`${maxWatchers} clients already watch the audit log`, {
+        hint: 'close one of these clients',
+      });
     }
     const after = /^\d{1,15}$/.test(afterId ?? '') ? Number(afterId) : this.#store.lastId;
     return this.#watched(query, after, signal);
@@ -144,7 +146,7 @@ export class AuditLog implements AsyncDisposable {
     await this.#store.close();
   }
 
-  /** Reads from the database, so a client that does not read what it is sent costs no memory. */
+  /** Reads from the database, so a slow client uses no memory. */
   async *#watched(
     query: AuditQuery,
     after: number,
@@ -248,7 +250,7 @@ export class AuditLog implements AsyncDisposable {
     }
   }
 
-  /** Told once until it works again: a full disk would otherwise fill up the log of the daemon. */
+  /** Reports a failure once until writing works again, because a full disk would otherwise fill the daemon's log. */
   #failed(place: string, error: unknown): void {
     if (this.#failing.has(place)) return;
     this.#failing.add(place);
@@ -263,7 +265,7 @@ export class AuditLog implements AsyncDisposable {
     return file;
   }
 
-  /** Makes a line of an entry. Control characters are escaped, so it is one line. */
+  /** Converts an entry to one line. Control characters are escaped. */
   #complete({ bodies, workload, ...given }: AuditEntry): StoredRecord {
     const atMs = Date.now();
     const at = new Date(atMs).toISOString();

@@ -101,7 +101,7 @@ export class AuditStore {
     const last =
       newest === undefined ? floor : { id: Number(newest['id']), hash: hashOf(String(newest['line'])) };
     this.#first = Number(oldest?.['first'] ?? last.id + 1);
-    // Records that are missing must stay missing: what follows continues from the last one that was written.
+    // A gap must stay detectable, so the chain continues from the last known record.
     this.#last = anchor !== undefined && !this.#contains(anchor, floor) ? anchor : last;
     this.#anchored = anchor ?? { id: 0, hash: chainStart };
     if (this.#last !== last) {
@@ -199,13 +199,14 @@ export class AuditStore {
         const id = Number(row['id']);
         if (id > end) break; // written meanwhile
         const line = String(row['line']);
-        if (id !== link.id + 1) return broken(id, `${id - link.id - 1} records before it are missing`);
-        if (previousOf(line) !== link.hash) return broken(id, 'it does not continue the record before it');
+        if (id !== link.id + 1) return broken(id, `${id - link.id - 1} preceding records are missing`);
+        if (previousOf(line) !== link.hash)
+          return broken(id, 'the record does not continue the preceding record');
         if (!agrees(row, line)) return broken(id, 'its columns differ from the record');
         records += 1;
         link = { id, hash: hashOf(line) };
         if (id === this.#anchored.id && link.hash !== this.#anchored.hash)
-          return broken(id, 'it differs from the record that was written');
+          return broken(id, 'the record differs from the written record');
       }
       if (rows.length < verifiedAtOnce || link.id >= end) break;
       await turn();
@@ -214,7 +215,7 @@ export class AuditStore {
     if (link.id < end && !isPruned)
       return broken(link.id + 1, `${end - link.id} records at the end are missing`);
     if (link.id === end && link.hash !== endHash)
-      return broken(end, 'it differs from the record that was written');
+      return broken(end, 'the record differs from the written record');
     return { place, records };
   }
 
@@ -277,7 +278,7 @@ export class AuditStore {
     this.#prune();
   }
 
-  /** Removes the oldest records beyond the limits, and remembers the last one of them. */
+  /** Removes the oldest records beyond the limits, and stores the last removed link. */
   #prune(): void {
     const { records, bytes, days } = this.#limits;
     const count = this.#last.id - this.#first + 1;
@@ -344,7 +345,7 @@ function parsed(line: string): NumberedAuditRecord['record'] | undefined {
   }
 }
 
-/** Whether the columns that records are selected by say what the record says. */
+/** Whether the indexed columns agree with the record. */
 function agrees(row: Record<string, unknown>, line: string): boolean {
   const record = parsed(line);
   if (record === undefined) return false;

@@ -1,7 +1,7 @@
-/** What stands in the place of a secret. */
+/** The replacement for a secret. */
 const redacted = '[REDACTED]';
 
-/** Keys whose values are not recorded, whatever they are. */
+/** Keys whose values are never recorded. */
 const secretKey = /pass(word|wd|phrase)|token|secret|keys?$|auth|credential|private|cookie/i;
 
 /** Whether a key or the name of a variable says that its value is secret. */
@@ -21,7 +21,7 @@ export class Redaction {
   readonly #secrets = new Set<string>();
   #pattern: RegExp | undefined;
 
-  /** Remembers a value, in all the forms in which it may appear. */
+  /** Adds a value in all the forms in which it may appear. */
   add(secret: string): void {
     if (secret === '' || this.#secrets.has(secret) || this.#secrets.size >= maxSecrets) return;
     this.#secrets.add(secret);
@@ -93,7 +93,7 @@ function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** A secret inside of other Base64 data has one of three forms. Its outer characters depend on what surrounds it. */
+/** The three forms of a secret inside other Base64 data. The outer characters depend on the surrounding data. */
 function base64Of(secret: string): string[] {
   return [0, 1, 2].flatMap((offset) => {
     const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]);

@@ -21,14 +21,14 @@ interface StoredList {
 
 /** What is known of the lists of a server. */
 export interface StoredListing {
-  /** When the server last answered with one of them. */
+  /** The time of the server's last answer. */
   at: string;
   greeting: Greeting | undefined;
   lists: Partial<Record<PinnedKind, StoredList>>;
 }
 
 export interface ListingsOptions {
-  /** Told of what has changed, at most once in a second for each workload. */
+  /** Called after changes, at most once per second for each workload. */
   onChanges: (workload: string, changes: readonly ListChange[]) => void;
   log: Logger;
   now: () => Date;
@@ -36,12 +36,12 @@ export interface ListingsOptions {
 
 /** How soon lists are saved. */
 const saveMs = 1_000;
-/** How many changes are told at once. */
+/** How many changes are reported at once. */
 const maxTold = 20;
 const maxInstructions = 64 * 1024;
 const maxCapabilities = 16 * 1024;
 
-/** The member of an item that identifies it, by its kind. */
+/** The identifying member of an item, by kind. */
 const keys: Readonly<Record<PinnedKind, string>> = {
   instructions: '',
   tool: 'name',
@@ -60,8 +60,8 @@ interface Unsaved {
 }
 
 /**
- * What servers listed last, so that it is known while they are stopped. It is kept in SQLite only: the proxies have
- * limited each list to 1 MiB, and four of them for each workload would be too much memory.
+ * The servers' latest lists, which remain known while the servers are stopped. Stored only in SQLite, because the
+ * proxies limit each list to 1 MiB, and four lists per workload would use too much memory.
  */
 export class Listings implements Disposable {
   readonly #database: DatabaseSync;
@@ -98,8 +98,8 @@ export class Listings implements Disposable {
   }
 
   /**
-   * Takes what the proxy of a workload sees. `serverVersion` is what the server speaks: a greeting contains what its
-   * client speaks.
+   * Receives lists from a workload's proxy. `serverVersion` is the server's protocol version, because the greeting
+   * contains the client's version.
    */
   sinkFor(workload: string, serverVersion: () => string | undefined): ListingSink {
     const take = (part: Part, value: unknown, isComplete: boolean): void =>
@@ -117,7 +117,7 @@ export class Listings implements Disposable {
     };
   }
 
-  /** What a server listed last; undefined if it never did. */
+  /** A server's latest list. Undefined if the server was never listed. */
   of(workload: string): StoredListing | undefined {
     this.#save();
     const rows = this.#rows(workload);

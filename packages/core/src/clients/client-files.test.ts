@@ -265,7 +265,7 @@ describe('a reconcile', () => {
     expect(problems).toEqual([
       [
         'cursor',
-        `${cursorFile()}, line 1, column 16: mcpServers is not an object; mend the file; ToolHive leaves it alone until then`,
+        `${cursorFile()}, line 1, column 16: mcpServers is not an object; fix the file. ToolHive does not change it until then`,
       ],
       ['cursor', undefined],
     ]);
@@ -295,7 +295,7 @@ describe('entries of other people', () => {
 
     await clients.reconcile(wanted('cursor', anEntry(), anEntry({ name: 'other' })));
     expect(clients.problems.get('cursor')).toBe(
-      `${cursorFile()} has an entry fetch that ToolHive did not write; rename one of the two`,
+      `${cursorFile()} has an entry fetch that ToolHive did not create. Rename one of the two`,
     );
     expect(await serversIn(cursorFile())).toMatchObject({ fetch: entry, other: {} });
     await clients.reconcile(none);

@@ -20,7 +20,7 @@ export interface ClientFilesOptions {
   platform: NodeJS.Platform;
   /** The file that remembers which entries are ours. */
   record: string;
-  /** Told when a file cannot be brought up to date, and, with undefined, when it can be again. */
+  /** Called when a file cannot be updated, and with undefined when the update works again. */
   onProblem?: (client: ClientName, problem: string | undefined) => void;
   log: Logger;
 }
@@ -31,21 +31,21 @@ export interface FilePreview {
   exists: boolean;
   /** By the name of the entry. An entry without `before` is added, one without `after` is removed. */
   changes: readonly { name: string; before: EntryValue | undefined; after: EntryValue | undefined }[];
-  /** Why the file could not be written as it is. */
+  /** Why the file could not be written. */
   problem?: string;
 }
 
 type Entries = ReadonlyMap<string, unknown>;
 
-/** Both parsers hold up everything else while they work; the one for YAML is slower by far. */
+/** Both parsers block the event loop, the YAML parser much longer. */
 const limits: Record<ClientApplication['format'], TextFilesOptions> = {
   json: { maxBytes: 16 * 1024 ** 2 },
   yaml: { maxBytes: 1024 ** 2 },
 };
 
 /**
- * The configuration files of client applications. What ToolHive wrote is remembered; everything else in them belongs
- * to other people and stays as it is, to the byte.
+ * The clients' configuration files. ToolHive remembers its own entries, and leaves everything else in the files
+ * unchanged, to the byte.
  */
 export class ClientFiles {
   readonly #options: ClientFilesOptions;
@@ -69,7 +69,7 @@ export class ClientFiles {
   async installed(): Promise<ReadonlySet<ClientName>> {
     const found = await Promise.all(
       clientApplications.map(async ({ id, detection }) => {
-        const stats = await stat(this.#path(detection.path)).catch(() => {}); // what cannot be seen is not there
+        const stats = await stat(this.#path(detection.path)).catch(() => {}); // an inaccessible file counts as missing
         const isThere = detection.kind === 'file' ? stats?.isFile() : stats?.isDirectory();
         return isThere === true ? [id] : [];
       }),
@@ -77,12 +77,12 @@ export class ClientFiles {
     return new Set(found.flat());
   }
 
-  /** Where the file of an application is, whether it is there or not. */
+  /** The path of a client's file, whether or not the file exists. */
   pathOf(client: ClientName): string {
     return this.#path(applicationOf(client).config);
   }
 
-  /** Throws when the file of an application is there and cannot be edited. */
+  /** Throws if a client's file exists but cannot be edited. */
   async check(client: ClientName): Promise<void> {
     const application = applicationOf(client);
     const path = this.#path(application.config);
@@ -93,19 +93,19 @@ export class ClientFiles {
     );
   }
 
-  /** Returns what would become of the file of an application with these entries of ours. Changes nothing. */
+  /** Returns the content of a client's file with these entries. Changes nothing. */
   async preview(client: ClientName, wanted: readonly Entry[]): Promise<FilePreview> {
     const application = applicationOf(client);
     const path = this.#path(application.config);
     const exists = await stat(path).then(
       () => true,
-      () => false, // what cannot be seen is not there
+      () => false, // an inaccessible file counts as missing
     );
     const nothing = { path, exists, changes: [] };
     if (!(await isDirectory(dirname(path)))) {
       return {
         ...nothing,
-        problem: `${application.product} is not installed: ${dirname(path)} is not there`,
+        problem: `${application.product} is not installed: ${dirname(path)} not found`,
       };
     }
     try {
@@ -130,8 +130,8 @@ export class ClientFiles {
   }
 
   /**
-   * Makes every application's file hold exactly these of our entries, beside everything else in it. Returns when that,
-   * or something newer, is on disk. What goes wrong with one file is no reason to leave the others: see `problems`.
+   * Updates every client's file to contain exactly these ToolHive entries, in addition to everything else. Returns
+   * when this state or a newer one is on disk. A problem with one file does not affect the others: see `problems`.
    */
   async reconcile(wanted: ReadonlyMap<ClientName, readonly Entry[]>): Promise<void> {
     this.#wanted = new Map(wanted);
@@ -149,7 +149,7 @@ export class ClientFiles {
     );
   }
 
-  /** Cleans up after an earlier daemon that was killed, and learns what it wrote. */
+  /** Cleans up after a killed daemon, and reads its records. */
   async #begin(): Promise<EntryRecord> {
     const { record, log } = this.#options;
     await Promise.all(clientApplications.map((application) => this.#sweep(application)));
@@ -161,12 +161,12 @@ export class ClientFiles {
     try {
       if (await isDirectory(dirname(path))) await this.#files.sweep(path);
     } catch (error) {
-      // What cannot be looked at, or is in use, has time until it is edited.
+      // A file that is inaccessible or in use can wait until its next edit.
       this.#options.log.debug({ client: id, why: messageOf(error) }, 'client configuration not swept');
     }
   }
 
-  /** Returns what went wrong. */
+  /** Returns the problem. */
   async #reconcile(
     record: EntryRecord,
     application: ClientApplication,
@@ -177,7 +177,7 @@ export class ClientFiles {
     const path = this.#path(config);
     try {
       if (!(await isDirectory(dirname(path)))) {
-        return wanted.length === 0 ? undefined : `${product} is not installed: ${dirname(path)} is not there`;
+        return wanted.length === 0 ? undefined : `${product} is not installed: ${dirname(path)} not found`;
       }
       const plan = await this.#bringUpToDate(record, application, path, wanted);
       return plan.taken.length === 0 ? undefined : takenProblem(path, plan.taken);
@@ -203,7 +203,7 @@ export class ClientFiles {
         plan = planChanges(application, wanted, readEntries(source, application), own);
         if (plan.changes.size === 0) return undefined;
         const changed = changeEntries(source, application, plan.changes);
-        // Before the file is written: after a crash, what was written is known to be ours.
+        // Recorded before the write, so that ToolHive recognizes its entries after a crash.
         await record.save(id, plan.before);
         return changed;
       });
@@ -213,7 +213,7 @@ export class ClientFiles {
     return plan;
   }
 
-  /** The entries of a file, from memory as long as nobody wrote it. */
+  /** The entries in a file, from memory until the file changes. */
   async #entries(application: ClientApplication, path: string): Promise<Entries> {
     const version = await this.#files.version(path);
     const known = this.#known.get(application.id);
@@ -221,7 +221,7 @@ export class ClientFiles {
     const entries = await this.#files.read(path, limits[application.format], (text) =>
       readEntries({ path, text }, application),
     );
-    // Only what did not change while it was read.
+    // Only if the file did not change during the read.
     if (version !== undefined && version === (await this.#files.version(path))) {
       this.#known.set(application.id, { version, entries });
     }
@@ -257,9 +257,9 @@ function applicationOf(client: ClientName): ClientApplication {
 
 function takenProblem(path: string, names: readonly string[]): string {
   const what = names.length === 1 ? `an entry ${names[0]}` : `entries ${names.join(', ')}`;
-  return `${path} has ${what} that ToolHive did not write; rename one of the two`;
+  return `${path} already contains ${what} that ToolHive did not create. Rename one of the two`;
 }
 
 async function isDirectory(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => {}))?.isDirectory() ?? false; // said as "not there", whatever it is
+  return (await stat(path).catch(() => {}))?.isDirectory() ?? false; // reported as missing, whatever the error
 }

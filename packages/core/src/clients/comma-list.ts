@@ -4,7 +4,7 @@ export interface Span {
   to: number;
 }
 
-/** A member of the list, with the white space and the comments before it, and between it and its comma. */
+/** A list member with the preceding white space and comments, and the text between the member and its comma. */
 interface Member {
   before: string;
   text: string;
@@ -12,8 +12,8 @@ interface Member {
 }
 
 /**
- * The members between the brackets of a JSON object, or of a flow collection in YAML, cut into pieces that give the
- * same text when joined. Members come and go; every comment stays, also those beside a member that goes.
+ * The members of a JSON object or a YAML flow collection, divided into pieces that join to the same text. Editing
+ * members preserves every comment, including the comments beside a removed member.
  */
 export class CommaList {
   readonly #members: Member[];
@@ -22,8 +22,8 @@ export class CommaList {
   #endsWithComma: boolean;
 
   /**
-   * Cuts what is inside of the brackets, where the members stand in order. Undefined when there is anything else
-   * between them than one comma, white space and comments.
+   * Divides the text between the brackets, whose members are in order. Returns undefined if the members are separated
+   * by more than one comma, white space, and comments.
    */
   static cut(text: string, inside: Span, spans: readonly Span[], comments: Comments): CommaList | undefined {
     const members: Member[] = [];
@@ -55,13 +55,13 @@ export class CommaList {
     return this.#members.length === 0;
   }
 
-  /** What a further member should have before it in order to stand like the last one. */
+  /** The white space for a new member, matching the last member. */
   get lead(): string {
     const [, space] = this.#comments.split(this.#members.at(-1)?.before ?? '');
     return /\r?\n?[ \t]*$/.exec(space)?.[0] ?? '';
   }
 
-  /** Whether a member stands on lines of its own. */
+  /** Whether a member has separate lines. */
   startsLine(index: number): boolean {
     return this.#members[index]?.before.includes('\n') ?? false;
   }
@@ -71,7 +71,7 @@ export class CommaList {
     if (member !== undefined) member.text = text;
   }
 
-  /** Adds a member at the end. `lead` is the white space before it, `close` what follows the only one of a list. */
+  /** Appends a member. `lead` is the white space before it, and `close` follows the only member of a list. */
   add(text: string, lead: string, close: string): void {
     const [comments, space] = this.#comments.split(this.#tail);
     const isAfterLine = this.#comments.endsInLine(comments) && !lead.includes('\n');
@@ -118,7 +118,7 @@ export class Comments {
   readonly #trivia: RegExp;
   readonly #lineStart: string;
 
-  /** `pattern` matches one comment, without the end of its line; those up to it begin with `lineStart`. */
+  /** `pattern` matches one comment without the end of its line. Comments up to it begin with `lineStart`. */
   constructor(pattern: RegExp, lineStart: string) {
     this.#comment = new RegExp(pattern, 'g');
     this.#trivia = new RegExp(`(?:[ \\t\\r\\n]+|${pattern.source})*`, 'y');
@@ -138,7 +138,7 @@ export class Comments {
     return [trivia.slice(0, end), trivia.slice(end)];
   }
 
-  /** Whether comments end with one that goes on to the end of its line. */
+  /** Whether the last comment extends to the end of its line. */
   endsInLine(comments: string): boolean {
     return [...comments.matchAll(this.#comment)].at(-1)?.[0].startsWith(this.#lineStart) ?? false;
   }

@@ -8,20 +8,20 @@ import { conflictIn } from './source.ts';
 import type { Source } from './source.ts';
 import { openYaml } from './yaml-file.ts';
 
-/** What to put where: the value of each named entry, or undefined to take it out. */
+/** The changes: the value of each named entry, or undefined to remove the entry. */
 export type Changes = ReadonlyMap<string, EntryValue | undefined>;
 
 /** A configuration file that was read and understood. */
 interface EntryFile {
-  /** Everybody's entries, by name. */
+  /** All entries, by name. */
   entries: ReadonlyMap<string, unknown>;
-  /** The text with the changes. Whatever they do not concern keeps every byte. */
+  /** The text with the changes. All other bytes stay the same. */
   change(changes: Changes): string;
   /** Everything that the file says, but for the named entries. */
   without(names: ReadonlySet<string>): unknown;
 }
 
-/** Reads a format. Throws `conflict`, with the place in the file, when it cannot be edited safely. */
+/** Parses a format. Throws `conflict`, with the position, if the file cannot be edited safely. */
 export type OpenFormat = (source: Source, application: ClientApplication) => EntryFile;
 
 const formats: Record<ClientApplication['format'], OpenFormat> = { json: openJson, yaml: openYaml };
@@ -33,7 +33,7 @@ export function readEntries(source: Source, application: ClientApplication): Rea
   return open(source, application).entries;
 }
 
-/** The text of the file with the changes. Throws `conflict` rather than to harm anything else in it. */
+/** The file's text with the changes. Throws `conflict` instead of damaging other content. */
 export function changeEntries(source: Source, application: ClientApplication, changes: Changes): string {
   const before = open(source, application);
   const text = before.change(changes);
@@ -43,7 +43,7 @@ export function changeEntries(source: Source, application: ClientApplication, ch
   return source.text.startsWith(byteOrderMark) ? byteOrderMark + text : text;
 }
 
-/** What a file of an application holds that has nothing but one workload in it. */
+/** The content of a new client file with only one workload. */
 export function fileWithOnly(application: ClientApplication, entry: Entry): string {
   return changeEntries(
     { path: application.config.linux, text: '' },
@@ -58,12 +58,12 @@ function open(source: Source, application: ClientApplication): EntryFile {
     return formats[application.format]({ path: source.path, text }, application);
   } catch (cause) {
     if (cause instanceof ThvError) throw cause;
-    // The parsers give up with errors of their own on what is nested or aliased without end.
+    // The parsers throw errors for endless nesting and aliases.
     throw conflictIn(source, 'is too deep or too tangled to be read', cause);
   }
 }
 
-/** The safety net under the edits: reads the result anew, and compares. */
+/** The safety check after an edit: parses the result and compares. */
 function isAsWanted(
   before: EntryFile,
   result: Source,
@@ -78,7 +78,7 @@ function isAsWanted(
       changes.entries().every(([name, value]) => isThere(after, name, value))
     );
   } catch {
-    return false; // a result that cannot be read is no good, whatever is wrong with it
+    return false; // a result that cannot be parsed is never written
   }
 }
 

@@ -1,7 +1,7 @@
 import { isLoopback } from '@toolhive/contract/loopback';
 import type { ClientApplication, ClientTransport } from '@toolhive/contract/client-application';
 
-/** A workload as a client application is to see it. */
+/** A workload as a client's configuration describes it. */
 export interface Entry {
   name: string;
   url: string;
@@ -21,7 +21,7 @@ export function entryValue(application: ClientApplication, { name, url, transpor
   };
 }
 
-/** The fields of an entry in a file that we write. Others may contain what is nobody's business, such as keys. */
+/** The entry fields that ToolHive writes. Other fields may contain private data, such as keys. */
 export function ownFields(application: ClientApplication, value: unknown): EntryValue {
   const keys = [
     application.nameKey,
@@ -38,15 +38,15 @@ export function ownFields(application: ClientApplication, value: unknown): Entry
   );
 }
 
-/** The URL in an entry that was read from a file; undefined when it has none, as one that starts a command. */
+/** The URL in an existing entry. Undefined if the entry has none, for example because it starts a command. */
 export function entryUrl(application: ClientApplication, value: unknown): string | undefined {
   const url = fieldOf(value, application.urlKey);
   return typeof url === 'string' ? url : undefined;
 }
 
 /**
- * Whether what is in the file leads to the workload. Only the fields that say where it is count: the rest, such as
- * whether it is enabled, is for people and their applications to change.
+ * Whether the existing entry leads to the workload. Only the address fields count. Users and their clients may change
+ * the others, such as whether the entry is enabled.
  */
 export function isUpToDate(application: ClientApplication, value: unknown, wanted: EntryValue): boolean {
   const decisive = [application.nameKey, application.urlKey, application.types && 'type'];

@@ -10,8 +10,8 @@ const retryMs = 100;
 const staleAfterMs = 5 * 60_000;
 
 /**
- * Takes the lock that programs of ours agree on: a file beside the locked one. One that a dead process left behind
- * is taken over. Throws `conflict` when somebody else keeps it for more than a second.
+ * Takes ToolHive's lock: a file beside the locked file. Takes over the lock of a dead process. Throws `conflict` if
+ * another process holds the lock for more than a second.
  */
 export async function takeLock(path: string): Promise<AsyncDisposable> {
   const lock = `${path}.lock`;
@@ -25,7 +25,7 @@ export async function takeLock(path: string): Promise<AsyncDisposable> {
   return { [Symbol.asyncDispose]: () => rm(lock, { force: true }) };
 }
 
-/** Removes the locks on a file that programs of ours left when they were killed. Those of other programs stay. */
+/** Removes the locks on a file that killed ToolHive processes left. Locks of other programs stay. */
 export async function sweepLocks(path: string): Promise<void> {
   const lock = `${path}.lock`;
   if (holderIn((await readIfThere(lock)) ?? '')?.isAlive === false) await breakStale(lock);
@@ -36,14 +36,17 @@ export async function sweepLocks(path: string): Promise<void> {
   }
 }
 
-/** A process has the same number as one before it now and then, but not the same time of birth. */
+/** A process ID may be reused, but not with the same start time. */
 const born = Math.round(performance.timeOrigin);
 const owner = `${process.pid} ${born}\n`;
 
-/** A name that nobody else uses; like a lock, it says whose it is, and it does so before there is anything in the file. */
+/** A unique name that identifies its process, like a lock, even before the file has content. */
 const nameBeside = (lock: string): string => `${lock}.${process.pid}-${born}-${randomUUID()}`;
 
-/** The lock says whose it is from its first moment on, or a crash right then would leave one that nobody dares to take. */
+/**
+ * The lock identifies its process from the start. Otherwise a crash at that moment would leave a lock that no process
+ * could safely take over.
+ */
 async function create(lock: string): Promise<boolean> {
   const whole = nameBeside(lock);
   try {
@@ -70,7 +73,7 @@ async function createWithoutLink(lock: string): Promise<boolean> {
   }
 }
 
-/** Takes a lock away that nobody holds; false when somebody does. */
+/** Removes a lock without a holder. Returns false if the lock has a holder. */
 async function breakStale(lock: string): Promise<boolean> {
   try {
     const { ino, mtimeMs } = await stat(lock);
@@ -79,7 +82,7 @@ async function breakStale(lock: string): Promise<boolean> {
     // Two programs may get here at once: only the file that was looked at may go.
     const aside = nameBeside(lock);
     await rename(lock, aside);
-    if ((await stat(aside)).ino !== ino) await link(aside, lock).catch(() => {}); // a third one has it already
+    if ((await stat(aside)).ino !== ino) await link(aside, lock).catch(() => {}); // another process already has the lock
     await rm(aside, { force: true });
     return true;
   } catch (error) {
@@ -88,12 +91,12 @@ async function breakStale(lock: string): Promise<boolean> {
   }
 }
 
-/** Locks of other programs do not say whose they are; they count by their age. */
+/** Locks of other programs do not identify their process, so their age counts. */
 function isFresh(mtimeMs: number): boolean {
   return Date.now() - mtimeMs < staleAfterMs;
 }
 
-/** The process that a lock, or a name beside one, is of; undefined when it is none of ours. */
+/** The process that a lock or a temporary name belongs to. Undefined if it does not belong to ToolHive. */
 function holderIn(text: string): { isAlive: boolean } | undefined {
   const [, pid, time] = /^(\d{1,10})[ -](\d{1,15})[\n-]/.exec(text) ?? [];
   if (pid === undefined) return undefined;

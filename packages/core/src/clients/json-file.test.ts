@@ -79,7 +79,7 @@ describe('a JSON file', () => {
     ['is cut off', '{\n  "mcpServers": {', 'line 2, column 18: this is not JSON: close brace expected'],
     ['lacks a comma', '{"a": 1 "b": 2}', 'line 1, column 9: this is not JSON: comma expected'],
     ['goes on', '{} {}', 'line 1, column 4: this is not JSON: end of file expected'],
-    ['is a list', '[]', 'line 1, column 1: there is no object here'],
+    ['is a list', '[]', 'line 1, column 1: not an object'],
     ['has a list of servers', '{\n"mcpServers": []}', 'line 2, column 15: mcpServers is not an object'],
     ['has no servers but null', '{"mcpServers": null}', 'line 1, column 16: mcpServers is not an object'],
     [

@@ -42,11 +42,11 @@ function parse(source: Source): Node {
       .toLowerCase();
     throw conflictAt(source, error.offset, `this is not JSON: ${what}`);
   }
-  if (root?.type !== 'object') throw conflictAt(source, root?.offset ?? 0, 'there is no object here');
+  if (root?.type !== 'object') throw conflictAt(source, root?.offset ?? 0, 'not an object');
   return root;
 }
 
-/** Follows the pointer as far as there are objects; what is missing is to be made. */
+/** Follows the pointer through existing objects. The missing parts must be created. */
 function follow(source: Source, root: Node, pointer: readonly string[]): { node: Node; missing: string[] } {
   let node = root;
   for (const [depth, key] of pointer.entries()) {
@@ -73,12 +73,12 @@ function propertiesOf(object: Node): Property[] {
 
 /** Of two equal keys, programs disagree about which one counts. */
 function isThereTwice(source: Source, { name, key }: Property): Error {
-  return conflictAt(source, key.offset, `the key ${name} is there twice`);
+  return conflictAt(source, key.offset, `the key ${name} occurs twice`);
 }
 
 function descend(value: object, pointer: readonly string[]): Record<string, unknown> {
   let object = value as Record<string, unknown>;
-  // The parser makes objects without a prototype, where `__proto__` is a key like any other; so do we.
+  // The parser creates objects without a prototype, where `__proto__` is an ordinary key, and so does this code.
   for (const key of pointer) {
     object = (object[key] ??= Object.create(null) as unknown) as Record<string, unknown>;
   }
@@ -104,7 +104,7 @@ function change(source: Source, root: Node, object: Node, missing: string[], cha
   return text.slice(0, inside.from) + list.toString() + text.slice(inside.to);
 }
 
-/** Takes out, or replaces, what is there, and takes it off the additions. */
+/** Removes or replaces existing entries, and removes them from the additions. */
 function changePresent(
   source: Source,
   properties: readonly Property[],
@@ -162,7 +162,7 @@ function layoutOf(text: string, root: Node, object: Node, list: CommaList): Layo
   return { newline, unit, lead: close + unit, close };
 }
 
-/** On one line, or on several that begin with `newline`. */
+/** On one line, or on several lines that begin with `newline`. */
 function print(value: unknown, unit?: string, newline = ''): string {
   return JSON.stringify(value, null, unit).replaceAll('\n', newline);
 }

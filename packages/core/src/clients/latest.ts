@@ -1,6 +1,6 @@
 /**
- * Runs a task over and over, never twice at once. Those who ask while it runs share one further run, so each of them
- * waits for a run that began after asking.
+ * Runs a task repeatedly, but never twice at once. Requests during a run share one further run, so each caller waits
+ * for a run that started after the request.
  */
 export class Latest {
   readonly #task: () => Promise<void>;

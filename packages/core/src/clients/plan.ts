@@ -8,9 +8,9 @@ export interface Plan {
   changes: ReadonlyMap<string, EntryValue | undefined>;
   /** What is ours from the moment before the file is written. */
   before: OwnEntries;
-  /** What is ours once it is written. */
+  /** ToolHive's entries after the write. */
   after: OwnEntries;
-  /** The names that are wanted, but taken by entries of somebody else. */
+  /** The requested names that other entries already use. */
   taken: readonly string[];
 }
 
@@ -45,14 +45,17 @@ export function planChanges(
   for (const [name, urls] of own) {
     const thereUrl = entryUrl(application, present.get(name));
     if (names.has(name) || thereUrl === undefined) continue;
-    if (!urls.some((url) => leadToSame(url, thereUrl))) continue; // somebody made it lead elsewhere: theirs now
+    if (!urls.some((url) => leadToSame(url, thereUrl))) continue; // another program changed the entry's target and now owns the entry
     changes.set(name, undefined);
     before.set(name, urls);
   }
   return { changes, before, after, taken };
 }
 
-/** Whether an entry under a wanted name is ours: it leads to us, or it is ours and still leads to this machine. */
+/**
+ * Whether the entry with a requested name belongs to ToolHive: it leads to the workload, or ToolHive created it and
+ * it still leads to this machine.
+ */
 function isOurs(thereUrl: string | undefined, url: string, known: readonly string[]): boolean {
   if (thereUrl === undefined) return false;
   if ([url, ...known].some((one) => leadToSame(one, thereUrl))) return true;

@@ -16,7 +16,7 @@ const RecordFile = z.looseObject({
   clients: z.record(z.string(), z.record(z.string(), z.array(z.string()))),
 });
 
-/** Which entries in the files of client applications are ours, on disk. */
+/** The entries in client files that ToolHive created, stored on disk. */
 export class EntryRecord {
   readonly #path: string;
   readonly #saves: Latest;
@@ -30,7 +30,7 @@ export class EntryRecord {
     this.#saves = new Latest(() => this.#write());
   }
 
-  /** A file that cannot be understood is set aside; then nothing is ours. */
+  /** An invalid file is set aside. In that case no entry counts as ToolHive's. */
   static async open(path: string, log: Logger): Promise<EntryRecord> {
     try {
       const text = await readIfThere(path);
@@ -47,7 +47,7 @@ export class EntryRecord {
     return this.#clients.get(client) ?? new Map();
   }
 
-  /** Returns when it is on disk; at once when nothing is new. */
+  /** Returns when the record is on disk, immediately if nothing changed. */
   async save(client: ClientName, entries: OwnEntries): Promise<void> {
     if (!isSame(this.of(client), entries)) {
       if (entries.size === 0) this.#clients.delete(client);

@@ -1,15 +1,15 @@
 import { conflict } from '@toolhive/contract/failure';
 import type { ThvError } from '@toolhive/contract/failure';
 
-/** The text of a configuration file, and whose it is. */
+/** The text of a configuration file and the name of its client. */
 export interface Source {
   path: string;
   text: string;
 }
 
-const hint = 'mend the file; ToolHive leaves it alone until then';
+const hint = 'fix the file. ToolHive does not change it until then';
 
-/** What is wrong with a file, and where; lines and columns count from one. */
+/** The problem in a file, and its position. Lines and columns count from one. */
 export function conflictAt({ path, text }: Source, offset: number, what: string): ThvError {
   const before = text.slice(0, offset);
   const line = before.split('\n').length;
@@ -32,7 +32,7 @@ export function lineStartAt(text: string, offset: number): number {
   return text.lastIndexOf('\n', offset - 1) + 1;
 }
 
-/** The white space that the line of an offset begins with. */
+/** The indentation of the line at an offset. */
 export function indentAt(text: string, offset: number): string {
   return /[ \t]*/y.exec(text.slice(lineStartAt(text, offset), offset))?.[0] ?? '';
 }

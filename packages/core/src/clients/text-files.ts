@@ -7,13 +7,13 @@ import { conflict, ThvError, unavailable } from '@toolhive/contract/failure';
 import { KeyedSerialQueue } from '@toolhive/contract/serial-queue';
 import { sweepLocks, takeLock } from './file-lock.ts';
 
-/** A file as it was when it was read. */
+/** A file as of the last read. */
 interface Snapshot {
   text: string;
   stats: BigIntStats;
 }
 
-/** Where a file really is, and as what it was found. */
+/** A file's resolved path, and its state at that time. */
 interface Found {
   target: string;
   stats: BigIntStats | undefined;
@@ -24,28 +24,28 @@ export interface TextFilesOptions {
   maxBytes: number;
 }
 
-/** How often an edit begins anew because somebody else wrote the file meanwhile. */
+/** How often an edit restarts because another program wrote the file. */
 const maxAttempts = 20;
 const retryMs = 50;
 /** A file that was written so shortly ago may not be whole yet, as not every program writes atomically. */
 const settlesAfterMs = 500;
 
 /**
- * Files of other programs, which write them whenever they like. Links stay links, an edit replaces the whole file or
- * nothing of it, and what somebody else wrote meanwhile is never lost. All that can go wrong is a `conflict`, for
- * what a person has to solve, or `unavailable`.
+ * Files that other programs may write at any time. Links stay links, an edit replaces the file atomically, and
+ * concurrent changes are never lost. Throws `conflict` for problems that the user must solve, and otherwise
+ * `unavailable`.
  */
 export class TextFiles {
   readonly #edits = new KeyedSerialQueue();
 
-  /** What tells this state of a file from any other; undefined when there is no file, or when it may just change. */
+  /** Identifies the state of a file. Undefined if the file does not exist or may be changing. */
   async version(path: string): Promise<string | undefined> {
     const { target, stats } = await explained(path, () => find(path));
     const isQuiet = stats !== undefined && !isFresh(stats.mtimeMs) && !isFresh(stats.ctimeMs);
     return isQuiet ? `${target} ${versionOf(stats)}` : undefined;
   }
 
-  /** Reads a file and makes sense of it, or of an empty one when there is none. */
+  /** Reads and parses a file, or an empty file if none exists. */
   async read<T>(path: string, { maxBytes }: TextFilesOptions, parse: (text: string) => T): Promise<T> {
     return explained(path, async () => {
       for (let attempt = 1; ; attempt += 1) {
@@ -62,8 +62,8 @@ export class TextFiles {
   }
 
   /**
-   * Gives the text, or an empty one, to `change` and puts what that returns in its place; undefined leaves the file as it is.
-   * `change` is called again when somebody else wrote the file in between.
+   * Passes the text, or an empty text, to `change` and writes the result. Undefined leaves the file unchanged. Calls
+   * `change` again if another program wrote the file in the meantime.
    */
   async edit(
     path: string,
@@ -83,7 +83,7 @@ export class TextFiles {
     });
   }
 
-  /** Throws when a file that is there may not be written. Goes as far as an edit does before it shows. */
+  /** Throws if an existing file cannot be written. Goes as far as an edit can without visible changes. */
   async requireWritable(path: string, { maxBytes }: TextFilesOptions): Promise<void> {
     await explained(path, async () => {
       const { target, stats } = await find(path);
@@ -96,17 +96,17 @@ export class TextFiles {
     });
   }
 
-  /** Removes what a program of ours that was killed left beside a file. What belongs to others stays. */
+  /** Removes the temporary files that a killed ToolHive process left beside a file. Files of other programs stay. */
   async sweep(path: string): Promise<void> {
     await sweepLocks(path);
     const temporary = temporaryOf((await find(path)).target);
     if ((await lstat(temporary).catch(() => {})) === undefined) return;
-    await using _lock = await takeLock(path); // or it may be about to be moved into place
+    await using _lock = await takeLock(path); // the file may be about to be moved into place
     await rm(temporary, { force: true });
   }
 }
 
-/** Follows links. A link to nothing is somebody's half-finished work, and not ours to complete. */
+/** Follows links. A dangling link may be another program's work in progress, so ToolHive does not create its target. */
 async function find(path: string): Promise<Found> {
   try {
     const target = await realpath(path);
@@ -116,16 +116,16 @@ async function find(path: string): Promise<Found> {
   }
   const link = await lstat(path).catch(() => {});
   if (link?.isSymbolicLink() === true) {
-    throw conflict(`${path} is a link to something that is not there`, { hint: 'mend or remove the link' });
+    throw conflict(`${path} is a link to a missing file`, { hint: 'fix or remove the link' });
   }
   const directory = await realpath(dirname(path)).catch((cause: unknown) => {
-    throw unavailable(`${dirname(path)} is not there`, { cause });
+    throw unavailable(`${dirname(path)} not found`, { cause });
   });
   return { target: join(directory, basename(path)), stats: undefined };
 }
 
 async function read(path: string, target: string, maxBytes: number): Promise<Snapshot> {
-  requireUsable(path, await stat(target, { bigint: true }), maxBytes); // before opening: a pipe would wait for ever
+  requireUsable(path, await stat(target, { bigint: true }), maxBytes); // checked before opening, because opening a pipe would block
   await using file = await open(target, 'r');
   const stats = await file.stat({ bigint: true });
   requireUsable(path, stats, maxBytes);
@@ -136,14 +136,14 @@ async function read(path: string, target: string, maxBytes: number): Promise<Sna
     return { text, stats };
   } catch (cause) {
     throw conflict(`${path} is not UTF-8 text`, {
-      hint: 'convert it; ToolHive leaves it alone until then',
+      hint: 'convert the file to UTF-8. ToolHive does not change it until then',
       cause,
     });
   }
 }
 
 function requireUsable(path: string, stats: BigIntStats, maxBytes: number): void {
-  if (!stats.isFile()) throw conflict(`${path} is not a file`, { hint: 'move away what is there' });
+  if (!stats.isFile()) throw conflict(`${path} is not a file`, { hint: 'move it away' });
   if (stats.size > maxBytes) throw tooLarge(path, maxBytes);
 }
 
@@ -151,7 +151,7 @@ function tooLarge(path: string, maxBytes: number): Error {
   return conflict(`${path} is larger than ${maxBytes / 1024 ** 2} MiB`, { hint: 'clean it up' });
 }
 
-/** False when the file changed in the meantime, and the edit has to begin anew. */
+/** Returns false if the file changed in the meantime and the edit must restart. */
 async function tryEdit(
   path: string,
   { maxBytes }: TextFilesOptions,
@@ -185,7 +185,7 @@ async function replace(
   return true;
 }
 
-/** Writes a file that can take the place of another. It goes away again unless it was moved. */
+/** Writes a temporary file that can replace another file. Removes it again unless it was moved. */
 async function writeBeside(
   path: string,
   target: string,
@@ -206,12 +206,15 @@ async function writeBeside(
   return { path: temporary, [Symbol.asyncDispose]: remove };
 }
 
-/** Always the same name, as we have the lock: what a crash left behind is found again. */
+/** A fixed name is safe while holding the lock, and leftovers from a crash are found again. */
 function temporaryOf(target: string): string {
   return join(dirname(target), `.${basename(target)}.toolhive-tmp`);
 }
 
-/** Run as root, for somebody else's home: that person has to be able to use the file. */
+/**
+ * Preserves the owner when ToolHive runs as root for another user's home directory, so that the user can use the
+ * file.
+ */
 async function ownerOfNew(target: string): Promise<BigIntStats | undefined> {
   return process.getuid?.() === 0 ? stat(dirname(target), { bigint: true }) : undefined;
 }
@@ -234,7 +237,7 @@ async function writeAs(
 
 async function syncDirectory(path: string): Promise<void> {
   await using directory = await open(path, 'r');
-  await directory.sync().catch(() => {}); // not every file system can; the rename is in order without it
+  await directory.sync().catch(() => {}); // some file systems do not support syncing a directory, and the rename is complete without it
 }
 
 function isUnfinished(snapshot: Snapshot | undefined): boolean {
@@ -251,7 +254,7 @@ function versionOf(stats: BigIntStats | undefined): string {
     : [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ');
 }
 
-/** Says in words what the system says in codes. */
+/** Describes a system error code. */
 async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -267,7 +270,7 @@ async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
 
 function readOnly(path: string, cause?: unknown): ThvError {
   const hint = 'allow your user to write to the file and to its folder';
-  return conflict(`${path} is read-only, or belongs to somebody else`, { hint, cause });
+  return conflict(`${path} is read-only or belongs to another user`, { hint, cause });
 }
 
 function codeOf(error: unknown): string | undefined {

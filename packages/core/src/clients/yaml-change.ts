@@ -43,7 +43,7 @@ function requireUnique(source: Source, members: readonly Member[], changes: Chan
   const seen = new Set<string>();
   for (const { name, span } of members) {
     if (name === undefined || !changes.has(name)) continue;
-    if (seen.has(name)) throw conflictAt(source, span.from, `${name} is there twice`);
+    if (seen.has(name)) throw conflictAt(source, span.from, `${name} occurs twice`);
     seen.add(name);
   }
 }
@@ -91,7 +91,7 @@ function changeBrackets(
   return text.slice(0, inside.from) + list.toString() + text.slice(inside.to);
 }
 
-/** The entries that are not there yet. */
+/** The entries to add. */
 function additions(members: readonly Member[], changes: Changes): (readonly [string, EntryValue])[] {
   const present = new Set(members.map(({ name }) => name));
   return [...changes].flatMap(([name, value]) =>
@@ -127,7 +127,7 @@ function lineEdits(
   return edits;
 }
 
-/** Puts entries at the end of their collection, which is made when it is not there, or empty. */
+/** Appends entries to their collection, which is created if it is missing or empty. */
 function insertion(
   source: Source,
   { node, pair, parent, missing }: Place,
@@ -153,14 +153,14 @@ function insertion(
   return [blanked(source, node), put(lineAfter(source, node.range[1]), indent)];
 }
 
-/** The whole lines that a member is on; refuses when there is anything else on them. */
+/** The complete lines of a member. Throws if the lines contain anything else. */
 function linesOf(source: Source, { from, to }: Span): Span {
   const start = lineStartAt(source.text, from);
   if (source.text.slice(start, from).trim() !== '') throw awkward(source, from);
   return { from: start, to: lineAfter(source, to) };
 }
 
-/** Where the line after an offset begins; refuses when there is more than a comment before that. */
+/** The start of the line after an offset. Throws if more than a comment precedes it. */
 function lineAfter(source: Source, offset: number): number {
   const { text } = source;
   if (offset > 0 && text[offset - 1] === '\n') return offset;
@@ -170,7 +170,7 @@ function lineAfter(source: Source, offset: number): number {
   return end;
 }
 
-/** Where a list goes on after an item: behind comments that are indented at least so much. */
+/** Where a list continues after an item: after comments with at least this indentation. */
 function afterComments(source: Source, offset: number, column: number): number {
   const { text } = source;
   let end = lineAfter(source, offset);
@@ -202,7 +202,7 @@ function blanked({ text }: Source, { range: [from, to] }: ParsedNode): Edit {
   return { from: from === to ? from : from - (before.length - before.trimEnd().length), to, text: '' };
 }
 
-/** One step of indentation, as the first mapping within the outer one has it. */
+/** The indentation step of the first mapping within the outermost one. */
 function stepOf(outer: ParsedNode | null): string {
   if (!isMap(outer)) return '  ';
   const column = columnOf(outer);
@@ -244,7 +244,7 @@ class LinePrinter {
   }
 }
 
-/** Plain where no version of YAML can take it for anything else than this text. */
+/** Unquoted if every YAML version reads the value as this text. */
 function scalar(value: string | number | boolean): string {
   if (typeof value !== 'string') return String(value);
   const isPlain = /^[A-Za-z](?:[\w./#%:-]*[\w/-])?$/.test(value);

@@ -25,7 +25,7 @@ export const openYaml: OpenFormat = (source, application) => {
 };
 
 function parse(source: Source): Document.Parsed {
-  // Looking for equal keys takes time with the square of their number; those that matter are compared here.
+  // The search for equal keys takes quadratic time, so only the relevant keys are compared here.
   const options = {
     keepSourceTokens: true,
     uniqueKeys: false,
@@ -38,7 +38,7 @@ function parse(source: Source): Document.Parsed {
     const what = isLater ? 'a second document begins here' : `this is not YAML: ${error.message}`;
     throw conflictAt(source, error.pos[0], what);
   }
-  document.toJS({ mapAsMap: true }); // fails on aliases of nothing, and on those that grow without end
+  document.toJS({ mapAsMap: true }); // fails for undefined aliases and for aliases that expand without end
   return document;
 }
 
@@ -50,7 +50,7 @@ function follow(source: Source, contents: ParsedNode | null, { pointer, storage 
     if (!isMap(node)) throw notA(source, node, 'mapping', pointer[depth - 1]);
     const pairs = node.items.filter((pair) => isScalar(pair.key) && pair.key.value === key);
     const [pair, again] = pairs;
-    if (again !== undefined) throw conflictAt(source, again.key.range[0], `the key ${key} is there twice`);
+    if (again !== undefined) throw conflictAt(source, again.key.range[0], `the key ${key} occurs twice`);
     if (pair === undefined) return { ...place, missing: pointer.slice(depth) };
     place = { node: pair.value, pair, parent: node, missing: [] };
   }

@@ -9,15 +9,15 @@ export type Pair = Mapping['items'][number];
 /** Where the entries are, or how far the way to them goes. */
 export interface Place {
   node: ParsedNode | null;
-  /** What holds the node; undefined for the outermost. */
+  /** The parent of the node. Undefined for the root. */
   pair: Pair | undefined;
   /** The mapping that the pair is in. */
   parent: Mapping | undefined;
-  /** The keys that are not there yet. */
+  /** The keys that do not exist yet. */
   missing: readonly string[];
 }
 
-/** An entry of anybody's. */
+/** Any entry in the file. */
 export interface Member {
   name: string | undefined;
   node: ParsedNode | null;
@@ -32,7 +32,7 @@ export function spanOf({ key, value }: Pair): Span {
   return { from: key.range[0], to: contentEnd(value ?? key) };
 }
 
-/** Where the last thing in a node ends, before the comments that follow it. */
+/** The end of a node's last content, before the comments that follow. */
 export function contentEnd(node: ParsedNode): number {
   if (!isCollection(node)) return node.range[1];
   const last = node.items.at(-1);

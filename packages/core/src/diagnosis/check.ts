@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Diagnosis, DiagnosisLayer, Finding } from '@toolhive/contract/diagnosis';
 import { ThvError, messageOf } from '@toolhive/contract/failure';
 
-/** What one layer turned out to be; nothing where it does not apply. */
+/** The findings of one layer. Empty if the layer does not apply. */
 export type Found = Omit<Finding, 'layer'>;
 
-/** Looks at one layer. What it throws is what is wrong there. */
+/** Inspects one layer. A thrown error is the finding. */
 export interface Check<Subject> {
   layer: DiagnosisLayer;
-  /** Layers without which there is no sense in looking at this one. */
+  /** The layers that must be in order before this one can be checked. */
   needs?: readonly DiagnosisLayer[];
   look: (subject: Subject, signal: AbortSignal) => Promise<Found[]> | Found[];
 }
@@ -30,13 +30,13 @@ export async function diagnose<Subject>(
     const found =
       missing === undefined
         ? await lookAt(check, subject, signal)
-        : [skipped(`there is no sense in it before the ${missing} is right`)];
+        : [skipped(`skipped because the *${missing}* check failed`)];
     findings.push(...found.map((one) => ({ layer: check.layer, ...one })));
   }
   return { subject: name, healthy: findings.every(({ state }) => state !== 'failed'), findings };
 }
 
-/** A layer that could not be looked at is no ground for the next one either. */
+/** A layer whose check could not run does not satisfy its dependents either. */
 function isBroken(findings: readonly Finding[], layer: DiagnosisLayer): boolean {
   return findings.some((finding) => finding.layer === layer && /^(failed|skipped)$/.test(finding.state));
 }
@@ -48,7 +48,9 @@ async function lookAt<Subject>(
 ): Promise<Found[]> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
-  const late = delay(limitMs, [failed(`it took longer than ${limitMs / 1000} seconds`)], { signal: either });
+  const late = delay(limitMs, [failed(`the check took longer than ${limitMs / 1000} seconds`)], {
+    signal: either,
+  });
   try {
     return await Promise.race([check.look(subject, either), late]);
   } catch (error) {

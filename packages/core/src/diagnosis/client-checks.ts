@@ -10,7 +10,7 @@ interface Subject {
   name: ClientName;
 }
 
-/** The layers of a client application, from the application itself to the workloads that it sees. */
+/** The layers of a client, from the client itself to its workloads. */
 export const clientChecks: readonly Check<Subject>[] = [
   { layer: 'application', look: applicationOf },
   { layer: 'clients', look: registrationOf },
@@ -26,23 +26,30 @@ async function applicationOf({ core, name }: Subject): Promise<Found[]> {
   return [
     isInstalled
       ? ok(`${product} is installed`)
-      : failed(`${product} is not installed for this user`, 'install and open it once'),
+      : failed(`${product} is not installed for this user`, 'install the client and open it once'),
   ];
 }
 
 function registrationOf({ core, name }: Subject): Found[] {
   const registered = core.clients.list().find((client) => client.name === name);
-  if (registered === undefined) return [failed('it is not registered', `\`thv client register ${name}\``)];
+  if (registered === undefined)
+    return [failed('the client is not registered', `\`thv client register ${name}\``)];
   const { groups } = registered;
-  return [ok(groups.length === 0 ? 'it sees every group' : `it sees ${groups.join(', ')}`)];
+  return [
+    ok(
+      groups.length === 0
+        ? 'the client has access to every group'
+        : `the client has access to ${groups.join(', ')}`,
+    ),
+  ];
 }
 
-/** Written anew first, so that what is told is about now. */
+/** Updates the file first, so that the findings describe the current state. */
 async function fileOf({ core, name }: Subject): Promise<Found[]> {
   await core.clients.reconcile();
   const problem = core.clients.list().find((client) => client.name === name)?.problem;
   const path = core.clients.pathOf(name);
-  return [problem === undefined ? ok(`${path} says what it should`) : failed(problem)];
+  return [problem === undefined ? ok(`${path} is up to date`) : failed(problem)];
 }
 
 function workloadsOf({ core, name }: Subject): Found[] {
@@ -50,7 +57,7 @@ function workloadsOf({ core, name }: Subject): Found[] {
   const seen = core.workloads
     .all()
     .filter(({ runConfig }) => groups.length === 0 || groups.includes(runConfig.group ?? defaultGroup));
-  if (seen.length === 0) return [warning('there is no workload for it', '`thv run` starts one')];
+  if (seen.length === 0) return [warning('no workload is available to this client', '`thv run` starts one')];
   return seen.map(({ runConfig, condition }) =>
     condition.status === 'running'
       ? ok(`${runConfig.name} runs`)

@@ -137,7 +137,7 @@ function trusting(runtime: Runtime): Runtime {
 }
 
 test.each<[PermissionProfile, rule: string, hint: string, more: object]>([
-  [{ network: {} }, 'it has no network', '--permission-profile network', {}],
+  [{ network: {} }, 'the server has no network access', '--permission-profile network', {}],
   [
     { network: { outbound: { insecure_allow_all: true } } },
     'it may reach every public host',
@@ -180,7 +180,7 @@ test('a folder that is no longer there is named', async () => {
   const diagnosis = await diagnoseWorkload(rig.core, name, signal);
 
   expect(statesOf(diagnosis)).toMatchObject({ permissions: 'failed' });
-  expect(told(diagnosis, 'permissions')).toContain(`${shared} is shared with it and is not there`);
+  expect(told(diagnosis, 'permissions')).toContain(`${shared} does not exist`);
 });
 
 test('a secret that is gone is named, and nothing of its value', async () => {
@@ -252,7 +252,7 @@ test('the machine is told with everything on it', async () => {
   const full = await diagnoseMachine(rig.core, signal);
 
   expect(empty.healthy).toBe(true);
-  expect(told(empty, 'process')).toContain('there are no workloads');
+  expect(told(empty, 'process')).toContain('no workloads');
   expect(full.healthy).toBe(false);
   expect(told(full, 'process')).toContain(`${good} runs`);
   expect(told(full, 'process')).toContain(`thv doctor ${bad}`);
@@ -268,7 +268,7 @@ test('a registry with entries that nobody can read is told', async () => {
   const diagnosis = await diagnoseMachine(rig.core, signal);
 
   expect(statesOf(diagnosis)).toMatchObject({ registry: 'warning' });
-  expect(told(diagnosis, 'registry')).toContain('1 more could not be read');
+  expect(told(diagnosis, 'registry')).toContain('1 other entries could not be read');
 });
 
 test('a workload that is gone is not found', async () => {

@@ -6,7 +6,7 @@ import { clientChecks } from './client-checks.ts';
 import { machineChecks } from './machine-checks.ts';
 import { workloadChecks } from './workload-checks.ts';
 
-/** Looks at the machine as a whole, and in passing at every workload and client application. Never rejects. */
+/** Inspects the machine, and briefly every workload and client. Never rejects. */
 export function diagnoseMachine(core: Core, signal: AbortSignal): Promise<Diagnosis> {
   return diagnose('machine', machineChecks, core, signal);
 }
@@ -16,14 +16,14 @@ export async function diagnoseWorkload(core: Core, name: string, signal: AbortSi
   const setAside = core.workloads.setAside.find((config) => config.name === name);
   if (setAside !== undefined) {
     const says = `its run config could not be read: ${setAside.why}`;
-    const hint = `mend ${setAside.path} and rename it back, or remove it: thv rm ${name}`;
+    const hint = `fix ${setAside.path} and rename it back, or remove it: thv rm ${name}`;
     return { subject: name, healthy: false, findings: [{ layer: 'file', state: 'failed', says, hint }] };
   }
   const supervisor = core.workloads.require(name);
   return diagnose(name, workloadChecks, { core, supervisor }, signal);
 }
 
-/** Looks at a client application, whether it is registered or not. */
+/** Inspects a client, registered or not. */
 export function diagnoseClient(core: Core, name: ClientName, signal: AbortSignal): Promise<Diagnosis> {
   return diagnose(name, clientChecks, { core, name }, signal);
 }

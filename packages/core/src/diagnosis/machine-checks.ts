@@ -3,7 +3,7 @@ import type { Core } from '../core.ts';
 import { failed, ok, warning } from './check.ts';
 import type { Check, Found } from './check.ts';
 
-/** The layers of the machine, from what servers run in to who uses them. */
+/** The layers of the machine, from the runtimes to the clients. */
 export const machineChecks: readonly Check<Core>[] = [
   { layer: 'hive', look: ({ version, paths }) => [ok(`${version}, with its state in ${paths.state}`)] },
   { layer: 'runtime', look: runtimesOf },
@@ -13,14 +13,14 @@ export const machineChecks: readonly Check<Core>[] = [
   { layer: 'clients', look: clientsOf },
 ];
 
-/** One is enough; what is wrong with the others is worth knowing only where there is none. */
+/** One runtime is enough. Problems with the others matter only if none works. */
 async function runtimesOf({ runtimes }: Core, signal: AbortSignal): Promise<Found[]> {
   const { chosen, runtimes: all } = await runtimes.check(signal);
   return all.map(({ runtime, available, detail, hint }) => {
     if (available) return ok(`${detail}${runtime === chosen ? ', where new workloads run' : ''}`);
     return chosen === null
       ? failed(detail, hint)
-      : { ...ok(`${detail}; ${chosen} is used`), state: 'skipped' };
+      : { ...ok(`${detail}; ToolHive uses ${chosen}`), state: 'skipped' };
   });
 }
 
@@ -46,17 +46,20 @@ async function registryOf({ registry }: Core): Promise<Found[]> {
     stale,
     skipped_count: lost = 0,
   } = await registry.info();
-  const where = type === 'default' ? 'the one that comes with ToolHive' : source;
+  const where = type === 'default' ? 'the built-in registry' : source;
   if (problem !== undefined)
     return [
       (stale === true ? warning : failed)(
         `${where}: ${problem}`,
-        '`thv config get-registry` tells where it comes from',
+        'run thv config get-registry to see the source of the registry',
       ),
     ];
   if (lost > 0)
     return [
-      warning(`${where}, with ${count} servers; ${lost} more could not be read`, '`GET /registry` tells why'),
+      warning(
+        `${where}, with ${count} servers; ${lost} other entries could not be read`,
+        '`GET /registry` tells why',
+      ),
     ];
   return [ok(`${where}, with ${count} servers`)];
 }
@@ -73,7 +76,7 @@ function workloadsOf({ workloads }: Core): Found[] {
     const isBroken = status === 'error' || status === 'unhealthy' || lastFailure !== undefined;
     return (isBroken ? failed : warning)(`${name} is ${status}${why}`, `\`thv doctor ${name}\` looks closer`);
   });
-  return lost.length + found.length === 0 ? [ok('there are no workloads')] : [...lost, ...found];
+  return lost.length + found.length === 0 ? [ok('no workloads')] : [...lost, ...found];
 }
 
 function clientsOf({ clients }: Core): Found[] {

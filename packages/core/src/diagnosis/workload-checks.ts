@@ -25,7 +25,7 @@ interface Subject {
 /** How much of its log is shown with a server that does not run. */
 const shownLines = 5;
 
-/** The layers of a workload, from what it runs in up to who uses it. */
+/** The layers of a workload, from its runtime to its clients. */
 export const workloadChecks: readonly Check<Subject>[] = [
   { layer: 'runtime', look: runtimeOf },
   { layer: 'sandbox', needs: ['runtime'], look: sandboxOf },
@@ -46,13 +46,13 @@ async function runtimeOf(
   { core, supervisor: { runConfig } }: Subject,
   signal: AbortSignal,
 ): Promise<Found[]> {
-  if (runConfig.built_in !== undefined) return [ok('it is a part of ToolHive')];
-  if (isRemote(runConfig)) return [ok(`somebody else runs it, at ${addressOf(runConfig.remote_url)}`)];
+  if (runConfig.built_in !== undefined) return [ok('built into ToolHive')];
+  if (isRemote(runConfig)) return [ok(`remote server at ${addressOf(runConfig.remote_url)}`)];
   const report = await core.runtimes.of(runConfig).check(signal);
   return [report.available ? ok(report.detail) : failed(report.detail, report.hint)];
 }
 
-/** What cannot be enforced for it. A remote server is in nobody's sandbox here. */
+/** Settings that cannot be enforced. A remote server does not run in a sandbox on this machine. */
 async function sandboxOf({ core, supervisor }: Subject, signal: AbortSignal): Promise<Found[]> {
   const { runConfig, limits } = supervisor;
   if (!isLocal(runConfig)) return [];
@@ -63,7 +63,7 @@ async function sandboxOf({ core, supervisor }: Subject, signal: AbortSignal): Pr
     : warnings.map((text) => warning(text));
 }
 
-/** Everything that is shared with it must be there. */
+/** Every mount source must exist. */
 async function permissionsOf({ supervisor: { runConfig } }: Subject): Promise<Found[]> {
   if (!isLocal(runConfig)) return [];
   const mounts = mountsOf(runConfig.permission_profile ?? {}, runConfig.volumes ?? []);
@@ -75,14 +75,17 @@ async function permissionsOf({ supervisor: { runConfig } }: Subject): Promise<Fo
       );
       const how = readOnly ? 'read' : 'read and write';
       return isThere
-        ? ok(`it may ${how} ${source}, as ${target}`)
-        : failed(`${source} is shared with it and is not there`, 'create it, or run the workload without it');
+        ? ok(`can ${how} ${source}, as ${target}`)
+        : failed(
+            `the mount source ${source} does not exist`,
+            'create it, or run the workload without this mount',
+          );
     }),
   );
-  return found.length === 0 ? [ok('no file of this machine is shared with it')] : found;
+  return found.length === 0 ? [ok('the server cannot access files on this machine')] : found;
 }
 
-/** What it may reach, and what its log tells of having been refused. */
+/** The workload's network access, and denials in its log. */
 async function networkRulesOf({ core, supervisor: { runConfig } }: Subject): Promise<Found[]> {
   if (!isLocal(runConfig)) return [];
   const network = networkOf(runConfig);
@@ -93,7 +96,7 @@ async function networkRulesOf({ core, supervisor: { runConfig } }: Subject): Pro
   const log = await core.logs.read(runConfig.name, 'server', { lines: searchedLines });
   const refused = log.split('\n').findLast((line) => refusal.test(line));
   if (refused === undefined) return [ok(rule)];
-  return [warning(`${rule}, and its log tells that it wanted more: ${shorten(refused.trim())}`, hint)];
+  return [warning(`${rule}, and the log shows a denial: ${shorten(refused.trim())}`, hint)];
 }
 
 /** What its rules allow, and the latest hosts that they denied. */
@@ -103,7 +106,7 @@ function rulesOf(
   { hosts, everyPublicHost = hosts === undefined, ports }: OutboundRules,
 ): Found[] {
   const where = [...(hosts ?? []), ...(everyPublicHost ? ['every public host'] : [])].join(', ');
-  const rule = `it reaches ${where} on port ${ports.join(', ')}`;
+  const rule = `the server can reach ${where} on port ${ports.join(', ')}`;
   const denied = core.decisions.list(name, 'denied').slice(0, shownDenials);
   if (denied.length === 0) return [ok(rule)];
   const places = denied.map(({ host, port }) => (port === undefined ? host : `${host}:${port}`));
@@ -115,28 +118,28 @@ function rulesOf(
 
 const shownDenials = 5;
 
-/** How much of its log is searched for what it was refused, and how much of a line is shown. */
+/** How much of the log is searched for denials, and how much of a line is shown. */
 const searchedLines = 500;
 const shorten = (line: string): string => (line.length > 200 ? `${line.slice(0, 200)}…` : line);
 
 const loopbackRefusal =
   /(?:ECONNREFUSED|connection refused).*(?:\b127\.|localhost|::1)|(?:\b127\.|localhost|::1).*(?:ECONNREFUSED|connection refused)/i;
 
-/** Of each kind of network, what it comes to, and what servers write when they want to reach more. */
+/** The effect of each kind of network, and the typical messages of servers that need more access. */
 const egress = {
   none: {
-    rule: 'it has no network',
+    rule: 'the server has no network access',
     refusal:
       /\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH|EHOSTUNREACH|ECONNREFUSED)\b|network is unreachable|no route to host|name resolution|name or service not known|no such host|connection refused/i,
-    hint: 'if you trust it with a network, run it again with --permission-profile network',
+    hint: 'if you trust it with network access, run it again with --permission-profile network',
   },
   public: {
-    rule: 'it may reach every public host, and no private addresses other than the listed ones',
+    rule: 'the server can reach every public host, and no private addresses other than the listed ones',
     refusal: new RegExp(`\\bEHOSTUNREACH\\b|no route to host|${loopbackRefusal.source}`, 'i'),
     hint: 'list the private address in allow_host of its profile, or turn network isolation off: --isolate-network=false',
   },
   open: {
-    rule: 'it reaches the network, but nothing that listens on the loopback of this machine',
+    rule: "the server can reach the network, but not this machine's loopback",
     refusal: loopbackRefusal,
     hint: 'let the other program listen on an address that is not loopback, and give the server that one',
   },
@@ -145,11 +148,11 @@ const egress = {
 async function secretsOf({ core, supervisor: { runConfig } }: Subject): Promise<Found[]> {
   const count = (runConfig.secrets ?? []).length;
   if (count === 0) return [ok('it needs none')];
-  await core.secretsOf(runConfig); // throws what is missing
-  return [ok(count === 1 ? 'the one that it needs is there' : `all ${count} that it needs are there`)];
+  await core.secretsOf(runConfig); // throws for missing secrets
+  return [ok(count === 1 ? 'the required secret exists' : `all ${count} required secrets exist`)];
 }
 
-/** A server that runs is installed; any other one is made ready, which is how it will be when it starts. */
+/** A running server is installed. Any other server is prepared, as it would be at the next start. */
 async function installationOf({ core, supervisor }: Subject, signal: AbortSignal): Promise<Found[]> {
   const { runConfig, condition } = supervisor;
   if (!isLocal(runConfig)) return [];
@@ -173,13 +176,13 @@ async function processOf({ core, supervisor }: Subject): Promise<Found[]> {
     starting: () =>
       lastFailure === undefined
         ? warning(`it is starting${why}`, `wait, or follow its log: \`thv logs --follow ${name}\``)
-        : failureOf(core, name, `: it is started again, after ${lastFailure}`),
-    stopped: () => failed('it was stopped', `start it again: \`thv start ${name}\``),
-    unhealthy: () => failed(`it does not answer${why}`, `\`thv restart ${name}\``),
+        : failureOf(core, name, `: ToolHive restarts the server after ${lastFailure}`),
+    stopped: () => failed('it was stopped', `start it again: thv start ${name}`),
+    unhealthy: () => failed(`the server does not answer${why}`, `\`thv restart ${name}\``),
     error: () => failureOf(core, name, why),
-    stopping: () => warning('it is being stopped'),
-    removing: () => warning('it is being removed'),
-    unknown: () => warning(`nobody knows what it does${why}`),
+    stopping: () => warning('the server is stopping'),
+    removing: () => warning('the workload is being removed'),
+    unknown: () => warning(`the state is unknown${why}`),
   };
   return [await found[condition.status]()];
 }
@@ -187,9 +190,9 @@ async function processOf({ core, supervisor }: Subject): Promise<Found[]> {
 /** What went wrong, with the last that the server had to say. */
 async function failureOf(core: Core, name: string, why: string): Promise<Found> {
   const said = (await core.logs.read(name, 'server', { lines: shownLines })).trim();
-  const last = said === '' ? 'it wrote nothing' : `the last that it wrote:\n${said}`;
+  const last = said === '' ? 'it wrote nothing' : `the last output was:\n${said}`;
   return failed(
-    `it does not run${why}; ${last}`,
+    `the server is not running${why}; ${last}`,
     `\`thv logs ${name}\` shows more, \`thv restart ${name}\` tries again`,
   );
 }
@@ -200,7 +203,7 @@ async function portOf(
   signal: AbortSignal,
 ): Promise<Found[]> {
   const { port } = runConfig;
-  if (condition.status === 'stopped') return [skipped(`port ${port} is opened when it is started`)];
+  if (condition.status === 'stopped') return [skipped(`port ${port} will open when the workload starts`)];
   const origin = new URL(urlOf(runConfig)).origin;
   const proxy = new Pool(origin);
   try {
@@ -211,7 +214,7 @@ async function portOf(
     return [
       failed(
         `another program listens on port ${port}`,
-        'end it, or run the workload with another --proxy-port',
+        'stop that program, or run the workload with another --proxy-port',
       ),
     ];
   } catch {
@@ -222,14 +225,14 @@ async function portOf(
   }
 }
 
-/** Signing in is told in the status, with the address to do it at. */
+/** The status reports the need to sign in, with the address. */
 function tokensOf({ supervisor: { runConfig, condition } }: Subject): Found[] {
   if (!isRemote(runConfig)) return [];
   const { status, context = '' } = condition;
-  if (status === 'running') return [ok('it lets ToolHive in')];
+  if (status === 'running') return [ok('the server accepts ToolHive')];
   return context.includes('authorization') || status === 'unhealthy'
     ? [failed(context, `\`thv restart ${runConfig.name}\` opens the sign-in again`)]
-    : [skipped('it was not reached')];
+    : [skipped('the server was not reached')];
 }
 
 function protocolOf({ supervisor: { protocol } }: Subject): Found[] {
@@ -238,12 +241,12 @@ function protocolOf({ supervisor: { protocol } }: Subject): Found[] {
     ok(
       protocol === 'modern'
         ? 'it speaks 2026-07-28'
-        : 'it speaks a revision with sessions; ToolHive translates for newer clients',
+        : 'the server uses a protocol version with sessions, and ToolHive translates for newer clients',
     ),
   ];
 }
 
-/** Asks it through its proxy, as a client does. */
+/** Lists the tools through the proxy, as a client does. */
 async function listingOf(
   { core, supervisor: { runConfig } }: Subject,
   signal: AbortSignal,
@@ -262,15 +265,15 @@ async function listingOf(
   if (unknown.length > 0) {
     return [
       warning(
-        `it offers ${count}, and none that is called ${unknown.join(' or ')}`,
-        'those names are in its --tools; `thv mcp list tools` shows what it has',
+        `the server offers ${count}, but none named ${unknown.join(' or ')}`,
+        '--tools contains these names. Run thv mcp list tools to see the available tools',
       ),
     ];
   }
-  return [tools.length === 0 ? warning('it offers no tools') : ok(`it offers ${count}`)];
+  return [tools.length === 0 ? warning('the server offers no tools') : ok(`it offers ${count}`)];
 }
 
-/** Whether its policies name only what its server offers. Looked at after the listing, which can tell. */
+/** Whether the policies name only items that the server offers. Runs after the tools check, which lists the items. */
 async function policiesOf({ core, supervisor: { runConfig } }: Subject): Promise<Found[]> {
   using policies = await openPolicies(runConfig);
   if (policies === undefined) return [];
@@ -280,7 +283,7 @@ async function policiesOf({ core, supervisor: { runConfig } }: Subject): Promise
     return doubts.map((doubt) => warning(`mistake in ${doubt}`, 'correct the authorization policies'));
   return [
     offered.Tool === undefined
-      ? ok('the policies are valid; the tools of the server are not known yet')
+      ? ok("the policies are valid, but the server's tools are not known yet")
       : ok('the policies are valid and name only tools that the server offers'),
   ];
 }
@@ -297,12 +300,12 @@ function clientsOf({ core, supervisor: { runConfig } }: Subject): Found[] {
     ];
   return users.map(({ name, problem }) =>
     problem === undefined
-      ? ok(`${name} is configured for it`)
+      ? ok(`${name} is configured for this workload`)
       : failed(`${name}: ${problem}`, `\`thv doctor ${name}\` looks closer`),
   );
 }
 
-/** An address without what may stand in its query. */
+/** A URL without its query, which may contain private data. */
 function addressOf(url = ''): string {
   const { origin, pathname } = new URL(url);
   return origin + pathname;

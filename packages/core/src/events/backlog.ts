@@ -6,7 +6,7 @@ export class Backlog<Item> {
   #isOver = false;
   #wake = (): void => {};
 
-  /** With more than `limit` items waiting, all of them are dropped, and the reader is told. */
+  /** If more than `limit` items wait, drops all of them and notifies the reader. */
   constructor(limit: number) {
     this.#limit = limit;
   }

@@ -11,7 +11,7 @@ import { Backlog } from './backlog.ts';
 const remembered = 10_000;
 /** How many are taken beyond that before the oldest go. */
 const slack = 1_000;
-/** How many may wait for one watcher; one that falls further behind has to read everything anew. */
+/** How many events may wait for one watcher. A watcher that falls further behind must read everything again. */
 const maxWaiting = 10_000;
 const maxWatchers = 256;
 
@@ -20,8 +20,8 @@ type WithoutTime<Event> = Event extends unknown ? Omit<Event, 'at'> : never;
 export type EventToSend = WithoutTime<DaemonEvent>;
 
 /**
- * Everything that changes, in order, with ids that only grow: across restarts, too, so that a watcher can go on
- * where it was. They are remembered in SQLite; what is lost in a power cut is told to watchers as a `reset`.
+ * All changes in order, with increasing IDs that continue after a restart, so that a watcher can resume. The events
+ * are stored in SQLite. After a power failure, watchers receive a `reset` for lost events.
  */
 export class Events implements Disposable {
   readonly #database: DatabaseSync;
@@ -61,7 +61,9 @@ export class Events implements Disposable {
     });
   }
 
-  /** Tells the watchers. What happened has happened, so an event that cannot be saved is told all the same. */
+  /**
+   * Notifies the watchers. The change has already happened, so watchers receive the event even if it cannot be saved.
+   */
   emit(event: EventToSend): void {
     const timed: DaemonEvent = { ...event, at: new Date().toISOString() };
     this.#last += 1;
@@ -79,13 +81,15 @@ export class Events implements Disposable {
   }
 
   /**
-   * Every event after the one with this id, or from now on without one, until the signal ends it. When some of
-   * those are not remembered any more, the first one is a `reset`.
+   * All events after this ID, or all future events without an ID, until the signal aborts. If some of these events
+   * are no longer stored, the first event is a `reset`.
    */
   watch(afterId: string | undefined, signal: AbortSignal): AsyncGenerator<Sent<DaemonEvent>, void, void> {
     // Here and not in the generator, which begins only after the caller was answered that all is well.
     if (this.#watchers.size >= maxWatchers) {
-      throw unavailable(`${maxWatchers} callers watch events already`, { hint: 'close one of them' });
+      throw unavailable(`${maxWatchers} callers watch events already`, {
+        hint: 'close one of these clients',
+      });
     }
     return this.#watched(afterId, signal);
   }
@@ -117,7 +121,7 @@ export class Events implements Disposable {
     this.#database.close();
   }
 
-  /** Read at once, before anything else can happen: what comes later, the watcher has. */
+  /** Read synchronously, so that the watcher misses no later event. */
   #missed(afterId: string): Sent<DaemonEvent>[] {
     const after = /^\d{1,15}$/.test(afterId) ? Number(afterId) : -1;
     if (after < this.#first - 1 || after > this.#last) return [this.#reset()];

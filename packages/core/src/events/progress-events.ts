@@ -1,11 +1,11 @@
 import type { Progress } from '@toolhive/runtime/runtime';
 import type { Events } from './events.ts';
 
-/** How often progress of one workload is told. An installer can print thousands of lines in a second. */
+/** How often the progress of one workload is reported. An installer can print thousands of lines per second. */
 const intervalMs = 200;
 const maxMessage = 500;
 
-/** Tells every watcher of events what long operations on workloads are doing, at most five times a second for each. */
+/** Reports the progress of long operations to all event watchers, at most five times per second for each workload. */
 export class ProgressEvents implements Disposable {
   readonly #events: Events;
   /** The latest message that was not told, by workload, while the interval after an event lasts. */
@@ -15,7 +15,7 @@ export class ProgressEvents implements Disposable {
     this.#events = events;
   }
 
-  /** Returns what tells `report` and all watchers. */
+  /** Returns a function that reports to `report` and to all watchers. */
   of(workload: string, report: Progress = () => {}): Progress {
     return (message) => {
       report(message);
@@ -23,7 +23,7 @@ export class ProgressEvents implements Disposable {
     };
   }
 
-  /** Tells that a workload was not created after all, as the last event about it. */
+  /** Reports, as the last event about a workload, that its creation failed. */
   abandoned(workload: string): void {
     clearTimeout(this.#waiting.get(workload)?.timer);
     this.#waiting.delete(workload);

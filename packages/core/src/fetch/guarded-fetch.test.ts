@@ -97,7 +97,7 @@ describe('where it may go', () => {
     ['http://example.com/', 'http://example.com/ is not https'],
     ['ftp://example.com/', 'is neither https nor http'],
     ['file:///etc/passwd', 'is neither https nor http'],
-    ['https://me:secret@example.com/', 'the address of example.com has a user name or a password in it'],
+    ['https://me:secret@example.com/', 'the address of example.com contains a user name or a password'],
     ['nonsense', '"nonsense" is not an address'],
   ])('refuses %s', async (address, message) => {
     const fetched = guardedFetch(address);

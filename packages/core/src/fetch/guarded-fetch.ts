@@ -30,7 +30,7 @@ export interface GuardedRequest {
   allowPrivate?: boolean;
   /** Plain `http` is fine, but no private address. */
   allowHttp?: boolean;
-  /** Goes where an answer leads, which is the default; without, that answer is given back. */
+  /** Whether to follow redirects, which is the default. If false, returns the redirect response. */
   followRedirects?: boolean;
   /** How much may come back, before and after decompression. */
   maxBytes?: number;
@@ -64,10 +64,9 @@ const maxRedirects = 5;
 const maxHeaderBytes = 16 * 1024;
 
 /**
- * Fetches an address that somebody else named. Every connection, also of a redirect, is checked when it is dialled,
- * with the very address it goes to, so that no name can lead to the inside of this machine or its network. Proxies
- * of the environment are left aside: behind one, nobody could check that. Every failure is a `ThvError`, and none
- * tells what a server answered.
+ * Fetches a URL from an untrusted source. Checks the exact address of every connection, including redirects, when
+ * dialing, so no name can lead to this machine or its network. Ignores proxies from the environment, because this
+ * check is impossible behind a proxy. Every failure is a `ThvError` that does not quote the response.
  */
 export async function guardedFetch(address: string, request: GuardedRequest = {}): Promise<GuardedResponse> {
   const { timeoutMs = defaultLimits.timeoutMs, signal } = request;
@@ -101,7 +100,7 @@ export async function fetchJson(
   const { text, ...answer } = await guardedFetch(address, { ...request, headers });
   const name = nameOf(new URL(answer.url));
   if (answer.status === 304) return { ...answer, body: undefined };
-  if (answer.status === 404 || answer.status === 410) throw notFound(`${name} is not there`);
+  if (answer.status === 404 || answer.status === 410) throw notFound(`${name} not found`);
   if (answer.status !== 200) throw unavailable(`${name} answered with status ${answer.status}`);
   return {
     ...answer,
@@ -109,7 +108,7 @@ export async function fetchJson(
   };
 }
 
-/** One request on a connection of its own: a kept one could have been dialled under other rules. */
+/** One request on a new connection, because a kept connection could have been dialed under other rules. */
 async function fetchOnce(url: URL, request: GuardedRequest): Promise<GuardedResponse | string> {
   const { method = 'GET', body, signal, maxBytes = defaultLimits.maxBytes } = request;
   const agent = new Agent({ connect: guardedConnect(request), maxHeaderSize: maxHeaderBytes });
@@ -123,10 +122,10 @@ async function fetchOnce(url: URL, request: GuardedRequest): Promise<GuardedResp
       ...(signal === undefined ? {} : { signal }),
     });
     const { statusCode: status, headers } = response;
-    response.body.on('error', () => {}); // whoever reads it is told; nobody may
+    response.body.on('error', () => {}); // the reader of the body receives the error
     const location = status >= 301 && status <= 308 && status !== 304 ? headers['location'] : undefined;
     if (typeof location === 'string') {
-      if (method === 'POST') throw unavailable(`${nameOf(url)} redirects what was sent to it`);
+      if (method === 'POST') throw unavailable(`${nameOf(url)} redirects a request with a body`);
       if (request.followRedirects !== false) return location;
     }
     const read = await readText(response, maxBytes, nameOf(url), signal);
@@ -136,7 +135,7 @@ async function fetchOnce(url: URL, request: GuardedRequest): Promise<GuardedResp
   }
 }
 
-/** Checks an address before anything is done with it; `from` is the one that redirects there. */
+/** Checks a URL before its use. `from` is the redirecting URL. */
 function checkUrl(
   address: string,
   { allowPrivate = false, allowHttp = false }: GuardedRequest,
@@ -145,7 +144,7 @@ function checkUrl(
   const url = URL.parse(address, from?.href);
   if (url === null) throw invalid(`${JSON.stringify(address.slice(0, 200))} is not an address`);
   if (url.username !== '' || url.password !== '') {
-    throw invalid(`the address of ${url.host} has a user name or a password in it`);
+    throw invalid(`the URL of ${url.host} contains a user name or a password`);
   }
   if (url.protocol === 'https:') return url;
   if (url.protocol !== 'http:') throw invalid(`${nameOf(url)} is neither https nor http`);
@@ -154,7 +153,7 @@ function checkUrl(
   return url;
 }
 
-/** Dials only what is allowed. Names go through `lookup`; an address that is written out does not, so it is checked here. */
+/** Dials only allowed addresses. Names go through `lookup`. Numeric addresses do not, so they are checked here. */
 export function guardedConnect({
   allowPrivate = false,
   lookup = systemLookup,
@@ -230,7 +229,7 @@ function keepOnly(headers: Record<string, string>, kept: string): Record<string,
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() === kept));
 }
 
-/** An address for a message: without the query, which may hold what is nobody else's business. */
+/** A URL for messages: without the query, which may contain private data. */
 function nameOf({ origin, pathname }: URL): string {
   return `${origin}${pathname}`;
 }

@@ -14,7 +14,7 @@ const StoredGroup = z.looseObject({
   registered_clients: z.array(z.string()).nullish(),
   /** Clients get only the meta server of the group. */
   meta: z.boolean().optional(),
-  /** The group is being removed, and this is to become of its workloads. A daemon that ends meanwhile goes on with it. */
+  /** The group is being removed, with this plan for its workloads. The next daemon completes an interrupted removal. */
   removing: z.enum(['move-workloads', 'delete-workloads']).optional(),
   /** The group is being renamed to this name. Its workloads and clients belong to the new group already. */
   successor: GroupName.optional(),
@@ -24,7 +24,7 @@ type StoredGroup = z.infer<typeof StoredGroup>;
 /** What becomes of the workloads of a group that is removed. */
 export type Removal = NonNullable<StoredGroup['removing']>;
 
-/** A group as others see it. */
+/** A group in API responses. */
 export interface KnownGroup {
   name: string;
   description: string | undefined;
@@ -50,7 +50,7 @@ export class Groups {
     this.#onChange = onChange;
   }
 
-  /** Reads them all; one that cannot be read is set aside. The default group is always there. */
+  /** Reads all groups. Sets invalid files aside. The default group always exists. */
   static async open(
     directory: string,
     log: Logger,
@@ -63,7 +63,7 @@ export class Groups {
     return groups;
   }
 
-  /** The groups that are there to stay, by name. */
+  /** The groups that are not being removed, by name. */
   all(): KnownGroup[] {
     return [...this.#groups.values()]
       .filter(({ removing }) => removing === undefined)
@@ -71,14 +71,14 @@ export class Groups {
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Those whose removal was begun, and how it is to end. */
+  /** The groups that are being removed, and the plan for each. */
   get removals(): { name: string; removal: Removal }[] {
     return [...this.#groups.values()].flatMap(({ name, removing }) =>
       removing === undefined ? [] : [{ name, removal: removing }],
     );
   }
 
-  /** Throws when a workload or a client cannot be put into it. */
+  /** Throws if a workload or a client cannot join the group. */
   require(name: string): KnownGroup {
     const group = this.#groups.get(name);
     if (group === undefined || group.removing !== undefined) {
@@ -87,7 +87,7 @@ export class Groups {
     return known(group);
   }
 
-  /** The name of a group, or the new one while it is being renamed. */
+  /** The name of a group, or the new name during a rename. */
   currentName(name: string): string {
     return this.#groups.get(name)?.successor ?? name;
   }
@@ -111,7 +111,7 @@ export class Groups {
     });
   }
 
-  /** Changes the description of a group. An empty one removes it. */
+  /** Changes a group's description. An empty description removes it. */
   describe(name: string, description: string): Promise<void> {
     return this.#changes.run(async () => {
       this.require(name);
@@ -121,8 +121,8 @@ export class Groups {
   }
 
   /**
-   * Creates a group with the description and the clients of another one, and marks that as being removed. From then on,
-   * its workloads have to be moved; `finishRemoval` ends it.
+   * Creates a group with another group's description and clients, and marks the other group for removal. The caller
+   * must then move the workloads and call `finishRemoval`.
    */
   beginRename(name: string, successor: string): Promise<void> {
     return this.#changes.run(async () => {
@@ -132,15 +132,15 @@ export class Groups {
       if (group === undefined) return;
       if (this.#groups.has(successor))
         throw conflict(`group ${successor} already exists`, { hint: 'choose another name' });
-      // In memory first, so that a group of that name exists meanwhile. On disk, the mark goes first:
-      // the next daemon creates what is missing.
+      // In memory first, so that the new group exists in the meantime. On disk, the mark comes first, and the next
+      // daemon creates the missing group.
       const renamed = { ...group, name: successor };
       this.#groups.set(successor, renamed);
       try {
         await this.#save({ ...group, removing: 'move-workloads', successor });
         await this.#save(renamed);
       } catch (error) {
-        await this.#save(group).catch(() => {}); // the next start finishes it then
+        await this.#save(group).catch(() => {}); // the next start completes the removal
         this.#groups.delete(successor);
         throw error;
       }
@@ -148,8 +148,8 @@ export class Groups {
   }
 
   /**
-   * Puts client applications into groups, or takes them out; those that are so already stay as they are. A group that
-   * is gone cannot be put into, and has nothing left to take out.
+   * Adds clients to groups or removes them. Existing memberships stay. A missing group cannot gain members and has no
+   * members to lose.
    */
   changeClients(names: readonly string[], kind: ListChange, clients: readonly string[]): Promise<void> {
     return this.#changes.run(async () => {
@@ -164,7 +164,7 @@ export class Groups {
     });
   }
 
-  /** Marks a group so that nothing new gets into it, whatever happens; `finishRemoval` ends it. */
+  /** Marks a group so that nothing new can join it. `finishRemoval` completes the removal. */
   beginRemoval(name: string, removal: Removal): Promise<void> {
     return this.#changes.run(async () => {
       if (name === defaultGroup) throw invalid(`the group ${defaultGroup} cannot be removed`);
@@ -196,7 +196,7 @@ export class Groups {
       const path = join(this.#directory, file);
       try {
         const group = StoredGroup.parse(JSON.parse((await readIfThere(path)) ?? ''));
-        if (`${group.name}.json` !== file) throw new Error(`it is named ${group.name} inside`);
+        if (`${group.name}.json` !== file) throw new Error(`the file contains the name ${group.name}`);
         this.#groups.set(group.name, group);
       } catch (error) {
         await setAside(path, error, this.#log);
@@ -204,7 +204,7 @@ export class Groups {
     }
   }
 
-  /** Creates the groups that an earlier daemon did not get to when it renamed others. */
+  /** Creates the groups that an interrupted daemon did not create during a rename. */
   async #createSuccessors(): Promise<void> {
     for (const { successor, removing: _removing, ...group } of this.#groups.values()) {
       if (successor === undefined || this.#groups.has(successor)) continue;
@@ -216,7 +216,7 @@ export class Groups {
     }
   }
 
-  /** It exists even while it cannot be saved. */
+  /** The group exists even if it cannot be saved. */
   async #createDefault(): Promise<void> {
     const group = { name: defaultGroup, registered_clients: [] };
     await this.#save(group).catch((error: unknown) => {

@@ -15,15 +15,15 @@ export function getGroup(core: Core, name: string): Group {
 }
 
 /**
- * Removes a group, and its workloads with it or moves them to the default one. Returns when all of that is done;
- * once it was begun, the next daemon goes on with it if this one ends.
+ * Removes a group, and removes its workloads or moves them to the default group. Returns when everything is complete.
+ * The next daemon completes an interrupted removal.
  */
 export async function deleteGroup(core: Core, name: string, removal: Removal): Promise<void> {
   await core.groups.beginRemoval(name, removal);
   try {
     await finishRemoval(core, name, removal);
   } catch (error) {
-    // So that the caller can try again; if even that cannot be saved, the next start finishes the removal.
+    // So that the caller can try again. If this cannot be saved either, the next start completes the removal.
     await core.groups.abandonRemoval(name).catch(() => {});
     throw error;
   }
@@ -58,13 +58,13 @@ export async function editGroup(
   try {
     await finishRemoval(core, name, 'move-workloads');
   } catch (error) {
-    await core.groups.abandonRemoval(name).catch(() => {}); // the next start finishes it then
+    await core.groups.abandonRemoval(name).catch(() => {}); // the next start completes the removal
     throw error;
   }
   return getGroup(core, to);
 }
 
-/** Goes on with removals that an earlier daemon began. */
+/** Continues an earlier daemon's removals. */
 export async function finishRemovals(core: Core): Promise<void> {
   for (const { name, removal } of core.groups.removals) await finishRemoval(core, name, removal);
 }

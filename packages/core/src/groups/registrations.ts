@@ -18,7 +18,7 @@ import { changedList } from './groups.ts';
 import type { Groups } from './groups.ts';
 import { groupsWithMeta } from './meta-switch.ts';
 
-/** Applications that come into groups or leave them, each group a file; or, `everywhere`, the list in the settings. */
+/** Clients that join or leave groups, with one file per group, or with `everywhere` the list in the settings. */
 const Change = z.object({
   kind: z.enum(['add', 'remove']),
   clients: z.array(z.string()),
@@ -32,7 +32,7 @@ export interface RegistrationsOptions {
   groups: Groups;
   workloads: Workloads;
   settings: SettingsFile;
-  /** The file that says what is being changed, while more than one other has to be. */
+  /** The file that describes a change while several other files must change. */
   note: string;
   log: Logger;
   onChange: (client: ClientName) => void;
@@ -62,7 +62,7 @@ export class Registrations implements AsyncDisposable {
     });
   }
 
-  /** Where the file of an application is, whether it is there or not. */
+  /** The path of a client's file, whether or not the file exists. */
   pathOf(client: ClientName): string {
     return this.#options.files.pathOf(client);
   }
@@ -92,7 +92,7 @@ export class Registrations implements AsyncDisposable {
     await this.#written(clients);
   }
 
-  /** Returns how the file of an application would change if it were registered in a group. Throws `not-found`. */
+  /** Returns the changes to a client's file if the client joined a group. Throws `not-found`. */
   async preview(client: ClientName, group: string): Promise<ClientPreview> {
     this.#options.groups.require(group);
     const registered = this.list().find(({ name }) => name === client)?.groups ?? [];
@@ -130,7 +130,7 @@ export class Registrations implements AsyncDisposable {
     await this.#written(clients);
   }
 
-  /** Makes the files of all applications say what they should. Never throws: what cannot be written is told in `list`. */
+  /** Updates the files of all clients. Never throws: `list` reports write errors. */
   async reconcile(): Promise<void> {
     try {
       await this.#options.files.reconcile(this.#entries());
@@ -149,7 +149,7 @@ export class Registrations implements AsyncDisposable {
     });
   }
 
-  /** Goes on with a change that an earlier daemon began. */
+  /** Continues an earlier daemon's change. */
   async resume(): Promise<void> {
     const { note, groups, log } = this.#options;
     const change = await this.#noted();
@@ -163,7 +163,7 @@ export class Registrations implements AsyncDisposable {
     }
   }
 
-  /** The change that an earlier daemon began; undefined when there is none. */
+  /** An earlier daemon's change. Undefined if none was interrupted. */
   async #noted(): Promise<Change | undefined> {
     const { note, log } = this.#options;
     try {
@@ -175,7 +175,7 @@ export class Registrations implements AsyncDisposable {
     }
   }
 
-  /** Early daemons knew no groups: what was registered then belongs to the default one. */
+  /** Early daemons had no groups, so their registrations belong to the default group. */
   async migrate(): Promise<void> {
     const { settings, groups } = this.#options;
     if (settings.current.default_group_migration === true) return;
@@ -202,12 +202,12 @@ export class Registrations implements AsyncDisposable {
     return this.#options.settings.current.clients?.registered_clients ?? [];
   }
 
-  /** One after the other, as each begins with what the one before it made. */
+  /** Runs changes one at a time, because each starts with the result of the previous one. */
   #change(changeNow: () => Change): Promise<void> {
     return this.#changes.run(() => this.#noteAndMake(changeNow()));
   }
 
-  /** What takes several files is noted first: the next daemon finishes it if this one is killed. */
+  /** Records a change of several files first, so that the next daemon can complete it after a kill. */
   async #noteAndMake(change: Change): Promise<void> {
     if (change.groups.length + Number(change.everywhere) < 2) return this.#make(change);
     await writeWhole(this.#options.note, `${JSON.stringify(change, null, 2)}\n`);
@@ -237,7 +237,7 @@ export class Registrations implements AsyncDisposable {
     return new Map(this.list().map(({ name, groups }) => [name, this.#entriesOf(name, groups)]));
   }
 
-  /** The workloads that an application sees if it is registered in these groups. */
+  /** The workloads that a client can access if it is registered in these groups. */
   #entriesOf(client: ClientName, groups: readonly string[]): Entry[] {
     const routed = groupsWithMeta(this.#options);
     const isRouted = ({ group = defaultGroup, built_in: builtIn }: RunConfig): boolean =>

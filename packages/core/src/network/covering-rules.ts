@@ -6,8 +6,8 @@ import { normalizeName, parseHostPattern } from '@toolhive/runtime/host-patterns
 import { grantedNetworkOf } from '../permissions/network.ts';
 
 /**
- * The fewest hosts and ports that cover what was allowed. Hosts come from the server: only exact names and public
- * addresses are taken over. `listed` are the hosts of its profile.
+ * The fewest hosts and ports that cover the allowed connections. The server chooses the host names, so only exact
+ * names and public addresses are used. `listed` contains the hosts in the profile.
  */
 export function coveringRules(
   decisions: readonly NetworkDecision[],

@@ -12,7 +12,7 @@ type Verdict = NetworkDecision['verdict'];
 /** How many hosts and ports are remembered of one workload. A server can try any number of names. */
 export const maxRemembered = 1_000;
 const maxWatchers = 64;
-/** How many decisions may wait for one watcher. The rest is dropped; the list has them all. */
+/** How many decisions may wait for one watcher. Further decisions are dropped for the watcher, but stay in the list. */
 const maxWaiting = 1_000;
 /** How soon changes are saved. What a crash loses is how often something was decided, not a rule. */
 const saveMs = 1_000;
@@ -48,7 +48,7 @@ export class NetworkDecisions implements Disposable {
     });
   }
 
-  /** Counts a decision. Returns it, and whether it is the first of its kind. */
+  /** Counts a decision. Returns the decision and whether it is the first of its kind. */
   record(
     workload: string,
     { host, port, verdict, rule, reason }: EgressDecision,
@@ -79,7 +79,7 @@ export class NetworkDecisions implements Disposable {
     return { decision, isNew: before === undefined };
   }
 
-  /** Adds what a connection has transferred to the latest decision about its host and port. */
+  /** Adds a connection's byte counts to the latest decision about its host and port. */
   addTraffic(workload: string, { host, port }: EgressDecision, { sent, received }: Traffic): void {
     const decision = this.#of(workload).get(`allowed ${host} ${port ?? ''}`);
     if (decision === undefined) return;
@@ -103,7 +103,7 @@ export class NetworkDecisions implements Disposable {
   ): AsyncGenerator<Sent<NetworkDecisionMade>, void, void> {
     if (this.#watchers.size >= maxWatchers) {
       throw unavailable(`${maxWatchers} callers watch network decisions already`, {
-        hint: 'close one of them',
+        hint: 'close one of these clients',
       });
     }
     const watcher = new Watcher(workload, verdict);

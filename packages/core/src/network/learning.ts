@@ -17,12 +17,12 @@ interface Learned {
   since: string;
   /** All decisions that are recorded of the workload. */
   decisions: readonly NetworkDecision[];
-  /** The registry entry of the server. */
+  /** The server's registry entry. */
   entry: Entry | undefined;
   limits: readonly RuntimeLimit[];
 }
 
-/** The smallest profile that covers what a server has reached since learning began. */
+/** The smallest profile that covers everything that a server has reached since learning began. */
 export function proposalOf(
   runConfig: RunConfig,
   { since, decisions, entry, limits }: Learned,
@@ -38,7 +38,7 @@ export function proposalOf(
     compared_with: { ...(entry === undefined ? {} : { registry_entry: entry.name }), network: compared },
     hosts: differenceOf(network.hosts, compared.hosts ?? []),
     ports: differenceOf(network.ports, compared.ports ?? []),
-    // Only the oldest decisions are forgotten. As long as one from before is there, none is missing.
+    // Only the oldest decisions are dropped, so as long as an earlier decision exists, the record is complete.
     complete: recent.length < maxRemembered,
   };
 }

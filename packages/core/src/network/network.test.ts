@@ -160,7 +160,7 @@ describe('the egress of a workload', () => {
       ...denied,
       host: 'db.example',
       port: 443,
-      reason: 'it is at 10.0.0.6',
+      reason: 'the name resolves to 10.0.0.6',
       missing: 'address',
       address: '10.0.0.6',
     });
@@ -168,7 +168,7 @@ describe('the egress of a workload', () => {
       ...denied,
       host: 'x.example',
       port: 443,
-      reason: 'it is at 127.0.0.1',
+      reason: 'the name resolves to 127.0.0.1',
       missing: 'nothing',
       address: '127.0.0.1',
     });
@@ -176,7 +176,7 @@ describe('the egress of a workload', () => {
       ...denied,
       host: 'a.example',
       port: 443,
-      reason: 'it is for "b.example"',
+      reason: 'the connection is for "b.example"',
       missing: 'nothing',
     });
     egress.record({ ...denied, host: '$(touch x).example' });
@@ -194,9 +194,9 @@ describe('the egress of a workload', () => {
       `denied 10.0.0.5:5432: no rule allows this host; to allow it: thv permission allow ${name} 10.0.0.5:5432`,
       'denied 127.0.0.1:80: it is a loopback address',
       'denied 169.254.169.254:80: it is a link-local address',
-      `denied db.example:443: it is at 10.0.0.6; to allow it: thv permission allow ${name} 10.0.0.6:443`,
-      'denied x.example:443: it is at 127.0.0.1',
-      'denied a.example:443: it is for "b.example"',
+      `denied db.example:443: the name resolves to 10.0.0.6; to allow it: thv permission allow ${name} 10.0.0.6:443`,
+      'denied x.example:443: the name resolves to 127.0.0.1',
+      'denied a.example:443: the connection is for "b.example"',
       'denied $(touch x).example: no rule allows this host',
       `denied a.example:22: port 22 is not allowed; to allow it: thv permission allow ${name} a.example:22`,
     ]);

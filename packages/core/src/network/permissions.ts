@@ -81,25 +81,25 @@ export function withChange(
   const denied = (change.deny ?? []).map(parsePlace);
   if (denied.length > 0 && tightened.hosts === undefined) {
     throw conflict(`${runConfig.name} reaches every public host, so that none can be denied`, {
-      hint: `first limit it to the hosts that it uses: thv permission tighten ${runConfig.name}`,
+      hint: `first restrict it to the hosts that it uses: thv permission tighten ${runConfig.name}`,
     });
   }
   const missing = denied.find(({ host }) => tightened.hosts?.includes(host) !== true);
   if (missing !== undefined) {
     throw invalid(`${missing.host} is not among the hosts of ${runConfig.name}`, {
-      hint: `it has ${tightened.hosts?.join(', ') || 'none'}`,
+      hint: `the allowed hosts are ${tightened.hosts?.join(', ') || 'none'}`,
     });
   }
   const rules = applied(tightened, allowed, denied);
   return withRules(runConfig, rules);
 }
 
-/** The fewest hosts and ports that cover what the server was allowed to reach. */
+/** The fewest hosts and ports that cover the server's allowed connections. */
 function tighten(runConfig: RunConfig, decisions: readonly NetworkDecision[]): OutboundRules {
   const { name, learning } = runConfig;
   if (learning !== undefined) {
     throw conflict(`${name} is in learning mode`, {
-      hint: `end learning mode with the hosts that it has reached: thv learn ${name} --stop`,
+      hint: `end learning mode with the recorded hosts: thv learn ${name} --stop`,
     });
   }
   const rules = coveringRules(decisions, listedHosts(runConfig));
@@ -114,7 +114,7 @@ interface Place {
   port?: number;
 }
 
-/** Reads `HOST` or `HOST:PORT`; an IPv6 address with a port is in brackets. */
+/** Parses `HOST` or `HOST:PORT`. An IPv6 address with a port is in brackets. */
 function parsePlace(text: string): Place {
   const [, bracketed, plain = '', port] = /^(?:\[([^\]]+)\]|(.*?))(?::(\d{1,5}))?$/s.exec(text) ?? [];
   const isBareAddress = bracketed === undefined && text.split(':').length > 2;
@@ -144,7 +144,7 @@ function applied(
   const uncovered = added.filter((host) => !isCovered(host));
   if (hosts === undefined && uncovered.length > 0) {
     throw conflict(`${uncovered.join(', ')} cannot be added while every public host is allowed`, {
-      hint: 'first limit the workload to the hosts that it uses: thv permission tighten NAME',
+      hint: 'first restrict the workload to the hosts that it uses: thv permission tighten NAME',
     });
   }
   return {
@@ -157,7 +157,10 @@ const union = <Value>(one: readonly Value[], other: readonly Value[]): Value[] =
   ...new Set([...one, ...other]),
 ];
 
-/** A run config with other outbound rules. Without hosts, it has no network. Throws `invalid` for a host that is none. */
+/**
+ * A run config with other outbound rules. Without hosts, the server has no network access. Throws `invalid` for an
+ * invalid host.
+ */
 export function withRules(runConfig: RunConfig, rules: OutboundRules): RunConfig {
   void new Rules(rules); // throws for a host that is none
   const profile = runConfig.permission_profile ?? {};

@@ -9,7 +9,7 @@ import type { NetworkDecisions } from './decisions.ts';
 
 export interface WorkloadEgressOptions {
   decisions: NetworkDecisions;
-  /** The run config of a workload as it is now; undefined if there is no such workload any more. */
+  /** The workload's current run config. Undefined if the workload no longer exists. */
   current: (name: string) => RunConfig | undefined;
   /** Called for the first denial of each host and port. */
   onDenial: (name: string, decision: EgressDecision) => void;
@@ -18,7 +18,7 @@ export interface WorkloadEgressOptions {
 /** How many denials of one server its log and the events tell. */
 const maxExplained = 100;
 
-/** The outbound rules of a workload as its run config has them at the moment, and the record of what they decide. */
+/** A workload's current outbound rules from its run config, and the record of their decisions. */
 export class WorkloadEgress implements Egress {
   readonly #runConfig: RunConfig;
   readonly #options: WorkloadEgressOptions;
@@ -39,7 +39,7 @@ export class WorkloadEgress implements Egress {
     const runConfig = this.#options.current(this.#runConfig.name);
     if (runConfig !== undefined && runConfig !== this.#known.runConfig) {
       const grant = networkOf(runConfig);
-      // Another kind of network needs a restart, and until then what applied goes on to apply.
+      // Another kind of network needs a restart. Until then, the previous rules apply.
       const rules = grant.kind === 'rules' ? new Rules(grant.rules) : this.#known.rules;
       this.#known = { runConfig, rules };
     }
@@ -59,7 +59,7 @@ export class WorkloadEgress implements Egress {
     return isDenied ? undefined : (traffic) => decisions.addTraffic(name, decision, traffic);
   };
 
-  /** In the log of the server, where its user looks first. Returns whether the denial was explained now. */
+  /** Writes to the server's log, where its user looks first. Returns whether this call explained the denial. */
   #explain(name: string, decision: EgressDecision): boolean {
     const place = placeOf(decision);
     if (this.#explained.has(place) || this.#explained.size >= maxExplained) return false;
@@ -73,11 +73,11 @@ export class WorkloadEgress implements Egress {
 const placeOf = ({ host, port }: EgressDecision): string =>
   port === undefined ? host : host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
-/** The command that allows what was denied; undefined if no rule does. Names come from the server. */
+/** The command that allows the denied connection. Undefined if no rule does. The server chooses the names. */
 function fixFor(name: string, decision: EgressDecision): string | undefined {
   const { missing = 'nothing', address } = decision;
   if (missing === 'nothing') return undefined;
-  // An allowed name may lead to an address that has to be listed itself.
+  // An allowed name may resolve to an address that also needs a rule.
   const host = address ?? decision.host;
   const isListable = isIP(host) === 0 ? normalizeName(host) === host : canBeListed(host);
   return isListable ? allow(name, { ...decision, host }) : undefined;
@@ -87,8 +87,8 @@ const allow = (name: string, decision: EgressDecision): string =>
   `thv permission allow ${name} ${placeOf(decision)}`;
 
 /**
- * Whether a rule can allow an address, and a denial may suggest that. A server that asks for the credentials of a cloud
- * must not have its user pointed to the command that allows it.
+ * Whether a rule can allow an address, and a denial may suggest that rule. A server that asks for cloud credentials
+ * must not direct its user to the command that allows the access.
  */
 const canBeListed = (address: string): boolean =>
   refusalOf(address, true) === undefined && !isLoopbackAddress(address) && !isLinkLocalAddress(address);

@@ -4,12 +4,12 @@ import { parse as parseToml } from 'smol-toml';
 import { parse as parseYaml } from 'yaml';
 import { invalid } from '@toolhive/contract/failure';
 
-/** The entries of a client's configuration, by their names and not yet understood. */
+/** The unparsed entries of a client's configuration, by name. */
 export type RawEntries = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 
 /**
- * Finds the servers in a client's configuration: JSON with comments, YAML, or TOML. `what` names it in errors, which
- * never quote it, because it may contain credentials. Throws `invalid` when it has none.
+ * Finds the servers in a client's configuration: JSON with comments, YAML, or TOML. `what` names the configuration in
+ * errors, which never quote its content, because it may contain credentials. Throws `invalid` if it has no servers.
  */
 export function readClientDocument(text: string, what: string): RawEntries {
   const document = parseDocument(text.replace(/^\uFEFF/, ''), what);

@@ -7,7 +7,7 @@ import type { Need, Pasted, PastedFrom } from './pasted.ts';
 
 const Texts = z.record(z.string(), z.coerce.string()).nullish();
 
-/** An entry as the clients write it, each with names of its own for the same things. */
+/** An entry in the clients' formats, which use different names for the same fields. */
 const Entry = z.object({
   command: z.union([z.string(), z.array(z.string()).min(1)]).nullish(),
   cmd: z.string().nullish(),
@@ -33,7 +33,7 @@ export interface ClientServer extends Pasted {
   needs: Need[];
 }
 
-/** Translates an entry of a client's configuration. Throws `invalid`, without the values in it. */
+/** Converts an entry in a client's configuration. Throws `invalid`, without quoting values. */
 export async function readClientEntry(
   name: string,
   raw: Readonly<Record<string, unknown>>,
@@ -63,11 +63,11 @@ async function readStarted(entry: Entry, from: PastedFrom): Promise<ClientServer
     ...(entry.env ?? entry.envs ?? entry.environment),
   };
   const { values, needs } = split('variable', given, from);
-  // What is left open must not be taken for a value: docker run -e NAME passes it on.
+  // An empty variable must not count as a value: docker run -e NAME passes it through.
   const env = { ...from.env, ...values, ...Object.fromEntries(needs.map(({ name }) => [name, undefined])) };
   const { request, notes } = await readCommandLine(words, { ...from, env, directory });
   const isDocker = /(^|[\\/])(docker|podman)(\.exe)?$/.test(words[0] ?? '');
-  // Docker has the variables, and its container only those that -e names.
+  // Docker has all variables, but its container only the ones that -e names.
   const env_vars = isDocker ? request.env_vars : { ...values, ...request.env_vars };
   return { request: { ...request, env_vars }, notes, needs };
 }
@@ -100,7 +100,7 @@ function readReached(entry: Entry, from: PastedFrom): ClientServer {
   return { request, notes: [], needs };
 }
 
-/** The values that are known, and those that are placeholders for something that only the user knows. */
+/** The known values, and the placeholders that only the user can replace. */
 function split(
   kind: Need['kind'],
   given: Readonly<Record<string, string>>,
@@ -123,14 +123,14 @@ function split(
   return { values, needs };
 }
 
-/** What people write into examples in place of a value of their own. */
+/** Typical placeholders in examples. */
 function isExample(value: string): boolean {
   return /^(<[^<>]+>|\[[^[\]]+\]|\{[^{}]+\}|your[-_ ].*|.*[-_ ]here|x{3,}|\.{3}|…|change[-_]?me|replace[-_ ].*)$/i.test(
     value,
   );
 }
 
-/** Puts in variables: `${NAME}`, `${env:NAME}`, `${userHome}`. Undefined when one of them is not known. */
+/** Replaces variables: `${NAME}`, `${env:NAME}`, `${userHome}`. Undefined if a variable is unknown. */
 function substituted(text: string, { env, directory }: PastedFrom): string | undefined {
   let isKnown = true;
   const result = text.replaceAll(
@@ -151,6 +151,6 @@ function resolved(what: string, text: string, from: PastedFrom): string {
   if (value !== undefined) return value;
   const names = [...text.matchAll(/\$\{(?:\w+:(?!-))?([^}:]+)/g)].map(([, name]) => name);
   throw invalid(`${what} contains ${names.join(', ')}, which is not set`, {
-    hint: `set the environment variable ${names.join(', ')}, or replace it in the configuration`,
+    hint: `set the environment variable ${names.join(', ')}, or replace the placeholder in the configuration`,
   });
 }

@@ -13,7 +13,7 @@ interface Part {
   note?: string;
 }
 
-/** Turns one flag of `docker run` into a part of the request. Throws for what ToolHive does not take over. */
+/** Converts one flag of `docker run` to a part of the request. Throws for flags that ToolHive does not support. */
 type Translate = (value: string, from: PastedFrom) => Part | Promise<Part>;
 
 const ignored: Translate = () => ({});
@@ -21,13 +21,13 @@ const ignored: Translate = () => ({});
 /** The arguments of `docker run` that ToolHive understands. All others are refused by name. */
 const translations: Record<string, { kind: 'switch' | 'value'; names: readonly string[]; read: Translate }> =
   {
-    // ToolHive attaches to the container, removes it, and restarts it by itself.
+    // ToolHive attaches to the container, removes it, and restarts it.
     session: {
       kind: 'switch',
       names: ['--rm', '-i', '--interactive', '-t', '--tty', '-d', '--detach', '--init', '-q', '--quiet'],
       read: ignored,
     },
-    // ToolHive pulls what is missing, writes its own logs, and always drops these rights.
+    // ToolHive pulls missing images, writes its own logs, and always drops these privileges.
     defaults: {
       kind: 'value',
       names: [
@@ -73,8 +73,8 @@ const translations: Record<string, { kind: 'switch' | 'value'; names: readonly s
       kind: 'switch',
       names: ['--privileged'],
       read: () => {
-        throw invalid('--privileged of docker removes the isolation, so it is not taken over', {
-          hint: 'leave it out; if the server needs it and you trust the server, use --permission-profile FILE with "privileged": true',
+        throw invalid("ToolHive ignores Docker's --privileged, because it removes the isolation", {
+          hint: 'remove it. If the server needs it and you trust the server, use --permission-profile FILE with "privileged": true',
         });
       },
     },
@@ -94,7 +94,7 @@ const known: KnownFlags = Object.fromEntries([
   ...dangerous.map((name) => [name, 'value'] as const),
 ]);
 
-/** Reads what follows `docker run`. What weakens the isolation is refused, with the way to ask ToolHive for it. */
+/** Parses the arguments of `docker run`. Refuses flags that weaken the isolation, and names ToolHive's equivalent. */
 export async function readDockerRun(all: readonly string[], from: PastedFrom): Promise<Pasted> {
   const { given, words } = readOtherFlags('docker run', all, known);
   const [image, ...args] = words;
@@ -104,7 +104,7 @@ export async function readDockerRun(all: readonly string[], from: PastedFrom): P
     const read = readers.get(flag);
     if (read === undefined) {
       throw invalid(
-        `${flag} of docker gives the server more access to this machine, so it is not taken over`,
+        `Docker's ${flag} gives the server more access to this machine, so ToolHive does not accept it`,
         {
           hint: `leave out ${flag} ${value}`,
         },
@@ -143,7 +143,7 @@ function readMount(text: string, { directory }: PastedFrom): Part {
   const first = (...keys: string[]) =>
     keys.map((key) => fields.get(key)).find((value) => value !== undefined);
   const type = fields.get('type') ?? 'volume';
-  if (type === 'tmpfs') return {}; // every server has a /tmp of its own
+  if (type === 'tmpfs') return {}; // every server has a private /tmp
   if (type !== 'bind') throw namedVolume(text);
   const readOnly = first('readonly', 'ro');
   const isReadOnly = readOnly !== undefined && readOnly !== 'false';
@@ -155,9 +155,12 @@ function mountOf(source: string, target: string | undefined, isReadOnly: boolean
   const path = resolve(directory, source);
   const volume = `${path}:${target}${isReadOnly ? ':ro' : ''}`;
   if (/\/(docker|podman|containerd|crio)[\w.-]*\.sock$/.test(path)) {
-    throw invalid(`mounting ${path} gives the server control over this machine, so it is not taken over`, {
-      hint: `leave it out; if you trust the server, add --volume ${volume} after thv run`,
-    });
+    throw invalid(
+      `mounting ${path} gives the server control over this machine, so ToolHive does not accept it`,
+      {
+        hint: `remove it. If you trust the server, add --volume ${volume} after thv run`,
+      },
+    );
   }
   return { volume };
 }
@@ -173,7 +176,7 @@ function readPublished(text: string): Part {
   const [, host, container] = /^(?:(?:.*:)?(\d+):)?(\d+)(?:\/tcp)?$/.exec(text) ?? [];
   if (container === undefined) {
     throw invalid(`the published port ${JSON.stringify(text)} is not supported`, {
-      hint: 'write it as -p HOST:CONTAINER with two port numbers',
+      hint: 'use the form -p HOST:CONTAINER with two port numbers',
     });
   }
   return {
@@ -182,7 +185,7 @@ function readPublished(text: string): Part {
       target_port: Number(container),
       ...(host === undefined ? {} : { proxy_port: Number(host) }),
     },
-    note: `-p ${text}: the server is expected to serve streamable HTTP on port ${container}; if it uses another transport, add --transport after thv run`,
+    note: `-p ${text}: ToolHive expects streamable HTTP on port ${container}. If the server uses another transport, add --transport after thv run`,
   };
 }
 
@@ -191,8 +194,8 @@ function readNetwork(mode: string): Part {
   if (mode === 'bridge' || mode === 'default') return {};
   throw invalid(
     mode === 'host'
-      ? '--network host of docker gives the server access to all services of this machine, so it is not taken over'
-      : `--network ${mode} of docker connects the server to other containers, so it is not taken over`,
-    { hint: `leave it out; if you trust the server, add --network ${mode} after thv run` },
+      ? "Docker's --network host gives the server access to all services on this machine, so ToolHive does not accept it"
+      : `Docker's --network ${mode} connects the server to other containers, so ToolHive does not accept it`,
+    { hint: `remove it. If you trust the server, add --network ${mode} after thv run` },
   );
 }

@@ -4,7 +4,7 @@ import { readClientDocument } from './client-document.ts';
 import { readClientEntry } from './client-entry.ts';
 import type { PastedFrom } from './pasted.ts';
 
-/** The document comes from somewhere else, so it sees no variables of the daemon and reads no files. */
+/** The document is external, so it can use neither the daemon's variables nor its files. */
 const from: PastedFrom = {
   env: {},
   directory: '/',
@@ -13,7 +13,7 @@ const from: PastedFrom = {
   },
 };
 
-/** Translates the configuration of a client. What is wrong with one server is no reason to leave out the others. */
+/** Converts a client's configuration. A problem with one server does not affect the others. */
 export async function previewImport(document: string): Promise<ImportPreview> {
   const entries = readClientDocument(document, 'the document');
   const servers = [...entries].map(async ([name, entry]) => {

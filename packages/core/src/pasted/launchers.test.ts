@@ -120,7 +120,7 @@ describe('a pasted command', () => {
     ['uvx server[extra]', /thv run uvx:\/\/server$/],
     ['python -m mcp_server_time --x', /thv run uvx:\/\/mcp-server-time -- --x$/],
     ['uvx --with-editable . server', /leave out --with-editable/],
-    ['uvx --python pypy server', /write it as 3\.12/],
+    ['uvx --python pypy server', /use a version such as 3\.12/],
     ['bash -c server', /use npx, uvx, go run, or docker run/],
   ])('is answered with what to do instead: %s', async (text, hint) => {
     await expect(read(text)).rejects.toMatchObject({ kind: 'invalid', hint: expect.stringMatching(hint) });

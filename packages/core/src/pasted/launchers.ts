@@ -8,11 +8,11 @@ import type { Pasted, PastedFrom } from './pasted.ts';
 
 /** A program that starts servers. */
 interface Launcher {
-  /** The words that a command line with it begins with. */
+  /** The words with which its command lines begin. */
   words: readonly string[];
   /** The word after them, where only some mean a server. */
   next?: RegExp;
-  /** Reads what follows the words. */
+  /** Parses the words that follow. */
   read: (words: readonly string[], from: PastedFrom) => Pasted | Promise<Pasted>;
 }
 
@@ -63,7 +63,7 @@ function launcherOf(words: readonly string[]): Launcher | undefined {
   );
 }
 
-/** Takes away what a shell would read first: `env NAME=value`, `NAME=value`, and `cmd /c`. */
+/** Removes the parts for a shell: `env NAME=value`, `NAME=value`, and `cmd /c`. */
 function withoutAssignments(all: readonly string[]): {
   words: readonly string[];
   env: Record<string, string>;
@@ -87,7 +87,7 @@ function readNpx(all: readonly string[], from: PastedFrom): Pasted | Promise<Pas
   });
   const packages = given.flatMap(([flag, value]) => (flag === '-p' || flag === '--package' ? [value] : []));
   if (packages.length > 1)
-    throw invalid('npx --package is supported once only', { hint: 'name the package of the server' });
+    throw invalid('npx --package is supported once only', { hint: "name the server's package" });
   return readPackage('npx', { from, words, named: packages[0] });
 }
 
@@ -138,12 +138,14 @@ function requirementsIn(text: string): string[] {
     .filter((requirement) => requirement !== '');
 }
 
-/** The version in what uv and pipx accept: `3.12`, `python3.12`, `cpython@3.12`, or the path of an interpreter. */
+/**
+ * The version from the forms that uv and pipx accept: `3.12`, `python3.12`, `cpython@3.12`, or an interpreter's path.
+ */
 function pythonVersion(request: string): string {
   const version = /^(?:\S*\/)?(?:(?:c?python)[@-]?)?(\d+(?:\.\d+){0,2})$/.exec(request)?.[1];
   if (version !== undefined) return version;
   throw invalid(`${JSON.stringify(request)} is not a Python version`, {
-    hint: 'write it as 3.12, for example --python 3.12',
+    hint: 'use a version such as 3.12, for example --python 3.12',
   });
 }
 
@@ -223,7 +225,7 @@ function readUvRun(all: readonly string[], from: PastedFrom): Promise<Pasted> {
   return readLocalPackage([path, ...args], { ...from, directory }, pythonSettings(given));
 }
 
-/** A path, with what flags say about its installation. */
+/** A path with its installation flags. */
 async function readLocalPackage(
   words: readonly string[],
   from: PastedFrom,

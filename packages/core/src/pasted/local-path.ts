@@ -5,7 +5,7 @@ import { invalid, notFound } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import type { Pasted, PastedFrom } from './pasted.ts';
 
-/** Translates the path of a directory, script, wheel, or archive of this machine. Throws if it is no server. */
+/** Converts the path of a directory, script, wheel, or archive on this machine. Throws if the path is not a server. */
 export async function readLocalPath(
   [word = '', ...args]: readonly string[],
   { directory }: PastedFrom,
@@ -68,7 +68,7 @@ const Manifest = z.object({
   dependencies: Dependencies,
 });
 
-/** A script that is the program of the package around it needs that package. */
+/** A script that is its package's program needs that package. */
 function readNodeScript(path: string): Local {
   const around = ancestorWith('package.json', path);
   const manifest = around === undefined ? undefined : manifestOf(join(around, 'package.json'));
@@ -85,13 +85,13 @@ function manifestOf(path: string): z.infer<typeof Manifest> | undefined {
   try {
     return Manifest.parse(JSON.parse(readFileSync(path, 'utf8')));
   } catch {
-    return undefined; // it says nothing about the script
+    return undefined; // the file does not mention the script
   }
 }
 
 const Project = z.object({ project: z.object({ dependencies: z.array(z.string()) }) });
 
-/** A script in a project runs with the dependencies of the project, as `uv run` does it. */
+/** A script in a project runs with the project's dependencies, like `uv run`. */
 async function readPythonScript(path: string): Promise<Local> {
   const image = `uvx://${path}`;
   const around = ancestorWith('pyproject.toml', path);
@@ -103,7 +103,7 @@ async function readPythonScript(path: string): Promise<Local> {
   return python_with.length === 0 ? { image } : { image, python_with };
 }
 
-/** The nearest directory above that has the file. Directories of other projects, and of nobody's, are above the home directory. */
+/** The nearest parent directory with the file. Directories above the home directory belong to other projects. */
 function ancestorWith(file: string, from: string): string | undefined {
   const above = dirname(from);
   if (above === from || above === homedir()) return undefined;

@@ -4,7 +4,7 @@ import { invalid } from '@toolhive/contract/failure';
 export type KnownFlags = Readonly<Record<string, 'switch' | 'value'>>;
 
 export interface OtherFlags {
-  /** The flags in their order; switches have an empty value. */
+  /** The flags in order. Switches have an empty value. */
   given: (readonly [flag: string, value: string])[];
   /** The first word that is not a flag, and everything after it. */
   words: string[];

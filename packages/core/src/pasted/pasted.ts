@@ -1,6 +1,6 @@
 import type { CreateWorkload } from '@toolhive/contract/workload';
 
-/** A server that someone configured for another program, as ToolHive runs it. */
+/** A server from another program's configuration, as ToolHive runs it. */
 export interface Pasted {
   request: CreateWorkload;
   /** The differences that the user should know. */
@@ -15,7 +15,7 @@ export interface PastedFrom {
   readEnvFile: (path: string) => Promise<Record<string, string>>;
 }
 
-/** An environment variable of a server, or a header of a remote one. */
+/** A server's environment variable, or a remote server's header. */
 export interface Need {
   kind: 'variable' | 'header';
   name: string;

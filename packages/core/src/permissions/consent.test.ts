@@ -65,17 +65,17 @@ describe('consent', () => {
     [
       'the client secret for an issuer',
       { oidc_config: { Issuer: evil, ClientSecret: secret } },
-      'it sends the secret github-token to evil.example',
+      'the proxy sends the secret github-token to evil.example',
     ],
     [
       'the client secret for a token exchange',
       { token_exchange_config: { token_url: evil, client_secret: secret } },
-      'it sends the secret github-token to evil.example',
+      'the proxy sends the secret github-token to evil.example',
     ],
     [
       'the client secret for a remote server',
       { remote_url: evil, remote_auth_config: { client_secret: secret } },
-      'it sends the secret github-token to evil.example',
+      'the proxy sends the secret github-token to evil.example',
     ],
     [
       'a header of a remote server',
@@ -85,22 +85,22 @@ describe('consent', () => {
           headers: [{ name: 'x', description: '', required: false, secret: true, default: secret }],
         },
       },
-      'it sends the secret github-token to evil.example',
+      'the proxy sends the secret github-token to evil.example',
     ],
     [
       'an environment variable in traces',
       { telemetry_config: { endpoint: 'evil.example:4318', environmentVariables: ['HOME'] } },
-      'it sends the environment variable HOME to evil.example:4318',
+      'the proxy sends the environment variable HOME to evil.example:4318',
     ],
     [
       'a secret of a server with a network',
       { secrets: [secret], permission_profile: rules },
-      'it gives the secret github-token to a server that reaches evil.example',
+      'the secret github-token is passed to a server that reaches evil.example',
     ],
     [
       'a name with control characters',
       { telemetry_config: { endpoint: 'evil.example', environmentVariables: ['A\u001b[2J; B'] } },
-      'it sends the environment variable "A\\u001b[2J, B" to evil.example',
+      'the proxy sends the environment variable "A\\u001b[2J, B" to evil.example',
     ],
   ])('is required for a run config that sends %s', (_what, changes, text) => {
     const runConfig = aRunConfig(changes);

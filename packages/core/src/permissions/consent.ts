@@ -33,7 +33,7 @@ export function requireConsent(
   });
 }
 
-/** The dangerous access that a run config grants. A link is as dangerous as what it leads to. */
+/** The dangerous access that a run config grants. A link is as dangerous as its target. */
 export function dangersOf(runConfig: RunConfig, mounts: readonly (Mount | PinnedMount)[]): Danger[] {
   const { privileged, network } = runConfig.permission_profile ?? {};
   return [
@@ -60,7 +60,7 @@ function dangersOfNetwork(grant: NetworkGrant): Danger[] {
   if (grant.kind !== 'open') return [];
   if (grant.privateAddresses === 'all') return [dangerOf('open-network')];
   const listed = grant.privateAddresses.map((address) => `, and ${address}`).join('');
-  return [{ risk: 'open-network', text: `it gets every public host on every port${listed}` }];
+  return [{ risk: 'open-network', text: `the server reaches every public host on every port${listed}` }];
 }
 
 function dangersOfMount(mount: Mount | PinnedMount): Danger[] {

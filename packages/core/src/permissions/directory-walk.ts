@@ -8,7 +8,7 @@ interface WalkEntry {
   path: string;
   /** Whether the path is exact: a name that is not UTF-8 cannot be written as text. */
   isExact: boolean;
-  /** Where it is looked up, during the visit, whatever happens to the directories above. */
+  /** The path for lookups during the visit, which stays valid if the parent directories change. */
   place: Buffer;
   isDirectory: boolean;
   isLink: boolean;
@@ -30,8 +30,8 @@ const MAX_DEPTH = 100;
 const MAX_MS = 20_000;
 
 /**
- * Visits everything below a directory, in which a server may be writing: every directory is opened without following a
- * link, and its entries are looked up from there. Throws `Unsearchable` when there is too much of it.
+ * Visits everything below a directory that a server may be changing. Opens every directory without following links,
+ * and looks up its entries relative to it. Throws `Unsearchable` for too many entries.
  */
 export async function walkDirectory(root: string, { visit, skips, onUnreadable }: Walk): Promise<void> {
   const deadline = performance.now() + MAX_MS;
@@ -39,13 +39,14 @@ export async function walkDirectory(root: string, { visit, skips, onUnreadable }
   await walk({ path: '', isExact: true, place: Buffer.from(root), isDirectory: true, isLink: false }, 0);
 
   async function walk(entry: WalkEntry, depth: number): Promise<void> {
-    if (depth > MAX_DEPTH) throw new Unsearchable(`it is more than ${MAX_DEPTH} directories deep`);
+    if (depth > MAX_DEPTH) throw new Unsearchable(`the directory is more than ${MAX_DEPTH} levels deep`);
     await using directory = await openDirectory(entry.place).catch(() => unreadable(entry, depth));
-    if (directory === undefined) return; // replaced or removed since it was listed
+    if (directory === undefined) return; // replaced or removed after the listing
     const prefix = isLinux ? Buffer.from(`/proc/self/fd/${directory.fd}`) : entry.place;
     const listed = await opendir(prefix, listing);
     for await (const found of listed) {
-      if (++entries > MAX_ENTRIES) throw new Unsearchable(`it contains more than ${MAX_ENTRIES} files`);
+      if (++entries > MAX_ENTRIES)
+        throw new Unsearchable(`the directory contains more than ${MAX_ENTRIES} files`);
       if (performance.now() > deadline)
         throw new Unsearchable(`applying ignore files takes more than ${MAX_MS / 1000} seconds`);
       const bytes = found.name as unknown as Buffer; // as `listing` asks for
@@ -65,7 +66,7 @@ export async function walkDirectory(root: string, { visit, skips, onUnreadable }
   async function unreadable(entry: WalkEntry, depth: number): Promise<undefined> {
     const found = await lstat(entry.place, { bigint: true }).catch(() => undefined);
     if (found === undefined || !found.isDirectory()) return;
-    if (depth === 0) throw new Unsearchable('it cannot be read');
+    if (depth === 0) throw new Unsearchable('the directory cannot be read');
     onUnreadable(entry, found);
   }
 }

@@ -12,7 +12,7 @@ interface Unenforced {
   runConfig?: string;
 }
 
-/** What may be asked for and nothing enforces yet. Ignoring it would be worse than refusing it. */
+/** Settings that ToolHive accepts from requests but cannot enforce. Refusing them is safer than ignoring them. */
 const unenforced: readonly Unenforced[] = [
   { what: 'other hosts for servers are', request: 'target_host' },
   { what: 'files of environment variables are', runConfig: 'env_file_dir' },
@@ -22,7 +22,7 @@ const unenforced: readonly Unenforced[] = [
 /** Middleware that every run config of the original names, and that does nothing here that is not done anyway. */
 const harmlessMiddleware = ['mcp-parser'];
 
-/** Middleware that repeats what the run config says of tools, which is honoured from there. */
+/** Middleware that repeats the run config's tool settings, which are applied from there. */
 const toolMiddleware = ['tool-filter', 'tool-call-filter'];
 
 /** Throws `not-implemented` for the first thing in a request that nothing would enforce. */
@@ -32,7 +32,7 @@ export function refuseUnenforcedRequest(request: CreateWorkload): void {
   }
 }
 
-/** The same for a run config, wherever it came from: a workload that is less safe than it says never starts. */
+/** The same for a run config from any source: a workload that is less safe than its configuration never starts. */
 export function refuseUnenforced(runConfig: RunConfig): void {
   for (const { what, runConfig: field } of unenforced) {
     if (field !== undefined && isAsked(at(runConfig, field))) throw refusal(what, field);

@@ -17,15 +17,17 @@ type Pins = z.infer<typeof Pins>;
 export interface GrantedMountsOptions {
   /** Where the pins are stored, one file for each workload. */
   directory: string;
-  /** No server may read or write these: with ToolHive's socket or run configs, it needs no sandbox. */
+  /**
+   * No server may read or write these paths: with ToolHive's socket or run configs, a server could leave its sandbox.
+   */
   ownDirectories: readonly string[];
   log: Pick<Logger, 'error'>;
 }
 
 /**
- * The mount sources that users granted. A source is resolved once, when it is granted; every later start mounts
- * that file or directory or fails. Otherwise a server that can write to a directory could replace a mount source
- * in it by a link, and get whatever the link points to at the next start.
+ * The mount sources that users granted. A source is resolved once, at the time of the grant, and every later start
+ * mounts that file or directory or fails. Otherwise a server that can write to a directory could replace a mount
+ * source in it with a link and get access to the link's target at the next start.
  */
 export class GrantedMounts {
   readonly #options: GrantedMountsOptions;
@@ -40,8 +42,8 @@ export class GrantedMounts {
   }
 
   /**
-   * The mounts of a workload with the pins that were stored for it. A source without one, for example of a run
-   * config that an earlier version wrote, is pinned now.
+   * A workload's mounts with their stored pins. A source without a pin, for example from an earlier version's run
+   * config, is pinned now.
    */
   async of(name: string, mounts: readonly Mount[]): Promise<PinnedMount[]> {
     const stored = await this.#read(name);
@@ -50,7 +52,7 @@ export class GrantedMounts {
     return pinned;
   }
 
-  /** Stores what a workload was granted, beside what it was granted before. */
+  /** Stores a workload's grants, in addition to earlier ones. */
   async store(name: string, mounts: readonly PinnedMount[]): Promise<void> {
     if (mounts.length === 0) return;
     const granted = Object.fromEntries(mounts.map(({ source, pin }) => [source, pin]));
@@ -59,8 +61,8 @@ export class GrantedMounts {
   }
 
   /**
-   * Accepts directories that the user has created anew at the same place. A source that leads somewhere else now
-   * is still refused.
+   * Accepts directories that the user has recreated at the same path. A source that now leads elsewhere is still
+   * refused.
    */
   async renew(name: string): Promise<void> {
     const stored = await this.#read(name);
@@ -124,7 +126,7 @@ function refuseOwnFiles(source: string, path: string, ownDirectories: readonly s
   });
 }
 
-/** A directory that does not exist yet has the path that it will have. */
+/** The future path of a directory that does not exist yet. */
 const realPath = (path: string): Promise<string> => realpath(path).catch(() => path);
 
 /**
@@ -145,7 +147,7 @@ export async function refuseReplaceable(
     const inside = mounts.find(({ pin }) => pin.path !== above && isWithin(pin.path, above));
     if (inside === undefined) continue;
     throw invalid(`${inside.source} is inside ${above}, which the workload ${workload} can write to`, {
-      hint: `a server could replace it while the container starts: mount ${above} itself, or make that mount read-only`,
+      hint: `a server could replace it while the container starts. Mount ${above} itself, or make that mount read-only`,
     });
   }
 }

@@ -156,7 +156,7 @@ test('an ignore file that is a pipe delays nothing', async () => {
 
   const { warnings } = await there.hide();
 
-  expect(warnings).toEqual([expect.stringContaining('.thvignore cannot be applied: it is not a file')]);
+  expect(warnings).toEqual([expect.stringContaining('.thvignore cannot be applied: not a regular file')]);
 });
 
 test('the ignore file of the user must be readable', async () => {
@@ -165,7 +165,7 @@ test('the ignore file of the user must be readable', async () => {
 
   await expect(there.hide()).rejects.toMatchObject({
     kind: 'conflict',
-    message: `the ignore file ${there.ignoreFile} cannot be applied: it is not a file`,
-    hint: 'correct the file, or leave it out with --ignore-globally=false',
+    message: `the ignore file ${there.ignoreFile} cannot be applied: not a regular file`,
+    hint: 'fix the file, or exclude it with --ignore-globally=false',
   });
 });

@@ -11,17 +11,17 @@ import type { IgnoreRules } from './ignore-rules.ts';
 import { isWithin } from './mounts.ts';
 
 export interface HideOptions {
-  /** The ignore file of the user; undefined if it does not apply. */
+  /** The user's ignore file. Undefined if it does not apply. */
   ignoreFile: string | undefined;
   blanks: Blanks;
-  /** The name of the workload, and what was hidden from it before. */
+  /** The workload name, and the files that were hidden before. */
   workload: string;
   memory: HiddenMemory;
   /** The directories that are mounted for other workloads: the server must not change their ignore files. */
   others: readonly string[];
 }
 
-/** What a server sees of the directories that were granted to it. */
+/** A server's view of its granted directories. */
 export interface VisibleMounts {
   /** The mounts. One whose ignore files cannot be applied is an empty directory instead. */
   mounts: readonly PinnedMount[];
@@ -35,9 +35,9 @@ export interface VisibleMounts {
 const MAX_HIDDEN = 1_000;
 
 /**
- * Finds what ignore files hide in mounted directories. Servers may write to these directories, even now: nothing that
- * they write makes a file visible that the user hides, or prevents the start. Throws `conflict` if a mount has changed
- * since it was granted, or if the ignore file of the user cannot be applied.
+ * Finds the files in mounted directories that ignore files hide. Servers may be writing to these directories, but
+ * nothing that they write can reveal a file that the user hides, or prevent the start. Throws `conflict` if a mount
+ * has changed since the grant, or if the user's ignore file cannot be applied.
  */
 export async function hideFiles(
   mounts: readonly PinnedMount[],
@@ -76,7 +76,7 @@ function refuseMany(searches: readonly Search[]): void {
   }
 }
 
-/** Replaces the directories that cannot be searched, and leaves out what would lie inside of a hidden one. */
+/** Replaces directories that cannot be searched, and omits mounts inside hidden directories. */
 async function visibleOf(
   searches: readonly Search[],
   hidden: readonly HiddenPath[],
@@ -89,17 +89,18 @@ async function visibleOf(
   const warnings: string[] = [];
   for (const { mount, problem } of searches) {
     const around = empty.find((target) => target !== mount.target && isWithin(mount.target, target));
-    if (around !== undefined) warnings.push(`it cannot see ${mount.source}, because ${around} is hidden`);
+    if (around !== undefined)
+      warnings.push(`the server cannot see ${mount.source}, because ${around} is hidden`);
     else if (problem === undefined) mounts.push(mount);
     else {
-      warnings.push(`it sees an empty directory instead of ${mount.source}: ${problem}`);
+      warnings.push(`the server sees an empty directory instead of ${mount.source}: ${problem}`);
       mounts.push({ source: pin.path, pin, target: mount.target, readOnly: true });
     }
   }
   return { mounts, warnings };
 }
 
-/** A file or directory as the file system knows it, whatever its name is. */
+/** A file's or directory's identity in the file system, independent of its name. */
 interface Identified {
   dev: bigint;
   ino: bigint;
@@ -110,14 +111,14 @@ interface Identified {
 /** A file that is created later can get the number of one that was deleted. */
 const identityOf = ({ dev, ino, birthtimeNs }: Identified): string => `${dev}:${ino}:${birthtimeNs}`;
 
-/** A hidden file as it is remembered: where it was first, and where it is now. */
+/** A hidden file in memory: its first path and its current path. */
 interface Known {
   identity: string;
   first: string;
   now: string;
 }
 
-/** The search for what to hide in one mount. */
+/** The search for files to hide in one mount. */
 class Search {
   readonly mount: PinnedMount;
   /** The identities of hidden files that may have further names. */
@@ -125,7 +126,7 @@ class Search {
   /** Why the rules cannot be applied. */
   problem: string | undefined;
   readonly #rules: readonly IgnoreRules[];
-  /** Other mounts that lie in this one, relative to it. */
+  /** Other mounts inside this one, relative to it. */
   readonly #inner: readonly string[];
   readonly #isOnly: boolean;
   /** The identities of files that need not be hidden. */
@@ -142,7 +143,7 @@ class Search {
       .map(({ target }) => relative(mount.target, target));
   }
 
-  /** A single file that was granted is no directory with rules: the user named it. */
+  /** A single granted file is not subject to the rules, because the user named it. */
   static async open(
     mount: PinnedMount,
     all: readonly PinnedMount[],
@@ -169,8 +170,8 @@ class Search {
   }
 
   /**
-   * Searches for files that match the rules, or did so at the path at which they were found first. A file that still is
-   * at that path is hidden only if it matches: then it is the user who has changed the rules.
+   * Searches for files that match the rules, now or at the path at which they were first found. A file that is still
+   * at that path is hidden only if it matches, because in that case the user changed the rules.
    */
   async run(remembered: Remembered): Promise<void> {
     if (this.#rules.length === 0) return;
@@ -203,7 +204,7 @@ class Search {
     });
   }
 
-  /** Hides what has escaped the search, because it was moved meanwhile. */
+  /** Hides files that escaped the search because they were moved in the meantime. */
   async hideMoved(whereabouts: ReadonlyMap<string, string>): Promise<void> {
     if (this.#rules.length === 0 || this.problem !== undefined) return;
     const found = new Set([...[...this.#found.values()].map(identityOf), ...this.#shown]);
@@ -216,7 +217,7 @@ class Search {
     }
   }
 
-  /** What is to be remembered. If the search has failed, that is what was remembered before. */
+  /** The files to remember. After a failed search, the previously remembered files. */
   known(remembered: Remembered, whereabouts: ReadonlyMap<string, string>): Known[] {
     if (this.problem === undefined) {
       return [...this.#found].map(([path, entry]) => {
@@ -230,7 +231,10 @@ class Search {
       .map(([identity, first]) => ({ identity, first, now: whereabouts.get(identity) ?? first }));
   }
 
-  /** Hides the ignore files of mounted directories, so that no server decides what is hidden from it or from others. */
+  /**
+   * Hides the ignore files in mounted directories, so that no server can decide which files are hidden from it or
+   * from others.
+   */
   async hideIgnoreFiles(sources: readonly string[]): Promise<void> {
     const root = this.mount.pin.path;
     for (const source of new Set(sources)) {
@@ -286,7 +290,9 @@ class Search {
       });
     } catch (error) {
       this.problem =
-        error instanceof Unsearchable ? error.message : `it cannot be searched: ${messageOf(error)}`;
+        error instanceof Unsearchable
+          ? error.message
+          : `the directory cannot be searched: ${messageOf(error)}`;
     }
   }
 }

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { filesIn, readIfThere, writeWhole } from '../state/files.ts';
 import { setAside } from '../state/set-aside.ts';
 
-/** What is known of a hidden file: the path at which it was found first, by its identity. */
+/** A hidden file's first path, by the file's identity. */
 const Remembered = z.record(z.string(), z.string());
 export type Remembered = Readonly<z.infer<typeof Remembered>>;
 
@@ -18,9 +18,9 @@ interface HiddenMemoryOptions {
 }
 
 /**
- * The files that were hidden from each workload. A server that can write to a directory can move it, and would read a
- * file at its next start whose new path no pattern names; and while a search goes on, it can move files past the search.
- * So a file that was hidden once is known by its identity, and is held open while the daemon runs.
+ * The files that were hidden from each workload. A server that can write to a directory can move a hidden file to a
+ * path that no pattern matches, or move files during a search. A file that was hidden once is therefore known by its
+ * identity, and is held open while the daemon runs.
  */
 export class HiddenMemory implements AsyncDisposable {
   readonly #options: HiddenMemoryOptions;
@@ -42,7 +42,7 @@ export class HiddenMemory implements AsyncDisposable {
     }
   }
 
-  /** The paths at which files that were hidden are now, by identity; those that exist no more are not among them. */
+  /** The current paths of previously hidden files, by identity. Deleted files are omitted. */
   async whereabouts(workload: string): Promise<Map<string, string>> {
     const found = new Map<string, string>();
     for (const [identity, file] of this.#held.get(workload) ?? []) {
@@ -52,7 +52,7 @@ export class HiddenMemory implements AsyncDisposable {
     return found;
   }
 
-  /** Remembers what is hidden from a workload now, by the paths of now, and forgets everything else. */
+  /** Stores the files that are currently hidden from a workload, by their current paths, and forgets the others. */
   async store(workload: string, remembered: Remembered, paths: ReadonlyMap<string, string>): Promise<void> {
     const held = this.#held.get(workload) ?? new Map<string, FileHandle>();
     this.#held.set(workload, held);
@@ -65,7 +65,7 @@ export class HiddenMemory implements AsyncDisposable {
       for (const [identity, path] of paths) {
         if (held.has(identity)) continue;
         const file = await open(path, O_PATH | constants.O_NOFOLLOW).catch(() => undefined);
-        if (file !== undefined) held.set(identity, file); // else it was moved, which the runtime finds out
+        if (file !== undefined) held.set(identity, file); // otherwise the file was moved, which the runtime detects
       }
     }
     const before = await this.of(workload);

@@ -19,7 +19,7 @@ const MAX_LINES = 1_000;
  */
 const MAX_WILDCARDS = 3;
 
-/** The ignore file of the user, unless the run config leaves it out. */
+/** The user's ignore file, unless the run config excludes it. */
 export function ignoreFileOf(
   { ignore_config: config }: Pick<RunConfig, 'ignore_config'>,
   { ignoreFile }: Pick<StatePaths, 'ignoreFile'>,
@@ -27,22 +27,22 @@ export function ignoreFileOf(
   return config?.loadGlobal === false ? undefined : ignoreFile;
 }
 
-/** Reads the ignore file of the user. Undefined if there is none. Throws `conflict` if it cannot be applied. */
+/** Reads the user's ignore file. Undefined if it does not exist. Throws `conflict` if it cannot be applied. */
 export async function readGlobalRules(path: string): Promise<IgnoreRules | undefined> {
   try {
     const text = await readText(path, 0);
     return text === undefined ? undefined : rulesOf(text);
   } catch (cause) {
     throw conflict(`the ignore file ${path} cannot be applied: ${messageOf(cause)}`, {
-      hint: 'correct the file, or leave it out with --ignore-globally=false',
+      hint: 'fix the file, or exclude it with --ignore-globally=false',
       cause,
     });
   }
 }
 
 /**
- * Reads the ignore file of a mounted directory, in which a server may be able to write. A link is not followed. Returns
- * undefined if there is none, and throws the reason if it cannot be applied.
+ * Reads the ignore file of a mounted directory, which a server may be able to write. Does not follow links. Returns
+ * undefined if the file does not exist, and throws the reason if it cannot be applied.
  */
 export async function readLocalRules(directory: string): Promise<IgnoreRules | undefined> {
   const text = await readText(`${directory}/${localIgnoreFile}`, constants.O_NOFOLLOW);
@@ -52,7 +52,7 @@ export async function readLocalRules(directory: string): Promise<IgnoreRules | u
 function rulesOf(text: string): IgnoreRules {
   const lines = text.normalize('NFC').split(/\r?\n/);
   const count = lines.filter((line) => line.trim() !== '' && !line.startsWith('#')).length;
-  if (count > MAX_LINES) throw new Error(`it has more than ${MAX_LINES} patterns`);
+  if (count > MAX_LINES) throw new Error(`the file has more than ${MAX_LINES} patterns`);
   for (const [index, line] of lines.entries()) {
     const wildcards = line.match(/\*+/g)?.length ?? 0;
     if (!line.startsWith('#') && wildcards > MAX_WILDCARDS)
@@ -64,18 +64,18 @@ function rulesOf(text: string): IgnoreRules {
 }
 
 async function readText(path: string, flags: number): Promise<string | undefined> {
-  // Nothing is waited for if it is a pipe.
+  // Opening a pipe must not block.
   const opened = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | flags).catch(
     (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined;
-      throw error.code === 'ELOOP' ? new Error('it is a symbolic link') : error;
+      throw error.code === 'ELOOP' ? new Error('the path is a symbolic link') : error;
     },
   );
   await using file = opened;
   if (file === undefined) return undefined;
   const found = await file.stat();
-  if (!found.isFile()) throw new Error('it is not a file');
-  if (found.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES / 1024} KiB`);
+  if (!found.isFile()) throw new Error('not a regular file');
+  if (found.size > MAX_BYTES) throw new Error(`the file is larger than ${MAX_BYTES / 1024} KiB`);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_BYTES), 0, MAX_BYTES, 0);
   return buffer.toString('utf8', 0, bytesRead);
 }

@@ -9,14 +9,15 @@ import type { GrantedMounts } from './granted-mounts.ts';
 import { isWithin } from './mounts.ts';
 
 /**
- * The directory or file of this machine that a run config's package is, as a grant to read it. It is copied and never
- * mounted. Throws `not-found` if it does not exist, and `invalid` if it contains a whole home directory.
+ * The directory or file of a run config's local package, as a read grant. It is copied and never mounted. Throws
+ * `not-found` if it does not exist, and `invalid` if it contains a complete home directory.
  */
 export async function localSourceOf({ image = '' }: RunConfig): Promise<LocalGrant[]> {
   const source = parseSource(image);
   if (source.kind !== 'package' || !isLocalPath(source)) return [];
   const { name: path } = source;
-  if (!isAbsolute(path)) throw invalid(`the path ${path} is not absolute`, { hint: 'begin it with a slash' });
+  if (!isAbsolute(path))
+    throw invalid(`the path ${path} is not absolute`, { hint: 'start the path with a slash' });
   const real = await realpath(path).catch(() => undefined);
   if (real === undefined)
     throw notFound(`${path} not found`, { hint: 'check the path, or restore the files' });
@@ -34,7 +35,7 @@ interface LocalGrant {
   readOnly: true;
 }
 
-/** What the path of a workload's package was when the user granted it. Undefined for other packages. */
+/** The pin of a local package's path at the time of the grant. Undefined for other packages. */
 export async function grantedSourceOf(
   mounts: GrantedMounts,
   runConfig: RunConfig,

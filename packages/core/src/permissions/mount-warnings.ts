@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Risk } from '@toolhive/contract/risk';
 import { isWithin } from './mounts.ts';
 
-/** Access that the user has to accept. */
+/** Access that needs the user's consent. */
 export interface Danger {
   risk: Risk;
   text: string;
@@ -14,7 +14,7 @@ interface Sensitive {
   paths: readonly string[];
   /** Whether a directory that contains one of the paths is as dangerous as the path itself. */
   alsoAbove: boolean;
-  /** Continues "it can access SOURCE, ". */
+  /** Continues "the server can access SOURCE, ". */
   why: string;
 }
 
@@ -54,7 +54,7 @@ const socketsInHome = [
   '.rd/docker.sock',
 ];
 
-/** Mount sources that give a server more than their path suggests. The first that applies is told. */
+/** Mount sources that give a server more access than their path suggests. The first match is reported. */
 function sensitiveSources(home: string): Sensitive[] {
   return [
     { risk: 'mount-root', paths: ['/'], alsoAbove: false, why: 'which is every file on this machine' },
@@ -105,16 +105,19 @@ export function mountWarnings(sources: readonly string[], home?: string): string
   return sources.flatMap((source) => dangerOfMount(source, home)?.text ?? []);
 }
 
-/** Why the mount of an absolute path is dangerous; undefined if it is not. */
+/** Why mounting an absolute path is dangerous. Undefined if it is not. */
 export function dangerOfMount(source: string, home?: string): Danger | undefined {
   const sensitive =
     home === undefined ? (ofThisUser ??= sensitiveSources(homedir())) : sensitiveSources(home);
   const found = sensitive.find(({ paths, alsoAbove }) =>
     paths.some((path) => isSame(source, path) || (alsoAbove && isWithin(path, source))),
   );
-  if (found !== undefined) return { risk: found.risk, text: `it can access ${source}, ${found.why}` };
+  if (found !== undefined) return { risk: found.risk, text: `the server can access ${source}, ${found.why}` };
   if (!/^\/(?:home|Users)\/[^/]+$/.test(source)) return undefined;
-  return { risk: 'mount-home', text: `it can access ${source}, which contains the home directory of a user` };
+  return {
+    risk: 'mount-home',
+    text: `the server can access ${source}, which contains a user's home directory`,
+  };
 }
 
 /** The source itself, or for a system directory also everything inside it. */

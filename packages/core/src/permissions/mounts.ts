@@ -4,7 +4,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import { invalid } from '@toolhive/contract/failure';
 import type { Mount } from '@toolhive/runtime/mount-source';
 
-/** Reads a volume as a person writes it: `HOST:CONTAINER`, or `HOST:CONTAINER:ro` for one that cannot be written. */
+/** Parses a volume: `HOST:CONTAINER`, or `HOST:CONTAINER:ro` for a read-only mount. */
 export function parseVolume(volume: string): Mount {
   const parts = volume.split(':');
   const [source, target, mode] = parts;
@@ -15,7 +15,7 @@ export function parseVolume(volume: string): Mount {
     (mode !== undefined && mode !== 'ro' && mode !== 'rw')
   ) {
     throw invalid(`${JSON.stringify(volume)} is not a volume`, {
-      hint: 'write it as HOST:CONTAINER or HOST:CONTAINER:ro',
+      hint: 'use the form HOST:CONTAINER or HOST:CONTAINER:ro',
     });
   }
   return { source: asPath(source, volume), target: asPath(target, volume), readOnly: mode === 'ro' };
@@ -25,7 +25,7 @@ export function parseVolume(volume: string): Mount {
 function parseGrant(grant: string, readOnly: boolean): Mount {
   const [source = '', target = source, ...more] = grant.split(':');
   if (more.length > 0)
-    throw invalid(`${JSON.stringify(grant)} is not a mount`, { hint: 'write it as PATH or HOST:CONTAINER' });
+    throw invalid(`${JSON.stringify(grant)} is not a mount`, { hint: 'use the form PATH or HOST:CONTAINER' });
   return { source: asPath(source, grant), target: asPath(target, grant), readOnly };
 }
 
@@ -40,8 +40,8 @@ function asPath(path: string, whole: string): string {
 }
 
 /**
- * Everything of this machine that a server sees: what its profile grants and what volumes add. Two grants for
- * one place inside become one, which can be written if either can.
+ * All mounts of a server: from its profile and from volumes. Two grants for the same target become one, which is
+ * writable if either grant is.
  */
 export function mountsOf(profile: PermissionProfile, volumes: readonly string[]): Mount[] {
   const grants = [
@@ -65,7 +65,7 @@ export function mountsOfRunConfig({ permission_profile: profile, volumes }: RunC
   return mountsOf(profile ?? {}, volumes ?? []);
 }
 
-/** Whether a path is a directory or something inside it. Both are absolute. */
+/** Whether a path is a directory or something inside it. Both paths are absolute. */
 export function isWithin(path: string, directory: string): boolean {
   const way = relative(directory, path);
   return way === '' || (!way.startsWith('..') && !isAbsolute(way));

@@ -7,16 +7,19 @@ import type { RuntimeLimit } from '@toolhive/runtime/runtime';
 /** What a run config grants of the network. */
 export type NetworkGrant =
   | { kind: 'none' }
-  /** `isRequired`: the user asked for isolation, so that the server must not run where it is not enforced. */
+  /** `isRequired`: the user requested isolation, so the server must not run without it. */
   | { kind: 'rules'; rules: OutboundRules; isRequired: boolean }
-  /** `privateAddresses`: the listed private addresses that it reaches beside every public one, or all of them. */
+  /**
+   * `privateAddresses`: the listed private addresses that the server reaches in addition to every public address, or
+   * all private addresses.
+   */
   | { kind: 'open'; privateAddresses: 'all' | readonly string[] }
   | { kind: 'mode'; mode: string };
 
 /** The ports of a profile that lists hosts and no ports. */
 export const webPorts = [80, 443];
 
-/** The network that a server has: the one that its run config grants, or in learning mode every public host. */
+/** A server's network: the one that its run config grants, or in learning mode every public host. */
 export function networkOf(
   runConfig: Pick<RunConfig, 'permission_profile' | 'isolate_network' | 'learning'>,
 ): NetworkGrant {
@@ -28,9 +31,9 @@ export function networkOf(
 }
 
 /**
- * The network that a run config grants. A profile that allows nothing gets none, whether isolation was asked for or
- * not. All others are enforced unless isolation was turned off explicitly. One that allows everything allows those private
- * addresses that it lists.
+ * The network that a run config grants. A profile that allows nothing gets no network. Rules are always enforced
+ * unless isolation was explicitly turned off. A profile that allows everything allows only the private addresses that
+ * it lists.
  */
 export function grantedNetworkOf({
   permission_profile: profile,

@@ -3,7 +3,7 @@ import { requestedOidc } from '../access/oidc-config.ts';
 import { isReference, parseReference } from '../secrets/reference.ts';
 import { grantedNetworkOf } from './network.ts';
 
-/** Says which stored secrets and environment variables the proxy of a workload sends to which hosts. */
+/** The stored secrets and environment variables that a workload's proxy sends, and their destinations. */
 export function sentByProxy(runConfig: RunConfig): string[] {
   const { remote_url: url, remote_auth_config: remote, token_exchange_config: exchange } = runConfig;
   const { telemetry_config: telemetry } = runConfig;
@@ -17,7 +17,8 @@ export function sentByProxy(runConfig: RunConfig): string[] {
       secret ? sends(reference, hostOf(url)) : [],
     ),
     ...(telemetry?.endpoint ? (telemetry.environmentVariables ?? []) : []).map(
-      (name) => `it sends the environment variable ${quoted(name)} to ${quoted(telemetry?.endpoint ?? '')}`,
+      (name) =>
+        `the proxy sends the environment variable ${quoted(name)} to ${quoted(telemetry?.endpoint ?? '')}`,
     ),
   ];
 }
@@ -30,15 +31,15 @@ export function givenToServer(runConfig: RunConfig): string[] {
   const hosts = grant.kind === 'rules' ? grant.rules.hosts : undefined;
   const where = hosts === undefined ? 'every public host' : hosts.map(quoted).join(', ');
   return (secrets ?? []).map(
-    (reference) => `it gives the secret ${nameOf(reference)} to a server that reaches ${where}`,
+    (reference) => `the secret ${nameOf(reference)} is passed to a server that reaches ${where}`,
   );
 }
 
 function sends(reference: string | undefined, host: string): string[] {
-  return reference ? [`it sends the secret ${nameOf(reference)} to ${host}`] : [];
+  return reference ? [`the proxy sends the secret ${nameOf(reference)} to ${host}`] : [];
 }
 
-/** A text that is no reference could be the secret itself. */
+/** A text that is not a reference could be the secret itself. */
 function nameOf(reference: string): string {
   return isReference(reference) ? quoted(parseReference(reference).name) : 'of its run config';
 }
@@ -47,7 +48,7 @@ function hostOf(url = ''): string {
   return quoted(URL.parse(url)?.host ?? url);
 }
 
-/** Others may have written it, and people read it in a list whose items end with a semicolon. */
+/** The value may come from another person, and users read it in a list that separates items with semicolons. */
 function quoted(text: string): string {
   return /^[\w.:*[\]-]{1,100}$/.test(text) ? text : JSON.stringify(text.replaceAll(';', ',').slice(0, 100));
 }

@@ -8,7 +8,7 @@ import { mountsOf } from './mounts.ts';
 import { networkOf } from './network.ts';
 import { sentByProxy } from './sent-secrets.ts';
 
-/** What a person should know of a workload's permissions, because it is less safe than it could be. */
+/** Warnings about permissions that are less safe than possible. */
 export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]): string[] {
   const profile = runConfig.permission_profile ?? {};
   const mounts = mountsOf(profile, runConfig.volumes ?? []);
@@ -17,7 +17,7 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
   if (insteadOf !== undefined) warnings.unshift(packageNote(image, insteadOf));
   if (!isLoopback(runConfig.host)) {
     warnings.push(
-      `WARNING: everybody who reaches ${runConfig.host} port ${runConfig.port} can use it without authentication`,
+      `WARNING: anyone who reaches ${runConfig.host} port ${runConfig.port} can use the workload without authentication`,
     );
   }
   if (inboundRuleOf(runConfig)?.('localhost') === false) {
@@ -27,13 +27,13 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
   }
   if (runConfig.learning !== undefined) {
     warnings.push(
-      `WARNING: it is in learning mode since ${runConfig.learning.since} and reaches every public host; to end it: thv learn ${runConfig.name} --stop`,
+      `WARNING: learning mode since ${runConfig.learning.since}: the server reaches every public host. To end learning mode: thv learn ${runConfig.name} --stop`,
     );
   }
-  if (profile.privileged === true) warnings.push('it runs privileged: nothing of its container is hardened');
+  if (profile.privileged === true) warnings.push('the container runs privileged, without any hardening');
   if (profile.network?.mode === 'host') {
     warnings.push(
-      'it shares this machine’s network, and reaches every service that listens here, ToolHive included',
+      'the server shares this machine’s network and reaches every local service, including ToolHive',
     );
   }
   warnings.push(...sentByProxy(runConfig));
@@ -41,7 +41,7 @@ export function warningsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]
   return [...new Set(warnings)];
 }
 
-/** The warnings that hold for all workloads of the same kind on this machine, whatever they are. */
+/** The warnings that apply to all workloads of the same kind on this machine. */
 export function limitsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]): string[] {
   const profile = runConfig.permission_profile ?? {};
   const network = networkOf(runConfig);
@@ -62,7 +62,7 @@ export function limitsOf(runConfig: RunConfig, limits: readonly RuntimeLimit[]):
     ...limits.filter(({ concerns }) => isConcerned[concerns]).map(({ text }) => text),
     ...(isOpen
       ? [
-          'WARNING: it reaches every host, because network isolation is turned off: the hosts and ports of its profile are not enforced',
+          'WARNING: the server reaches every host, because network isolation is turned off and the rules of its profile are not enforced',
         ]
       : []),
   ];

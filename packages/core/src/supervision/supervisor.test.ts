@@ -73,7 +73,7 @@ test('stops a server that floods it, says why, and starts it again', async () =>
   await until(() => core.workloads.require('test').condition.status === 'running');
 
   expect([...contexts].join()).toContain(
-    'the server was stopped because it sent more than 10,000 lines or events that are not JSON-RPC messages',
+    'the server was stopped because its output contained more than 10,000 lines or events that are not JSON-RPC messages',
   );
 });
 

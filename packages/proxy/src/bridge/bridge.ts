@@ -32,7 +32,10 @@ export interface BridgeOptions {
   workload: string;
   /** ToolHive's version, for `clientInfo`. */
   version: string;
-  /** `shared`: all clients use one process. `own`: what a legacy client's session changes in its server, only that session sees. */
+  /**
+   * `shared`: all clients use one process. `own`: each legacy client has a process, and its changes in the server
+   * affect only its session.
+   */
   sessions: 'own' | 'shared';
   messages: MessagePipeline;
   /** Believe the `X-Forwarded-*` headers of requests. */
@@ -40,7 +43,7 @@ export interface BridgeOptions {
   limits: Limits;
   /** A further connection means a further process. */
   isSlowToStart: boolean;
-  /** Told that the shared connection has ended, if nothing else reports that. */
+  /** Called when the shared connection ends and nothing else reports the end. */
   onLost?: () => void;
   /** The limits on what clients and servers send. */
   input: WorkloadInput;
@@ -55,18 +58,18 @@ export interface BridgeOptions {
 export interface Server {
   transport: Transport;
   openTransport: OpenTransport;
-  /** Undefined if the handshake must find it out. */
+  /** Undefined if the handshake must detect the generation. */
   generation?: ProtocolGeneration | undefined;
-  /** What a modern server says about itself to legacy clients, if it supports them. Undefined if that is not known. */
+  /** The description that a modern server gives legacy clients, if the server supports them. Undefined if unknown. */
   legacy?: ServerIdentity | 'unsupported' | undefined;
 }
 
 /** A session of a client. */
 export interface OpenSession {
-  /** Anyone who knows it can use the session. */
+  /** Anyone who knows this ID can use the session. */
   id: string;
   client: ClientIdentity;
-  /** It began through the API. */
+  /** Whether the session began through the API. */
   isRelayed: boolean;
   startedMs: number;
   lastSeenMs: number;
@@ -79,9 +82,9 @@ export interface KeepAlive {
 }
 
 /**
- * Connects clients with a server, whatever protocol versions they support. All modern clients share one connection,
- * and so do legacy clients if the server keeps no state of them. Otherwise, and where a server may ask its client, a
- * client has a connection of its own. Sessions survive the server and continue with the next one.
+ * Connects clients to a server and supports all protocol versions. All modern clients share one connection, and
+ * legacy clients share it too if the server keeps no state for them. Otherwise, and if the server may ask its client,
+ * each client has a separate connection. Sessions survive a server restart and continue with the next process.
  */
 export class Bridge implements ConnectionOwner, AsyncDisposable {
   readonly sessions: SessionTable;
@@ -102,9 +105,9 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   readonly #legacy: LegacyRouter;
   readonly #modern: ModernRouter;
   readonly #maintenance: NodeJS.Timeout;
-  /** Of the server, once it is known. */
+  /** The generation of the server, as soon as it is known. */
   #generation: ProtocolGeneration | undefined;
-  /** The same for legacy clients of a modern server. Undefined until one of them is there. */
+  /** The same for legacy clients of a modern server. Undefined until the first legacy client connects. */
   #legacyIdentity: ServerIdentity | 'unsupported' | undefined;
   #isLegacyCertain = false;
   #probing: Promise<void> | undefined;
@@ -176,7 +179,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     const connection = new ServerConnection({ transport, owner: this, input, onFault });
     const before = this.#server.opened;
     this.#server.starting(connection);
-    void before?.close('another server has replaced it').catch(onFault);
+    void before?.close('the server was replaced').catch(onFault);
     this.#generation = generation ?? this.#generation;
     const { probeMs } = limits;
     const handshake = { client: this.#client, generation: this.#generation, probeMs, signal };
@@ -192,7 +195,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     this.#legacyIdentity = connection.generation === 'legacy' ? connection.identity : (legacy ?? known);
     this.#pool.use(openTransport);
     this.#toolParameters.forget();
-    // Only now it is known which sessions have connections of their own.
+    // The handshake determines which sessions have separate connections.
     this.#followListeners();
     this.#subscriptions.follow(connection);
     this.#server.up(connection);
@@ -279,26 +282,30 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     const { method } = notification.value;
     if (method === 'notifications/tools/list_changed') this.#toolParameters.forget();
     if (this.#subscriptions.deliver(notification)) return;
-    // Any other notification belongs to a request. If it is not known to which, no client gets it.
+    // Any other notification belongs to a request. If the request is unknown, no client receives the notification.
     if (call === undefined) return this.sessions.only?.notify(notification);
-    // A modern client that wants log messages has a connection of its own, so that they are certainly its own.
+    // A modern client that wants log messages has a separate connection, so every message on that connection belongs
+    // to the client.
     const isUnwanted =
       isOfModernClient(call) && this.#generation === 'legacy' && method === 'notifications/message';
     if (!isUnwanted) call.responder.notify(notification);
   }
 
-  /** Declines what the server asks over the shared connection, where it was told that the client cannot be asked. */
+  /**
+   * Declines requests from the server on the shared connection, where the handshake said that the client cannot be
+   * asked.
+   */
   asked(connection: ServerConnection, request: Message, call: Call | undefined): void {
     connection.decline(request);
     const required = capabilityFor[request.value.method ?? ''];
-    // For a list, the answer does not matter, whatever else the server wants to know.
+    // A list does not depend on the answer, even if the server asks for more.
     const matters = call !== undefined && askingMethods.has(call.request.value.method ?? '');
     if (!matters || required === undefined || !isOfModernClient(call)) return;
     connection.cancel(call, 'the client cannot be asked');
     missingCapability(call.responder, idText(call.request), required);
   }
 
-  /** The server has ended by itself. Requests wait for the next one. */
+  /** The server has stopped. Requests wait for the next process. */
   lost(connection: ServerConnection): void {
     if (this.#server.connection !== connection) return;
     this.#server.starting(connection);
@@ -330,7 +337,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
     );
   }
 
-  /** Finds out whether a modern server supports legacy clients too, which it shows only in a connection of their kind. */
+  /** Detects whether a modern server also supports legacy clients. Only a legacy connection shows that support. */
   #probeLegacy(): Promise<void> {
     const owner: ConnectionOwner = {
       notified() {},

@@ -21,7 +21,7 @@ export interface InputRequired {
   requestState?: unknown;
 }
 
-/** Returns the result if the server asks the client in it. */
+/** Returns the result if it contains requests from the server to the client. */
 export function inputRequiredOf({ value: { result } }: Message): InputRequired | undefined {
   return isObject(result) && result['resultType'] === 'input_required' ? result : undefined;
 }
@@ -44,14 +44,14 @@ export function serverRequestsIn({ inputRequests }: InputRequired): (readonly [s
   });
 }
 
-/** Returns a client's response to a request of the server under the key that it had in `inputRequests`. */
+/** Returns a client's response to a server request under the key from `inputRequests`. */
 export function clientResponse(key: string, result: unknown): Message {
   return resultMessage(JSON.stringify(key), isObject(result) ? result : { value: result });
 }
 
 /**
- * Passes what a modern server asks of a modern client through the middleware, as the requests and responses that
- * they are. If one of them is refused, so is the client's request in the course of which it is asked.
+ * Passes the requests from a modern server to a modern client through the middleware, as individual requests and
+ * responses. If one of them is refused, the client's original request is refused too.
  */
 export function passInput(
   messages: MessagePipeline,
@@ -67,7 +67,10 @@ export function passInput(
   passInputResponses(messages, caller, request, { answer, proceed: (passed) => proceed(passed, guarded) });
 }
 
-/** Passes the responses in a request, then calls `proceed`. `answer` gets the response if one of them is refused. */
+/**
+ * Passes the responses in a request through the middleware, then calls `proceed`. If a response is refused, `answer`
+ * receives the error.
+ */
 export function passInputResponses(
   messages: MessagePipeline,
   caller: Caller,
@@ -91,7 +94,10 @@ export function passInputResponses(
   );
 }
 
-/** Passes the requests in a response, then calls `answer` with the response, or with what is said in its place. */
+/**
+ * Passes the requests in a response through the middleware, then calls `answer` with the response or with its
+ * replacement.
+ */
 export function passInputRequests(
   messages: MessagePipeline,
   caller: Caller,
@@ -114,7 +120,7 @@ export function passInputRequests(
   );
 }
 
-/** Passes one message after the other. `done` gets all of them if any was replaced. */
+/** Passes the messages in order. `done` receives all messages if any of them was replaced. */
 function passEach(
   messages: readonly (readonly [string, Message])[],
   pass: (message: Message, done: (outcome: Outcome) => void) => void,

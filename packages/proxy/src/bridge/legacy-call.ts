@@ -47,7 +47,7 @@ export function askModern(
   connection.ask(readMessage(described), withAnswer(responder, answer), session);
 }
 
-/** Asks the client everything at once. Rejects if it cannot be asked, or refuses. */
+/** Sends all requests to the client at once. Rejects if the client cannot be asked or refuses. */
 async function askClient(
   session: Session,
   request: Message,

@@ -24,7 +24,7 @@ export interface LegacyRouterOptions {
   sessions: SessionTable;
   pool: ConnectionPool;
   subscriptions: Subscriptions;
-  /** Whether a session has a connection of its own. */
+  /** Whether a session has a separate connection. */
   hasOwn: (session: Session) => boolean;
   /** What the server says about itself over a connection of a session's own. */
   ownIdentity: () => ServerIdentity | undefined;
@@ -46,8 +46,8 @@ export class LegacyRouter {
   }
 
   /**
-   * Whether the shared connection can answer in place of a session's own, which need not be opened for that then. Nothing
-   * has changed what a server lists before its first call, and only what a client can be asked makes lists differ.
+   * Whether the shared connection can answer for a session, so that the session's connection can stay closed. Before
+   * the session's first call, a list depends only on the client's capabilities.
    */
   #canShare(session: Session, { value: { method = '' } }: Message): boolean {
     if (session.own !== undefined || !listMethods.has(method) || canBeAsked(session.client)) return false;
@@ -64,13 +64,13 @@ export class LegacyRouter {
       if (call !== undefined) connection.refuse(call, 'the request was cancelled');
     };
     if (!this.#options.hasOwn(session)) {
-      // The shared connection has declared no roots; a modern server gets them with every request.
+      // The shared connection declares no roots. A modern server receives the roots with every request.
       if (method !== 'notifications/roots/list_changed') send(shared);
       return;
     }
     void session.own?.then(
       ({ connection }) => send(connection),
-      () => {}, // there is no server to be notified
+      () => {}, // no server is running
     );
   }
 
@@ -154,7 +154,7 @@ export class LegacyRouter {
     connection.ask(request, responder, session);
   }
 
-  /** Remembers what must be set up again after a restart of the server. Answers with an error if that is too much. */
+  /** Remembers the state to restore after a server restart. Answers with an error if the state exceeds the limits. */
   #remember(session: Session, request: Message, responder: Responder): boolean {
     const { method, params } = request.value;
     const uri = params?.['uri'];

@@ -1,10 +1,10 @@
-/** How many of everything one workload may have, and how long it may take. */
+/** The limits on counts and durations for one workload. */
 export interface Limits {
   /** Connections to the server that only one client uses. */
   maxOwn: number;
   /** Sessions. The one that was silent for the longest time makes room, preferably one without a listening client. */
   maxSessions: number;
-  /** How long a session may be silent before it ends. */
+  /** How long a session may be silent before the session ends. */
   sessionIdleMs: number;
   /** How long a session whose client is not connected may be silent until its own connection to the server is closed. */
   ownIdleMs: number;
@@ -12,15 +12,15 @@ export interface Limits {
   probeMs: number;
   /** How long a request waits for a server that is starting or restarting. */
   waitForServerMs: number;
-  /** How long a request waits for a connection of its own. */
+  /** How long a request waits for a separate connection. */
   waitForRoomMs: number;
   /** How long a connection is kept after its call, for the next call of the same caller. */
   keepMs: number;
-  /** How long a modern client has to answer a request of the server. */
+  /** How long a modern client has to answer a server request. */
   clientAnswerMs: number;
-  /** How long a request goes on whose client has disconnected and may come back. */
+  /** How long a request continues after its client disconnects, because the client may reconnect. */
   abandonedMs: number;
-  /** How long a list of a modern client waits for the one before it. */
+  /** How long a modern client's list request waits for the previous list request. */
   listTurnMs: number;
   /** How often idle sessions are ended and quiet connections are kept alive. */
   maintenanceMs: number;

@@ -17,7 +17,7 @@ const batchMs = 25;
 /** How many requests of the server may be unanswered in one call. */
 const maxServerRequests = 100;
 
-/** A request of a modern client, with what the request says about the client. */
+/** A modern client's request and the client information that it contains. */
 export interface ModernRequest {
   message: Message;
   caller: Caller;
@@ -57,7 +57,7 @@ export interface Parking {
   retryState: () => string;
 }
 
-/** One request of a modern client to a legacy server, over a connection of its own. */
+/** One request from a modern client to a legacy server, on a separate connection. */
 export class ModernCall implements ConnectionOwner, PendingRequest {
   /** How often the client was asked. */
   step = 0;
@@ -101,7 +101,7 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
       this.#own = own;
       const { connection } = own;
       if (logLevel !== undefined && connection.identity.capabilities['logging'] !== undefined) {
-        connection.request('logging/setLevel', { level: logLevel }).catch(() => {}); // it keeps its own level then
+        connection.request('logging/setLevel', { level: logLevel }).catch(() => {}); // the connection keeps its level
       }
       this.#call = connection.ask(this.#request, {
         notify: (notification) => this.#responder?.notify(notification),
@@ -152,7 +152,7 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     if (this.#responder !== undefined) this.#end(undefined);
   }
 
-  /** Gives the client's answers to the server, and waits for what it sends then. */
+  /** Forwards the client's answers to the server, and waits for the next message. */
   resume({ message }: ModernRequest, responder: Responder): void {
     clearTimeout(this.#answerTimer);
     this.#options.parking?.unpark();
@@ -167,7 +167,7 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     this.#park();
   }
 
-  /** Answers the waiting client with the reason why there is no answer. */
+  /** Tells the waiting client why no answer will follow. */
   end(reason: string): void {
     if (this.#responder !== undefined && !this.#isOver) {
       answerError(this.#responder, idText(this.#request), errorCodes.serverError, reason);
@@ -250,7 +250,7 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     answerResult(responder, idText(this.#request), result);
   }
 
-  /** The pages that the client must visit before it calls again, which 2025-11-25 reports as an error. */
+  /** The pages that the client must visit before repeating the call. In 2025-11-25, an error reports these pages. */
   #elicitationsIn({ value: { error } }: Message): unknown[] | undefined {
     if (error?.code !== mcpErrors.legacyUrlElicitation || !isObject(error.data)) return undefined;
     const { elicitation } = this.#options.request.caller.client.capabilities;
@@ -259,14 +259,14 @@ export class ModernCall implements ConnectionOwner, PendingRequest {
     return isSupported && Array.isArray(elicitations) ? elicitations : undefined;
   }
 
-  /** With a `key`, the connection can be used again. Without one, the server may still be doing something in it. */
+  /** With a `key`, the connection can be reused. Without a key, the server may still be working on the call. */
   #end(key: string | undefined): void {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#answerTimer);
     clearTimeout(this.#batchTimer);
     this.#options.parking?.unpark();
-    if (this.#call !== undefined) this.#own?.connection.cancel(this.#call, 'the client cancelled it');
+    if (this.#call !== undefined) this.#own?.connection.cancel(this.#call, 'the client canceled the request');
     this.#own?.giveBack(key);
     this.#own = undefined;
     this.#responder = undefined;

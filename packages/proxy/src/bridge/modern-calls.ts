@@ -16,9 +16,9 @@ export interface ModernCallsOptions {
   pool: ConnectionPool;
   seal: Seal;
   messages: MessagePipeline;
-  /** How long a client has to answer a request of the server. */
+  /** How long a client has to answer a server request. */
   clientAnswerMs: number;
-  /** How long a list waits for the one before it. */
+  /** How long a list request waits for the previous list request. */
   listTurnMs: number;
   /** Takes notifications that concern more than the call in the course of which they come. */
   onChange: (notification: Message) => void;
@@ -27,17 +27,17 @@ export interface ModernCallsOptions {
 
 /** A list that others wait for. */
 interface Turn {
-  /** Settles when the server was asked for it. */
+  /** Settles when the request has been sent to the server. */
   asked: Promise<void>;
-  /** Settles when it is over. */
+  /** Settles when the list request is complete. */
   over: Promise<void>;
 }
 
 /**
- * Requests of modern clients in the course of which a legacy server may ask the client. While it waits for the
- * answer, the call is parked: the client gets the server's requests as the result, and comes back with a new request
- * that takes up the call (MCP 2026-07-28, Multi Round-Trip Requests). Each call has its connection to itself, so it
- * is certain whom the server asks.
+ * Requests from modern clients during which a legacy server may ask the client. While the server waits for an answer,
+ * the call is parked: the client receives the server's requests as the result and resumes the call with a new request
+ * (MCP 2026-07-28, Multi Round-Trip Requests). Each call has an exclusive connection, so the proxy always knows which
+ * client to ask.
  */
 export class ModernCalls {
   readonly #options: ModernCallsOptions;
@@ -59,8 +59,9 @@ export class ModernCalls {
   }
 
   /**
-   * Answers with a list, from a server that knows what this client can do: some servers offer a tool only to clients
-   * that they can ask. Lists come one after the other, so a client that wants all of them needs one process.
+   * Answers a list request through a connection that declares this client's capabilities, because some servers list a
+   * tool only for clients that they can ask. List requests run one at a time, so a client that sends several needs
+   * only one process.
    */
   list(request: ModernRequest, responder: Responder): PendingRequest {
     const { pool, messages, clientAnswerMs, onChange, onFault } = this.#options;
@@ -77,8 +78,8 @@ export class ModernCalls {
   }
 
   /**
-   * Waits for the list before this one, but only for a while after the server was asked for it: a server that never
-   * answers a list must not delay all others. The next one then gets a process of its own.
+   * Waits for the previous list request, but only for a limited time after it was sent, because a server that never
+   * answers must not delay the others. After the limit, the next request gets a separate process.
    */
   async #turnAfter(before: Turn | undefined): Promise<void> {
     if (before === undefined) return;
@@ -122,14 +123,14 @@ export class ModernCalls {
   #resume(request: ModernRequest, requestState: unknown, responder: Responder): PendingRequest {
     const sealed = typeof requestState === 'string' ? requestState : '';
     const content = this.#options.seal.unseal(sealed, boundTo(request));
-    // No call is parked: the client has done what it was asked to, and the call is made again.
+    // No call is parked: the client followed the instructions and now repeats the call.
     if (content === retry)
       return this.#begin({ ...request, message: withoutAnswers(request.message) }, responder);
     const [id = '', step] = content?.split(' ') ?? [];
     const call = this.#parked.get(id);
     if (call === undefined || String(call.step) !== step || call.principal !== request.caller.principal.id) {
       const why =
-        'requestState was used before, has expired, or belongs to another request: call again without it';
+        'requestState was already used, has expired, or belongs to another request. Repeat the call without requestState';
       answerError(responder, idText(request.message), errorCodes.invalidParams, why);
       return { cancel() {} };
     }
@@ -141,7 +142,7 @@ export class ModernCalls {
 /** The sealed content for a call that must be made again. */
 const retry = 'again';
 
-/** What a request must have in common with the one that it takes up. */
+/** The parts that a request must share with the call that it resumes. */
 function boundTo({ message, caller }: ModernRequest): string {
   const { method, params = {} } = message.value;
   const { _meta, inputResponses: _responses, requestState: _state, ...salient } = params;

@@ -15,8 +15,8 @@ import { cacheableMethods, mcpErrors, meta, protocolVersions } from '../protocol
 import type { ServerIdentity } from '../protocol/protocol.ts';
 
 /**
- * Returns a legacy server's response as 2026-07-28 requires it: a result states its type, the server, and how long it
- * may be cached. A legacy server does not know the last, so it may not be cached at all.
+ * Converts a legacy server's response to 2026-07-28: a result states its type, the server, and how long it may be
+ * cached. A legacy server gives no cache duration, so its results may not be cached.
  */
 export function modernized(response: Message, method: string, { serverInfo }: ServerIdentity): Message {
   const { result, error } = response.value;
@@ -43,7 +43,7 @@ export function modernized(response: Message, method: string, { serverInfo }: Se
   );
 }
 
-/** Returns the result of `server/discover` for a legacy server, without what only legacy clients can use. */
+/** Returns a legacy server's result of `server/discover`, without the features that only legacy clients can use. */
 export function discoverResult(identity: ServerIdentity): object {
   const { capabilities, serverInfo, instructions } = withoutTasks(identity);
   return {
@@ -57,7 +57,7 @@ export function discoverResult(identity: ServerIdentity): object {
   };
 }
 
-/** Returns what a legacy server offers to clients without a connection of their own, which tasks require. */
+/** Returns the capabilities that a legacy server offers without a client connection. Tasks need such a connection. */
 export function withoutTasks(identity: ServerIdentity): ServerIdentity {
   const { tasks: _tasks, ...capabilities } = identity.capabilities;
   return { ...identity, capabilities };

@@ -25,11 +25,11 @@ export interface ModernRouterOptions {
   subscriptions: Subscriptions;
   messages: MessagePipeline;
   toolParameters: ToolParameters;
-  /** Clients may have connections of their own. */
+  /** Whether clients may have separate connections. */
   mayHaveOwn: boolean;
 }
 
-/** Routes the requests of modern clients, each of which stands for itself. */
+/** Routes requests from modern clients. Each request is independent. */
 export class ModernRouter {
   readonly #options: ModernRouterOptions;
 
@@ -55,7 +55,7 @@ export class ModernRouter {
       : this.#askLegacy(request, responder, shared);
   }
 
-  /** Checks the headers that repeat parameters. Which they are stands in the server's list of tools. */
+  /** Checks the headers that repeat parameters. The server's tool list names these headers. */
   #callTool(request: ModernRequest, responder: Responder, shared: ServerConnection): PendingRequest {
     const { message, refusalFor } = request;
     const { name } = message.value.params ?? {};
@@ -107,7 +107,7 @@ export class ModernRouter {
     const filter = filterFrom(request.value.params);
     const { id } = request.value;
     if (filter === undefined || id === undefined) {
-      const why = `notifications must say what to listen to, with at most ${maxUris} resources`;
+      const why = `the filter of subscriptions/listen must contain a notification type and at most ${maxUris} resources`;
       answerError(responder, idText(request), errorCodes.invalidParams, why);
       return nothingPending;
     }
@@ -121,7 +121,7 @@ export class ModernRouter {
 
 const nothingPending: PendingRequest = { cancel() {} };
 
-/** Begins a request when `start` says so, unless it was cancelled before. */
+/** Starts a request when `start` is called, unless the request was canceled before. */
 export function deferred(start: (proceed: (begin: () => PendingRequest) => void) => void): PendingRequest {
   let begun = nothingPending;
   let isCancelled = false;

@@ -5,8 +5,9 @@ const ivBytes = 12;
 const tagBytes = 16;
 
 /**
- * Seals the state that a client keeps for us between two requests. The client can neither read nor change it, nor use it
- * later than allowed or for another request (MCP 2026-07-28, Multi Round-Trip Requests, Server Requirements 4 and 5).
+ * Seals state that a client stores for the proxy between two requests. The client can neither read nor change the
+ * state, and can use it only within the time limit and for the same request (MCP 2026-07-28, Multi Round-Trip
+ * Requests, Server Requirements 4 and 5).
  */
 export class Seal {
   readonly #key = randomBytes(32);
@@ -16,7 +17,7 @@ export class Seal {
     this.#now = now;
   }
 
-  /** `bound` describes the only request that may return it. */
+  /** `bound` identifies the only request that may return the state. */
   seal(content: string, bound: string, validMs: number): string {
     const iv = randomBytes(ivBytes);
     const cipher = createCipheriv(algorithm, this.#key, iv, { authTagLength: tagBytes });
@@ -26,7 +27,10 @@ export class Seal {
     return Buffer.concat(sealed).toString('base64url');
   }
 
-  /** Returns the content, undefined if it was not sealed here, was sealed for another request, or has expired. */
+  /**
+   * Returns the content. Returns undefined if it was not sealed by this proxy, was sealed for another request, or has
+   * expired.
+   */
   unseal(sealed: string, bound: string): string | undefined {
     const bytes = Buffer.from(sealed, 'base64url');
     if (bytes.length < ivBytes + tagBytes) return undefined;

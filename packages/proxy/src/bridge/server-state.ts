@@ -4,7 +4,7 @@ type State =
   | { kind: 'up' | 'starting'; connection: ServerConnection }
   | { kind: 'down'; reason: string; isFinal: boolean };
 
-/** Whether a server is there to take requests, and the requests that wait until it is. */
+/** Whether a server can take requests, and the requests that wait for a server. */
 export class ServerState {
   readonly #waitMs: number;
   #state: State = { kind: 'down', reason: 'the server has not started yet', isFinal: false };
@@ -59,7 +59,7 @@ export class ServerState {
   }
 
   #wake(): void {
-    const waiting = [...this.#waiting]; // not those that begin to wait in the course of this
+    const waiting = [...this.#waiting]; // without requests that start to wait during this loop
     for (const proceed of waiting) proceed();
   }
 }

@@ -10,7 +10,7 @@ export interface SessionTableOptions {
   maxSessions: number;
   /** How long a session may be silent. */
   sessionIdleMs: number;
-  /** How long a session whose client is not connected may be silent until it loses its own connection to the server. */
+  /** How long a disconnected client's session keeps its connection to the server. */
   ownIdleMs: number;
   now: () => number;
   /** Told that clients can name a session from now on. */
@@ -18,7 +18,7 @@ export interface SessionTableOptions {
   onClosed: (session: Session) => void;
 }
 
-/** The sessions of legacy clients. Each belongs to the principal that began it. */
+/** The sessions of legacy clients. Each session belongs to the principal that created it. */
 export class SessionTable {
   readonly #options: SessionTableOptions;
   readonly #named = new Map<string, Session>();
@@ -38,7 +38,7 @@ export class SessionTable {
     return this.#named.size === 1 ? this.#named.values().next().value : undefined;
   }
 
-  /** Begins a session. It ends with the request, unless it is kept. */
+  /** Creates a session. Unless kept, the session ends with the request. */
   begin(principal: Principal, { isRelayed = false }: { isRelayed?: boolean } = {}): Session {
     const { workload, messages, now } = this.#options;
     return new Session({ workload, principal, messages, isRelayed, nowMs: now() });
@@ -49,7 +49,7 @@ export class SessionTable {
     return [...this.#named.values()];
   }
 
-  /** Keeps a session, so that its client can name it in further requests. */
+  /** Keeps a session, so that its client can use the session in further requests. */
   keep(session: Session): void {
     if (session.isNamed) return;
     if (this.#named.size >= this.#options.maxSessions) this.#closeOldest();
@@ -59,7 +59,7 @@ export class SessionTable {
     this.#options.onKept(session);
   }
 
-  /** Returns the session with this ID if the principal began it. */
+  /** Returns the session with this ID if the principal created it. */
   find(id: string, principal: Principal): Session | undefined {
     const session = this.#named.get(id);
     if (session?.principal.id !== principal.id) return undefined;
@@ -68,7 +68,7 @@ export class SessionTable {
     return session;
   }
 
-  /** Returns the session of requests that name none. It lasts as long as the connection that they come over. */
+  /** Returns the session for requests without a session ID. It lasts as long as their connection. */
   ofConnection(connection: Duplex, principal: Principal): Session {
     const known = this.#ofConnections.get(connection);
     const own = known?.find((session) => session.principal.id === principal.id);

@@ -11,7 +11,7 @@ import { isOffered, newestLegacyVersion } from '../protocol/protocol.ts';
 import type { ClientIdentity } from '../protocol/protocol.ts';
 import { ResumableStream } from './stream.ts';
 
-/** How many streams of a session are kept so that they can be resumed, and how much of them. */
+/** How many resumable streams a session keeps, and how many bytes of them. */
 const maxStreams = 32;
 const maxKeptChars = 8 * 1024 * 1024;
 /** How many requests of the server a client may leave unanswered. */
@@ -27,33 +27,33 @@ interface ServerRequest {
 
 export interface SessionOptions {
   workload: string;
-  /** Who began it. Nobody else can use it. */
+  /** The principal that created the session. No other principal can use it. */
   principal: Principal;
   messages: MessagePipeline;
-  /** It began through the API. */
+  /** Whether the session began through the API. */
   isRelayed: boolean;
   nowMs: number;
 }
 
-/** The conversation of one legacy client with a workload. It outlives connections, and the server behind it. */
+/** One legacy client's conversation with a workload. It survives lost connections and server restarts. */
 export class Session {
   readonly id: string = randomUUID();
-  /** Who began it, with the claims of the latest token. */
+  /** The principal that created the session, with the claims of the latest token. */
   principal: Principal;
   /** What the client said about itself, with the protocol version that was agreed on. */
   client: ClientIdentity = { protocolVersion: newestLegacyVersion, capabilities: {} };
   readonly isRelayed: boolean;
   readonly startedMs: number;
   lastSeenMs: number;
-  /** It goes on after the request that began it, so it can have a server process of its own. */
+  /** Whether the session continues after its first request, so that it can have a separate server process. */
   isLasting = false;
-  /** Clients name it by its ID. */
+  /** Clients use this ID to name the session. */
   isNamed = false;
   readonly subscriptions = new Set<string>();
   logLevel: string | undefined;
   /** A connection to the server that no other client uses. */
   own: Promise<OwnConnection> | undefined;
-  /** Carries what belongs to no request. */
+  /** Carries messages that belong to no request. */
   readonly stream = new ResumableStream('s');
   readonly #options: SessionOptions;
   readonly #toClient: MessagesToClient;
@@ -80,12 +80,12 @@ export class Session {
     return isNamed ? { workload, principal, client, session: id } : { workload, principal, client };
   }
 
-  /** The client has a connection on which it waits for something. */
+  /** Whether the client has a connection on which it waits for messages. */
   get isListening(): boolean {
     return this.#streams.values().some(({ isConnected }) => isConnected);
   }
 
-  /** A request begins to pass the middleware. Call the returned function when it has passed, or was refused. */
+  /** A request enters the middleware. Call the returned function when the request has passed or was refused. */
   beginAdmission(): () => void {
     this.#admitting++;
     let isOver = false;
@@ -111,7 +111,7 @@ export class Session {
     });
   }
 
-  /** Opens a stream for one request. It can be resumed by its name. */
+  /** Opens a stream for one request. A client can resume the stream by its name. */
   openStream(): ResumableStream {
     this.#forgetStreams();
     const name = `r${++this.#lastStream}`;
@@ -124,7 +124,7 @@ export class Session {
     return this.#streams.get(name);
   }
 
-  /** Passes a request of a legacy server on to the client, or declines it if the client does not offer that. */
+  /** Forwards a legacy server's request to the client, or declines it if the client does not support it. */
   ask(connection: ServerConnection, request: Message, call: Call | undefined): void {
     if (!isOffered(this.client, request.value.method ?? '')) return connection.decline(request);
     this.askClient(request, call, (answer) => connection.respond(request, answer));
@@ -184,7 +184,7 @@ export class Session {
       if (this.own === own) this.own = undefined;
       opened.giveBack();
     };
-    void own?.then(release, () => {}); // it was never opened
+    void own?.then(release, () => {}); // the stream was never opened
     if (!ifIdle) this.own = undefined;
   }
 

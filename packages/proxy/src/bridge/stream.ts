@@ -6,8 +6,8 @@ const maxKeptEvents = 100;
 const maxKeptChars = 4 * 1024 * 1024;
 
 /**
- * One stream of a session, which outlives its connections: messages wait while there is no connection, and a client that
- * names the last event it has received gets all later ones (MCP 2025-11-25, Transports, Resumability).
+ * One stream of a session, which survives lost connections: without a connection, messages wait. A client that names
+ * its last event receives all later events (MCP 2025-11-25, Transports, Resumability).
  */
 export class ResumableStream {
   readonly #name: string;
@@ -56,8 +56,8 @@ export class ResumableStream {
   }
 
   /**
-   * Sends to this connection from now on, beginning after the event `lastSeen`, by default after the last one that was
-   * written. Ends an earlier connection, as the client has replaced it.
+   * Sends to this connection from now on, starting after the event `lastSeen`, or by default after the last event
+   * that was written. Closes an earlier connection, because the client replaced it.
    */
   connect(connection: EventStream, { lastSeen = this.#sent, prime = false } = {}): void {
     this.#connection?.end();
@@ -67,7 +67,7 @@ export class ResumableStream {
     connection.onClose(() => {
       if (this.#connection === connection) this.#connection = undefined;
     });
-    // An event without a message gives the client an ID with which it can resume.
+    // An event without a message gives the client an ID for resuming.
     if (prime) connection.write(`id: ${this.#name}_${this.#lastId - this.#kept.length}\ndata: \n\n`);
     for (const { id, text } of this.#kept) if (id > lastSeen) connection.write(this.#encode(id, text));
     this.#sent = this.#lastId;

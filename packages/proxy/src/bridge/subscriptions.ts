@@ -15,7 +15,7 @@ export interface Filter {
 
 /** A client that is notified of changes at the server. */
 export interface Listener {
-  /** The resources that it has subscribed to. */
+  /** The resources that this listener subscribed to. */
   readonly uris: ReadonlySet<string>;
   /** Takes a notification that one of these, or a list, has changed. */
   changed(notification: Message): void;
@@ -28,13 +28,13 @@ const listChanges: Readonly<Record<string, keyof Filter>> = {
 };
 
 /**
- * Notifies clients of changes at a server that they share. The server has a single subscriber, which subscribes to
- * what any of them wants.
+ * Notifies clients about changes on a shared server. The server has a single subscriber, which subscribes to
+ * everything that any client wants.
  */
 export class Subscriptions {
   readonly #listeners = new Set<Listener>();
   readonly #client: ClientIdentity;
-  /** Told what is wrong with the server's answers. */
+  /** Receives problems with the server's answers. */
   readonly #report: (text: string) => void;
   #connection: ServerConnection | undefined;
   /** The resources that the server was asked to send notifications of. */
@@ -69,13 +69,13 @@ export class Subscriptions {
     return this.#listeners.values().some(({ uris }) => uris.has(uri));
   }
 
-  /** A client's own request has subscribed to this resource, or unsubscribed from it. */
+  /** A client subscribed to this resource, or unsubscribed from it, with a request. */
   wasRequested(uri: string, isWanted: boolean): void {
     if (isWanted) this.#requested.add(uri);
     else this.#requested.delete(uri);
   }
 
-  /** Brings the subscriptions at the server in line with what the listeners want. */
+  /** Updates the subscriptions on the server to match the listeners' wishes. */
   update(): void {
     const connection = this.#connection;
     if (connection?.isOpen !== true) return;
@@ -88,7 +88,7 @@ export class Subscriptions {
     this.#requested = wanted;
   }
 
-  /** Passes a notification of a change to the listeners that want it. Returns false for any other notification. */
+  /** Forwards a change notification to the listeners that want it. Returns false for any other notification. */
   deliver(notification: Message): boolean {
     const { method = '', params } = notification.value;
     const uri = params?.['uri'];
@@ -139,15 +139,15 @@ export class Subscriptions {
         (error: unknown) => `: ${messageOf(error)}`,
       )
       .then((why) => this.#ended(over, connection, why));
-    before?.abort(new Error('another stream has replaced it'));
+    before?.abort(new Error('another stream replaced this stream'));
   }
 
-  /** Opens a stream again that the server has ended. Not at once, as the server may have ended it on purpose. */
+  /** Reopens a stream that the server closed. Waits first, because the server may have closed it intentionally. */
   #ended(over: AbortController, connection: ServerConnection, why: string): void {
     if (this.#stream !== over || over.signal.aborted || !connection.isOpen) return;
     if (!this.#isAcknowledged)
       this.#report(
-        `the server ended subscriptions/listen without having confirmed it${why}; clients are not told of changes`,
+        `the server ended subscriptions/listen without confirming it${why}; clients do not receive change notifications`,
       );
     const reopen = (): void => {
       if (this.#stream !== over) return;
@@ -160,7 +160,7 @@ export class Subscriptions {
 
 /** How long to wait before a stream is opened again that the server has ended. */
 const reopenMs = 1_000;
-/** The same for a server that does not support it as it should. */
+/** The same for a server with an incorrect implementation. */
 const refusedMs = 10 * 60_000;
 
 /** Returns the part of a filter that a server supports. */
@@ -219,7 +219,7 @@ export class Subscription implements Listener {
   }
 }
 
-/** Reads the filter of `subscriptions/listen`, undefined if it is not valid. */
+/** Reads the filter of `subscriptions/listen`. Returns undefined if the filter is invalid. */
 export function filterFrom(params: unknown): Filter | undefined {
   const notifications = isObject(params) ? params['notifications'] : undefined;
   if (!isObject(notifications)) return undefined;

@@ -9,12 +9,12 @@ const none: readonly MirroredParameter[] = [];
 
 type ByTool = ReadonlyMap<string, readonly MirroredParameter[]>;
 
-/** Knows which parameters of a server's tools are mirrored in headers, from its own list, which it asks for if needed. */
+/** Knows which parameters of a server's tools are mirrored in headers. Reads the server's tool list when necessary. */
 export class ToolParameters {
   #byTool: ByTool | undefined;
   #loading: Promise<ByTool | undefined> | undefined;
 
-  /** Forgets the list because it has changed. */
+  /** Discards the list after a change. */
   forget(): void {
     this.#byTool = undefined;
     this.#loading = undefined;
@@ -34,7 +34,7 @@ export class ToolParameters {
     const loading = (this.#loading ??= load(connection));
     const byTool = await loading;
     if (this.#loading !== loading) return byTool;
-    // A list that has changed meanwhile, or could not be read, is asked for again by the next call.
+    // If the list has changed in the meantime or could not be read, the next call reads it again.
     this.#byTool = byTool;
     this.#loading = undefined;
     return byTool;
@@ -42,7 +42,7 @@ export class ToolParameters {
 }
 
 async function load(connection: ServerConnection): Promise<ByTool | undefined> {
-  const tools = await listTools(connection).catch(() => undefined); // the call itself reports what is wrong
+  const tools = await listTools(connection).catch(() => undefined); // the call itself reports the problem
   return tools && new Map(tools.map(({ name, inputSchema }) => [name, mirroredIn(inputSchema)]));
 }
 

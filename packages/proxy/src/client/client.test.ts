@@ -268,7 +268,7 @@ test('a client that does not read what it is sent is given up', async () => {
     input.write(`${JSON.stringify(ping)}\n`);
   }
 
-  await expect(adapted).rejects.toMatchObject({ message: 'the client does not read what it is sent' });
+  await expect(adapted).rejects.toMatchObject({ message: 'the client does not read its messages' });
 });
 
 function connectTo(url: string, signal: AbortSignal): Promise<McpClient> {

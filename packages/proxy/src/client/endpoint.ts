@@ -16,8 +16,8 @@ export function withoutCredentials(url: string): RemoteServer {
 }
 
 /**
- * Finds out the transport of the server at a URL, and its path if only the origin is known. If nothing answers there, the
- * result is what the URL looks like, so that the connection reports the error.
+ * Detects the transport of the server at a URL, and the path if the URL has none. If the server does not answer, the
+ * result is a guess from the URL, so that the connection reports the error.
  */
 export async function findEndpoint(server: RemoteServer, signal: AbortSignal): Promise<FoundEndpoint> {
   const [first, ...others] = candidates(new URL(server.url));

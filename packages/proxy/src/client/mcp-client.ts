@@ -32,7 +32,7 @@ export interface ToolProgress {
   message?: string;
 }
 
-/** What a server can list, and the member of the result that contains it. */
+/** The kinds of lists, and the result member that contains each list. */
 const lists = {
   tools: { method: 'tools/list', member: 'tools', capability: 'tools' },
   prompts: { method: 'prompts/list', member: 'prompts', capability: 'prompts' },
@@ -46,7 +46,10 @@ const lists = {
 
 export type ListName = keyof typeof lists;
 
-/** A client that reads the lists and calls the tools of one server of any generation. Disposing of it closes the connection. */
+/**
+ * A client that reads the lists and calls the tools of one server of either generation. Disposing of the client
+ * closes the connection.
+ */
 export class McpClient implements AsyncDisposable {
   readonly #connection: ServerConnection;
   readonly #endpoint: UpstreamClient;
@@ -61,7 +64,7 @@ export class McpClient implements AsyncDisposable {
   /** Throws `invalid` for an invalid URL, and `unavailable` if no MCP server answers there. */
   static async connect({ url, transport, version, signal }: McpClientOptions): Promise<McpClient> {
     if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-      throw invalid(`${JSON.stringify(url)} is no http URL`);
+      throw invalid(`${JSON.stringify(url)} is not an HTTP URL`);
     const server = withoutCredentials(url);
     const found = transport === 'auto' ? await findEndpoint(server, signal) : { url, transport };
     await using opened = new AsyncDisposableStack();
@@ -100,7 +103,7 @@ export class McpClient implements AsyncDisposable {
     return this.#connection.identity;
   }
 
-  /** Returns a whole list, empty if the server has none. Throws if it has too many pages or items. */
+  /** Returns a complete list, empty if the server has none. Throws if the list has too many pages or items. */
   async list(name: ListName, signal: AbortSignal): Promise<Record<string, unknown>[]> {
     const { method, member, capability } = lists[name];
     if (this.server.capabilities[capability] === undefined) return [];
@@ -115,7 +118,8 @@ export class McpClient implements AsyncDisposable {
         if (error.error.code === errorCodes.methodNotFound) return { [member]: [] };
         throw unavailable(error.message, { cause: error });
       });
-      if (!isObject(result) || !Array.isArray(result[member])) throw unavailable(`its ${member} are no list`);
+      if (!isObject(result) || !Array.isArray(result[member]))
+        throw unavailable(`its ${member} member is not a list`);
       found.push(...result[member].filter(isObject));
       cursor = result['nextCursor'];
       if (cursor === undefined || cursor === null || cursor === '') return found;

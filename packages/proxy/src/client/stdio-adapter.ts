@@ -23,9 +23,9 @@ export interface StdioAdapterOptions {
 }
 
 /**
- * Connects a client that only supports stdio with a server behind a proxy: every line is a message, which is passed on as
- * it is. Returns when the input has ended and every request is answered, or when `signal` aborts. Throws `unavailable`
- * if the client does not read its messages, which would otherwise be kept without limit.
+ * Connects a client that only supports stdio to a server behind a proxy. Every line is a message, which is forwarded
+ * unchanged. Returns when the input has ended and every request has an answer, or when `signal` aborts. Throws
+ * `unavailable` if the client does not read its messages, because memory for them is limited.
  */
 export async function adaptStdio(options: StdioAdapterOptions): Promise<void> {
   const { input, output, url, onInvalidOutput, maxUnreadBytes = 64 * 1024 * 1024 } = options;
@@ -60,10 +60,10 @@ export async function adaptStdio(options: StdioAdapterOptions): Promise<void> {
   const all = Object.values(conversations);
   if (!signal.aborted) await Promise.all(all.map((conversation) => conversation.answered(signal)));
   await Promise.all(all.map((conversation) => conversation.close()));
-  if (unread.signal.aborted) throw unavailable('the client does not read what it is sent');
+  if (unread.signal.aborted) throw unavailable('the client does not read its messages');
 }
 
-/** The messages of one generation. If the proxy forgets the session, another one replaces it. */
+/** The messages of one generation. If the proxy loses the session, a new session replaces it. */
 class Conversation {
   readonly #generation: ProtocolGeneration;
   readonly #endpoint: UpstreamClient;
@@ -121,7 +121,7 @@ class Conversation {
     try {
       message = typeof received === 'string' ? readMessage(received) : received;
     } catch {
-      return; // the client could not understand it either
+      return; // the client could not understand the message either
     }
     if (message.kind === 'response') {
       const id = idText(message);

@@ -10,11 +10,11 @@ const protectedMs = 60_000;
 
 /** A request that the server has not answered yet. */
 export interface Call {
-  /** The ID that the server knows. It is the progress token too. */
+  /** The ID that the server knows, which is also the progress token. */
   readonly id: number;
-  /** The request under the client's own ID. Another request replaces it when that takes up a parked call. */
+  /** The request with the client's ID. A request that resumes a parked call replaces it. */
   request: Message;
-  /** Whose call it is, compared by identity. */
+  /** The owner of the call, compared by identity. */
   readonly caller: unknown;
   responder: Responder;
   readonly sinceMs: number;
@@ -50,7 +50,7 @@ export class Calls {
     return typeof id === 'number' ? this.#calls.get(id) : undefined;
   }
 
-  /** Returns false if it was answered or given up before. */
+  /** Returns false if the call was already answered or abandoned. */
   delete({ id }: Call): boolean {
     this.#abandonedSince.delete(id);
     return this.#calls.delete(id);
@@ -71,14 +71,14 @@ export class Calls {
       .toArray();
   }
 
-  /** Returns the call of a caller by the ID that the client gave it. */
+  /** Returns a caller's call by the ID that the client chose. */
   find(caller: unknown, originalId: unknown): Call | undefined {
     return this.#calls
       .values()
       .find((call) => call.caller === caller && call.request.value.id === originalId);
   }
 
-  /** Returns why a caller may not add a call, or the call that must be refused to make room for it, if any. */
+  /** Returns why a caller may not add a call, or which call must be refused to make room. */
   roomFor(caller: unknown): { excess: string } | { refuse: Call | undefined } {
     if (
       caller !== undefined &&
@@ -108,7 +108,7 @@ export class Calls {
     return abandoned;
   }
 
-  /** A call that no client waits for, or else the oldest one, if it has waited long enough. */
+  /** A call that no client waits for. Otherwise the oldest call, if it has waited long enough. */
   #replaceable(): Call | undefined {
     const abandoned = this.#calls.values().find(({ responder }) => responder.isAbandoned === true);
     const [oldest] = this.#calls.values();

@@ -15,11 +15,11 @@ const maxUnreadBytes = 32 * 1024 * 1024;
 
 export type { Call } from './calls.ts';
 
-/** Receives what a server sends without being asked. */
+/** Receives messages that a server sends on its own initiative. */
 export interface ConnectionOwner {
   /** The server waits for a client that may never come back, so another client may take the connection. */
   readonly isParked?: boolean;
-  /** A notification. `call` is the request it belongs to, if that is known. */
+  /** A notification. `call` is the request that the notification belongs to, if known. */
   notified(notification: Message, call: Call | undefined): void;
   /** A request of a legacy server. Its answer goes to `connection.respond`. */
   asked(connection: ServerConnection, request: Message, call: Call | undefined): void;
@@ -39,14 +39,14 @@ export interface ConnectionOptions {
 }
 
 /**
- * One connection to a server. Every request gets an ID of its own, so any number of clients can share the connection.
- * Answers and progress go back under the client's own ID; everything else goes to the owner.
+ * One connection to a server. Every request gets a unique ID, so any number of clients can share the connection.
+ * Answers and progress return under the client's ID. The owner receives everything else.
  */
 export class ServerConnection {
   readonly #options: ConnectionOptions;
   readonly #calls = new Calls();
   #isOpen = true;
-  /** Why the server must be stopped, continuing "the server". Undefined if it need not be. */
+  /** Why the server must be stopped, phrased to follow "the server". Undefined if the server can continue. */
   excess: string | undefined;
   #peer: { generation: ProtocolGeneration; identity: ServerIdentity } | undefined;
   /** What the server was told about its client, if that holds for the whole connection. */
@@ -93,7 +93,7 @@ export class ServerConnection {
     this.#options.transport.agree(identity.protocolVersion);
   }
 
-  /** Passes on a request of a client. Returns undefined if it was answered with an error because it cannot be sent. */
+  /** Forwards a client request. Returns undefined if the request cannot be sent and was answered with an error. */
   ask(request: Message, responder: Responder, caller?: unknown): Call | undefined {
     const excess = this.#excessOf(caller);
     if (excess !== undefined) {
@@ -157,7 +157,7 @@ export class ServerConnection {
     this.respond(request, { error: { code: errorCodes.methodNotFound, message } });
   }
 
-  /** Returns the call of a caller by the ID that the client gave it. */
+  /** Returns a caller's call by the ID that the client chose. */
   callOf(caller: unknown, originalId: unknown): Call | undefined {
     return this.#calls.find(caller, originalId);
   }
@@ -183,7 +183,7 @@ export class ServerConnection {
   lose(reason: string): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    const message = `the server ended before it answered: ${reason}`;
+    const message = `the server ended before answering: ${reason}`;
     for (const { responder, request } of this.#calls.clear())
       answerError(responder, idText(request), errorCodes.serverError, message);
     this.#options.owner.lost(this, reason);
@@ -205,7 +205,7 @@ export class ServerConnection {
     return call;
   }
 
-  /** Returns false if it was answered or given up before. */
+  /** Returns false if the call was already answered or abandoned. */
   #delete(call: Call): boolean {
     const isDeleted = this.#calls.delete(call);
     if (isDeleted && this.#calls.size === 0) this.#options.owner.idle?.();
@@ -220,7 +220,7 @@ export class ServerConnection {
     if (room.refuse !== undefined)
       this.refuse(room.refuse, 'the server has not answered, and others are waiting');
     if (this.#options.transport.unreadBytes > maxUnreadBytes)
-      return 'the server does not read what it is sent, try again later';
+      return 'the server does not read its input. Try again later';
     return undefined;
   }
 
@@ -252,7 +252,7 @@ export class ServerConnection {
     }
   }
 
-  /** Reports text that is not a message. If it was meant to answer a call, the client is told. */
+  /** Reports text that is not a message. If the text was meant to answer a call, the client receives an error. */
   #drop(text: string, why: string): void {
     const excess = this.#options.input.reportInvalid(text);
     if (excess !== undefined) return this.#exceed(excess);

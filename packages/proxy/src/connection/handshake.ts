@@ -15,7 +15,7 @@ import type { ServerConnection } from './connection.ts';
 
 export interface HandshakeOptions {
   client: ClientIdentity;
-  /** Known from an earlier connection, so it need not be found out again. */
+  /** Known from an earlier connection, so no detection is necessary. */
   generation?: ProtocolGeneration | undefined;
   /** How long the server may not answer `server/discover` before `initialize` is sent as well. */
   probeMs: number;
@@ -57,7 +57,7 @@ async function negotiate(
   const first = generation === 'modern' ? await discovered : await orSilent(discovered, probeMs, signal);
   if (first === 'legacy') return initialize(connection, client, signal);
   if (first !== 'silent') return first;
-  // The server may only be slow to start. It gets both requests then.
+  // The server may only be slow to start. In that case, it receives both requests.
   return lastOf(initialize(connection, client, signal), requireModern(discovered), signal);
 }
 
@@ -82,7 +82,7 @@ async function orSilent(
   }
 }
 
-/** How long a server that has answered `server/discover` may take to answer `initialize`, which it got later. */
+/** How long a server that answered `server/discover` may take to answer `initialize`, which was sent later. */
 const settleMs = 1_000;
 
 /**

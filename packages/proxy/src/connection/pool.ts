@@ -24,7 +24,7 @@ export interface PoolOptions {
   /** How long a connection is kept that was given back. */
   keepMs: number;
   probeMs: number;
-  /** Opening a connection takes a while, so one is opened before the next client needs it. */
+  /** Opening a connection takes time, so the pool opens one before the next client needs it. */
   isSlow: boolean;
   /** The limits on what servers send. */
   input: WorkloadInput;
@@ -42,17 +42,20 @@ interface Source {
   standby?: { transport: Promise<Transport>; timer: NodeJS.Timeout } | undefined;
 }
 
-/** A connection that belongs to one owner until it is given back. */
+/** A connection that belongs to one owner until its release. */
 export interface OwnConnection {
   readonly connection: ServerConnection;
-  /** With a `key`, the connection is kept for the next owner with the same key. Otherwise it is closed. */
+  /**
+   * With a `key`, the pool keeps the connection for the next owner with the same key. Otherwise the connection is
+   * closed.
+   */
   giveBack(key?: string): void;
 }
 
 /**
- * The connections to one server that are not shared, each initialized for its client: only legacy protocol versions have
- * a state to keep apart. Their number is limited: the one that was idle for the longest
- * time makes room. Its owner is told that it is lost, and gets another one with its next request.
+ * The unshared connections to one server, each initialized for its client. Only legacy protocol versions have state
+ * to separate. When the pool is full, the connection with the longest idle time is closed. Its owner is notified and
+ * gets another connection with the next request.
  */
 export class ConnectionPool {
   readonly #options: PoolOptions;
@@ -85,7 +88,7 @@ export class ConnectionPool {
     if (source !== undefined) void this.#track(closeStandby(source));
     for (const pooled of this.#connections) void this.#end(pooled, reason);
     this.#wake();
-    // Also waits for what another call has begun to close.
+    // Also waits for connections that another call is closing.
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
 
@@ -107,7 +110,7 @@ export class ConnectionPool {
   endKept(prefix: string): void {
     for (const pooled of this.#connections)
       if (pooled.keptFor?.startsWith(prefix) === true)
-        this.#end(pooled, 'it is not needed any more').catch(this.#options.onFault);
+        this.#end(pooled, 'the connection is not needed anymore').catch(this.#options.onFault);
   }
 
   /** Refuses requests whose clients have been disconnected for this long. */
@@ -117,11 +120,11 @@ export class ConnectionPool {
 
   #giveBack(pooled: PooledConnection, key: string | undefined): void {
     if (key !== undefined && pooled.connection.isOpen) {
-      const end = (): void => void this.#end(pooled, 'it was not needed for long');
+      const end = (): void => void this.#end(pooled, 'the connection was idle for too long');
       pooled.keepFor(key, setTimeout(end, this.#options.keepMs).unref());
     } else {
       pooled.owner = undefined;
-      void this.#end(pooled, 'it is not needed any more');
+      void this.#end(pooled, 'the connection is not needed anymore');
     }
     this.#wake();
   }
@@ -136,7 +139,7 @@ export class ConnectionPool {
           return await this.#track(this.#openFrom(source, client));
         } catch (error) {
           if (!source.over.signal.aborted) throw error;
-          // The server ended before it got a request, so the next one can take it.
+          // The server ended before receiving a request, so the next connection can take the request.
         }
       }
     } finally {
@@ -172,12 +175,12 @@ export class ConnectionPool {
       signal.throwIfAborted();
     } catch (error) {
       await pooled.connection.close('the handshake failed');
-      // It may have ended while it was on standby.
+      // The connection may have ended while on standby.
       if (standby !== undefined && !signal.aborted) return this.#openFrom(source, client);
       throw error;
     }
     this.#connections.add(pooled);
-    // Its first owner gets the chance to use it before it may have to make room.
+    // The first owner may use the connection before the pool can close it.
     setImmediate(() => {
       pooled.isNew = false;
       this.#wake();
@@ -206,7 +209,7 @@ export class ConnectionPool {
       const idle = evictable(this.#connections);
       if (idle !== undefined) {
         // Its place is free at once: a server that ends slowly must not delay the next client.
-        this.#end(idle, 'it made room for another client').catch(this.#options.onFault);
+        this.#end(idle, 'another client needed the connection').catch(this.#options.onFault);
         continue;
       }
       const leftMs = deadline - performance.now();
@@ -237,7 +240,7 @@ export class ConnectionPool {
     this.#wake();
   }
 
-  /** Remembers a promise until it has settled. */
+  /** Holds a promise until it settles. */
   #track<Value>(promise: Promise<Value>): Promise<Value> {
     const settled = (): void => void this.#underWay.delete(promise);
     this.#underWay.add(promise);

@@ -19,7 +19,7 @@ export function evictable(connections: Iterable<PooledConnection>): PooledConnec
   return first;
 }
 
-/** A connection of a pool with its current owner, to which it passes everything on. */
+/** A pooled connection and its current owner, which receives all its messages. */
 export class PooledConnection implements ConnectionOwner {
   declare connection: ServerConnection;
   owner: ConnectionOwner | undefined;
@@ -60,7 +60,7 @@ export class PooledConnection implements ConnectionOwner {
 
   asked(connection: ServerConnection, request: Message, call: Call | undefined): void {
     if (this.owner !== undefined) return this.owner.asked(connection, request, call);
-    const error = { code: errorCodes.serverError, message: 'there is no client' };
+    const error = { code: errorCodes.serverError, message: 'no client is connected' };
     connection.respond(request, { error });
   }
 

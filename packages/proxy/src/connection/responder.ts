@@ -1,7 +1,7 @@
 import { errorMessage, resultMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 
-/** Takes the answer to one request, and what is sent in the course of it. */
+/** Takes the answer to one request and the messages that precede the answer. */
 export interface Responder {
   /** Called exactly once, with the response under the client's own ID. */
   answer(response: Message): void;

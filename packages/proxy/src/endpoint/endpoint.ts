@@ -13,5 +13,5 @@ export function serveEndpoint(bridge: Bridge, exchange: Exchange): void {
   if (path === '/mcp' || isStreamable) serveStreamableHttp(bridge, exchange);
   else if (path === '/sse') openEventSession(bridge, exchange);
   else if (path === messagesPath) receiveEventMessage(bridge, exchange);
-  else replyText(response, 404, 'not found; the endpoints here are /mcp and /sse');
+  else replyText(response, 404, 'not found; the endpoints of this proxy are /mcp and /sse');
 }

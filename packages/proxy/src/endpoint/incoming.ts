@@ -14,7 +14,7 @@ export interface Incoming {
   messages: readonly Message[];
 }
 
-/** Reads the JSON-RPC messages of an HTTP request, or answers it with what is wrong with them. */
+/** Reads the JSON-RPC messages in an HTTP request, or answers the request with an error. */
 export function readIncoming(
   exchange: Exchange,
   input: WorkloadInput,

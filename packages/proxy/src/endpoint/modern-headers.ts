@@ -19,7 +19,7 @@ export function isModernRequest(headers: IncomingHttpHeaders, message: Message |
   return message?.value.params?._meta?.[meta.protocolVersion] !== undefined;
 }
 
-/** Returns what a modern request says about its client. `refusalOf` has found nothing wrong with it. */
+/** Returns the client information in a modern request that `refusalOf` has accepted. */
 export function modernClient({ value }: Message): ClientIdentity {
   const described = value.params?._meta ?? {};
   const capabilities = described[meta.clientCapabilities];
@@ -30,7 +30,10 @@ export function modernClient({ value }: Message): ClientIdentity {
   };
 }
 
-/** Returns what is wrong with the headers and `_meta` of a modern request (MCP 2026-07-28, Streamable HTTP, Server Validation). */
+/**
+ * Returns the error in the headers and `_meta` of a modern request (MCP 2026-07-28, Streamable HTTP, Server
+ * Validation).
+ */
 export function refusalOf(headers: IncomingHttpHeaders, { value, kind }: Message): Refusal | undefined {
   const { method = '', params } = value;
   const inHeader = headers['mcp-protocol-version'];
@@ -64,7 +67,7 @@ function wrongName(
   return undefined;
 }
 
-/** Returns what is wrong with the headers that repeat parameters of a tool. */
+/** Returns the error in the headers that repeat tool parameters. */
 export function wrongParameter(
   headers: IncomingHttpHeaders,
   mirrored: readonly MirroredParameter[],
@@ -77,7 +80,7 @@ export function wrongParameter(
     if (typeof sent !== 'string') return mismatch(`the header ${header} is missing`);
     const told = decoded(sent);
     if (told !== value && !isSameNumber(told, value)) {
-      return mismatch(`the header ${header} does not say what ${path.join('.')} says`);
+      return mismatch(`the header ${header} differs from ${path.join('.')}`);
     }
   }
   return undefined;

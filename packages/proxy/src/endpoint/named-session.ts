@@ -3,8 +3,8 @@ import type { Exchange } from '../middleware/middleware.ts';
 export const sessionHeader = 'mcp-session-id';
 
 /**
- * Returns the ID of the session that a request for an event stream names in the header of streamable HTTP. At `/sse`, the
- * query may name it, too.
+ * Returns the session ID in a request for an event stream: in the streamable HTTP header, or at `/sse` also in the
+ * query.
  */
 export function namedSession({ request, path, query }: Exchange): string | undefined {
   const id = request.headers[sessionHeader];

@@ -13,8 +13,8 @@ import { mcpErrors } from '../protocol/protocol.ts';
 const primedSince = '2025-11-25';
 
 /**
- * Answers one POST of a session: with JSON, or with a stream that can be resumed if anything is sent before the response,
- * or if it takes so long that the connection must be kept alive.
+ * Answers one POST request of a session with JSON. Uses a resumable stream if messages precede the response, or if
+ * the response takes so long that the connection needs keep-alive events.
  */
 export class SessionPostReply implements Responder, KeepAlive {
   readonly #response: ServerResponse;

@@ -10,7 +10,10 @@ import { sessionOfQuery } from './named-session.ts';
 /** The path that messages of an event stream are posted to. */
 export const messagesPath = '/messages';
 
-/** Opens a session of HTTP+SSE (MCP 2024-11-05, Transports). It ends with the stream, unless another has replaced it. */
+/**
+ * Opens an HTTP+SSE session (MCP 2024-11-05, Transports). The session ends with the stream, unless another stream
+ * replaced it.
+ */
 export function openEventSession(bridge: Bridge, { request, response, principal }: Exchange): void {
   const session = bridge.sessions.begin(principal);
   bridge.sessions.keep(session);
@@ -30,7 +33,7 @@ export function receiveEventMessage(bridge: Bridge, exchange: Exchange): void {
   const id = sessionOfQuery(query);
   if (id === undefined) return replyText(response, 400, 'the parameter session_id is missing');
   const session = bridge.sessions.find(id, principal);
-  if (session === undefined) return replyText(response, 404, 'there is no such session');
+  if (session === undefined) return replyText(response, 404, 'session not found');
   const send = ({ text }: Message): void => session.stream.send(text);
   readIncoming(exchange, bridge.input, (incoming) => {
     session.principal = principal; // another request may have come while this one was read

@@ -53,7 +53,8 @@ function receive(bridge: Bridge, exchange: Exchange): void {
     }
     const session = sessionFor(bridge, message, exchange);
     if (session === undefined) return;
-    // Without a session and a header it is this one (MCP 2025-06-18, Transports, Protocol Version Header).
+    // The version of a request with neither a session nor a header (MCP 2025-06-18, Transports, Protocol Version
+    // Header).
     const agreed =
       request.headers[sessionHeader] === undefined
         ? (version ?? batchVersion)
@@ -73,11 +74,11 @@ function sessionFor(
   if (message?.kind === 'request' && message.value.method === 'initialize')
     return sessions.begin(principal, { isRelayed: relayed !== undefined });
   const id = request.headers[sessionHeader];
-  // A message outside of any session is accepted too, as simple clients send nothing else.
+  // Messages outside sessions are accepted too, because simple clients do not start a session.
   if (id === undefined) return sessions.ofConnection(request.socket, principal);
   const session = typeof id === 'string' ? sessions.find(id, principal) : undefined;
   // With 404, a client initializes again (MCP 2025-11-25, Transports, Session Management).
-  if (session === undefined) replyText(response, 404, 'there is no such session, initialize a new one');
+  if (session === undefined) replyText(response, 404, 'session not found. Initialize a new session');
   return session;
 }
 
@@ -153,7 +154,7 @@ const noResponses: Refusal = refusal(
 const connectionNames = new WeakMap<Bridge, WeakMap<Duplex, string>>();
 let lastConnection = 0;
 
-/** Returns the name of a client's connection. What is kept for the connection ends with it. */
+/** Returns the name of a client's connection. State under this name ends with the connection. */
 function nameOfConnection(bridge: Bridge, socket: Duplex): string {
   // A connection to the API can lead to several bridges.
   const names = connectionNames.get(bridge) ?? new WeakMap<Duplex, string>();
@@ -173,8 +174,7 @@ function openStream({ sessions }: Bridge, exchange: Exchange): void {
   const id = namedSession(exchange);
   if (id === undefined) return replyText(response, 400, 'the header Mcp-Session-Id is missing');
   const session = sessions.find(id, principal);
-  if (session === undefined)
-    return replyText(response, 404, 'there is no such session, initialize a new one');
+  if (session === undefined) return replyText(response, 404, 'session not found. Initialize a new session');
   const eventId = request.headers['last-event-id'];
   if (eventId === undefined) return session.stream.connect(new EventStream(response));
   const last = parseEventId(String(eventId));
@@ -189,7 +189,7 @@ function endSession({ sessions }: Bridge, { request, response, principal }: Exch
   const id = request.headers[sessionHeader];
   if (typeof id !== 'string') return replyText(response, 400, 'the header Mcp-Session-Id is missing');
   const session = sessions.find(id, principal);
-  if (session === undefined) return replyText(response, 404, 'there is no such session');
+  if (session === undefined) return replyText(response, 404, 'session not found');
   sessions.close(session);
   response.writeHead(204).end();
 }

@@ -27,7 +27,7 @@ export function noRoomForBody(): UnacceptableBody {
   );
 }
 
-/** Reads a request body. Calls back once, with the text or with what is wrong, when there is time to process it. */
+/** Reads a request body. Calls back once, with the text or an error, when processing time is available. */
 export function readBody(
   request: IncomingMessage,
   input: WorkloadInput,

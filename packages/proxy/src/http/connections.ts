@@ -9,9 +9,9 @@ export interface ConnectionLimits {
   headersMs: number;
   /** For a whole request, its body included. */
   requestMs: number;
-  /** For a client that does not read what is sent. */
+  /** For a client that does not read its data. */
   stalledMs: number;
-  /** How many connections there may be. A new one replaces the one that was idle for the longest time. */
+  /** The connection limit. A new connection replaces the one with the longest idle time. */
   connections: number;
 }
 
@@ -102,7 +102,7 @@ export interface Answering {
 
 /** The responses to invalid HTTP, by status. */
 export const faults = {
-  400: 'this is not HTTP as it is understood here',
+  400: 'the request is not valid HTTP',
   408: 'the request did not come in time',
   431: 'the headers are larger than accepted',
   500: 'internal server error',

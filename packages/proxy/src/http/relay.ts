@@ -17,8 +17,8 @@ const relayed: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Turns a request to the API into one to the endpoint of a workload at `host`: without cookies, without the credentials
- * for the API, and without anything that says where the page is from that made it, which the API has checked.
+ * Converts an API request to a request to a workload's endpoint at `host`. Removes cookies, API credentials, and the
+ * page's origin, which the API has already checked.
  */
 export function addressToWorkload(request: IncomingMessage, host: string): void {
   const { rawHeaders } = request;

@@ -44,7 +44,7 @@ export class Hold {
     this.#budget = budget;
   }
 
-  /** Returns false if there is no room for that much more. */
+  /** Returns false if the budget has too little room. */
   grow(bytes: number): boolean {
     const counted = Math.max(0, this.#bytes + bytes - freeBytes) - this.#taken;
     if (counted > 0 && !this.#budget.take(counted)) return false;
@@ -53,7 +53,7 @@ export class Hold {
     return true;
   }
 
-  /** The input is complete, or its connection has ended. Safe to call twice; the next input may follow. */
+  /** The input is complete, or its connection has ended. Safe to call twice. The next input may follow. */
   release(): void {
     if (this.#taken > 0) this.#budget.giveBack(this.#taken);
     this.#bytes = 0;

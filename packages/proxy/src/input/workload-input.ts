@@ -11,7 +11,7 @@ const maxInvalidChars = 16 * 1024 * 1024;
 const invalidCharsPerSecond = 1024 * 1024;
 
 export interface WorkloadInputOptions {
-  /** Receives what servers sent that is not a message. */
+  /** Receives server output that is not a message. */
   onInvalid?: (text: string) => void;
   now?: () => number;
 }
@@ -52,7 +52,7 @@ export class WorkloadInput {
     });
   }
 
-  /** Reports what a server sent that is not a message. Returns why the server must be stopped, if it must. */
+  /** Reports server output that is not a message. Returns why the server must be stopped, if necessary. */
   reportInvalid(text: string): string | undefined {
     const nowMs = this.#now();
     const seconds = (nowMs - this.#lastMs) / 1000;
@@ -68,6 +68,6 @@ export class WorkloadInput {
       this.#invalidAllowed < 0
         ? [maxInvalid.toLocaleString('en-US'), '']
         : [`${maxInvalidChars / 1024 / 1024} MiB`, ' of'];
-    return `was stopped because it sent more than ${limit}${unit} lines or events that are not JSON-RPC messages`;
+    return `was stopped because its output contained more than ${limit}${unit} lines or events that are not JSON-RPC messages`;
   }
 }

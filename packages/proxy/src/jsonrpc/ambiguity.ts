@@ -15,7 +15,7 @@ import { MalformedMessage, errorCodes } from './message.ts';
  * readers take the first of several members, some the last, and some ignore case. `text` is known to be JSON.
  */
 export function requireUnambiguous(text: string): void {
-  /** The names in every object that is open; undefined for an array. */
+  /** The names in every open object. Undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
   let isKeyNext = false;
   let section = '';
@@ -81,7 +81,10 @@ function folded(name: string): string {
   return usual.get(name) ?? fold(name);
 }
 
-/** Characters such as the long s and the Kelvin sign have no case of their own kind, so both steps are needed. */
+/**
+ * Some characters, such as the long s and the Kelvin sign, change only under one of the two case conversions, so both
+ * are necessary.
+ */
 function fold(name: string): string {
   return name.toLowerCase().toUpperCase();
 }

@@ -9,12 +9,12 @@ import {
   skipString,
 } from '@toolhive/contract/json-text';
 
-/** A JSON-RPC 2.0 message together with the text it was read from, so that it can be passed on unchanged. */
+/** A JSON-RPC 2.0 message and its source text, which can be forwarded unchanged. */
 export interface Message {
   kind: 'request' | 'notification' | 'response';
   text: string;
   value: MessageValue;
-  /** The place of its ID in the text. For a cancellation, of the ID of the request that it cancels. */
+  /** The position of the ID in the text. In a cancellation, the position of the canceled request's ID. */
   id?: Span;
   /** The place of its progress token in the text. */
   token?: Span;
@@ -50,7 +50,7 @@ export class MalformedMessage extends Error {
   }
 }
 
-/** The error codes of JSON-RPC 2.0, section 5.1, and the one that MCP servers use for failures of their own. */
+/** The error codes of JSON-RPC 2.0, section 5.1, and the code that MCP servers use for internal failures. */
 export const errorCodes = {
   parseError: -32700,
   invalidRequest: -32600,
@@ -211,7 +211,7 @@ function withTokenValue(kind: Message['kind'], value: MessageValue, newToken: st
     : { ...value, params: { ...params, _meta: { ...params?._meta, progressToken } } };
 }
 
-/** Returns the JSON text of an ID or a token exactly as it was written. */
+/** Returns the exact JSON text of an ID or a token. */
 export function written({ text }: Message, [start, end]: Span): string {
   return text.slice(start, end);
 }
@@ -356,7 +356,10 @@ export function ownMessage(value: MessageValue & { method: string }): Message {
   return readMessage(JSON.stringify({ jsonrpc: '2.0', ...value }));
 }
 
-/** Returns a request without its parameters if it has none: some receivers accept only that, others accept both. */
+/**
+ * Returns a request without an empty `params` member: some receivers accept only that form, and the others accept
+ * both.
+ */
 export function withoutEmptyParams(request: Message): Message {
   const { params, ...value } = request.value;
   const { method } = value;
@@ -368,7 +371,7 @@ export function isEmpty(params: object | undefined): boolean {
   return params !== undefined && Object.keys(params).length === 0;
 }
 
-/** Returns the ID of a request or a response as JSON text, `null` if it has none. */
+/** Returns the ID of a request or a response as JSON text. Returns `null` without an ID. */
 export function idText(message: Message): string {
   return message.id === undefined ? 'null' : written(message, message.id);
 }

@@ -6,7 +6,7 @@ import { CallTracker, isDenial, isStream } from './call-tracker.ts';
 import type { CallListener } from './call-tracker.ts';
 import type { CallContext, Caller, Exchange, Middleware, Principal, RefusedCall } from './middleware.ts';
 
-/** What happened, without what the audit log adds. */
+/** One event, without the fields that the audit log adds. */
 export interface AuditEntry extends Pick<
   AuditRecord,
   'type' | 'outcome' | 'component' | 'source' | 'subjects' | 'target' | 'metadata' | 'workload'
@@ -14,17 +14,17 @@ export interface AuditEntry extends Pick<
   bodies?: { request?: AuditedBody; response?: AuditedBody };
 }
 
-/** The text of a body, or its size in bytes if it is larger than what is recorded. */
+/** The text of a body, or the size in bytes if the body exceeds the recording limit. */
 export type AuditedBody = string | number;
 
 export interface AuditOptions {
-  /** Takes what happened. Must return at once. */
+  /** Receives events. Must return immediately. */
   record: (entry: AuditEntry) => void;
   /** The calls that are recorded. If absent, only denials are. */
   calls?: AuditedCalls | undefined;
   /** The user of this machine, who is the caller if the proxy does not authenticate. */
   localUser: string;
-  /** Whether a reverse proxy in front states the address of the client. */
+  /** Whether a reverse proxy reports the client address. */
   trustsProxyHeaders: boolean;
   now?: () => number;
 }
@@ -54,9 +54,9 @@ interface AuditRowOptions {
 }
 
 /**
- * Records one entry for each request and notification of a client, each request of the server, and each HTTP request
- * that contains no message or is refused before its message is read. It is the outermost middleware, because the
- * entries contain what all others have decided. Without `calls`, it sees no messages and records only denials.
+ * Records one entry for each client request and notification, each server request, and each HTTP request that
+ * contains no message or is refused before its message is read. As the outermost middleware, it records the decisions
+ * of all others. Without `calls`, it reads no messages and records only denials.
  */
 export class Audit implements Middleware {
   readonly #options: AuditOptions & { workload: string; isAuthenticating: boolean };
@@ -180,7 +180,7 @@ export class Audit implements Middleware {
     });
   }
 
-  /** A denial is recorded, whatever the audit configuration of the workload leaves out. */
+  /** Denials are always recorded, even if the workload's audit configuration excludes the event type. */
   #isRecorded(type: string, outcome: AuditOutcome): boolean {
     return outcome === 'denied' || this.#options.calls?.isRecorded(type) === true;
   }
@@ -234,7 +234,7 @@ function typeOf({ kind, value: { method = '' } }: Message): string {
   return known ?? (kind === 'notification' ? 'mcp_notification' : 'mcp_request');
 }
 
-/** The object of a message: what it is called, and of which kind it is. */
+/** The object of a message: its name and kind. */
 function targetOf({ value: { method = '', params } }: Message): Record<string, string> {
   const kind = method.startsWith('tools/call')
     ? 'tool'
@@ -295,7 +295,10 @@ function sourceOf(exchange: Exchange | undefined, trustsProxyHeaders: boolean): 
   return { type, value, ...(Object.keys(extra).length === 0 ? {} : { extra }) };
 }
 
-/** The client as a reverse proxy saw it. Clients can begin the list with anything, so only its last address counts. */
+/**
+ * The client address that a reverse proxy reports. Clients control the start of the list, so only the last address
+ * counts.
+ */
 function forwardedFor(headers: Exchange['request']['headers']): string | undefined {
   const list = String(headers['x-forwarded-for'] ?? headers['x-real-ip'] ?? '');
   const last = list.slice(list.lastIndexOf(',') + 1).trim();
@@ -316,7 +319,7 @@ function clientOf(client: Caller['client'] | undefined): Record<string, string> 
   };
 }
 
-/** The user in the words of the original: what a token says, or the user of this machine. */
+/** The user in the original's format: from the token's claims, or the operating system user. */
 export function userOf({ id, claims }: Principal, localUser: string | undefined): Record<string, string> {
   if (id === '') {
     if (localUser === undefined) return { user: 'anonymous' };

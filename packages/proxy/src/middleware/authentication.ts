@@ -47,7 +47,7 @@ export function authentication({ access, trustProxyHeaders }: AuthenticationOpti
 class Authentication implements Middleware {
   readonly #access: ProxyAccess;
   readonly #trustProxyHeaders: boolean;
-  /** Absent unless tools need scopes of their own, so that messages need not be read. */
+  /** Absent unless individual tools need scopes. Without it, messages stay unread. */
   readonly message: Middleware['message'];
 
   constructor(access: ProxyAccess, trustProxyHeaders: boolean) {
@@ -133,7 +133,7 @@ class Authentication implements Middleware {
     replyJson(response, 200, JSON.stringify(body), headers);
   }
 
-  /** Returns the resource at a path as the client sees it, undefined if there is none. */
+  /** Returns the resource at a path as the client sees it. Returns undefined if the path has no resource. */
   #resourceAt({ request }: Exchange, path: string): string | undefined {
     const { origin, prefix } = publicOrigin(request, this.#trustProxyHeaders);
     return resourcePaths.includes(path) ? `${origin}${prefix}${path}` : undefined;
@@ -169,7 +169,7 @@ class Authentication implements Middleware {
 /** The API has authenticated its caller, which says nothing about who may use the workload. */
 function withoutCredentials(): ThvError {
   return unauthorized(
-    `the workload authenticates its callers, and the request contains no credentials for it: send them in the header ${relayAuthorization}`,
+    `the workload authenticates its callers, but the request contains no credentials for the workload. Send the credentials in the header ${relayAuthorization}`,
   );
 }
 
@@ -178,7 +178,7 @@ function tokenOf(authorization = ''): string {
   return authorization.replace(/^bearer +/i, '').trim();
 }
 
-/** Returns the scopes of a token (RFC 9068, section 2.2.3; `scp` is what some providers write). */
+/** Returns the scopes of a token (RFC 9068, section 2.2.3, or the `scp` claim of some providers). */
 function scopesOf({ claims = {} }: Principal): string[] {
   return [claims['scope'], claims['scp']]
     .flat()
@@ -197,7 +197,7 @@ function bearer(parameters: Record<string, string>): string {
   return `Bearer ${written.join(', ')}`;
 }
 
-/** Web clients read the metadata across origins. It is public. */
+/** Web clients read the public metadata across origins. */
 function crossOriginHeaders(origin: string | undefined): Record<string, string> {
   if (origin === undefined) return {};
   return {

@@ -20,7 +20,7 @@ export interface AccessQuestion {
 }
 
 export interface Authorizer {
-  /** Whether the policies allow it. Every error is a denial. */
+  /** Whether the policies allow the request. Every error is a denial. */
   isAllowed(question: AccessQuestion): boolean;
 }
 
@@ -38,7 +38,7 @@ const governed: Readonly<Record<string, (params: Params) => Target | undefined>>
   'completion/complete': ({ ref }) => (isObject(ref) ? completionTarget(ref) : undefined),
 };
 
-/** Requests that touch nothing of the server that policies could name. */
+/** Requests without any server object that a policy could name. */
 const free: ReadonlySet<string> = new Set([
   'initialize',
   'ping',
@@ -47,7 +47,7 @@ const free: ReadonlySet<string> = new Set([
   'resources/unsubscribe',
 ]);
 
-/** Requests about a task, which belongs to the principal whose call began it. */
+/** Requests about a task, which belongs to the principal that started it. */
 const taskMethods: ReadonlySet<string> = new Set([
   'tasks/get',
   'tasks/result',
@@ -81,9 +81,9 @@ interface Target {
 }
 
 /**
- * Lets callers do what policies allow, in every protocol version. Lists contain only what the caller may use. Methods
- * that are not known are refused, because no policy could cover them. Annotations come from `pins`, if there are any, so
- * that a server cannot change them to get around a policy.
+ * Enforces policies in every protocol version. Lists contain only the items that the caller may use. Unknown methods
+ * are refused, because no policy could cover them. If `pins` exist, they supply the annotations, so a server cannot
+ * circumvent a policy by changing its annotations.
  */
 export function authorization({
   authorizer,
@@ -132,7 +132,7 @@ class Authorization implements Middleware {
     return this.#isAllowed(principal, asked) ? message : denied(described(asked));
   }
 
-  /** A subscription tells its principal about resources, so it needs to be allowed to read each of them. */
+  /** A subscription reveals resources to its principal, so the principal must be allowed to read each of them. */
   #subscription(message: Message, principal: Principal): Outcome {
     const { notifications } = message.value.params ?? {};
     const uris = isObject(notifications) ? (notifications['resourceSubscriptions'] ?? []) : [];
@@ -170,7 +170,7 @@ class Authorization implements Middleware {
     return message;
   }
 
-  /** Written anew, so that clients read the filtered list and no other member. */
+  /** Rebuilt, so that clients read only the filtered list. */
   #list(message: Message, method: string, result: Params, principal: Principal): Outcome {
     const { member, action, name } = lists[method] ?? { member: '', action: 'call_tool', name: '' };
     const items = membersOf(result, member).flatMap((item) => {

@@ -8,7 +8,7 @@ export interface OpenCall {
   readonly context: CallContext;
   readonly exchange: Exchange | undefined;
   readonly startMs: number;
-  /** Why a middleware has refused it. */
+  /** The reason for the refusal, if a middleware refused the call. */
   denied?: string;
 }
 
@@ -16,9 +16,9 @@ export interface OpenCall {
 export interface CallEnding {
   /** Absent if there was none. */
   response?: Message | undefined;
-  /** Why there was no response. */
+  /** Why the call received no response. */
   reason?: string | undefined;
-  /** The client has cancelled it or has disconnected. */
+  /** Whether the client canceled the call or disconnected. */
   isCancelled: boolean;
   durationMs: number;
 }
@@ -45,13 +45,13 @@ const sweepMs = 60_000;
 /** How many cancellations are remembered. */
 const maxCancelled = 1_000;
 
-const unanswered = 'there was no response';
+const unanswered = 'the call received no response';
 
 /** What an HTTP request has led to so far. */
 interface Trace {
   exchange: Exchange;
   startMs: number;
-  /** A message of it has reached the middleware for messages. */
+  /** Whether a message of this request has reached the message middleware. */
   isRead: boolean;
   /** Its response has ended, or its connection. */
   isClosed: boolean;
@@ -80,7 +80,7 @@ export class CallTracker {
     this.#now = now;
   }
 
-  /** Begins to follow an HTTP request. Call it before anything can answer the request. */
+  /** Starts to follow an HTTP request. Call this method before anything can answer the request. */
   follow(exchange: Exchange): void {
     const trace: Trace = {
       exchange,
@@ -99,7 +99,7 @@ export class CallTracker {
     };
     const { response } = exchange;
     if (isStream(exchange)) {
-      // A stream is told of when it begins, because it may last for days.
+      // A stream is reported when it starts, because it may last for days.
       onHead(response, (status) => this.#listener.unread(exchange, trace.startMs, status));
     } else response.once('close', () => this.#closed(trace));
   }

@@ -35,8 +35,8 @@ export interface HostAndOriginOptions {
   /** Names other than the loopback ones that clients may use for this listener. */
   allowedHosts: readonly string[];
   /**
-   * Whether clients may use a host name or address, which replaces all others, the loopback ones included. Receives it
-   * without its port. Web pages of these hosts are not trusted.
+   * Decides whether clients may use a host name or address, without its port. Replaces the default list, including
+   * loopback. Web pages from these hosts are not trusted.
    */
   listsHost?: ((host: string) => boolean) | undefined;
   /** Accept only web pages from this very address, not all that come from this machine. */

@@ -15,7 +15,7 @@ export interface Greeting {
   instructions: string | undefined;
 }
 
-/** Receives what a server lists, before any rule changes it. Must return at once. */
+/** Receives a server's lists before any rule changes them. Must return immediately. */
 export interface ListingSink {
   greeted: (greeting: Greeting) => void;
   /** A whole list of one kind. `isComplete` is false if the server listed more than is kept. */
@@ -36,12 +36,12 @@ interface OpenList {
   isComplete: boolean;
 }
 
-/** Passes what a server lists to a sink. Undefined if there is none. */
+/** Passes a server's lists to a sink. Undefined without a sink. */
 export function listingCapture({ listings }: { listings?: ListingSink | undefined }): Middleware | undefined {
   return listings === undefined ? undefined : new ListingCapture(listings);
 }
 
-/** The innermost middleware, so that it sees the lists of the server and not those of clients. */
+/** The innermost middleware, so that it reads the server's lists before any filter. */
 class ListingCapture implements Middleware {
   readonly #sink: ListingSink;
   /** The hashes of the latest answers, by method. */
@@ -72,7 +72,7 @@ class ListingCapture implements Middleware {
   #greet(method: string, message: Message, result: Record<string, unknown>): void {
     if (!this.#isNew(method, message)) return;
     const identity = readIdentity(result);
-    if (identity === undefined) return; // the client finds out what is wrong with it
+    if (identity === undefined) return; // the client detects the error
     const { protocolVersion, capabilities, serverInfo, instructions } = identity;
     this.#sink.greeted({
       protocolVersion: textOf(protocolVersion),

@@ -16,7 +16,7 @@ export class MessagePipeline {
   readonly #refused: readonly NonNullable<Middleware['refused']>[];
   readonly #onFault: (error: unknown) => void;
 
-  /** `onFault` is told of exceptions in middleware. */
+  /** `onFault` receives exceptions in middleware. */
   constructor(middlewares: readonly Middleware[], onFault: (error: unknown) => void) {
     this.#all = middlewares.filter(({ message }) => message !== undefined);
     this.#isEmpty = this.#all.every(({ isPassive }) => isPassive === true);
@@ -36,8 +36,8 @@ export class MessagePipeline {
   }
 
   /**
-   * Passes a request of a client towards the server. `proceed` gets the request as it goes on, and the responder for
-   * everything that comes back. A refused request is answered here, and `refused` is called.
+   * Passes a client request toward the server. `proceed` receives the resulting request and the responder for all
+   * replies. A refused request is answered immediately, and `refused` is called.
    */
   request(
     caller: Caller,
@@ -137,13 +137,13 @@ export function refusal(code: number, message: string, data?: object): Refusal {
   return { kind: 'refusal', code, message, data };
 }
 
-/** Returns the response to `request` that says why it was refused. */
+/** Returns the error response for a refused `request`. */
 export function refusedResponse(request: Message, { code, message, data, http }: Refusal): Message {
   const response = errorMessage(idText(request), code, message, data);
   return http === undefined ? response : { ...response, http };
 }
 
-/** Passes messages to a client one after the other: one that has to wait in a middleware delays those behind it. */
+/** Passes messages to a client in order: a message that waits in a middleware delays the following messages. */
 export class MessagesToClient {
   readonly #pipeline: MessagePipeline;
   readonly #waiting: (() => void)[] = [];
@@ -153,7 +153,7 @@ export class MessagesToClient {
     this.#pipeline = pipeline;
   }
 
-  /** Passes a message, then calls `deliver`. `from` is where it begins, the innermost middleware by default. */
+  /** Passes a message, then calls `deliver`. `from` is the first middleware, by default the innermost. */
   pass(
     caller: Caller,
     message: Message,

@@ -8,9 +8,9 @@ import { replyText } from '../http/reply.ts';
 import { isKnownMethod } from '../protocol/protocol.ts';
 import type { CallContext, Exchange, Middleware } from './middleware.ts';
 
-/** How many tools are counted by name. Names come from clients, and each makes a series of its own. */
+/** How many tools have separate series. Clients choose tool names, and each name creates a series. */
 const maxTools = 200;
-/** The longest name that is a label; longer ones would only fill the memory. */
+/** The longest tool name that becomes a label. Longer names would only use memory. */
 const maxToolName = 128;
 
 /** What the request of an event stream, which has no message, is counted as. */
@@ -31,7 +31,7 @@ export async function openMetrics(server: string, transport: string): Promise<Me
   const exporter = new PrometheusExporter({
     preventServerStart: true,
     withoutScopeInfo: true,
-    withoutTargetInfo: true, // it would name a path of this machine
+    withoutTargetInfo: true, // target information would reveal a path on this machine
   });
   const meter = new MeterProvider({ readers: [exporter] }).getMeter('toolhive');
   return new ProxyMetrics({

@@ -6,7 +6,7 @@ import type { ClientIdentity } from '../protocol/protocol.ts';
 export interface Principal {
   /** Identifies the principal. Empty for `anonymous`. */
   readonly id: string;
-  /** What its token says about it (RFC 7519, section 4). */
+  /** The claims of the token (RFC 7519, section 4). */
   readonly claims?: Readonly<Record<string, unknown>>;
   /** Returns the challenge that tells its client to ask for a token with these scopes (RFC 6750, section 3.1). */
   readonly challenge?: (scopes: readonly string[]) => string;
@@ -26,9 +26,11 @@ export interface Exchange {
   principal: Principal;
   /** The headers that the server gets for this principal, if its token was exchanged (RFC 8693). */
   credentials?: Readonly<Record<string, string>>;
-  /** The message in the body, as soon as it was read. Absent for a batch, and if the body is passed through unread. */
+  /**
+   * The message in the body, as soon as it has been read. Absent for a batch and for a body that is forwarded unread.
+   */
   message?: Message;
-  /** Present if the request came through the API, and then who the caller is there. */
+  /** The API caller, if the request came through the API. */
   relayed?: { readonly principal: Principal | undefined } | undefined;
   /** Told of the messages in the body, as soon as they were read. */
   onMessages?: ((messages: readonly Message[]) => void) | undefined;
@@ -50,8 +52,8 @@ export interface CallContext extends Caller {
   /** The message under the IDs that the client knows. */
   readonly message: Message;
   /**
-   * For a response, the request that it answers. For a notification or a request of the server, the request of the
-   * client that it belongs to, if that is known.
+   * For a response, the request that it answers. For a notification or a server request, the related client request,
+   * if known.
    */
   readonly request?: Message | undefined;
 }
@@ -70,31 +72,35 @@ export interface Refusal {
 export interface RefusedCall {
   readonly context: CallContext;
   readonly refusal: Refusal;
-  /** It was refused because a middleware failed. */
+  /** Whether the request was refused because a middleware failed. */
   readonly isFault: boolean;
 }
 
-/** The message as it goes on, or why it does not. */
+/** The resulting message, or the reason for a refusal. */
 export type Outcome = Message | Refusal;
 
 /**
- * One concern of a proxy. It sees HTTP requests before their body is read, or messages in both directions, or both.
+ * One concern of a proxy. A middleware handles HTTP requests before their body is read, messages in both directions,
+ * or both.
  *
- * A refused request is answered with the error, a refused response is replaced by it, and a refused notification is
- * dropped. Middleware outside of the one that refuses sees the error as the response. An exception refuses too.
+ * A refused request is answered with the error, a refused response is replaced by the error, and a refused
+ * notification is dropped. The middleware further out sees the error as the response. An exception is also a refusal.
  */
 export interface Middleware {
-  /** It changes and refuses no messages, so requests that contain none that it could read need not be refused. */
+  /**
+   * Whether the middleware leaves all messages unchanged. If so, requests without a readable message need not be
+   * refused.
+   */
   readonly isObserver?: boolean | undefined;
-  /** It looks at messages only where they are read anyway. Alone, it is no reason to read them. */
+  /** Whether the middleware reads messages only if another component reads them anyway. */
   readonly isPassive?: boolean | undefined;
-  /** Passes an HTTP request on by calling `next`, or answers it. */
+  /** Forwards an HTTP request by calling `next`, or answers it. */
   readonly request?: ((exchange: Exchange, next: () => void) => void) | undefined;
   /**
-   * Passes a message on, unchanged or replaced, or refuses it. Called for every request, response, and notification
-   * in either direction, in every protocol version. What 2026-07-28 puts into `inputRequests` and `inputResponses`
-   * (Multi Round-Trip Requests) appears as requests of the server and their responses. Returns a promise only if it
-   * must wait; the messages that follow in the same stream then wait too.
+   * Forwards a message, unchanged or replaced, or refuses it. Called for every request, response, and notification in
+   * both directions and every protocol version. The `inputRequests` and `inputResponses` of 2026-07-28 (Multi
+   * Round-Trip Requests) appear as server requests and their responses. Returns a promise only if it must wait. Later
+   * messages in the same stream then wait too.
    */
   readonly message?: ((context: CallContext) => Outcome | Promise<Outcome>) | undefined;
   /** Told of each message that a middleware has refused, before anything else is. */

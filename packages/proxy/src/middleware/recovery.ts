@@ -9,7 +9,7 @@ export function recovery({ onFault }: { onFault: (error: unknown) => void }): Mi
         onFault(error);
         if (!response.writableEnded) replyText(response, 500, 'internal server error');
       };
-      // Code that runs after this call, such as the one that reads the body, emits its exceptions.
+      // Code that runs after this call, such as the body reader, emits its exceptions.
       request.once('fault', recover);
       try {
         next();

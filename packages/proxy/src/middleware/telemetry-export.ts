@@ -26,7 +26,9 @@ interface Result {
   error?: Error;
 }
 
-/** Loads what sends spans and metrics over OTLP/HTTP. A failing endpoint is reported once, and affects nothing else. */
+/**
+ * Loads the OTLP/HTTP exporters for spans and metrics. A failing endpoint is reported once and affects nothing else.
+ */
 export async function openExport(options: TelemetryOptions): Promise<Exporting> {
   const { samplingRate, metrics, onFailure } = options;
   const { resourceFromAttributes } = await import('@opentelemetry/resources');
@@ -121,7 +123,8 @@ function reporter(onFailure: (reason: string) => void): (result: Result) => void
   let isFailing = false;
   return ({ code, error }) => {
     const hasFailed = code !== 0;
-    if (hasFailed && !isFailing) onFailure(error === undefined ? 'it did not answer' : messageOf(error));
+    if (hasFailed && !isFailing)
+      onFailure(error === undefined ? 'the endpoint did not answer' : messageOf(error));
     isFailing = hasFailed;
   };
 }

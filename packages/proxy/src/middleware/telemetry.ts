@@ -27,7 +27,7 @@ export interface TelemetryOptions {
   /** The share of traces that is sent, from 0 to 1. Undefined if no traces are sent. */
   samplingRate: number | undefined;
   metrics: boolean;
-  /** Told when the endpoint fails, and not again until it has worked. */
+  /** Called when the endpoint fails, and again only after a success in between. */
   onFailure: (reason: string) => void;
   /** How often spans and metrics are sent, in tests. */
   intervalMs?: number;
@@ -58,16 +58,16 @@ const buckets = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 /** How many names of tools are distinguished by metrics. Clients can make up any number. */
 const maxTools = 200;
 const maxText = 256;
-/** How many sessions are measured, and how long one may be silent before it counts as ended. */
+/** How many sessions are measured, and how long a session may be silent before it counts as ended. */
 const maxSessions = 10_000;
 const silentMs = 30 * 60_000;
 const sweepMs = 60_000;
-/** A longer message is passed on as it is: it would have to be parsed again. */
+/** A longer message is forwarded unchanged, because rewriting requires parsing it again. */
 const maxRewritten = 256 * 1024;
 
 /** Traces and measures the requests of clients. */
 export interface Telemetry extends Middleware {
-  /** Sends what is left, and gives up after a moment. */
+  /** Sends the remaining data, within a time limit. */
   close(): Promise<void>;
 }
 
@@ -305,7 +305,7 @@ function withoutCredentials(uri: string): string {
   return uri.replace(/[?#].*$/s, '').replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, '$1');
 }
 
-/** Tells sessions apart. The ID itself would let anyone who reads it use the session. */
+/** Distinguishes sessions. With the ID itself, any reader could use the session. */
 function pseudonymOf(session: string): string {
   return createHash('sha256').update(session).digest('hex').slice(0, 32);
 }

@@ -27,7 +27,7 @@ export function toolFilter({ tools }: { tools?: ToolRules | undefined }): Middle
   return filter.length > 0 || isChanged ? new ToolFilter({ filter, overrides }) : undefined;
 }
 
-/** Returns how clients see a tool of the server. */
+/** Returns a server's tool as clients see it. */
 export function toolView({ filter = [], overrides = {} }: ToolRules): (tool: Record<string, unknown>) => {
   isShown: boolean;
   name: string;
@@ -64,7 +64,7 @@ class ToolFilter implements Middleware {
       const other = realNames.get(name);
       if (other !== undefined) {
         throw invalid(`the tools ${other} and ${real} are both to be called ${name}`, {
-          hint: 'give each overridden tool a name of its own',
+          hint: 'give each overridden tool a unique name',
         });
       }
       realNames.set(name, real);
@@ -84,7 +84,7 @@ class ToolFilter implements Middleware {
     if (typeof name !== 'string')
       return refusal(errorCodes.invalidParams, 'params must contain the name of a tool');
     const real = this.#realName(name);
-    if (real === undefined) return refusal(errorCodes.invalidParams, `there is no tool ${name}`);
+    if (real === undefined) return refusal(errorCodes.invalidParams, `tool ${name} not found`);
     if (real === name) return message;
     const span = spanOf(message.text, ['params', 'name']);
     if (span === undefined) throw new Error('a name that was read has a place');
@@ -94,7 +94,7 @@ class ToolFilter implements Middleware {
   #list(message: Message): Message {
     const { result } = message.value;
     if (!isObject(result)) return message;
-    // Written anew, so that clients read the filtered list and no other member.
+    // Rebuilt, so that clients read only the filtered list.
     const others = Object.entries(result).filter(([name]) => name.toLowerCase() !== 'tools');
     const tools = Array.isArray(result['tools']) ? this.visible(result['tools']) : [];
     return resultMessage(idText(message), { ...Object.fromEntries(others), tools });

@@ -13,11 +13,11 @@ export interface Listing {
   kind: PinnedKind;
   /** The items with their names. An item without a name has none that can be recorded. */
   items: readonly ListedItem[];
-  /** The cursor that the client sent, if it asked for a further page. */
+  /** The client's cursor, if the client asked for a further page. */
   cursor: string | undefined;
   /** The cursor of the next page, if there is one. */
   nextCursor: string | undefined;
-  /** The session of the client, if it has one: cursors of two sessions have nothing in common. */
+  /** The client's session, if any. Cursors of different sessions are unrelated. */
   session: string | undefined;
 }
 
@@ -33,15 +33,15 @@ export interface Review {
   isSettled: boolean;
 }
 
-/** What was recorded of one server, and what its clients may see and use of it. Lists and uses agree. */
+/** The recorded items of one server, and the items that its clients may list and use. */
 export interface Pins {
   /** Changes when the result of a review could be another one than before. */
   readonly version: number;
-  /** Compares an answer of the server with what was recorded, and records what is new. */
+  /** Compares a server answer with the records, and records new items. */
   review: (listing: Listing) => Promise<Review>;
   /** Whether clients are kept from anything. Otherwise changes are only reported. */
   readonly isEnforced: boolean;
-  /** Why clients may not use an item; undefined if they may. */
+  /** Why clients may not use an item. Undefined if they may. */
   refusalOf: (kind: PinnedKind, name: string) => string | undefined;
   /** The annotations of a tool that the user has approved. A later change by the server makes no difference. */
   annotationsOf: (tool: string) => Readonly<Record<string, unknown>> | undefined;
@@ -51,7 +51,7 @@ interface List {
   kind: PinnedKind;
   /** The member of the result that contains the items. */
   member: string;
-  /** The member of an item that identifies it. */
+  /** The member that identifies an item. */
   key: string;
 }
 
@@ -66,7 +66,7 @@ export const lists: Readonly<Record<string, List>> = {
 /** The answers that contain the instructions of the server. */
 export const greetings: ReadonlySet<string> = new Set(['initialize', 'server/discover']);
 
-/** The requests that use an item, and the parameter that names it. */
+/** The requests that use an item, and the parameter that names the item. */
 const uses: Readonly<Record<string, { kind: PinnedKind; parameter: string }>> = {
   'tools/call': { kind: 'tool', parameter: 'name' },
   'prompts/get': { kind: 'prompt', parameter: 'name' },
@@ -77,7 +77,10 @@ const uses: Readonly<Record<string, { kind: PinnedKind; parameter: string }>> = 
 /** How many answers are remembered that need no review. */
 const maxSettled = 16;
 
-/** Compares what a server says about its tools with what the user has approved. Undefined if nothing is recorded of it. */
+/**
+ * Compares a server's tools with the definitions that the user approved. Undefined if nothing is recorded for the
+ * server.
+ */
 export function toolPinning({ pins }: { pins?: Pins | undefined }): Middleware | undefined {
   return pins === undefined ? undefined : new ToolPinning(pins);
 }
@@ -161,7 +164,7 @@ class ToolPinning implements Middleware {
     return this.#rewritten(message, result, 'instructions', replaced);
   }
 
-  /** Written anew, so that clients read what was reviewed, and no other member of that name. */
+  /** Rebuilt, so that clients read only the reviewed list. */
   #rewritten(
     message: Message,
     result: Record<string, unknown>,
@@ -189,7 +192,7 @@ class ToolPinning implements Middleware {
 }
 
 /**
- * The hash of everything but the ID, which is another one in each answer, and of what the answer was reviewed for: the
+ * A hash of everything except the ID, which differs in each answer, and of the purpose of the review, because the
  * same text could answer several requests.
  */
 function digestOf({ text, id }: Message, member: string | undefined): string {

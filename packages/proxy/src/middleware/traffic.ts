@@ -4,14 +4,14 @@ import { CallTracker, isStream } from './call-tracker.ts';
 import type { CallEnding, OpenCall } from './call-tracker.ts';
 import type { CallContext, Exchange, Middleware, RefusedCall } from './middleware.ts';
 
-/** One request or notification that has ended. No text in it is longer than 256 characters. */
+/** A completed request or notification. No text is longer than 256 characters. */
 export interface EndedCall {
-  /** When it arrived, in milliseconds since 1970. */
+  /** The arrival time, in milliseconds since 1970. */
   atMs: number;
   source: 'client' | 'ui';
   direction: 'to-server' | 'to-client';
   client: { name: string; version?: string } | undefined;
-  /** The `Mcp-Session-Id`. Anyone who knows it can use the session. */
+  /** The `Mcp-Session-Id`. Anyone who knows this ID can use the session. */
   session: string | undefined;
   protocolVersion: string | undefined;
   method: string;
@@ -32,14 +32,14 @@ export interface CallBodies {
 
 /** Receives calls. Must return at once. */
 export interface CallSink {
-  /** Whether it is to get the bodies of calls, too. */
+  /** Whether the sink receives the bodies of calls, too. */
   readonly recordsBodies: boolean;
   record: (call: EndedCall, bodies?: CallBodies) => void;
 }
 
 const maxText = 256;
 
-/** Passes every call to a sink when it ends. Undefined if there is none. */
+/** Passes every completed call to a sink. Undefined without a sink. */
 export function traffic({
   traffic: sink,
   readsMessages,
@@ -51,8 +51,8 @@ export function traffic({
 }
 
 /**
- * Tells of calls, the refused ones too. Where no other middleware reads messages and the transport does not either, they
- * pass unread, and a call is what the headers of its HTTP request say.
+ * Reports calls, including refused calls. If neither another middleware nor the transport reads messages, they are
+ * forwarded unread, and the report contains only data from the HTTP headers.
  */
 export class Traffic implements Middleware {
   readonly #sink: CallSink;
@@ -225,7 +225,7 @@ export function clientOf(info: unknown): EndedCall['client'] {
   return { name: short(name), ...(typeof version === 'string' ? { version: short(version) } : {}) };
 }
 
-/** A session ID, unless it is longer than any that is worth its memory. */
+/** A session ID, unless it is too long to store. */
 function sessionOf(id: unknown): string | undefined {
   return typeof id === 'string' && id.length <= maxText ? id : undefined;
 }

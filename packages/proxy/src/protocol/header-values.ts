@@ -7,7 +7,10 @@ export const namedBy: Readonly<Record<string, string>> = {
 
 const sentinel = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
 
-/** Decodes the value of a header, undefined if it is not valid (MCP 2026-07-28, Streamable HTTP, Value Encoding). */
+/**
+ * Decodes a header value. Returns undefined if the value is invalid (MCP 2026-07-28, Streamable HTTP, Value
+ * Encoding).
+ */
 export function decoded(value: string): string | undefined {
   if (!value.startsWith('=?base64?') || !value.endsWith('?=')) return value;
   const [, base64] = sentinel.exec(value) ?? [];
@@ -16,7 +19,7 @@ export function decoded(value: string): string | undefined {
     : Buffer.from(base64, 'base64').toString('utf8');
 }
 
-/** Encodes a value for a header if it cannot stand there as it is. */
+/** Encodes a header value if it contains characters that headers do not allow. */
 export function encoded(value: string): string {
   const isPlain =
     /^[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?$/.test(value) && !/^=\?base64\?.*\?=$/.test(value);

@@ -52,7 +52,7 @@ function annotationsIn(value: unknown, depth: number): number {
   return Object.values(value).reduce<number>((sum, part) => sum + annotationsIn(part, depth + 1), own);
 }
 
-/** Returns the value of a parameter as text, undefined if it is absent or null. */
+/** Returns a parameter value as text. Returns undefined if the value is absent or null. */
 export function mirroredValue(args: unknown, path: readonly string[]): string | undefined {
   const value = path.reduce<unknown>((part, step) => (isObject(part) ? part[step] : undefined), args);
   if (value === undefined || value === null) return undefined;

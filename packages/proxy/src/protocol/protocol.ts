@@ -1,6 +1,7 @@
 /**
- * The two generations of protocol versions. `legacy`: a session begins with `initialize`, and both sides send requests.
- * `modern`: every request stands for itself, and only clients send requests (MCP 2026-07-28, Versioning, Terminology).
+ * The two generations of protocol versions. `legacy`: a session starts with `initialize`, and both sides send
+ * requests. `modern`: every request is independent, and only clients send requests (MCP 2026-07-28, Versioning,
+ * Terminology).
  */
 export type ProtocolGeneration = 'legacy' | 'modern';
 
@@ -41,7 +42,7 @@ export const meta = {
   serverInfo: 'io.modelcontextprotocol/serverInfo',
 } as const;
 
-/** The error codes of MCP 2026-07-28 (Overview, Error Codes), and two of older servers that it forbids. */
+/** The error codes of MCP 2026-07-28 (Overview, Error Codes), and two older server codes that it forbids. */
 export const mcpErrors = {
   headerMismatch: -32020,
   missingClientCapability: -32021,
@@ -147,7 +148,10 @@ export function isLoud(level: unknown, least: string): boolean {
   return logLevels.indexOf(String(level)) >= logLevels.indexOf(least);
 }
 
-/** Returns the older of the requested and the supported version. A client that does not support it disconnects. */
+/**
+ * Returns the older of the requested version and the supported version. A client that does not support the result
+ * disconnects.
+ */
 export function negotiateVersion(asked: unknown, spoken: string): string {
   const newest = isModern(spoken) ? newestLegacyVersion : spoken;
   const isKnown = (legacyVersions as readonly unknown[]).includes(asked);

@@ -16,7 +16,7 @@ export interface Answer {
   body: string | Readable;
 }
 
-/** Sends a request and reads the response, at once if it is not a stream, which costs much less. */
+/** Sends a request and reads the response. Reads a response that is not a stream in one step, which is much cheaper. */
 export function answerTo(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
@@ -27,7 +27,7 @@ export function answerTo(
   return promise;
 }
 
-/** Gets a response, or the error instead. Exactly one of them is called, once. */
+/** Receives a response or an error. Exactly one of them is called, once. */
 export interface AnswerListener {
   answered: (answer: Answer) => void;
   failed: (error: Error) => void;
@@ -45,7 +45,10 @@ export function dispatchTo(
 
 /** Something that can abort requests. An `AbortSignal` costs more than everything else here. */
 export interface Aborter {
-  /** Calls `abort` with the reason, at once if it has aborted already. Returns a function that prevents the call. */
+  /**
+   * Calls `abort` with the reason, immediately if the signal has already aborted. Returns a function that prevents
+   * the call.
+   */
   onAbort(abort: (reason: Error) => void): () => void;
 }
 
@@ -86,12 +89,12 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.#statusCode = statusCode;
     this.#headers = headers;
     const isEvents = statusCode < 300 && String(headers['content-type']).startsWith('text/event-stream');
-    // Only streams are requested by GET, whatever their media type.
+    // Only streams use GET, whatever their media type.
     if (!isEvents && !(statusCode === 200 && this.#method === 'GET')) return;
     const body = new Readable({
       read: () => controller.resume(),
       destroy: (error, done) => {
-        if (!this.#isOver) controller.abort(error ?? new Error('nobody reads the answer'));
+        if (!this.#isOver) controller.abort(error ?? new Error('the answer has no reader'));
         done(error);
       },
     });

@@ -21,7 +21,7 @@ export async function* readEvents(body: Readable, input: WorkloadInput): AsyncGe
   });
   const decoder = new TextDecoder();
   try {
-    // The stream is destroyed below. The iterator would do it with an error, which is slow.
+    // The code below destroys the stream. The iterator would do so with an error, which is slow.
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       await input.turn();
       const text = decoder.decode(chunk as Buffer, { stream: true });

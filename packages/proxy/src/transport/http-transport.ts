@@ -37,7 +37,7 @@ const maxResumptions = 20;
 
 /** Reaches a server over streamable HTTP, of either generation: every message is a POST. */
 export class HttpTransport implements Transport {
-  /** Each message has an HTTP request of its own, so nothing waits here. */
+  /** Each message has its own HTTP request, so no message waits here. */
   readonly unreadBytes = 0;
   readonly #options: HttpTransportOptions;
   readonly #over = new AbortController();
@@ -128,15 +128,15 @@ export class HttpTransport implements Transport {
     if (id === undefined) return;
     await this.#options.endpoint.input.turn();
     const isJson = type.startsWith('application/json');
-    // The end of a session may be reported as an error without an ID, which is no answer (MCP 2025-03-26, Streamable HTTP,
-    // Session Management).
+    // A server may report the end of a session as an error without an ID, which is not an answer (MCP 2025-03-26,
+    // Streamable HTTP, Session Management).
     const isAnswered = isJson && statusCode === 404 && isAnswer(read(body), id);
     if (statusCode === 404 && this.#sessionId !== undefined && !isAnswered)
-      return this.#listener?.closed('it has ended the session');
+      return this.#listener?.closed('the server ended the session');
     const answer = isJson ? answerIn(body, id) : undefined;
     if (answer !== undefined) return this.#hear(this.#admissible(answer, message), id);
     const said = body.trim().slice(0, 200);
-    this.#failed(message, `it answered with status ${statusCode}${said === '' ? '' : `: ${said}`}`);
+    this.#failed(message, `the server answered with status ${statusCode}${said === '' ? '' : `: ${said}`}`);
   }
 
   /** Reads a stream until the answer. A stream that ends before is resumed if possible. */
@@ -173,7 +173,10 @@ export class HttpTransport implements Transport {
     this.#failed(message, 'its stream ended before the answer');
   }
 
-  /** Keeps the stream open on which a legacy server sends what belongs to no request, if it has one. */
+  /**
+   * Keeps the stream open on which a legacy server sends messages that belong to no request, if the server has such a
+   * stream.
+   */
   async #listen(): Promise<void> {
     const { signal } = this.#over;
     let lastId: string | undefined;
@@ -182,7 +185,7 @@ export class HttpTransport implements Transport {
       const headers = { accept: 'text/event-stream', ...resumed };
       try {
         const { body } = await this.#request('GET', { headers, signal });
-        if (typeof body === 'string') return; // 405: there is no such stream
+        if (typeof body === 'string') return; // 405: the server has no such stream
         for await (const event of readEvents(body, this.#options.endpoint.input)) {
           retryMs = firstRetryMs;
           lastId = event.id ?? lastId;
@@ -190,7 +193,7 @@ export class HttpTransport implements Transport {
         }
       } catch (error) {
         if (error instanceof ExceededBudget) return this.#listener?.exceeded(error.message);
-        // It is opened again, and the event ID asks for what was lost.
+        // The stream is reopened, and the event ID requests the missed events.
       }
       await delay(retryMs, undefined, { signal });
     }
@@ -254,12 +257,12 @@ export class HttpTransport implements Transport {
 
 type RequestId = string | number;
 
-/** Returns the ID of a message if it is a request. */
+/** Returns the message ID if the message is a request. */
 function idOf({ value: { id, method } }: Message): RequestId | undefined {
   return method === undefined ? undefined : id;
 }
 
-/** Reads a message. Text that is not one is reported where it is received. */
+/** Reads a message. The receiver reports text that is not a message. */
 function read(text: string): string | Message {
   try {
     return readMessage(text);

@@ -16,9 +16,9 @@ export interface LineOptions {
 }
 
 /**
- * Calls `onLine` for every line of a server's standard output, without its line break. A line beyond `limitBytes` is
- * dropped and reported to `onTooLong`. The output is paused while other workloads use the reading time. Settles when all
- * of it was read.
+ * Calls `onLine` for every line of a server's standard output, without the line break. Drops a line longer than
+ * `limitBytes` and reports it to `onTooLong`. Pauses the output while other workloads use the reading time. Settles
+ * when all output has been read.
  */
 export function readLines(output: Readable, options: LineOptions): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();

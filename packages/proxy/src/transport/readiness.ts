@@ -22,17 +22,18 @@ const otherAnswersMs = 5_000;
 /** The transports of servers that speak HTTP. */
 export type HttpTransportKind = 'sse' | 'streamable-http';
 
-/** What is found out about a server before it is used. */
+/** The facts about a server that are necessary before its first use. */
 export interface Examined {
   generation: ProtocolGeneration;
-  /** What a modern server says about itself in a session of a legacy client, if it has such sessions. */
+  /** The description that a modern server gives in a legacy client's session, if the server has such sessions. */
   legacy?: ServerIdentity | undefined;
 }
 
 /**
- * Waits until a server that was just started answers as an MCP server, and returns what it supports. Over streamable HTTP it
- * asks for `server/discover`, which changes nothing in a server of either generation, over HTTP+SSE for the event stream.
- * Asks until `signal` aborts. Throws `unavailable` for a server that goes on to answer with something else.
+ * Waits until a started server answers as an MCP server, and returns its capabilities. Over streamable HTTP, sends
+ * `server/discover`, which changes nothing in a server of either generation. Over HTTP+SSE, opens the event stream.
+ * Repeats the request until `signal` aborts. Throws `unavailable` for a server that keeps answering with something
+ * else.
  */
 export async function waitUntilServing(
   endpoint: UpstreamClient,
@@ -64,11 +65,11 @@ export async function waitUntilServing(
 
 function notMcp({ path }: UpstreamClient, status: number): ThvError {
   return unavailable(`the server answers requests to ${path} with status ${status}, which is not MCP`, {
-    hint: 'if it listens on several ports, name the right one with --target-port; if it speaks HTTP+SSE, use --transport sse',
+    hint: 'if the server listens on several ports, set the port with --target-port. If it uses HTTP+SSE, add --transport sse',
   });
 }
 
-/** Returns what a server supports that someone else runs. Throws `unavailable` if it refuses us. */
+/** Returns the capabilities of a remote server. Throws `unavailable` if the server refuses the request. */
 export async function examineRemote(
   endpoint: UpstreamClient,
   transport: HttpTransportKind,
@@ -77,7 +78,7 @@ export async function examineRemote(
   return examined(endpoint, await generationOfRemote(endpoint, transport, signal), signal);
 }
 
-/** Returns the generation of a server that someone else runs. Throws `unavailable` if it refuses us. */
+/** Returns the generation of a remote server. Throws `unavailable` if the server refuses the request. */
 export async function generationOfRemote(
   endpoint: UpstreamClient,
   transport: HttpTransportKind,
@@ -90,8 +91,8 @@ export async function generationOfRemote(
   });
   const { status, generation } = await asked;
   if (status === 401 || status === 403) {
-    throw unavailable(`${endpoint.origin} does not let us in: it answered with status ${status}`, {
-      hint: '`thv run` and `thv restart` can sign in there for a workload; else check the headers that it was given',
+    throw unavailable(`${endpoint.origin} refused access with status ${status}`, {
+      hint: 'run thv run or thv restart to sign in for a workload. Otherwise check the headers',
     });
   }
   if (status >= 500 || (transport === 'sse' && status !== 200)) {
@@ -102,14 +103,17 @@ export async function generationOfRemote(
     generation === 'legacy' &&
     !(await tryInitialize(endpoint, signal)).isAccepted
   ) {
-    throw unavailable(`there is no MCP endpoint at ${endpoint.origin}${endpoint.path}`, {
-      hint: 'check the URL; a server that speaks HTTP+SSE needs the transport sse',
+    throw unavailable(`no MCP endpoint found at ${endpoint.origin}${endpoint.path}`, {
+      hint: 'check the URL. A server that uses HTTP+SSE needs --transport sse',
     });
   }
   return generation;
 }
 
-/** A server that supports both generations is best used by each client in its own, if that gives it a session. */
+/**
+ * A server that supports both generations works best if each client uses its own generation, provided that the server
+ * offers sessions.
+ */
 async function examined(
   endpoint: UpstreamClient,
   generation: ProtocolGeneration,
@@ -127,7 +131,7 @@ async function tryInitialize(
 ): Promise<{ isAccepted: boolean; hasSession: boolean; identity?: ServerIdentity | undefined }> {
   const over = new AbortController();
   const response = await endpoint.request({ ...initialize, signal: AbortSignal.any([signal, over.signal]) });
-  if (typeof response.body !== 'string') response.body.on('error', () => {}); // it is destroyed here
+  if (typeof response.body !== 'string') response.body.on('error', () => {}); // the caller destroys the stream
   try {
     const isAccepted = response.statusCode < 300;
     const session = response.headers['mcp-session-id'];
@@ -135,7 +139,7 @@ async function tryInitialize(
     const identity = initializedIdentity(await readAnswer(response, endpoint));
     if (typeof session !== 'string') return { isAccepted, hasSession: false, identity };
     const headers = { 'mcp-session-id': session };
-    await endpoint.request({ method: 'DELETE', headers, signal }).catch(() => {}); // the session expires by itself
+    await endpoint.request({ method: 'DELETE', headers, signal }).catch(() => {}); // the session expires on the server
     return { isAccepted, hasSession: true, identity };
   } finally {
     over.abort(new Error('it was answered'));
@@ -148,21 +152,24 @@ function initializedIdentity(text: string): ServerIdentity | undefined {
     const identity = identityFrom(result);
     return isModern(identity.protocolVersion) ? undefined : identity;
   } catch {
-    return undefined; // it has refused, or said something else than the protocol wants
+    return undefined; // the server refused, or sent a response that violates the protocol
   }
 }
 
-/** Sends a request that changes nothing in the server, and returns the status and what it shows about the generation. */
+/**
+ * Sends a request that changes nothing in the server. Returns the status and the generation that the response
+ * indicates.
+ */
 export async function ask(
   endpoint: UpstreamClient,
   transport: HttpTransportKind,
   signal: AbortSignal,
 ): Promise<{ status: number; generation: ProtocolGeneration; isMcp: boolean }> {
-  // Ends the request when it is answered, as an event stream has no end.
+  // Ends the request after the answer, because an event stream has no end.
   const over = new AbortController();
   const question = transport === 'sse' ? eventStream : discover;
   const response = await endpoint.request({ ...question, signal: AbortSignal.any([signal, over.signal]) });
-  if (typeof response.body !== 'string') response.body.on('error', () => {}); // it is destroyed here
+  if (typeof response.body !== 'string') response.body.on('error', () => {}); // the caller destroys the stream
   try {
     const status = response.statusCode;
     if (transport === 'sse') return { status, generation: 'legacy', isMcp: status === 200 };

@@ -13,7 +13,7 @@ export class ServerInput {
     input.on('error', () => {}); // the server's exit is reported, which says more than EPIPE
   }
 
-  /** How much the server has not read yet, in bytes or, of what was not written yet, in characters. */
+  /** How much the server has not read yet: bytes, plus characters that are not written yet. */
   get unreadBytes(): number {
     return this.#input.writableLength + this.#text.length;
   }
@@ -24,7 +24,7 @@ export class ServerInput {
     this.#text += `${text}\n`;
   }
 
-  /** Writes what was not written yet. Needed only before the input ends in the same turn. */
+  /** Writes the buffered text. Necessary only before the input ends in the same turn. */
   flush(): void {
     const text = this.#text;
     this.#text = ''; // before the write, in the course of which the server may already answer and be answered

@@ -7,12 +7,15 @@ import { readEvents } from './events.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 import type { TransportListener, Transport } from './transport.ts';
 
-/** Reaches a server over HTTP+SSE (MCP 2024-11-05, Transports): it sends on one stream, and receives by POST. */
+/**
+ * Reaches a server over HTTP+SSE (MCP 2024-11-05, Transports): the server sends on one stream and receives POST
+ * requests.
+ */
 export class SseTransport implements Transport {
   readonly unreadBytes = 0;
   readonly #endpoint: UpstreamClient;
   readonly #over = new AbortController();
-  /** The path that messages are posted to, as soon as the server has named it. */
+  /** The path for messages, as soon as the server has named it. */
   readonly #path = Promise.withResolvers<string>();
   #listener: TransportListener | undefined;
   /** Messages go out in the order in which they were sent. */
@@ -53,7 +56,7 @@ export class SseTransport implements Transport {
       headers: { accept: 'text/event-stream' },
       signal: this.#over.signal,
     });
-    if (typeof body === 'string') throw new Error(`it answered with status ${statusCode}`);
+    if (typeof body === 'string') throw new Error(`the server answered with status ${statusCode}`);
     for await (const { event, data } of readEvents(body, this.#endpoint.input)) {
       if (event === 'endpoint') this.#path.resolve(this.#own(data));
       else if (data !== '') this.#listener?.message(data);
@@ -64,7 +67,8 @@ export class SseTransport implements Transport {
   #own(told: string): string {
     const { origin, path } = this.#endpoint;
     const url = new URL(told, new URL(path, origin));
-    if (url.origin !== new URL(origin).origin) throw new Error(`it wants messages to go to ${url.origin}`);
+    if (url.origin !== new URL(origin).origin)
+      throw new Error(`the server sends messages to another origin: ${url.origin}`);
     return `${url.pathname}${url.search}`;
   }
 
@@ -79,7 +83,7 @@ export class SseTransport implements Transport {
     if (typeof body !== 'string')
       body.destroy(); // the answer comes on the other stream
     else if (statusCode >= 300)
-      throw new Error(`it answered with status ${statusCode}: ${body.slice(0, 200)}`);
+      throw new Error(`the server answered with status ${statusCode}: ${body.slice(0, 200)}`);
   }
 
   #failed({ kind, value }: Message, why: string): void {

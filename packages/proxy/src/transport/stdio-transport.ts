@@ -8,7 +8,7 @@ import type { TransportListener, Transport } from './transport.ts';
 
 interface StdioTransportOptions {
   input: Writable;
-  /** The limits on what the server writes. */
+  /** The limits on server output. */
   limits: WorkloadInput;
   output: Readable;
   /** Ends the process. */
@@ -49,7 +49,7 @@ export class StdioTransport implements Transport {
 
   agree(): void {}
 
-  /** The process has ended, perhaps before the transport was opened. What it wrote may still be read. */
+  /** The process has ended, perhaps before the transport was opened. Its output may still be readable. */
   ended(reason: string): void {
     this.#ended = reason;
     this.#listener?.closed(reason);

@@ -5,9 +5,9 @@ import type { Message } from '../jsonrpc/message.ts';
  * belongs to one connection.
  */
 export interface Transport {
-  /** How many bytes of what was sent the server has not read yet. */
+  /** How many sent bytes the server has not read yet. */
   readonly unreadBytes: number;
-  /** Sends one message. Never throws: `listener.message` or `listener.closed` reports what becomes of it. */
+  /** Sends one message. Never throws: `listener.message` or `listener.closed` reports the outcome. */
   send(message: Message): void;
   /** Begins to receive. Called once, before anything is sent. */
   open(listener: TransportListener): void;
@@ -19,11 +19,11 @@ export interface Transport {
 
 export interface TransportListener {
   /**
-   * One message, or text that may not be one. `related` is the ID of the request on whose stream it came, if the
-   * transport knows that.
+   * One message, or text that may not be a message. `related` is the ID of the request whose stream carried the
+   * message, if the transport knows.
    */
   message(received: string | Message, related?: number): void;
-  /** Something that is too large to be read: its start, and what is wrong with it. */
+  /** Data that is too large to read: its start and the error. */
   unreadable(start: string, why: string): void;
   /** The server sends more than its budget allows and must be stopped. `reason` continues "the server". */
   exceeded(reason: string): void;

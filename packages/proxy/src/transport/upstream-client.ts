@@ -55,14 +55,14 @@ export function openPool(address: InstanceAddress): { origin: string; pool: Pool
 }
 
 /**
- * Sends requests to one HTTP server, with the credentials that it needs and without any header of a client. Does not
- * follow redirects.
+ * Sends requests to one HTTP server with the server's credentials and without client headers. Does not follow
+ * redirects.
  */
 export class UpstreamClient implements AsyncDisposable {
   readonly origin: string;
   /** The path of the endpoint, with its query. */
   readonly path: string;
-  /** The limits on what the server sends. */
+  /** The limits on server responses. */
   readonly input: WorkloadInput;
   readonly #dispatcher: Dispatcher;
   /** What a server on this machine is called in `Host`. */
@@ -85,7 +85,7 @@ export class UpstreamClient implements AsyncDisposable {
     this.#remote = undefined;
   }
 
-  /** Sends a request. After a refusal, sends it once more if new credentials may help. */
+  /** Sends a request. Repeats a refused request once if new credentials may help. */
   request(request: UpstreamRequest): Promise<Answer> {
     return this.#remote === undefined ? this.#send(request) : this.#requestFrom(this.#remote, request);
   }

@@ -12,8 +12,8 @@ export interface ReplyEvent {
 }
 
 /**
- * The reply to one HTTP request whose messages go to the server one by one: the server's own reply if it is only one
- * message, and otherwise everything that the server has replied, as a JSON array or as a stream.
+ * The reply to one HTTP request whose messages are sent to the server individually. For a single message, this is the
+ * server's reply. Otherwise it contains all replies, as a JSON array or as a stream.
  */
 export class ForwardedReply implements KeepAlive, Aborter {
   readonly #response: ServerResponse;
@@ -51,7 +51,7 @@ export class ForwardedReply implements KeepAlive, Aborter {
     if (this.#isStream) return;
     this.#isStream = true;
     this.#response.writeHead(200, withoutLength(endToEnd(headers)));
-    this.#response.flushHeaders(); // it may have no event for a while, and its client must know that it is open
+    this.#response.flushHeaders(); // the stream may have no event for a while, so a comment tells the client that the stream is open
     for (const data of this.#answers.splice(0)) void this.event({ data });
   }
 
@@ -73,7 +73,7 @@ export class ForwardedReply implements KeepAlive, Aborter {
     this.#collect([]);
   }
 
-  /** There is no reply, or its rest is missing. */
+  /** The reply is missing or incomplete. */
   fail(why: string): void {
     if (this.#isBatch && !this.#response.headersSent) return this.#collect([]);
     replyText(this.#response, 502, why); // ends the connection if the stream has begun

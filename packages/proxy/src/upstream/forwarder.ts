@@ -12,8 +12,8 @@ import { hopHeaders } from '../http/hop-headers.ts';
 import { replyText, replyUnacceptable } from '../http/reply.ts';
 
 /**
- * The proxy has checked the origin, and the server would compare it with its own address. Browsers send cookies to every
- * port of a host, so a server must neither get the cookies of other programs on this machine nor set any.
+ * The proxy has checked the origin, and the server would compare it with its own address. Browsers send cookies to
+ * every port of a host, so a server must neither receive cookies of other programs on this machine nor set cookies.
  */
 const notForwarded: ReadonlySet<string> = new Set([...hopHeaders, 'origin', 'cookie', 'set-cookie']);
 
@@ -24,7 +24,7 @@ const endSessionMs = 10_000;
 const maxGatheredBytes = 64 * 1024;
 
 /**
- * Passes requests on to an HTTP server, byte for byte. While no server is connected, it answers clients with the reason.
+ * Forwards requests to an HTTP server, byte for byte. While no server is connected, answers clients with the reason.
  */
 export class HttpForwarder implements AsyncDisposable {
   readonly #requests: ByteBudget;
@@ -153,7 +153,7 @@ function forwardedHeaders(
   const forwarded = ['host', host];
   const nominated = nominatedIn(headers.connection);
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string; // both are there: raw headers come in pairs
+    const name = rawHeaders[i] as string; // both exist, because raw headers come in pairs
     const key = name.toLowerCase();
     if (!notForwarded.has(key) && !Object.hasOwn(replaced, key) && nominated?.has(key) !== true)
       forwarded.push(name, rawHeaders[i + 1] as string);
@@ -205,13 +205,13 @@ class PassThrough implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
     this.#bytesLeft = Number(headers['content-length']);
     this.#response.writeHead(status, endToEnd(headers));
-    // An event stream may have no event for a while, and its client must know that it is open.
+    // An event stream may have no event for a while, so a comment tells the client that the stream is open.
     if (String(headers['content-type']).startsWith('text/event-stream')) this.#response.flushHeaders();
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytesLeft -= chunk.length;
-    // The last chunk is written with the end and as text, so that it goes out in one piece with the headers.
+    // The last chunk is written as text together with the end, so that it shares a packet with the headers.
     if (this.#bytesLeft === 0) this.#response.end(chunk.toString('latin1'), 'latin1');
     else if (!this.#response.write(chunk)) {
       controller.pause();

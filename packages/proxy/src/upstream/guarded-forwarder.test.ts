@@ -134,7 +134,7 @@ test('a response that answers nothing does not reach the client', async () => {
 
   expect([whole.status, await whole.text()]).toEqual([
     502,
-    'the server did not answer: what it sent does not answer the request\n',
+    'the server did not answer: the response does not answer the request\n',
   ]);
   expect(events).toMatchObject([{ message: { id: 2 } }]);
 });
@@ -156,7 +156,7 @@ test('a call of a hidden tool does not reach the server, and a renamed one reach
   const hidden = await (await session.postCall(1, 'hidden')).json();
   const renamed = await session.postCall(2, 'say');
 
-  expect(hidden).toMatchObject({ error: { message: 'there is no tool hidden' } });
+  expect(hidden).toMatchObject({ error: { message: 'tool hidden not found' } });
   expect(renamed.status).toBe(200);
   expect(opened.got.map(({ message }) => message.params?.['name']).filter(Boolean)).toEqual(['shown']);
 });
@@ -336,7 +336,7 @@ test('statuses of the server reach the client, and what is not a message does no
   ]).toEqual([
     [405, ''],
     [404, '{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}'],
-    [502, 'the server did not answer: what it sent does not answer the request\n'],
+    [502, 'the server did not answer: the response does not answer the request\n'],
     [500, 'broken'],
     [202, ''],
   ]);

@@ -37,7 +37,7 @@ export interface GuardedForwarderOptions {
   onExcess: (reason: string) => void;
 }
 
-/** One HTTP request on its way to the server, or one message of it. */
+/** One HTTP request to the server, or one of its messages. */
 interface Forwarding {
   exchange: Exchange;
   session: ServerSession | undefined;
@@ -52,7 +52,7 @@ interface Forwarding {
 /** The longest error without an ID that clients get. */
 const maxFailureChars = 10_000;
 
-/** The proxy reads replies, so the server must not compress them, and what is sent may have another length. */
+/** The proxy reads replies, so the server must not compress them. The forwarded body may have another length. */
 const replaced = { 'accept-encoding': undefined, 'content-length': undefined };
 const replacedOfAuthenticated = { ...replaced, authorization: undefined };
 
@@ -60,8 +60,8 @@ const replacedOfAuthenticated = { ...replaced, authorization: undefined };
 const respondMs = 30_000;
 
 /**
- * Passes requests on to a server over streamable HTTP, like `HttpForwarder`, but reads every message and passes it
- * through the middleware. The server manages its sessions itself. Only the principal that began a session can use it.
+ * Forwards requests to a server over streamable HTTP, like `HttpForwarder`, but passes every message through the
+ * middleware. The server manages its sessions. Only the principal that created a session can use it.
  */
 export class GuardedForwarder {
   readonly #options: GuardedForwarderOptions;
@@ -72,7 +72,7 @@ export class GuardedForwarder {
     this.#sessions = new ServerSessions(options);
   }
 
-  /** The server has ended, and its sessions with it. */
+  /** The server and its sessions have ended. */
   disconnect(): void {
     this.#sessions.endAll();
   }
@@ -102,7 +102,8 @@ export class GuardedForwarder {
 
   handle(exchange: Exchange): void {
     const { request, response, path } = exchange;
-    if (path !== '/mcp') return replyText(response, 404, 'not found; the endpoints here are /mcp and /sse');
+    if (path !== '/mcp')
+      return replyText(response, 404, 'not found; the endpoints of this proxy are /mcp and /sse');
     switch (request.method) {
       case 'POST':
         return this.#receive(exchange);
@@ -136,19 +137,19 @@ export class GuardedForwarder {
     });
   }
 
-  /** Returns the session that a request names, if it names one. Replies if the principal may not use it. */
+  /** Returns the session that a request names. Replies with an error if the principal may not use the session. */
   #sessionOf({ request, response, principal }: Exchange): ServerSession | undefined | 'unknown' {
     const id = request.headers['mcp-session-id'];
     if (id === undefined) return undefined;
     const session = this.#sessions.find(String(id), principal);
     if (session !== undefined) return session;
     // With 404, a client initializes again (MCP 2025-11-25, Transports, Session Management).
-    replyText(response, 404, 'there is no such session, initialize a new one');
+    replyText(response, 404, 'session not found. Initialize a new session');
     return 'unknown';
   }
 
   #isRefusedBatch(incoming: Incoming, { request, response }: Exchange): boolean {
-    // Without the header it is this version (MCP 2025-06-18, Transports, Protocol Version Header).
+    // The version of a request without the header (MCP 2025-06-18, Transports, Protocol Version Header).
     const version = request.headers['mcp-protocol-version'] ?? batchVersion;
     return refuseBatch(incoming, String(version), response);
   }
@@ -213,7 +214,7 @@ export class GuardedForwarder {
     this.#send({ exchange, session, caller, reply: this.#reply(exchange, 1) });
   }
 
-  /** Sends a request to the server, and passes on what it replies. */
+  /** Sends a request to the server, and forwards the reply. */
   #send(forwarding: Forwarding): void {
     const failed = (error: unknown): void => this.#failed(forwarding, error);
     this.#ask(forwarding, {
@@ -262,7 +263,7 @@ export class GuardedForwarder {
     const { reply } = forwarding;
     if (!isEventStream(headers['content-type'])) {
       body.destroy();
-      throw new Error('it opened a stream that is not one of events');
+      throw new Error('the response is not an event stream');
     }
     reply.open(headers);
     for await (const { data, id } of readEvents(body, this.#options.input)) {
@@ -273,7 +274,7 @@ export class GuardedForwarder {
     reply.end();
   }
 
-  /** Passes on a reply that is no stream. Returns false, as a reading step that is over. Does not throw. */
+  /** Forwards a reply that is not a stream. Returns false, because the reading step is complete. Does not throw. */
   #passWhole(
     forwarding: Forwarding,
     { statusCode, headers, body }: Answer & { body: string },
@@ -285,14 +286,14 @@ export class GuardedForwarder {
     const mustBe = request !== undefined && statusCode < 400;
     const complete = (text: string): void => {
       if (text === '' && mustBe)
-        this.#failed(forwarding, new Error('what it sent does not answer the request'));
+        this.#failed(forwarding, new Error('the response does not answer the request'));
       else reply.whole(statusCode, headers, text);
     };
     try {
       if (isMessage) this.#pass(forwarding, body, complete);
       else complete(mustBe ? '' : body);
     } catch (error) {
-      failed(error); // this may run in a later turn, where nothing else would catch it
+      failed(error); // this code may run in a later turn, without another handler for exceptions
     }
     return false;
   }
@@ -311,13 +312,13 @@ export class GuardedForwarder {
     if (session !== undefined && isOver) this.#sessions.end(session.id);
   }
 
-  /** Passes a message or a batch of the server through the middleware. Calls back with what the client gets, empty if nothing. */
+  /** Passes a server message or batch through the middleware. Calls back with the client's messages, possibly none. */
   #pass(forwarding: Forwarding, text: string, done: (text: string) => void): void {
     let messages: Message[];
     try {
       messages = isBatch(text) ? readBatch(text) : [readMessage(text)];
     } catch {
-      // A failure outside of any request, which has no ID, is no message either (JSON-RPC 2.0, section 5).
+      // A failure outside any request has no ID, so it is not a message either (JSON-RPC 2.0, section 5).
       if (isFailure(text)) return done(text);
       this.#reportInvalid(text);
       return done('');
@@ -335,7 +336,7 @@ export class GuardedForwarder {
     deliverFrom(0);
   }
 
-  /** Passes a message of the server through the middleware, and calls back with what the client gets, if anything. */
+  /** Passes a server message through the middleware, and calls back with the client's message, if any. */
   #deliver(forwarding: Forwarding, message: Message, done: (message?: Message) => void): void {
     const { caller, session, request } = forwarding;
     const { messages } = this.#options;
@@ -382,7 +383,7 @@ export class GuardedForwarder {
   }
 }
 
-/** Returns the request that a response answers: the one whose reply it came in, or another one of the session. */
+/** Returns the request that a response answers: the request of this reply, or another request of the session. */
 function answeredBy(response: Message, { request, session }: Forwarding): Message | undefined {
   return request !== undefined && request.value.id === response.value.id
     ? request

@@ -30,7 +30,7 @@ interface Up {
   endpoint: UpstreamClient;
   isRemote: boolean;
   over: AbortController;
-  /** Settles when the bridge is connected. Absent until a client needs it. */
+  /** Settles when the bridge is connected. Absent until a client needs the bridge. */
   bridged?: Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export class HttpUpstream implements Upstream {
   readonly #bridge: Bridge;
   readonly #guarded: GuardedForwarder;
   #generation: ProtocolGeneration | undefined;
-  /** What a modern server says about itself in a session of a legacy client, if it has such sessions. */
+  /** The description that a modern server gives in a legacy client's session, if the server has such sessions. */
   #legacy: ServerIdentity | undefined;
   #up: Up | undefined;
 
@@ -120,7 +120,7 @@ export class HttpUpstream implements Upstream {
         return this.#forwarder.forward(exchange.request, exchange.response);
       if (transport === 'streamable-http') return this.#guarded.handle(exchange);
     }
-    // A bridge has connections that several principals use, and the token of one of them is for none of the others.
+    // Several principals use the bridge's connections, so no principal's token may be used on them.
     if (exchange.credentials !== undefined)
       return replyText(
         exchange.response,

@@ -3,17 +3,20 @@ import type { Principal } from '../middleware/middleware.ts';
 import { newestLegacyVersion } from '../protocol/protocol.ts';
 import type { ClientIdentity } from '../protocol/protocol.ts';
 
-/** How many sessions are remembered. A client of an older one has to initialize again if callers are authenticated. */
+/**
+ * How many sessions are remembered. If callers are authenticated, a client with an older session must initialize
+ * again.
+ */
 const maxSessions = 1000;
 /** How many unanswered requests are remembered, in each direction of a session. */
 const maxRequests = 100;
 
-/** A session that an HTTP server manages itself, as far as the middleware needs to know about it. */
+/** The middleware's view of a session that an HTTP server manages. */
 export interface ServerSession {
   readonly id: string;
   readonly principal: Principal;
   readonly client: ClientIdentity;
-  /** It began through the API. */
+  /** Whether the session began through the API. */
   readonly isRelayed: boolean;
   readonly startedMs: number;
   lastSeenMs: number;
@@ -46,12 +49,12 @@ class UnansweredRequests {
   }
 }
 
-/** The sessions of one HTTP server. Each belongs to the principal that began it. */
+/** The sessions of one HTTP server. Each session belongs to the principal that created it. */
 export class ServerSessions {
   readonly #sessions = new Map<string, ServerSession>();
   readonly #isAuthenticated: boolean;
 
-  /** `isAuthenticated`: nobody may use a session that is not known to be theirs. */
+  /** `isAuthenticated`: callers may use only sessions that are known to be theirs. */
   constructor({ isAuthenticated }: { isAuthenticated: boolean }) {
     this.#isAuthenticated = isAuthenticated;
   }
@@ -60,7 +63,7 @@ export class ServerSessions {
   begin(id: string, principal: Principal, client: ClientIdentity, isRelayed = false): ServerSession {
     const known = this.#sessions.get(id);
     if (known !== undefined && known.principal.id !== principal.id)
-      throw new Error('it gave two callers the same session');
+      throw new Error('the server assigned the same session to two callers');
     const session: ServerSession = {
       id,
       principal,
@@ -84,7 +87,7 @@ export class ServerSessions {
     if (known === undefined)
       return this.#isAuthenticated ? undefined : this.begin(id, principal, unknownClient);
     if (known.principal.id !== principal.id) return undefined;
-    this.#sessions.delete(id); // the one that was used last is the last one to be forgotten
+    this.#sessions.delete(id); // the most recently used session is forgotten last
     this.#sessions.set(id, known);
     known.lastSeenMs = Date.now();
     return known;

@@ -10,7 +10,7 @@ import { StdioTransport } from '../transport/stdio-transport.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Upstream, UpstreamOptions, RunningServer, StartInstance } from './upstream.ts';
 
-/** How long a process of a single client gets to end by itself. */
+/** How long a client's process may take to exit. */
 const stopMs = 2_000;
 
 /** A stdio server. All clients use it through the bridge. */

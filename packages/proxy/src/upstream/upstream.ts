@@ -33,11 +33,11 @@ export interface UpstreamOptions {
   onFault: (error: unknown) => void;
 }
 
-/** The server behind a proxy, whatever its transport. */
+/** The server behind a proxy, with any transport. */
 export interface Upstream {
   /** The protocol versions that the server supports, once that is known. */
   readonly generation: ProtocolGeneration | undefined;
-  /** The version that the server speaks with the proxy, if the proxy speaks with it by itself. */
+  /** The version that the server speaks with the proxy, if the proxy is its client. */
   readonly serverVersion: string | undefined;
   connect(server: RunningServer, startAnother: StartInstance, signal: AbortSignal): Promise<void>;
   disconnect(reason: string, final: boolean): void;

@@ -5,9 +5,9 @@ import { withRetries } from './retry.ts';
 
 /** A connection to a container's streams. */
 export interface Attachment {
-  /** The container's standard input and output, when it was attached for stdio. */
+  /** The container's standard input and output, if attached for stdio. */
   stdio?: { input: Writable; output: Readable };
-  /** Settles when the container has no more to say or the connection is gone; never rejects. */
+  /** Settles when the container's output or the connection ends. Never rejects. */
   closed: Promise<void>;
   /** Writes to the container's standard input before its server does anything. */
   handOver: (input: Buffer) => void;
@@ -19,15 +19,15 @@ export interface Attachment {
 export interface AttachOptions {
   /** Its standard input and output are the server's protocol. */
   speaksStdio: boolean;
-  /** It reads its standard input, for its protocol or for something else first. */
+  /** Whether the container reads its standard input, for its protocol or before it. */
   listens: boolean;
   log: (chunk: Buffer) => void;
   signal: AbortSignal;
 }
 
 /**
- * Attaches to a container that has not started yet, so that nothing it says is lost. What is not protocol goes
- * to `log`. Reading stops while nobody takes the output, and so does the server: nothing piles up here.
+ * Attaches to a container before its start, so that no output is lost. Output that is not protocol goes to `log`.
+ * While the consumer of the output pauses, reading stops and the server blocks, so no data accumulates.
  */
 export async function attach(
   engine: Engine,
@@ -50,7 +50,7 @@ export async function attach(
     try {
       demultiplex(chunk);
     } catch {
-      // Past a garbled header nothing can be told apart: the connection is worthless, the container follows it.
+      // After a corrupt header, frames cannot be told apart. The connection is useless, so the container stops.
       socket.destroy();
     }
   };
@@ -60,7 +60,7 @@ export async function attach(
       resolve();
     });
   });
-  // A broken connection also closes; there is nothing more to learn from the error.
+  // A broken connection also closes, and the error adds no information.
   socket.on('error', () => {});
   if (head.length > 0) receive(head);
   socket.on('data', receive);

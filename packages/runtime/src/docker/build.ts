@@ -10,11 +10,11 @@ export interface Build extends PrepareOptions {
   title: string;
   /** The image reference that the result gets. */
   image: string;
-  /** A tar archive that holds the Dockerfile and whatever that copies. */
+  /** A tar archive with the Dockerfile and the files that it copies. */
   context: Readable;
   /** The Dockerfile's path in the archive. */
   dockerfile: string;
-  /** Do every step again: for what may mean something newer now. */
+  /** Repeats every step, because a version range may now resolve to a newer release. */
   fresh: boolean;
 }
 
@@ -33,7 +33,7 @@ export async function buildImage(engine: Engine, build: Build): Promise<void> {
     rm: '1',
     forcerm: '1',
     labels: JSON.stringify({ toolhive: 'true' }),
-    // A package may run code of its own while it is installed. Builders have no limit on processes.
+    // A package may run code during installation, and builders have no process limit.
     memory: String(installationLimits.memoryBytes),
     memswap: String(installationLimits.memoryBytes),
   };
@@ -67,7 +67,7 @@ function buildFailure(title: string, error: string, output: readonly string[]): 
   }
   const last = output.findLast((line) => !/^step \d|^-+>/i.test(line));
   return unavailable(`${title} could not be built: ${error.slice(0, 300)}`, {
-    hint: last === undefined ? 'check the network' : `the last it said was: ${last.slice(0, 300)}`,
+    hint: last === undefined ? 'check the network' : `last output: ${last.slice(0, 300)}`,
     cause,
   });
 }

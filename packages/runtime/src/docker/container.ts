@@ -19,10 +19,10 @@ const Inspected = z.object({
     Ports: z.record(z.string(), z.array(z.object({ HostPort: z.string() })).nullish()).nullish(),
   }),
 });
-/** What an engine tells of a container, as far as we ask. */
+/** The engine's container description, as far as ToolHive uses it. */
 export type Inspected = z.infer<typeof Inspected>;
 
-/** Looks at a container by name or id; undefined when there is none. */
+/** Inspects a container by name or ID. Returns undefined if the container does not exist. */
 export async function inspectContainer(
   engine: Engine,
   id: string,
@@ -37,7 +37,7 @@ export async function inspectContainer(
   }
 }
 
-/** Removes a container, running or not, with what it wrote. One that is gone is fine. */
+/** Removes a container and its files, running or not. A missing container is not an error. */
 export async function removeContainer(engine: Engine, id: string): Promise<void> {
   const remove = () =>
     callEngine(engine, z.unknown(), {
@@ -46,10 +46,10 @@ export async function removeContainer(engine: Engine, id: string): Promise<void>
       query: { force: '1', v: '1' },
     });
   try {
-    await withRetries(/state improper/, remove); // Podman cannot end what ends at the same time
+    await withRetries(/state improper/, remove); // Podman cannot stop a container that is ending by itself
   } catch (error) {
     if (isFailure(error, 'not-found')) return;
-    // Another call is removing it: wait until that is done.
+    // Another call is removing the container, so wait for that call.
     if (!isFailure(error, 'conflict')) throw error;
     await waitForContainer(engine, id, 'removed');
   }
@@ -61,13 +61,13 @@ export async function signalContainer(engine: Engine, id: string, signal: string
     const query = { signal: String(signal) };
     await callEngine(engine, z.unknown(), { method: 'POST', path: `/containers/${id}/kill`, query });
   } catch (error) {
-    // Engines differ in how they say that there is nobody left to signal.
+    // Engines report the absence of a process differently.
     const inspected = await inspectContainer(engine, id);
     if (inspected?.State.Running === true) throw error;
   }
 }
 
-/** Returns when the container has ended, or is gone altogether; for as long as that takes. */
+/** Returns when the container has ended or was removed. Has no time limit. */
 export async function waitForContainer(
   engine: Engine,
   id: string,

@@ -10,7 +10,7 @@ import { CERTIFICATES, DOCKERFILE } from './dockerfile.ts';
 /** What goes into an archive beside the Dockerfile. */
 export interface ContextParts {
   local?: LocalFiles | undefined;
-  /** Whom to trust while it is built, as PEM. */
+  /** The certificate authorities to trust during the build, as PEM. */
   certificates?: string | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface LocalFiles {
   name: string;
 }
 
-/** An archive of a Dockerfile and what belongs to it. Nothing is written to disk. */
+/** An archive with a Dockerfile and the files that it needs. Nothing is written to disk. */
 export async function buildContext(
   dockerfile: string,
   { local, certificates }: ContextParts = {},
@@ -29,7 +29,7 @@ export async function buildContext(
   const archive = pack();
   archive.entry({ name: DOCKERFILE, mode: 0o644 }, dockerfile);
   if (certificates !== undefined) archive.entry({ name: CERTIFICATES, mode: 0o644 }, certificates);
-  // Whoever reads the archive gets the error; nobody else waits for this.
+  // The reader of the archive receives the error, and no other code waits for this promise.
   void (local === undefined ? Promise.resolve() : addLocal(archive, local, signal)).then(
     () => archive.finalize(),
     (error: Error) => archive.destroy(error),
@@ -44,7 +44,7 @@ async function addLocal(
 ): Promise<void> {
   if (!(await stat(path)).isDirectory()) {
     await using file = await openInner(dirname(path), basename(path));
-    if (file === undefined) throw conflict(`${path} was replaced while it was read`, { hint: 'try again' });
+    if (file === undefined) throw conflict(`${path} was replaced while being read`, { hint: 'try again' });
     const { size } = await file.stat();
     requireSmall(path, size);
     return addFile(archive, file, { path: name, size, isExecutable: false });

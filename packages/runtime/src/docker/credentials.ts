@@ -11,9 +11,9 @@ const MAX_HELPER_BYTES = 64 * 1024;
 const DOCKER_HUB = 'https://index.docker.io/v1/';
 
 /**
- * What a registry wants to know before it serves a pull, as the engine's `X-Registry-Auth` header; undefined
- * to ask it as a stranger. In this order: the host's own variables, the variables for any host, the Docker
- * configuration with its credential helpers.
+ * The credentials for a pull from a registry, as the engine's `X-Registry-Auth` header. Undefined for anonymous
+ * access. In this order: the variables for the host, the variables for any host, and the Docker configuration with
+ * its credential helpers.
  */
 export async function registryAuth(
   host: string,
@@ -80,18 +80,18 @@ async function readDockerConfig(env: NodeJS.ProcessEnv): Promise<z.infer<typeof 
   try {
     text = await readFile(path, 'utf8');
   } catch {
-    // Nobody has logged in, or it is not ours to read: we ask as a stranger.
+    // Without a readable configuration, access is anonymous.
     return {};
   }
   try {
     return DockerConfig.parse(JSON.parse(text));
   } catch {
-    // No cause: a parser's error may quote what it stumbled over, which may be a password.
-    throw invalid(`${path} is not a Docker configuration`, { hint: 'repair it, or move it away' });
+    // No cause, because a parser error may quote a password.
+    throw invalid(`${path} is not a Docker configuration`, { hint: 'fix the syntax, or move the file away' });
   }
 }
 
-/** `user:password` in base64; the password may hold colons. */
+/** `user:password` in Base64. The password may contain colons. */
 function decoded(auth: string): Credentials | undefined {
   const [, username, password] = /^([^:]+):(.+)$/s.exec(Buffer.from(auth, 'base64').toString()) ?? [];
   return username && password ? { username, password: password.replace(/\0+$/, '') } : undefined;
@@ -99,7 +99,7 @@ function decoded(auth: string): Credentials | undefined {
 
 const HelperAnswer = z.object({ Username: z.string(), Secret: z.string() });
 
-/** Asks a `docker-credential-NAME` program; undefined when it knows nothing of the registry. */
+/** Runs a `docker-credential-NAME` program. Returns undefined if the program has no credentials for the registry. */
 async function askHelper(
   name: string,
   registry: string,
@@ -120,18 +120,18 @@ async function askHelper(
     chunks.push(chunk);
     if (chunks.reduce((size, { length }) => size + length, 0) > MAX_HELPER_BYTES) child.kill('SIGKILL');
   });
-  // One that answers without reading its input breaks the pipe; its answer counts.
+  // A program that answers without reading its input breaks the pipe, but its answer counts.
   child.stdin.on('error', () => {});
   child.stdin.end(registry);
 
   try {
     const [code] = await once(child, 'close');
-    // Helpers end with 1 for a registry they do not know; there is no telling it from other trouble.
+    // Helpers exit with 1 for an unknown registry, which looks the same as other failures.
     if (code !== 0) return undefined;
   } catch (error) {
     if (signal.aborted) throw cancelled('asking for registry credentials was given up', { cause: error });
     throw unavailable(`${helper} did not answer: ${messageOf(error)}`, {
-      hint: 'your Docker configuration names it: install it, or set REGISTRY_USERNAME and REGISTRY_PASSWORD',
+      hint: 'your Docker configuration names this program: install it, or set REGISTRY_USERNAME and REGISTRY_PASSWORD',
     });
   }
   const answer = HelperAnswer.safeParse(jsonOf(Buffer.concat(chunks).toString()));

@@ -18,7 +18,7 @@ import { reportOn } from './report.ts';
 import { candidateSockets, findEngine } from './sockets.ts';
 import { startContainer, type Yard } from './start.ts';
 
-/** What the Docker runtime is told when it is made. */
+/** The options of the Docker runtime. */
 export interface DockerRuntimeOptions {
   /** Tells this daemon's containers from those of other daemons on the same engine. */
   daemonId: string;
@@ -39,9 +39,9 @@ export interface DockerRuntimeOptions {
 const REPORT_AGE_MS = 30_000;
 
 /**
- * Servers as containers of whatever speaks the Docker API on this machine: Docker, Podman, Colima. The engine
- * is looked for anew at each call, so one that is started or restarted later is found; the one that served
- * last is preferred.
+ * Runs servers as containers in any engine with the Docker API on this machine: Docker, Podman, or Colima. Looks for
+ * the engine at each call, so an engine that starts or restarts later is found. Prefers the engine that answered
+ * last.
  */
 export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
   const { daemonId, env, log = () => {} } = options;
@@ -129,7 +129,7 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
         try {
           found = await connectEngine(socket);
         } catch (error) {
-          // Nothing to sweep where nobody answers; what a stopped engine keeps is removed by name at a later start.
+          // Without an engine, nothing can be swept. A later start removes a stopped engine's leftovers by name.
           log('container engine was not swept', { socket, error: messageOf(error) });
           continue;
         }
@@ -142,7 +142,7 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
 /** A name for an image, with its tag written out. */
 function tagOf(name: string): string {
   if (parseSource(name).kind !== 'image' || name.includes('@')) {
-    throw invalid(`${JSON.stringify(name)} is not a name for an image`, { hint: 'write it as NAME:TAG' });
+    throw invalid(`${JSON.stringify(name)} is not a name for an image`, { hint: 'use the form NAME:TAG' });
   }
   return name.lastIndexOf(':') > name.lastIndexOf('/') ? name : `${name}:latest`;
 }

@@ -4,13 +4,13 @@ import { npmSourceOptions } from '../npm-source-options.ts';
 import { fileKindOf } from '../local-package.ts';
 import { formatSource, isLocalPath, parseSource, type PackageScheme, type PackageSource } from '../source.ts';
 
-/** The image that a package is installed in, and the one that it runs in afterwards. */
+/** The image for installing a package, and the image for running it. */
 export interface BaseImages {
   build: string;
   run: string;
 }
 
-/** The name of the Dockerfile in every build context. No project uses it for its own. */
+/** The name of the Dockerfile in every build context, chosen so that no project file has the same name. */
 export const DOCKERFILE = '.toolhive.Dockerfile';
 /** The name of the file with certificate authorities in every build context. */
 export const CERTIFICATES = '.toolhive.ca.crt';
@@ -18,7 +18,7 @@ export const CERTIFICATES = '.toolhive.ca.crt';
 const SERVER_PATH = '/app/server';
 /** The home and working directory of every package. */
 export const PACKAGE_HOME = '/home/server';
-/** Where every recipe writes down which version it installed. */
+/** The file in which every Dockerfile records the installed version. */
 export const VERSION_PATH = '/app/version';
 
 /** Where recipes put the files of a local package. */
@@ -148,7 +148,7 @@ const buildLocal: Record<PackageScheme, Recipe['build']> = {
   ],
 };
 
-/** The base images of a package's recipe, or those that replace them. */
+/** The base images of a package's Dockerfile, or their replacements. */
 export function baseImagesOf(
   { scheme, options }: PackageSource,
   replaced: Partial<Record<PackageScheme, BaseImages>>,
@@ -160,15 +160,15 @@ export function baseImagesOf(
 }
 
 /**
- * Writes the Dockerfile that turns a package into an image. What comes from outside stands only inside exec
- * form arrays and, as an image reference, after `FROM`: there is no shell and no line that it could reach.
+ * Writes the Dockerfile that builds a package's image. External input appears only in exec form arrays and, as an
+ * image reference, after `FROM`, so it cannot reach a shell or add a line.
  */
 export function dockerfileOf(
   source: PackageSource,
   base: BaseImages,
   { isTrusting = false, allowed = [] }: { isTrusting?: boolean; allowed?: readonly string[] } = {},
 ): string {
-  // The source may come from a file that somebody wrote: it has to survive what a person's input has to.
+  // The source may come from an edited file, so it needs the same checks as user input.
   parseSource(formatSource(source));
   for (const image of [base.build, base.run]) {
     if (parseSource(image).kind !== 'image')
@@ -183,17 +183,17 @@ export function dockerfileOf(
     `FROM ${base.run}`,
     'COPY --from=build /app /app',
     ...recipe.run,
-    // A volume or a tmpfs is mounted there. A new volume gets the owner of the directory that it covers.
+    // A volume or a tmpfs is mounted at this path. A new volume inherits the owner of the directory below it.
     run('sh', '-ec', `mkdir -p ${PACKAGE_HOME}; chown 65534:65534 ${PACKAGE_HOME}`),
     `ENV HOME=${PACKAGE_HOME}`,
     `WORKDIR ${PACKAGE_HOME}`,
-    'USER 65534:65534', // "nobody" in every base image
+    'USER 65534:65534', // the user "nobody" in every base image
     `ENTRYPOINT ${JSON.stringify([SERVER_PATH])}`,
     '',
   ].join('\n');
 }
 
-/** Where every base image has the certificate authorities that it trusts, and where more of them are put. */
+/** The path of the certificate authorities that every base image trusts, and the path for additional ones. */
 const systemBundle = '/etc/ssl/certs/ca-certificates.crt';
 const ownCertificates = '/usr/local/share/ca-certificates/toolhive.crt';
 
@@ -209,7 +209,7 @@ function run(...command: string[]): string {
   return `RUN ${JSON.stringify(command)}`;
 }
 
-/** What comes from a package registry needs no git, and so packages cannot make it run. */
+/** Packages from a package registry need no git, so packages cannot start it. */
 const gitFor = (allowed: readonly string[]) => (allowed.length === 0 ? [] : ['git']);
 
 /** From here on, everything runs as "nobody", who may write to these directories and to /tmp. */
@@ -223,8 +223,8 @@ function unprivileged(...directories: string[]): string[] {
 }
 
 /**
- * Ends the build if a dependency comes neither from a package registry nor from a source among the arguments. The manifest of
- * a local package has dependencies of its own, or none at all.
+ * Fails the build if a dependency comes neither from a package registry nor from a source in the arguments. A local
+ * package's manifest may list such dependencies.
  */
 const refuseOtherSources = (place: string) =>
   [
@@ -250,7 +250,7 @@ function npmSpec({ name, version }: PackageSource): string {
   return version === undefined ? name : `${name}@${version}`;
 }
 
-/** A bare version means exactly that one; `>=1.2` and the like are requirements already. */
+/** A bare version means exactly that version. `>=1.2` and similar forms are already requirements. */
 function pythonSpec({ name, version }: PackageSource): string {
   if (version === undefined || version === 'latest') return name;
   return /^[<>=~]/.test(version) ? `${name}${version}` : `${name}==${version}`;
@@ -292,7 +292,7 @@ const startScript = [
   `writeFileSync('${SERVER_PATH}', '#!/bin/sh\\nexec node ' + quoted + ' "$@"\\n', { mode: 0o755 });`,
 ].join(' ');
 
-/** Installs what a script names in its metadata (PEP 723), and the other arguments. */
+/** Installs the dependencies in a script's metadata (PEP 723) and the other arguments. */
 const startPythonScript = [
   `script=$1; shift;`,
   `if grep -q '^# /// script' "$script"; then set -- -r "$script" "$@"; fi;`,

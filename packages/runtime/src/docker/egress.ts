@@ -27,8 +27,8 @@ export interface ContainerEgress {
 }
 
 /**
- * The network of one container with rules: a pause container, whose only neighbor is the egress gateway. The server joins
- * it, so that the gateway is there before the server. The pause container ends with this daemon.
+ * The network of one container with rules: a pause container whose only neighbor is the egress gateway. The server
+ * joins this network, so the gateway exists before the server. The pause container ends with the daemon.
  */
 class GuardedNetwork implements AsyncDisposable {
   readonly containerId: string;
@@ -107,7 +107,7 @@ const START_TIMEOUT_MS = 60_000;
 const EXECUTION_TIMEOUT_MS = 2_000;
 const EXECUTION_INTERVAL_MS = 5;
 
-/** The pause container: it can do nothing but wait. */
+/** The pause container, which only waits. */
 function pauseSpec(
   image: string,
   { name, engine: { kind }, daemonId }: { name: string; engine: Engine; daemonId: string },
@@ -132,7 +132,8 @@ function pauseSpec(
       Memory: 16 * 1024 ** 2,
       Ulimits: ['nofile', 'nproc'].map((Name) => ({ Name, Soft: 1024, Hard: 1024 })),
       LogConfig: { Type: 'none', Config: {} },
-      // Podman would remove it while we do, and one of the two would fail. What is left there goes with the next sweep.
+      // Podman would remove the container at the same time, and one removal would fail. The next sweep removes any
+      // remains.
       AutoRemove: kind === 'docker',
     },
   };
@@ -148,8 +149,8 @@ interface Entered {
 }
 
 /**
- * Opens the namespaces of a container. Throws `unsupported` if its processes are not on this machine, and `unavailable`
- * if it ended.
+ * Opens a container's namespaces. Throws `unsupported` if its processes run on another machine, and `unavailable` if
+ * the container has ended.
  */
 async function enter(
   engine: Engine,
@@ -178,7 +179,7 @@ async function openNamespaces(pid: number, name: string): Promise<Entered> {
     return descriptor;
   };
   const [network, user] = [open('net'), open('user')];
-  // Opened first, so that what is looked at is what was opened.
+  // Opened first, so that the check applies to the opened file.
   const isOurs = statSync('/proc/self/ns/net').ino === statSync(`/proc/self/fd/${network}`).ino;
   if (isOurs || !(await runsPause(pid, name))) throw new Error(`the process ${pid} is not in the container`);
   const settings = await readFile(`/proc/${pid}/root/etc/resolv.conf`, 'utf8').catch(() => '');
@@ -186,7 +187,7 @@ async function openNamespaces(pid: number, name: string): Promise<Entered> {
   return { network, user, hasResolver: settings.includes(RESOLVER_ADDRESS) };
 }
 
-/** Whether a process is that of a pause container. An engine may answer a moment before it runs the program. */
+/** Whether a process belongs to a pause container. An engine may answer shortly before the program runs. */
 async function runsPause(pid: number, name: string): Promise<boolean> {
   const deadline = performance.now() + EXECUTION_TIMEOUT_MS;
   for (;;) {
@@ -197,7 +198,7 @@ async function runsPause(pid: number, name: string): Promise<boolean> {
   }
 }
 
-/** Why the daemon cannot guard networks of containers; undefined if nothing is known to be in the way. */
+/** Why the daemon cannot guard container networks. Undefined if no obstacle is known. */
 export async function problemOf(egress: ContainerEgress, engine: Engine): Promise<string | undefined> {
   const tools = await toolsOf(egress, engine);
   return typeof tools === 'string' ? tools : egress.problems.get(engine.socket);
@@ -236,7 +237,7 @@ export async function takeNetwork(
   }
 }
 
-/** Closes what is left of a network that nothing has joined. Its container is gone, or goes with the next sweep. */
+/** Closes a network that no container has joined. Its container has ended, or the next sweep removes it. */
 function discard(network: GuardedNetwork): void {
   network.namespace.closeSockets();
   network[Symbol.asyncDispose]().catch(() => {});
@@ -249,7 +250,7 @@ async function toolsOf({ env }: ContainerEgress, engine: Engine): Promise<Egress
   return 'problem' in tools ? `${tools.problem}; ${tools.hint}` : tools;
 }
 
-/** Whether the daemon may enter the networks of containers: as root, or because it made their user namespace. */
+/** Whether the daemon may enter container networks: as root, or as the creator of their user namespace. */
 async function mayEnter({ socket }: Engine): Promise<boolean> {
   const own = process.getuid?.();
   return own === 0 || (await stat(socket)).uid === own;

@@ -17,7 +17,7 @@ import {
 } from '@toolhive/contract/failure';
 import * as z from 'zod';
 
-/** A container engine that answered: where it listens and which dialect of the Docker API it speaks. */
+/** A container engine that answered: its socket and its dialect of the Docker API. */
 export interface Engine {
   kind: 'docker' | 'podman';
   socket: string;
@@ -33,7 +33,7 @@ export interface Call {
   /** A value to send as JSON, or a tar archive. */
   body?: { json: unknown } | { tar: Readable };
   signal?: AbortSignal;
-  /** How long the engine may take to begin its answer; `CALL_TIMEOUT_MS` unless told. */
+  /** How long the engine may take to start its response. The default is `CALL_TIMEOUT_MS`. */
   timeoutMs?: number | 'none';
 }
 
@@ -41,7 +41,7 @@ const CALL_TIMEOUT_MS = 60_000;
 const PING_TIMEOUT_MS = 5_000;
 /** A pull or a build that says nothing for this long has died. */
 const SILENCE_TIMEOUT_MS = 10 * 60_000;
-/** The newest revision of the API that we were written against; engines refuse what they do not know. */
+/** The newest API version that this code supports. Engines refuse newer versions than their own. */
 const NEWEST_API_MINOR = 47;
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
@@ -55,7 +55,7 @@ export async function connectEngine(socket: string, signal?: AbortSignal): Promi
   });
   await textOf(response, socket);
   const minor = Number(/^1\.(\d+)$/.exec(String(response.headers['api-version']))?.[1] ?? NaN);
-  if (Number.isNaN(minor)) throw unavailable(`what listens at ${socket} is not a container engine`);
+  if (Number.isNaN(minor)) throw unavailable(`the program at ${socket} is not a container engine`);
   return {
     kind: response.headers['libpod-api-version'] === undefined ? 'docker' : 'podman',
     socket,
@@ -88,10 +88,10 @@ const ProgressLine = z.looseObject({
   progressDetail: z.looseObject({ current: z.number().optional(), total: z.number().optional() }).optional(),
 });
 
-/** What the engine says while it pulls or builds. */
+/** A progress report of a pull or a build. */
 export type ProgressLine = z.infer<typeof ProgressLine>;
 
-/** Makes one long call and yields what the engine reports; an `error` line is yielded too, never thrown. */
+/** Makes one long call and yields the engine's reports, including `error` lines. Never throws for an `error` line. */
 export async function* followProgress(engine: Engine, call: Call): AsyncGenerator<ProgressLine> {
   const response = await exchange(
     engine.socket,
@@ -104,7 +104,7 @@ export async function* followProgress(engine: Engine, call: Call): AsyncGenerato
     for await (const line of createInterface({ input: response })) {
       if (line.trim() !== '') yield ProgressLine.parse(JSON.parse(line));
     }
-    // readline ends in silence when its input was destroyed; a torn stream is not a finished one.
+    // readline ends silently when its input is destroyed, but a broken stream is not a complete one.
     if (response.errored) throw response.errored;
     if (!response.complete) throw unavailable(`the container engine at ${engine.socket} broke off`);
   } catch (error) {
@@ -114,7 +114,7 @@ export async function* followProgress(engine: Engine, call: Call): AsyncGenerato
   }
 }
 
-/** Takes over the connection of a call: what the container's streams are attached to. */
+/** Takes over a call's connection, to which the container's streams are attached. */
 export async function hijack(engine: Engine, call: Call): Promise<{ socket: Socket; head: Buffer }> {
   const outgoing = send(engine.socket, {
     ...versioned(engine, call),
@@ -152,7 +152,8 @@ async function exchange(socket: string, call: Call): Promise<IncomingMessage> {
     if (call.body === undefined) outgoing.end();
     else if ('json' in call.body) outgoing.end(JSON.stringify(call.body.json));
     else {
-      // An engine may answer and hang up before it read everything: then its answer counts, not the broken pipe.
+      // An engine may answer and disconnect before reading the complete request. In that case its answer counts, not
+      // the broken pipe.
       call.body.tar.on('error', (error) => outgoing.destroy(error));
       call.body.tar.pipe(outgoing);
     }
@@ -211,7 +212,7 @@ const failureOfStatus: Record<number, typeof invalid> = {
 
 async function refusal(response: IncomingMessage, socket: string): Promise<ThvError> {
   const message = messageIn(await textOf(response, socket));
-  // Podman has a server error for what vanishes while it looks.
+  // Podman reports a server error for a container that disappears during a request.
   const isGone = /no such (container|image|network)/i.test(message);
   const failure = isGone ? notFound : (failureOfStatus[response.statusCode ?? 500] ?? unavailable);
   return failure(`the container engine refused: ${message}`);
@@ -222,7 +223,7 @@ function messageIn(text: string): string {
   try {
     message = z.object({ message: z.string() }).parse(JSON.parse(text)).message;
   } catch {
-    // Not every engine answers with JSON; then its text is the message.
+    // Some engines do not answer with JSON. In that case the text is the message.
   }
   return message.replaceAll(/\s+/g, ' ').trim().slice(0, 500);
 }

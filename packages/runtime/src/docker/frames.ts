@@ -4,9 +4,8 @@ export type OutputStream = 'stdout' | 'stderr';
 const HEADER_BYTES = 8;
 
 /**
- * Takes apart the stream of an attached container: frames of an 8-byte header (the stream's number and the
- * length of what follows) and content. Pieces are handed on as they arrive, so a frame that claims to be huge
- * costs no memory. Throws at a header that no engine writes.
+ * Parses an attached container's stream: frames with an 8-byte header (stream number and content length) and content.
+ * Emits the content as it arrives, so a frame with a huge length uses no memory. Throws for an invalid header.
  */
 export function createDemultiplexer(
   onPiece: (stream: OutputStream, piece: Buffer) => void,
@@ -39,7 +38,7 @@ export function createDemultiplexer(
 
 function streamOf(header: Buffer): OutputStream {
   const number = header[0] ?? -1;
-  // 0 is the echo of standard input, which old engines use for output; 3 is the engine's own complaint.
+  // 0 is the echo of standard input, which old engines use for output. 3 is an error message from the engine.
   if (number > 3 || header.readUIntBE(1, 3) !== 0) throw new Error('the stream of the container is garbled');
   return number === 2 || number === 3 ? 'stderr' : 'stdout';
 }

@@ -4,9 +4,9 @@ import { callEngine, isFailure, type Engine } from './engine.ts';
 import { inspectImage } from './images.ts';
 
 /**
- * How a container gets its secrets without anybody else seeing them: a shell stands before its server, reads them
- * from the container's input, and becomes the server. They are in no setting of the container, in no argument and
- * in no file. What comes after them in the input is the server's own.
+ * Passes secrets to a container privately: a shell precedes the server, reads the secrets from the container's input,
+ * and then becomes the server. The secrets appear in no container setting, argument, or file. The rest of the input
+ * belongs to the server.
  */
 export interface Handover {
   entrypoint: string[];
@@ -15,10 +15,10 @@ export interface Handover {
   input: Buffer;
 }
 
-/** For containers that a shell could not stand in, or would take something from. */
+/** For containers in which a shell cannot run or would change the environment. */
 export const exposedSecrets: RuntimeLimit = {
   concerns: 'every server',
-  text: 'its secrets stand in the settings of its container, where everyone who may use the container engine can read them: its image has no shell, or a variable with a name that shells drop',
+  text: 'its secrets appear in the container settings, which anyone with access to the container engine can read, because the image has no shell or has a variable with a name that shells drop',
 };
 
 const shell = '/bin/sh';
@@ -38,13 +38,13 @@ done
 unset __secret __value
 ${lastly}`;
 
-/** A server that speaks HTTP finds the end of its input at once, as it would without any of this. */
+/** A server that speaks HTTP finds the end of its input immediately, as it would without this shell. */
 const endings: Record<Launch['transport']['kind'], string> = {
   stdio: 'exec "$@"',
   http: 'exec "$@" </dev/null',
 };
 
-/** Undefined when there are no secrets, or when a shell would lose something that the server is to have. */
+/** Undefined without secrets, or if a shell would drop a variable that the server needs. */
 export async function planHandover(
   engine: Engine,
   { launch, image, signal }: { launch: Launch; image: string; signal: AbortSignal },

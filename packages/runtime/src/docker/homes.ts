@@ -9,7 +9,7 @@ import { inspectImage } from './images.ts';
 import { DAEMON_LABEL } from './ownership.ts';
 import { withRetries } from './retry.ts';
 
-/** A volume of the engine, and where the container has it. */
+/** An engine volume and its path in the container. */
 export interface HomeVolume {
   name: string;
   target: string;
@@ -17,7 +17,7 @@ export interface HomeVolume {
 
 const HOME_LABEL = 'toolhive-home';
 const MOST_VOLUMES = 16;
-/** Paths that a container gets from ToolHive or the engine, whatever its image declares. */
+/** Container paths that ToolHive or the engine provides, regardless of the image's declarations. */
 const reserved = ['/proc', '/sys', '/dev', '/tmp', '/run'];
 
 /**
@@ -111,7 +111,7 @@ function isOwn(labels: z.infer<typeof Labels>, daemonId: string, workload: strin
   return labels?.[DAEMON_LABEL] === daemonId && labels[HOME_LABEL] === workload;
 }
 
-/** The author of an image decides what it declares. */
+/** The image author chooses these declarations. */
 function isVolumePath(path: string): boolean {
   const isPlain =
     path.startsWith('/') && path.length < 1024 && normalize(path) === path && !path.includes('\0');

@@ -7,9 +7,9 @@ import { callEngine, followProgress, isFailure, type Engine, type ProgressLine }
 
 /** An image reference in its parts. */
 export interface ImageReference {
-  /** The registry's host; `docker.io` when the reference names none. */
+  /** The registry host. The default is `docker.io`. */
   host: string;
-  /** The reference without tag and digest, as it was written. */
+  /** The original reference without its tag and digest. */
   repository: string;
   tag: string | undefined;
   digest: string | undefined;
@@ -23,7 +23,7 @@ export function splitReference(image: string): ImageReference {
   return { host, repository, tag, digest };
 }
 
-/** Whether a reference may mean something newer tomorrow: it has no digest, and no tag but `latest`. */
+/** Whether a reference may later mean a newer image: it has no digest and no tag other than `latest`. */
 export function isMoving({ tag, digest }: ImageReference): boolean {
   return digest === undefined && (tag === undefined || tag === 'latest');
 }
@@ -34,9 +34,9 @@ export interface PullOptions extends PrepareOptions {
 }
 
 /**
- * Makes sure that the image is on this machine. A moving reference is pulled again each time, and the local
- * copy serves when that fails; any other is pulled only when it is missing. Returns the image by digest, or
- * as it was named when it was built here and so has none.
+ * Ensures that the image is on this machine. Pulls a moving reference every time and falls back to the local copy.
+ * Pulls any other reference only if the image is missing. Returns the image digest, or the image name if a local
+ * build has no digest.
  */
 export async function prepareImage(
   engine: Engine,
@@ -52,12 +52,11 @@ export async function prepareImage(
     await pullImage(engine, image, options);
   } catch (error) {
     if (local === undefined || isFailure(error, 'cancelled')) throw error;
-    options.report(`using the copy of ${image} on this machine, as it could not be pulled`);
+    options.report(`using the local copy of ${image}, because the pull failed`);
     return pinned(reference, local, source);
   }
   const pulled = await inspectImage(engine, image, options.signal);
-  if (pulled === undefined)
-    throw unavailable(`${image} was pulled, but the container engine does not have it`);
+  if (pulled === undefined) throw unavailable(`${image} was pulled, but the container engine cannot find it`);
   return pinned(reference, pulled, source);
 }
 
@@ -74,7 +73,7 @@ const ImageDetails = z.object({
 });
 type ImageDetails = z.infer<typeof ImageDetails>;
 
-/** Looks for an image on this machine; undefined when it is not there. */
+/** Looks for an image on this machine. Returns undefined if it is missing. */
 export async function inspectImage(
   engine: Engine,
   image: string,
@@ -123,14 +122,14 @@ async function pullImage(engine: Engine, image: string, options: PullOptions): P
   }
 }
 
-/** Registries answer alike for what does not exist and for what one may not see. */
+/** Registries give the same answer for missing and for forbidden images. */
 const MISSING =
   /not found|manifest unknown|does not exist|name unknown|denied|unauthorized|no basic auth credentials|authentication required/i;
 
 function pullFailure(image: string, host: string, cause: Error): Error {
   if (isFailure(cause, 'not-found') || MISSING.test(cause.message)) {
     return notFound(`the image ${image} was not found`, {
-      hint: `check its name and tag; if it is private, log in to ${host} first`,
+      hint: `check the name and the tag. If the image is private, log in to ${host} first`,
       cause,
     });
   }

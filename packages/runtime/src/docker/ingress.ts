@@ -6,8 +6,8 @@ import type { EgressTools } from '../egress/tools.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';
 
 /**
- * Runs in the network namespace of a container: takes a listening socket from the daemon, and passes what arrives on it
- * to the port of the server. Ends with the daemon. Plain JavaScript, because it is passed to Node.js as an argument.
+ * Runs in a container's network namespace: receives a listening socket from the daemon and forwards its connections
+ * to the server's port. Ends with the daemon. Plain JavaScript, because it is an argument of Node.js.
  */
 const ingressSource = `'use strict';
 const port = Number(process.argv[1]);
@@ -24,7 +24,7 @@ ${forwardSource}`;
 
 /** The way to a server that listens in a network namespace without a connection to that of the daemon. */
 export class Ingress implements AsyncDisposable {
-  /** Settles when the forwarder has ended, so that the server is not reached any more; never rejects. */
+  /** Settles when the forwarder has ended and the server is unreachable. Never rejects. */
   readonly ended: Promise<unknown>;
   readonly #door: Door;
   readonly #end: () => Promise<unknown>;

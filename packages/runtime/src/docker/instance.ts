@@ -14,9 +14,9 @@ import {
 import { isFailure, type Engine } from './engine.ts';
 import { usageOfContainer } from './usage.ts';
 
-/** How much of the grace a stdio server may spend on noticing that its input ended, before it is signalled. */
+/** How much of the grace period a stdio server has to react to the end of its input, before the signal. */
 const INPUT_END_MS = 1_000;
-/** How long the last output may take to arrive after the container ended; a reader that stalls loses it. */
+/** How long the last output may take to arrive after the container has ended. A stalled reader loses the rest. */
 const LAST_OUTPUT_MS = 2_000;
 /** How long an engine may be away (for a restart) before its containers count as lost. */
 const ENGINE_AWAY_MS = 30_000;
@@ -29,14 +29,14 @@ export interface Started {
   address: InstanceAddress | undefined;
   launch: Launch;
   limits: readonly RuntimeLimit[];
-  /** What asks it to end: a signal's name or number. */
+  /** The stop signal: its name or number. */
   stopSignal: string | number;
   /** Called when nothing of the container is left. */
   release: () => Promise<void>;
   log: (message: string, fields: Record<string, unknown>) => void;
 }
 
-/** Watches over a running container until nothing of it is left. */
+/** Watches a running container until all of it is removed. */
 export function openInstance(engine: Engine, started: Started): Instance {
   const { id, attachment, address, launch, limits, stopSignal } = started;
   const { stdio } = attachment;
@@ -63,7 +63,7 @@ export function openInstance(engine: Engine, started: Started): Instance {
     try {
       await remove();
     } catch (error) {
-      // The next sweep or the next start under this name removes it.
+      // The next sweep or the next start with this name removes the container.
       started.log('container could not be removed', { workload: launch.workload, error: messageOf(error) });
     }
     await release();
@@ -87,7 +87,8 @@ export function openInstance(engine: Engine, started: Started): Instance {
       const inputMs = stdio === undefined ? 0 : Math.min(INPUT_END_MS, graceMs / 2);
       stdio?.input.end();
       if (inputMs === 0 || !(await settlesWithin(ended, inputMs))) {
-        // The image names this signal, and the engine may not know it: then the container is killed after the grace.
+        // The image names this signal. If the engine does not know the signal, the container is killed after the
+        // grace period.
         await signalContainer(engine, id, stopSignal).catch(() => {});
         await settlesWithin(ended, graceMs - inputMs);
       }
@@ -116,10 +117,10 @@ async function waitForExit(engine: Engine, id: string, launch: Launch): Promise<
       await waitForContainer(engine, id, 'not-running');
       const inspected = await inspectContainer(engine, id);
       if (inspected !== undefined) return exitOf(inspected, launch);
-      return { code: null, signal: null, reason: 'was removed by somebody else' };
+      return { code: null, signal: null, reason: 'was removed by another program' };
     } catch (error) {
       if (isFailure(error, 'not-found')) {
-        return { code: null, signal: null, reason: 'was removed by somebody else' };
+        return { code: null, signal: null, reason: 'was removed by another program' };
       }
       awaySince ??= Date.now();
       if (Date.now() - awaySince > ENGINE_AWAY_MS) {

@@ -4,8 +4,8 @@ import { callEngine, isFailure, type Engine } from './engine.ts';
 import { DAEMON_LABEL, ownedBy } from './ownership.ts';
 
 /**
- * The bridge network of a daemon's servers that may reach whatever the machine reaches. Each daemon has its own:
- * names of networks are not unique, and an engine starts nothing in a network whose name two of them have.
+ * The bridge network for a daemon's servers with unrestricted network access. Each daemon has a separate network,
+ * because network names are not unique and an engine starts nothing in an ambiguous network.
  */
 export function externalNetwork(daemonId: string): string {
   return `toolhive-external-${daemonId}`;
@@ -33,7 +33,7 @@ export async function ensureExternalNetwork(engine: Engine, daemonId: string): P
 
 const Networks = z.array(z.object({ Id: z.string() }));
 
-/** Removes the networks that this daemon made and nobody uses. */
+/** Removes this daemon's unused networks. */
 export async function sweepNetworks(engine: Engine, daemonId: string): Promise<void> {
   const query = ownedBy(daemonId);
   const networks = await callEngine(engine, Networks, { method: 'GET', path: '/networks', query });
@@ -41,7 +41,8 @@ export async function sweepNetworks(engine: Engine, daemonId: string): Promise<v
     try {
       await callEngine(engine, z.unknown(), { method: 'DELETE', path: `/networks/${Id}` });
     } catch (error) {
-      // Refused because another daemon's containers use it, or because it is gone already: both are fine.
+      // Refused because another daemon's containers use the network, or because it no longer exists. Both cases are
+      // harmless.
       if (!(error instanceof ThvError)) throw error;
     }
   }

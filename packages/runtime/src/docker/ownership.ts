@@ -1,10 +1,10 @@
-/** The label by which a daemon knows its own containers and networks; its value is the daemon's id. */
+/** The label by which a daemon finds its containers and networks. The value is the daemon ID. */
 export const DAEMON_LABEL = 'toolhive-hive';
 
 /** The label of containers that others join, so that they are removed last. */
 export const PAUSE_LABEL = 'toolhive-pause';
 
-/** The query by which the engine lists only what this daemon made. */
+/** The query that lists only this daemon's objects. */
 export function ownedBy(daemonId: string): { filters: string } {
   return { filters: JSON.stringify({ label: [`${DAEMON_LABEL}=${daemonId}`] }) };
 }

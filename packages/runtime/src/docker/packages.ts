@@ -18,9 +18,8 @@ export interface PackageOptions extends PullOptions {
 }
 
 /**
- * Makes sure that there is an image of the package. An exact version is built once; anything that may mean
- * something newer is built again, and the image that is there serves when that fails. Returns the version
- * that was installed.
+ * Ensures that an image of the package exists. Builds an exact version once. Rebuilds anything that may resolve to a
+ * newer version, and falls back to the existing image. Returns the installed version.
  */
 export async function preparePackage(
   engine: Engine,
@@ -46,8 +45,8 @@ export async function preparePackage(
 }
 
 /**
- * The image of a package. The hash keeps apart what looks alike after spelling it as an image name, and makes
- * a changed recipe a new image.
+ * The image name of a package. The hash distinguishes packages whose names become equal as image names, and changes
+ * with the Dockerfile.
  */
 export function packageImage(
   source: PackageSource,
@@ -94,14 +93,14 @@ async function buildPackage(
     image,
     context: await buildContext(dockerfile, { local, certificates }, signal),
     dockerfile: DOCKERFILE,
-    // The content of a local package is part of what the builder compares; a package's newest version is not.
+    // The builder compares the content of a local package, but not the newest version of a registry package.
     fresh: local === undefined && !isExact(source),
     report,
     signal,
   });
 }
 
-/** The path of a local package without links, if it is what the user granted. */
+/** The path of a local package without links, if the path is the one that the user granted. */
 async function localOf(source: PackageSource, { granted }: PackageOptions): Promise<LocalFiles> {
   const { path } = await pinLocal(source.name, granted);
   const isDirectory = (await stat(path)).isDirectory();
@@ -109,7 +108,7 @@ async function localOf(source: PackageSource, { granted }: PackageOptions): Prom
   return { path, name: basename(source.name) };
 }
 
-/** Reads the version that the recipe wrote down, out of an image that is never run for it. */
+/** Reads the version that the Dockerfile recorded, from an image without running it. */
 async function installedVersion(engine: Engine, image: string, signal: AbortSignal): Promise<string> {
   const json = { Image: image, HostConfig: { NetworkMode: 'none' } };
   const create = { method: 'POST', path: '/containers/create', body: { json } } as const;
@@ -125,7 +124,7 @@ async function installedVersion(engine: Engine, image: string, signal: AbortSign
     const { extract } = await import('tar-stream');
     for await (const entry of archive.pipe(extract())) {
       let text = '';
-      // The package was there when the file was written, so its size is anybody's guess.
+      // The package chose the size of this file.
       for await (const chunk of entry)
         if (text.length < VERSION_LIMIT) text += String(chunk).slice(0, VERSION_LIMIT);
       if (text.trim() !== '') return text.trim();
@@ -133,7 +132,7 @@ async function installedVersion(engine: Engine, image: string, signal: AbortSign
   } finally {
     await removeContainer(engine, Id);
   }
-  throw unavailable(`the image ${image} does not tell which version it holds`);
+  throw unavailable(`the image ${image} does not record its package version`);
 }
 
 /** Gives an image another name, with a tag. */

@@ -10,8 +10,8 @@ import { type Engine, followProgress } from './engine.ts';
 export const PAUSE_PROGRAM = '/pause';
 
 /**
- * Machine code that reads its standard input until that ends, and then exits: without libraries and of a few bytes, so
- * that a container costs almost no memory and ends with the daemon that is attached to it.
+ * Machine code that reads its standard input until the end and then exits. It has a few bytes and no libraries, so
+ * the container uses almost no memory and ends with the attached daemon.
  */
 const programs: Partial<Record<NodeJS.Architecture, { machine: number; code: string }>> = {
   x64: {

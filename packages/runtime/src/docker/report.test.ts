@@ -30,6 +30,6 @@ test('says what the engine is too old for', () => {
 
   expect(limitsOf(old, '4.3.1', info).map(({ text }) => text)).toEqual([
     'a server that uses too much memory is ended, but Podman 4 does not say that memory was the reason',
-    'what is mounted inside a folder that is granted read-only stays writable',
+    'directories mounted below a read-only mount stay writable',
   ]);
 });

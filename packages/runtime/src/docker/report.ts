@@ -16,7 +16,7 @@ export type EngineInfo = z.infer<typeof EngineInfo>;
 
 const EngineVersion = z.object({ Version: z.string() });
 
-/** Describes the engine that answered: which one, and what of a launch it cannot enforce on this machine. */
+/** Describes the engine that answered, and the launch settings that it cannot enforce on this machine. */
 export async function reportOn(
   engine: Engine,
   { rulesProblem, signal }: { rulesProblem: string | undefined; signal: AbortSignal | undefined },
@@ -28,7 +28,7 @@ export async function reportOn(
     callEngine(engine, EngineInfo, { method: 'GET', path: '/info', ...aborting }),
   ]);
   const name = engine.kind === 'podman' ? 'Podman' : 'Docker Engine';
-  // Podman 4 does not say that it is rootless, and its socket belongs to the user who runs it.
+  // Podman 4 does not report rootless mode, but its socket belongs to the user who runs it.
   const isUnsaid = engine.kind === 'podman' && (await isOfOrdinaryUser(engine.socket));
   const info = isUnsaid
     ? { ...told, SecurityOptions: [...(told.SecurityOptions ?? []), 'name=rootless'] }
@@ -48,23 +48,26 @@ export async function reportOn(
   };
 }
 
-/** What it means that the daemon cannot guard the networks of containers. */
+/** The consequence of container networks that the daemon cannot guard. */
 export const unenforcedRules = (problem: string): RuntimeLimit => ({
   concerns: 'servers with network rules',
-  text: `WARNING: it reaches every host, because the hosts and ports of its profile cannot be enforced in containers here: ${problem}`,
+  text: `WARNING: the server reaches every host, because the hosts and ports in its profile cannot be enforced in containers on this machine: ${problem}`,
 });
 
 /** The engine connects containers with an open network to that of its machine. */
 const unfencedNetworks: RuntimeLimit = {
   concerns: 'servers with public hosts only',
-  text: 'WARNING: with insecure_allow_all, a container also reaches private addresses and this machine; use a profile that lists hosts or ports instead, or the sandbox',
+  text: 'WARNING: with insecure_allow_all, a container also reaches private addresses and this machine. Use a profile that lists hosts or ports, or use the sandbox',
 };
 
 /** What cannot be enforced. */
 export function limitsOf(engine: Engine, version: string, info: EngineInfo): RuntimeLimit[] {
   const limits: [boolean, string, RuntimeLimit['concerns']?][] = [
     [info.MemoryLimit === false, 'memory cannot be limited: the memory cgroup is missing'],
-    [info.SwapLimit === false, 'swap cannot be limited: the kernel does not account for it'],
+    [
+      info.SwapLimit === false,
+      'the swap limit cannot be enforced, because the kernel does not account for swap',
+    ],
     [info.PidsLimit === false, 'the number of processes cannot be limited: the pids cgroup is missing'],
     [info.CpuCfsQuota === false, 'processor time cannot be limited: the cpu cgroup has no quota'],
     [!hasSecurity(info, 'seccomp'), 'system calls are not filtered: the engine runs without seccomp'],
@@ -73,14 +76,14 @@ export function limitsOf(engine: Engine, version: string, info: EngineInfo): Run
       'user namespaces are not in use: root in a container is root outside, although without capabilities',
     ],
     [
-      // It looks for its monitor's note in another folder than the one where that is left.
+      // Podman looks for its monitor's file in another directory than the one that contains it.
       engine.kind === 'podman' && version.startsWith('4.'),
       'a server that uses too much memory is ended, but Podman 4 does not say that memory was the reason',
     ],
     [
-      // Since 1.44 an engine makes what is mounted below a read-only mount read-only too.
+      // Since API version 1.44, mounts below a read-only mount are also read-only.
       Number(engine.apiVersion.split('.')[1]) < 44,
-      'what is mounted inside a folder that is granted read-only stays writable',
+      'directories mounted below a read-only mount stay writable',
       'servers with mounts',
     ],
   ];
@@ -92,7 +95,7 @@ export function limitsOf(engine: Engine, version: string, info: EngineInfo): Run
 async function isOfOrdinaryUser(socket: string): Promise<boolean> {
   return stat(socket).then(
     ({ uid }) => uid !== 0,
-    () => false, // it has gone, and the next call says so
+    () => false, // the container has ended, and the next call reports that
   );
 }
 

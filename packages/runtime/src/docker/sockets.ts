@@ -6,7 +6,7 @@ import { connectEngine, errorCode, type Engine } from './engine.ts';
 
 /** Where an engine might listen, in the order in which they are tried. */
 interface SocketPlace {
-  /** Names a socket outright; set, it stands for all places of every row. */
+  /** Names a socket explicitly. If set, it replaces all default locations. */
   variable: string;
   unix: (places: Places) => (string | undefined)[];
   windows: string[];
@@ -46,7 +46,7 @@ const socketPlaces: SocketPlace[] = [
   },
 ];
 
-/** The sockets to try, first to last: the ones named by the environment, or else those that exist. */
+/** The sockets to try, in order: the sockets in environment variables, or else the existing default sockets. */
 export async function candidateSockets(
   env: NodeJS.ProcessEnv,
   platform: NodeJS.Platform = process.platform,
@@ -69,7 +69,9 @@ export async function candidateSockets(
   return found;
 }
 
-/** The first engine that answers on one of the sockets. Throws when none does, and says what to do. */
+/**
+ * Returns the first engine that answers on one of the sockets. If none answers, throws an error that suggests a fix.
+ */
 export async function findEngine(sockets: readonly string[], signal?: AbortSignal): Promise<Engine> {
   const failures: ThvError[] = [];
   for (const socket of sockets) {
@@ -80,7 +82,7 @@ export async function findEngine(sockets: readonly string[], signal?: AbortSigna
       failures.push(error);
     }
   }
-  // Being locked out is what a person can repair; it says more than another socket nobody listens on.
+  // The user can fix missing permissions, so this error is more useful than another socket without a listener.
   const telling = failures.find(({ kind }) => kind === 'forbidden') ?? failures[0];
   throw unavailable(telling?.message ?? 'no container engine was found', {
     hint:
@@ -96,7 +98,7 @@ async function exists(path: string): Promise<boolean> {
     await stat(path);
     return true;
   } catch (error) {
-    // A folder we may not look into may hide a socket; trying it tells the user so.
+    // An unreadable directory may contain a socket. Trying the socket produces the right error.
     return errorCode(error) === 'EACCES';
   }
 }

@@ -12,17 +12,17 @@ import { seccompProfile } from './seccomp.ts';
 export interface Blueprint {
   launch: Launch;
   image: string;
-  /** The container's own name; the workload's, unless that runs already. */
+  /** The container name. By default the workload name, unless that name is in use. */
   name: string;
   daemonId: string;
   engine: Engine['kind'];
-  /** How its secrets reach it; without one, they stand in its settings. */
+  /** How the container receives its secrets. If absent, they appear in the container settings. */
   handover?: Handover | undefined;
   /** The volumes that are kept when the container is removed. */
   volumes: readonly HomeVolume[];
-  /** The network with an egress gateway that it joins. */
+  /** The network with an egress gateway that the container joins. */
   guarded?: GuardedPlace | undefined;
-  /** Whether the engine has a small init to reap what a server leaves behind. */
+  /** Whether the engine has an init process that reaps the server's children. */
   init: boolean;
 }
 
@@ -34,14 +34,14 @@ interface GuardedPlace {
 }
 
 /**
- * What Podman is told about processes per user. It counts everything that user runs on the machine, so it is
- * no limit of ours (`PidsLimit` is); but Podman 4 refuses to start unless this and `nofile` are both given.
+ * The process limit per user for Podman. It counts all processes of that user on the machine, so it is not a limit on
+ * the server (`PidsLimit` is), but Podman 4 does not start without both this limit and `nofile`.
  */
 const PROCESSES_OF_THE_USER = 4096;
 const LOOPBACK = '127.0.0.1';
 const PERIOD_US = 100_000;
 
-/** The body of the engine's "create container" call: the launch and nothing else of the machine. */
+/** The body of the engine's "create container" call. It contains the launch and nothing else from the machine. */
 export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
   const { launch, image, engine, init, handover, volumes, guarded } = blueprint;
   const listens = launch.transport.kind === 'stdio' || handover !== undefined;
@@ -83,7 +83,7 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
         ...resolverMounts(guarded, launch.mounts),
         ...volumes.map(({ name, target }) => ({ Type: 'volume', Source: name, Target: target })),
       ],
-      // We collect the output ourselves; a second copy would only fill the disk.
+      // ToolHive collects the output, so a second copy would only use disk space.
       LogConfig: { Type: 'none', Config: {} },
       RestartPolicy: { Name: 'no' },
       AutoRemove: false,
@@ -91,7 +91,7 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
   };
 }
 
-/** The container port to publish on loopback, as the engine writes it; absent where nothing is published. */
+/** The container port to publish on loopback, in the engine's format. Absent if no port is published. */
 export function publishedPort({ transport, network }: Launch): string | undefined {
   if (transport.kind === 'stdio' || network.kind === 'rules' || isHostNetwork(network)) return undefined;
   return `${transport.targetPort}/tcp`;
@@ -129,8 +129,8 @@ function modeOf(network: LaunchNetwork): string {
 }
 
 /**
- * A published port leads to the container's own address, so a server must not listen on the container's
- * loopback only. On the host's network it is the other way round: there, loopback is what keeps others out.
+ * A published port leads to the container's address, so a server must not listen only on the container's loopback
+ * address. On the host network, the opposite is true: loopback keeps other machines out.
  */
 function environmentOf(launch: Launch): Record<string, string> {
   return publishedPort(launch) === undefined ? launch.env : { ...launch.env, MCP_HOST: '0.0.0.0' };
@@ -159,7 +159,7 @@ function hardening({
     CapDrop: ['ALL'],
     SecurityOpt: [
       'no-new-privileges',
-      // Podman takes the path of a file on its own machine, which may be another one; its own filter has to do.
+      // Podman reads this path on its own machine, which may be another one, so its default filter must suffice.
       ...(engine === 'docker' ? [`seccomp=${seccompProfile()}`] : []),
       // Where SELinux labels files, a granted folder carries its owner's label and could not be read otherwise.
       ...(mounts.length > 0 || guarded?.resolverFile !== undefined ? ['label=disable'] : []),
@@ -183,7 +183,7 @@ function limitsOf(limits: ResourceLimits, engine: Engine['kind']): Record<string
     // Memory and swap together: the same figure means no swap.
     MemorySwap: limits.memoryBytes,
     PidsLimit: limits.processes,
-    // `NanoCpus` says the same, but Docker refuses more of it than the machine has cores.
+    // `NanoCpus` has the same effect, but Docker refuses a value above the number of cores.
     CpuPeriod: PERIOD_US,
     CpuQuota: Math.round(limits.cpus * PERIOD_US),
     Ulimits: [

@@ -25,7 +25,7 @@ export interface Yard {
   daemonId: string;
   /** The names of containers that run or start now. */
   names: Set<string>;
-  /** The making of the network for servers with an open one, while it goes on: once for all that start. */
+  /** The ongoing creation of the network for servers with open access, shared by all starts. */
   network: Promise<void> | undefined;
   /** Sockets of engines that have no init program to put into containers. */
   withoutInit: Set<string>;
@@ -35,7 +35,7 @@ export interface Yard {
   log: (message: string, fields: Record<string, unknown>) => void;
 }
 
-/** Starts a container of an image that is on this machine already. Leaves nothing behind when it fails. */
+/** Starts a container from a local image. Leaves nothing behind after a failure. */
 export async function startContainer(
   engine: Engine,
   yard: Yard,
@@ -133,8 +133,8 @@ async function verifyMounts({ mounts, hidden }: Launch): Promise<void> {
 const LOOKS = 3;
 
 /**
- * Looks at hidden files in the running container, where the daemon can see its processes. Returns false if it cannot and
- * another container of the server could have moved them.
+ * Inspects hidden files in the running container, if the daemon can see its processes. Returns false if it cannot and
+ * another of the server's containers could have moved the files.
  */
 async function verifyCovered({ hidden, mounts }: Launch, { Id, State }: Inspected): Promise<boolean> {
   if (hidden.length === 0 || !State.Running) return true;
@@ -151,7 +151,7 @@ const unverified: RuntimeLimit = {
   text: 'the daemon cannot look into containers here: while a container starts, another one of the same server could move hidden files so that they are visible',
 };
 
-/** The workload's name; for a further copy of a workload that runs already, a name derived from it. */
+/** The workload name, or a derived name for an additional container. */
 function reserveName({ names }: Yard, workload: string): string {
   let name = workload;
   for (let copy = 2; names.has(name); copy++) name = `${workload}-${copy}`;
@@ -159,7 +159,7 @@ function reserveName({ names }: Yard, workload: string): string {
   return name;
 }
 
-/** Makes the name free: removes what we left under it, and refuses to touch what is not ours. */
+/** Frees the name: removes this daemon's remains, and refuses to touch other containers. */
 async function clearName(
   engine: Engine,
   { daemonId }: Yard,
@@ -167,7 +167,7 @@ async function clearName(
   signal: AbortSignal,
 ): Promise<void> {
   const found = await inspectContainer(engine, name, signal);
-  // The engine also finds containers whose id begins with the name.
+  // The engine also finds containers whose ID starts with the name.
   if (found === undefined || found.Name.replace(/^\//, '') !== name) return;
   if (found.Config.Labels?.[DAEMON_LABEL] !== daemonId) {
     throw conflict(`a container named ${name} exists and is not ours`, {
@@ -208,7 +208,7 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
     await verifyMounts(launch);
     const inspected = await inspectContainer(engine, id, signal);
     if (inspected === undefined)
-      throw conflict(`the container ${starting.name} was removed while it started`);
+      throw conflict(`the container ${starting.name} was removed during its start`);
     const isVerified = await verifyCovered(launch, inspected);
     if (handover !== undefined) attachment.handOver(handover.input);
     if (signal.aborted) throw cancelled(`the start of ${launch.workload} was given up`);
@@ -242,7 +242,7 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
   }
 }
 
-/** Not interruptible: giving up on the answer would leave a container that nobody knows of. */
+/** Not interruptible, because giving up on the answer would leave an unknown container. */
 async function create(
   engine: Engine,
   yard: Yard,
@@ -279,7 +279,7 @@ async function create(
   } catch (error) {
     if (!isFailure(error, 'not-found')) throw error;
     throw notFound(`the image ${image} is not on this machine`, {
-      hint: 'it was removed since it was pulled or built: start the workload again to fetch it',
+      hint: 'the image was removed after the pull or the build. Start the workload again to restore it',
       cause: error,
     });
   }
@@ -299,9 +299,9 @@ function addressOf(
   if (published === undefined) return { kind: 'tcp', host, port: targetPort, targetPort };
   const port = Number(NetworkSettings.Ports?.[published]?.[0]?.HostPort);
   if (port > 0) return { kind: 'tcp', host, port, targetPort };
-  // Ended already: it has no address, and its exit tells the rest.
+  // The container has already ended and has no address. Its exit explains the rest.
   if (!State.Running) return undefined;
-  throw unsupported(`the network of ${launch.workload} publishes no ports, so it cannot be reached`, {
+  throw unsupported(`the network of ${launch.workload} publishes no ports, so the server is unreachable`, {
     hint: 'an internal network does that: choose another network, or the stdio transport',
   });
 }

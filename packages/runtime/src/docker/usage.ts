@@ -16,7 +16,7 @@ const Stats = z.object({
 
 const timeoutMs = 5_000;
 
-/** What a container uses, without the cache of its files, which the kernel takes back when it needs the memory. */
+/** A container's resource use, without its file cache, which the kernel reclaims when memory is low. */
 export async function usageOfContainer(engine: Engine, id: string): Promise<InstanceUsage | undefined> {
   const { memory_stats, cpu_stats, pids_stats } = await callEngine(engine, Stats, {
     method: 'GET',

@@ -44,8 +44,8 @@ const RECURSION_DESIRED = 0x0100;
 const LIFETIME_S = 60;
 
 /**
- * The response to a query, with at most one record. The code `ok` without a record means that the name exists and has
- * no record of this type. The question is repeated as it was asked, because clients compare its letter case.
+ * The response to a query, with at most one record. The code `ok` without a record means that the name exists without
+ * a record of this type. The response repeats the exact question, because clients compare its letter case.
  */
 export function responseTo({ packet, end, type }: Query, code: ResponseCode, data?: Buffer): Buffer {
   const header = Buffer.from(packet.subarray(0, HEADER_BYTES));
@@ -57,7 +57,7 @@ export function responseTo({ packet, end, type }: Query, code: ResponseCode, dat
   return Buffer.concat([header, question, ...(data === undefined ? [] : [record(type, data)])]);
 }
 
-/** A record about the name of the question, which it refers to by its place (RFC 1035, section 4.1.4). */
+/** A record for the name in the question, which the record references by position (RFC 1035, section 4.1.4). */
 function record(type: number, data: Buffer): Buffer {
   const head = Buffer.from([0xc0, HEADER_BYTES, 0, type, 0, INTERNET_CLASS, 0, 0, 0, LIFETIME_S, 0, 0]);
   head.writeUInt16BE(data.length, 10);

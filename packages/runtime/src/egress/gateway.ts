@@ -28,9 +28,9 @@ const PATIENCE_MS = 10_000;
 const LOOKUP_CONNECTION_MS = 10_000;
 
 /**
- * The only way of one server to the network. It answers lookups of allowed names with synthetic addresses, and passes
- * connections to them on to the real hosts. It checks each connection: the name, the port, the name that the first
- * bytes contain, and the address that is really connected to. Everything else is refused at once.
+ * A server's only route to the network. It answers lookups of allowed names with synthetic addresses, and forwards
+ * connections to the real hosts. It checks the name, the port, the name in the first bytes, and the real address of
+ * each connection. It refuses everything else immediately.
  */
 export class EgressGateway implements Disposable {
   readonly #egress: Egress;
@@ -178,7 +178,7 @@ export class EgressGateway implements Disposable {
     const named = peek === undefined ? name : await readName(inner, peek);
     if (named !== name) {
       throw new Refused(
-        named === null ? 'it names no host' : `it is for ${JSON.stringify(named)}`,
+        named === null ? 'the connection names no host' : `the connection is for ${JSON.stringify(named)}`,
         'nothing',
       );
     }
@@ -188,9 +188,13 @@ export class EgressGateway implements Disposable {
     const addresses = resolved.filter((_address, index) => refusals[index] === undefined);
     if (addresses.length === 0) {
       const [first = ''] = resolved;
-      throw new Refused(`it is at ${resolved.join(', ')}, which is ${refusals[0]}`, missingFor(first), first);
+      throw new Refused(
+        `the name resolves to ${resolved.join(', ')}, which is ${refusals[0]}`,
+        missingFor(first),
+        first,
+      );
     }
-    // Only these addresses: what another lookup returns has not been checked.
+    // Only these addresses, because the result of another lookup would be unchecked.
     const found = addresses.map((address) => ({ address, family: isIP(address) }));
     const lookup: LookupFunction = (_name, _options, done) => done(null, found);
     return this.#reach(inner, { host: name, port, lookup });
@@ -255,7 +259,7 @@ function missingFor(address: string): MissingRule {
   return refusalFor(address, true) === undefined ? 'address' : 'nothing';
 }
 
-/** The name in the first bytes, which stay in the stream; null if there is none. */
+/** The name in the first bytes, which remain in the stream. Null if the bytes contain no name. */
 async function readName(inner: Socket, peek: Peek): Promise<string | null> {
   const signal = AbortSignal.timeout(PATIENCE_MS);
   let bytes = Buffer.alloc(0);
@@ -272,7 +276,7 @@ async function readName(inner: Socket, peek: Peek): Promise<string | null> {
   }
 }
 
-/** An error on one side is an error on the other; a half-closed side stays half-closed. */
+/** An error on one side becomes an error on the other side. A half-closed side stays half-closed. */
 function breakTogether(one: Socket, other: Socket): void {
   one.on('error', () => {});
   one.on('close', (hasFailed) => void (hasFailed ? other.resetAndDestroy() : other.destroySoon()));
@@ -294,8 +298,8 @@ function join(inner: Socket, outer: Socket, onEnd: (traffic: Traffic) => void): 
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * Passes on what a host sends, a piece in each turn of the event loop: a download at full speed would otherwise make
- * everything else in this process wait, and so would collecting its buffers. The next piece is read into the same one.
+ * Forwards a host's data, one piece per turn of the event loop. Without this limit, a fast download and the
+ * collection of its buffers would block everything else in this process. Each piece reuses the same buffer.
  */
 function passOnInPlace(to: Socket, resume: () => void): OnReadOpts {
   let buffer: Buffer | undefined;

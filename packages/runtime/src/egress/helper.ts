@@ -1,7 +1,7 @@
-/** The address of the gateway in the namespace of a server, where it resolves names. */
+/** The gateway address in a server's namespace, which also resolves names. */
 export const RESOLVER_ADDRESS = '198.18.0.1';
 
-/** The address of a server in its own namespace. */
+/** The server address in its namespace. */
 export const SERVER_ADDRESS = '198.18.0.2';
 
 const resolverOptions = ['timeout:2', 'attempts:1'];
@@ -20,11 +20,12 @@ export const resolverSettings = {
 export const outcomes = { connected: 'connected', failed: 'failed' };
 
 /**
- * Runs in the namespace of a gateway, with the namespace of a server as descriptor 4: becomes the command in its arguments
- * after the first two (`ip` and `nsenter`), connects the two namespaces meanwhile, and writes whether that worked.
+ * Runs in a gateway's namespace, with the server's namespace as descriptor 4: becomes the command in its arguments
+ * after the first two (`ip` and `nsenter`), connects the two namespaces, and reports the result.
  *
- * The route makes every address local in the namespace of the gateway. It is in the table `main`, because in the table
- * `local` it would take the replies, too. The large MTU makes streams faster, as there is no real network between the two.
+ * The route makes every address local in the gateway's namespace. It is in the table `main`, because the table
+ * `local` would also capture the replies. The large MTU makes streams faster, because no real network connects the
+ * two.
  */
 export const connectingScript = `ip=$1 nsenter=$2
 shift 2
@@ -46,9 +47,9 @@ if connect 2>&1; then echo ${outcomes.connected}; else echo ${outcomes.failed}; 
 exec "$@"`;
 
 /**
- * Opens the sockets of a gateway and sends them to the daemon, once that says that the namespaces are connected. Plain
- * JavaScript, because it is passed to Node.js as an argument. The resolver listens on its own address, because replies from
- * another one are ignored.
+ * Opens a gateway's sockets and sends them to the daemon as soon as the daemon reports that the namespaces are
+ * connected. Plain JavaScript, because it is an argument of Node.js. The resolver listens on a separate address,
+ * because clients ignore replies from other addresses.
  */
 export const helperSource = `'use strict';
 const dgram = require('node:dgram');

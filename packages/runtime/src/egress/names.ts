@@ -6,7 +6,7 @@ const FIRST = (198 << 24) | (18 << 16);
 const RESERVED = 256;
 const COUNT = 2 ** 17 - RESERVED;
 
-/** One synthetic address per looked-up name, by which a connection tells which name it is for. */
+/** One synthetic address per resolved name, which identifies the name of a connection. */
 export class Names {
   readonly #addresses = new Map<string, string>();
   readonly #names = new Map<string, string>();
@@ -18,7 +18,7 @@ export class Names {
     this.#isInUse = isInUse;
   }
 
-  /** The address of a name; undefined when too many names are in use. */
+  /** The address of a name. Undefined if too many names are in use. */
   addressOf(name: string): string | undefined {
     const known = this.#addresses.get(name);
     if (known !== undefined) {

@@ -9,12 +9,12 @@ import { connectingScript, helperSource, outcomes } from './helper.ts';
 import type { EgressTools } from './tools.ts';
 
 /**
- * A network namespace for one server whose only neighbor is the gateway, and the gateway's sockets. It exists as long as
- * a process is in it or a descriptor refers to it.
+ * A network namespace for one server whose only neighbor is the gateway, and the gateway's sockets. It exists as long
+ * as a process or a descriptor uses it.
  */
 export class EgressNamespace implements Disposable {
   readonly sockets: GatewaySockets;
-  /** Descriptors of this process, for `nsenter`: the network namespace, and the user namespace that owns it. */
+  /** Descriptors for `nsenter`: the network namespace and the user namespace that owns it. */
   readonly network: number;
   readonly user: number;
   #isClosed = false;
@@ -38,8 +38,8 @@ export class EgressNamespace implements Disposable {
   }
 
   /**
-   * Connects a network namespace that exists and has no interface besides its loopback. Takes the descriptors, also when
-   * it throws. Only root can do this, and the user who made the user namespace that owns it.
+   * Connects an existing network namespace that has only its loopback interface. Takes ownership of the descriptors,
+   * even if it throws. Only root and the creator of the owning user namespace can do this.
    */
   static async connect(
     tools: EgressTools,
@@ -81,8 +81,8 @@ export class EgressNamespace implements Disposable {
 type Descriptors = Pick<EgressNamespace, 'network' | 'user'>;
 
 /**
- * What `nsenter` is told to enter the network of a container. A user other than root may do that only in the user
- * namespace that owns it, which is the descriptor.
+ * The arguments with which `nsenter` enters a container network. Users other than root must enter through the owning
+ * user namespace, which is the descriptor.
  */
 export const enteringUser = (descriptor: number): string[] =>
   process.getuid?.() === 0 ? [] : [`--user=/proc/self/fd/${descriptor}`, '--preserve-credentials'];
@@ -113,7 +113,7 @@ async function connect(
   ];
   const [program = sh, ...args] = [...before, ...connecting, ...opening];
   const helper = spawnSealed(program, args, ['pipe', 'pipe', 'pipe', 'ipc', ...inherited]);
-  helper.stdin?.on('error', () => {}); // it has ended, which its exit tells
+  helper.stdin?.on('error', () => {}); // the process has ended, and its exit explains why
   let said = '';
   helper.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString().slice(0, 2000)));
   const ended = exitOf(helper);
@@ -133,7 +133,7 @@ async function connect(
   }
 }
 
-/** Waits until the namespaces are connected, and throws what kept the programs from that. */
+/** Waits until the namespaces are connected. Throws the programs' error. */
 async function untilConnected({ stdout }: ReturnType<typeof spawnSealed>): Promise<void> {
   let said = '';
   const { promise, resolve, reject } = Promise.withResolvers<void>();

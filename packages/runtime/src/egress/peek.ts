@@ -31,7 +31,10 @@ const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;
 const RECORD_HEADER_BYTES = 5;
 
-/** The server name in a TLS ClientHello (RFC 8446, section 4.1.2; RFC 6066, section 3). It can span several records. */
+/**
+ * The server name in a TLS ClientHello (RFC 8446, section 4.1.2, and RFC 6066, section 3), which may span several
+ * records.
+ */
 export function serverNameIn(bytes: Buffer): string | null | undefined {
   const fragments: Buffer[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -61,7 +64,7 @@ function serverNameOf(hello: Buffer): string | null {
     for (; at < hello.length; at += 4 + hello.readUInt16BE(at + 2)) {
       if (hello.readUInt16BE(at) !== SERVER_NAME) continue;
       const length = hello.readUInt16BE(at + 7);
-      // The length of a list with one name: a second name could be the one that the server heeds.
+      // The length of a list with one name. A second name could be the one that the server uses.
       const isOnly = hello.readUInt16BE(at + 2) === length + 5 && hello.readUInt16BE(at + 4) === length + 3;
       if (!isOnly || hello.readUInt8(at + 6) !== HOST_NAME || at + 9 + length > hello.length) return null;
       return hello.toString('latin1', at + 9, at + 9 + length).toLowerCase();

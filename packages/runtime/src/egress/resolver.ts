@@ -1,8 +1,8 @@
 import { promises as dns } from 'node:dns';
 
 /**
- * Returns all addresses of a name. Rejects with the code `ENOTFOUND` if there is no such name, and with another error if
- * that cannot be found out now.
+ * Returns all addresses of a name. Rejects with the code `ENOTFOUND` if the name does not exist, and with another
+ * error if the lookup fails.
  */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
@@ -26,7 +26,7 @@ export function openResolver(): Resolve {
       resolver = { until: now + RESOLVER_MS, dns: new dns.Resolver({ timeout: TIMEOUT_MS, tries: 2 }) };
     }
     const addresses = resolveBoth(resolver.dns, name);
-    addresses.catch(() => {}); // told to whoever asked
+    addresses.catch(() => {}); // the caller receives the error
     if (remembered.size >= MAX_REMEMBERED) remembered.clear();
     remembered.set(name, { until: now + REMEMBERED_MS, addresses });
     return addresses;

@@ -25,9 +25,9 @@ export class Spares<Network> {
     { isUsable, drop }: SpareRules<Network> = { isUsable: () => true, drop: () => {} },
   ): Promise<Network> {
     if (!ports.every((port) => alwaysListening.has(port))) return make(ports);
-    const spare = this.#spare; // nobody else may have it, so it is taken before anything is awaited
+    const spare = this.#spare; // taken before the first await, so that no other caller can take the same one
     this.#spare = undefined;
-    const found = await spare?.catch(() => undefined); // that it failed shows again below
+    const found = await spare?.catch(() => undefined); // the failure appears again below
     try {
       if (found === undefined) return await make([]);
       if (isUsable(found)) return found;
@@ -40,6 +40,6 @@ export class Spares<Network> {
 
   #prepare(make: (ports: readonly number[]) => Promise<Network>): void {
     this.#spare ??= make([]);
-    this.#spare.catch(() => {}); // told to whoever takes it
+    this.#spare.catch(() => {}); // the next taker receives the error
   }
 }

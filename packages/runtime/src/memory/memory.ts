@@ -6,7 +6,7 @@ import { requireSecrets } from '../secrets.ts';
 import { formatSource } from '../source.ts';
 import type { ServerSource } from '../source.ts';
 
-/** A server as a function: what `main.js` of the test servers gives it, streams instead of a process. */
+/** A server as a function: equivalent to `main.js` in the test servers, with streams instead of a process. */
 export type MemoryServer = (world: MemoryWorld) => Promise<void>;
 
 export interface MemoryWorld {
@@ -17,13 +17,13 @@ export interface MemoryWorld {
   error: PassThrough;
   exit: (code: number) => void;
   ignoreTermination: () => void;
-  /** Settles when the server is to be gone; a process would not notice, this one has to clean up. */
+  /** Settles when the server must stop. A process would need no notice, but this function must clean up. */
   ended: Promise<unknown>;
 }
 
 /**
- * Runs servers inside the daemon's own process. It isolates nothing and is for tests of everything above a
- * runtime: it starts in no time and keeps every promise that can be kept without a machine.
+ * Runs servers inside the daemon's process. It isolates nothing and exists for tests of the layers above a runtime:
+ * it starts immediately and keeps every promise that needs no real machine.
  */
 export function openMemoryRuntime(servers: ReadonlyMap<string, MemoryServer>): Runtime {
   const known = (source: ServerSource): MemoryServer => {
@@ -68,7 +68,7 @@ function startInMemory(server: MemoryServer, launch: Launch): Instance {
     resolve(exit);
     for (const stream of Object.values(streams)) stream.end();
   };
-  // A server that goes on after its end writes into nothing, as a killed process would not write at all.
+  // Output after the end is discarded, because a killed process would not write.
   for (const stream of Object.values(streams)) stream.on('error', () => {});
   streams.error.on('data', launch.log);
   if (launch.transport.kind === 'http') streams.output.on('data', launch.log);
@@ -94,7 +94,7 @@ function startInMemory(server: MemoryServer, launch: Launch): Instance {
     ...(launch.transport.kind === 'stdio'
       ? { stdio: { input: streams.input, output: streams.output } }
       : { address: { kind: 'tcp', host: '127.0.0.1', port: launch.transport.targetPort } }),
-    // It shares a process with everything else here.
+    // The server shares a process with everything else.
     usage: async () => {
       const { user, system } = process.cpuUsage();
       return { memoryBytes: process.memoryUsage.rss(), cpuMs: (user + system) / 1000, processes: 1 };

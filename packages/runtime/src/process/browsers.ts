@@ -14,8 +14,8 @@ interface BrowserSettings {
 const nothing: BrowserSettings = { args: [], env: {}, readOnlyPaths: [] };
 
 /**
- * The npm packages that start a browser, and what tells them which one. The browser gets no sandbox of its own: it could
- * not set one up inside the sandbox of the server, which confines it instead.
+ * The npm packages that start a browser, and the settings that choose the browser. The browser runs without an inner
+ * sandbox, because it could not create one inside the server's sandbox, which confines it instead.
  */
 const servers: Readonly<Record<string, (browser: string) => Pick<BrowserSettings, 'args' | 'env'>>> = {
   '@playwright/mcp': (browser) => ({
@@ -66,7 +66,7 @@ export async function browserFor(
   const browser = await firstOf(candidates, constants.X_OK);
   if (browser === undefined) {
     throw unavailable(`${source.name} needs Chromium or Google Chrome, and neither is installed`, {
-      hint: 'install one of them, for example with: apt install chromium',
+      hint: 'install one of these browsers, for example with apt install chromium',
     });
   }
   const fonts = await firstOf(['/etc/fonts'], constants.R_OK);

@@ -9,9 +9,12 @@ import { spawnSealed } from '../spawn.ts';
 export interface BubblewrapCall {
   bwrap: string;
   plan: SandboxPlan;
-  /** Whether standard input and output are the server's protocol; otherwise it has no input, and output is log. */
+  /**
+   * Whether standard input and output carry the server's protocol. Otherwise the server has no input, and its output
+   * is log.
+   */
   speaks: boolean;
-  /** The network namespace in which it starts, if not in a new one. */
+  /** The network namespace to start in, if not a new one. */
   entering?: NamespaceToEnter | undefined;
 }
 
@@ -23,8 +26,8 @@ export interface NamespaceToEnter {
 }
 
 /**
- * Starts bubblewrap with a descriptor for each thing that it reads. Its empty environment matters: inside,
- * /proc/1/environ shows what bubblewrap itself was started with.
+ * Starts bubblewrap with one descriptor per input. The empty environment matters, because /proc/1/environ inside
+ * shows bubblewrap's own environment.
  */
 export function spawnBubblewrap({ bwrap, plan, speaks, entering }: BubblewrapCall): ChildProcess {
   const channel = plan.channel ? 'ipc' : undefined;
@@ -54,7 +57,7 @@ export function exitFrom(code: number | null): Exit {
 
 const STATUS_LIMIT = 16_384;
 
-/** Reads what bubblewrap tells about itself: one JSON object a line. */
+/** Reads bubblewrap's status reports: one JSON object per line. */
 export class StatusReader {
   readonly childPid: Promise<number>;
   readonly ended: Promise<void>;
@@ -64,7 +67,7 @@ export class StatusReader {
     const { promise, resolve } = Promise.withResolvers<number>();
     this.childPid = promise;
     this.ended = finished(stream);
-    this.ended.catch(() => {}); // whoever waits for it learns it; nobody has to
+    this.ended.catch(() => {}); // callers that wait receive the error, and waiting is optional
     let text = '';
     stream.setEncoding('utf8').on('error', () => {});
     stream.on('data', (chunk: string) => {
@@ -80,7 +83,7 @@ export class StatusReader {
 
 const COMPLAINT_LIMIT = 4096;
 
-/** What bubblewrap says on standard error while it sets up the sandbox. */
+/** Bubblewrap's standard error during the setup of the sandbox. */
 export class Complaints {
   readonly #stream: Readable | null;
   #text = '';

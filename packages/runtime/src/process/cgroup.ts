@@ -8,16 +8,19 @@ const controllers = ['memory', 'pids', 'cpu'] as const;
 
 export type Controller = (typeof controllers)[number];
 
-/** A folder of the kernel's control groups in which the daemon may make its own, and the version it speaks. */
+/** A control group directory in which the daemon may create groups, and the cgroup version. */
 interface Place {
   version: 1 | 2;
   folder: string;
 }
 
-/** Where each kind of limit can be set on this machine; what is missing cannot be. */
+/** Where this machine allows each kind of limit. A missing kind cannot be limited. */
 export type CgroupPlaces = Partial<Record<Controller, Place>>;
 
-/** Looks for writable control groups: below the daemon's own, so that what limits the daemon limits its servers. */
+/**
+ * Looks for writable control groups below the daemon's own group, so that limits on the daemon also limit its
+ * servers.
+ */
 export async function findCgroups(): Promise<CgroupPlaces> {
   const mounts = await cgroupMounts();
   const own = await ownCgroups();
@@ -53,18 +56,18 @@ export class Cgroup implements AsyncDisposable {
     }
   }
 
-  /** Moves a process in; what it starts from then on is in, too. */
+  /** Moves a process into the group. Its future children join the group, too. */
   async add(pid: number): Promise<void> {
     for (const folder of this.#folders()) await writeFile(join(folder, 'cgroup.procs'), String(pid));
   }
 
-  /** Whether the kernel killed something in it because there was no memory left. */
+  /** Whether the kernel killed a process in the group because of the memory limit. */
   async ranOutOfMemory(): Promise<boolean> {
     const file = this.#places.memory?.version === 1 ? 'memory.oom_control' : 'memory.events';
     return (await this.#counter('memory', file, 'oom_kill')) > 0;
   }
 
-  /** Whether the kernel refused to start a process or thread in it because there were too many. */
+  /** Whether the kernel refused a process or thread in the group because of the process limit. */
   async ranOutOfProcesses(): Promise<boolean> {
     return (await this.#counter('pids', 'pids.events', 'max')) > 0;
   }
@@ -94,7 +97,7 @@ export class Cgroup implements AsyncDisposable {
   }
 }
 
-/** Removes the groups whose names begin so, wherever a daemon that is gone made them, and ends what is in them. */
+/** Removes the groups with this name prefix from earlier daemons, and kills the processes in them. */
 export async function sweepCgroups(prefix: string): Promise<void> {
   for (const { point } of await cgroupMounts()) {
     for (const folder of await groupsNamed(prefix, point)) {
@@ -108,7 +111,7 @@ export async function sweepCgroups(prefix: string): Promise<void> {
 interface Setting {
   file: string;
   value: string;
-  /** Not every kernel has it, and without it the limit is only a little weaker. */
+  /** Some kernels lack this file. Without it, the limit is only slightly weaker. */
   optional?: boolean;
 }
 
@@ -177,7 +180,8 @@ async function placeIn(
   const path = own.get(version === 1 ? controller : '');
   if (path === undefined || (root !== '/' && !`${path}/`.startsWith(`${root}/`))) return undefined;
   const group = join(point, root === '/' ? path : path.slice(root.length));
-  // In version 2 a group with processes in it cannot hand controllers on: ours stand beside the daemon's.
+  // In version 2, a group with processes cannot delegate controllers, so these groups are siblings of the daemon's
+  // group.
   const folder = version === 1 || path === '/' ? group : dirname(group);
   if (!(await isWritable(folder))) return undefined;
   return version === 1 || (await handsOn(folder, controller)) ? { version, folder } : undefined;
@@ -190,7 +194,7 @@ async function handsOn(folder: string, controller: Controller): Promise<boolean>
 
 async function isWritable(folder: string): Promise<boolean> {
   try {
-    // Moving a process in needs the list of processes of the group around to be writable as well.
+    // Moving a process also requires write access to the process list of the enclosing group.
     for (const path of [folder, join(folder, 'cgroup.procs')]) await access(path, constants.W_OK);
     return true;
   } catch {
@@ -215,7 +219,7 @@ async function groupsNamed(prefix: string, folder: string, depth = 0): Promise<s
 const REMOVAL_ATTEMPTS = 200;
 const REMOVAL_INTERVAL_MS = 5;
 
-/** A group is busy until the kernel has buried its last process, which takes a moment after it died. */
+/** A group is busy until the kernel has removed its last process, shortly after the process died. */
 async function removeGroup(folder: string): Promise<void> {
   for (let attempt = 0; attempt < REMOVAL_ATTEMPTS; attempt++) {
     try {

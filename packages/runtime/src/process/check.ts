@@ -37,7 +37,7 @@ export interface Machine {
   countsProcesses: boolean;
 }
 
-/** The machine if it can confine servers, or else why not and what to do about it. */
+/** The machine's capabilities if it can confine servers. Otherwise the reason why not and the fix. */
 export type Inspection = { machine: Machine } | { problem: string; hint: string };
 
 type EgressInspection = { tools: EgressTools } | { problem: string; hint: string };
@@ -45,15 +45,15 @@ type EgressInspection = { tools: EgressTools } | { problem: string; hint: string
 /** What the daemon and one server with its sandbox need. */
 const FEWEST_OPEN_FILES = 128;
 
-/** Looks at the machine, and runs a sandbox with the real options once: whatever is missing shows there. */
+/** Inspects the machine and runs a sandbox once with the real options, which reveals missing features. */
 export async function inspectMachine(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Inspection> {
   if (process.platform !== 'linux') {
-    return { problem: `there is no sandbox for ${process.platform} yet`, hint: 'install Docker or Podman' };
+    return { problem: `the sandbox does not support ${process.platform}`, hint: 'install Docker or Podman' };
   }
   const architecture: string = process.arch;
   if (!isKnown(architecture)) {
     return {
-      problem: `there is no sandbox for ${process.arch} processors`,
+      problem: `the sandbox does not support ${process.arch} processors`,
       hint: 'install Docker or Podman',
     };
   }
@@ -97,7 +97,7 @@ export function reportOn(inspection: Inspection): RuntimeReport {
 const isKnown = (architecture: string): architecture is Architecture =>
   Object.hasOwn(auditArchitecture, architecture);
 
-/** What bubblewrap complains about when it runs a program that does nothing. */
+/** Bubblewrap's error for a program that does nothing. */
 async function tryOut(
   bwrap: string,
   architecture: Architecture,
@@ -145,7 +145,10 @@ async function inspectNetwork(
   return problem === undefined ? found : { problem, hint: networkHint };
 }
 
-/** Looks for the programs, and makes a namespace once: what the kernel or a security policy forbids shows there. */
+/**
+ * Looks for the programs, and creates a namespace once, which reveals restrictions by the kernel or a security
+ * policy.
+ */
 async function inspectEgress(env: NodeJS.ProcessEnv): Promise<EgressInspection> {
   const tools = await findEgressTools(env);
   if ('problem' in tools) return tools;
@@ -164,7 +167,7 @@ async function versionOf(bwrap: string): Promise<string> {
   return stdout.trim();
 }
 
-/** Reads a kernel setting; undefined where this kernel does not have it. */
+/** Reads a kernel setting. Returns undefined if the kernel lacks it. */
 type ReadSetting = (name: string) => Promise<string | undefined>;
 
 const readSetting: ReadSetting = (name) =>
@@ -173,7 +176,7 @@ const readSetting: ReadSetting = (name) =>
     () => undefined,
   );
 
-/** Settings with which distributions keep ordinary users from making namespaces, and what undoes it. */
+/** Settings with which distributions deny namespaces to ordinary users, and how to change them. */
 const restrictions = [
   {
     setting: 'kernel.apparmor_restrict_unprivileged_userns',
@@ -195,7 +198,7 @@ const restrictions = [
 /** What to do about a complaint of bubblewrap's on this machine. */
 export async function hintFor(complaint: string, setting: ReadSetting): Promise<string> {
   if (/unknown option/i.test(complaint))
-    return 'bubblewrap 0.8 or newer is needed: update it, or install Docker or Podman';
+    return 'bubblewrap 0.8 or newer is required. Update bubblewrap, or install Docker or Podman';
   if (/EMFILE|ENFILE|too many open files/i.test(complaint)) {
     return openFilesHint;
   }
@@ -205,7 +208,7 @@ export async function hintFor(complaint: string, setting: ReadSetting): Promise<
   return 'user namespaces may be forbidden here, as inside most containers: allow them, or install Docker or Podman';
 }
 
-/** Since Linux 5.14 processes are counted by user namespace; before, all of the user's count. */
+/** Since Linux 5.14, the process limit applies per user namespace. Earlier kernels count all processes of the user. */
 function countsByNamespace(kernel: string): boolean {
   const [major = 0, minor = 0] = kernel.split('.').map(Number);
   return major > 5 || (major === 5 && minor >= 14);
@@ -221,25 +224,29 @@ function limitsOf({ cgroups, network, egress, prlimit, countsProcesses }: Machin
     'problem' in network
       ? [
           true,
-          `servers with an open network cannot run here: ${network.problem}; ${network.hint}`,
+          `servers with open network access cannot run on this machine: ${network.problem}; ${network.hint}`,
           concernsOpen,
         ]
       : [
           true,
-          'without network isolation a server reaches whatever this machine reaches, and what listens on this machine’s own addresses other than loopback',
+          'without network isolation, a server reaches every host that this machine reaches, and services on this machine’s own addresses other than loopback',
           'servers without network isolation',
         ],
     'problem' in egress
-      ? [true, `servers with network rules cannot run here: ${egress.problem}; ${egress.hint}`, concernsRules]
+      ? [
+          true,
+          `servers with network rules cannot run on this machine: ${egress.problem}; ${egress.hint}`,
+          concernsRules,
+        ]
       : [false, ''],
     [
       isRoot(),
-      'ToolHive runs as root, and what a server is granted it reads and writes as root',
+      'ToolHive runs as root, so servers read and write their granted files as root',
       'servers with mounts',
     ],
     [
       cgroups.memory === undefined,
-      'memory is watched once a second rather than limited by the kernel; files in the sandbox’s own folders are not counted',
+      'ToolHive checks memory use once per second, because the kernel cannot limit it on this machine. Files in the sandbox’s temporary directories do not count',
     ],
     [
       cgroups.pids === undefined && !countsProcesses,

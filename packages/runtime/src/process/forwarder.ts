@@ -1,10 +1,9 @@
 import { forwardSource } from '../door.ts';
 
 /**
- * Runs inside the sandbox as the parent of a server that speaks HTTP: takes a listening socket and the environment of
- * the server from the daemon, and passes what arrives on the socket to the server's own port. A server that does not
- * listen on the configured port is found where it does. Plain JavaScript, as it runs from a file that is made for the
- * sandbox.
+ * Runs inside the sandbox as the parent of an HTTP server: receives a listening socket and the server's environment
+ * from the daemon, and forwards the socket's connections to the server's port. If the server listens on another port,
+ * the forwarder detects it. Plain JavaScript, because it runs from a file that is created for the sandbox.
  */
 export const forwarderSource = `'use strict';
 const { spawn } = require('node:child_process');
@@ -72,7 +71,7 @@ function linesOf(path) {
 }
 `;
 
-/** What Node needs to run it: one thread is enough, and its memory is not the server's. */
+/** The Node.js options for the forwarder: one thread, and separate memory from the server. */
 export const forwarderOptions = ['--v8-pool-size=0', '--max-old-space-size=32'];
 
 /** What the forwarder itself uses of the sandbox's limits. */

@@ -26,8 +26,8 @@ export class ProcessHomes implements Homes {
   }
 
   /**
-   * Creates the home directory of a workload if necessary, with a place for each of the other mounts inside of it, and
-   * returns its mount.
+   * Creates a workload's home directory if necessary, with mount points for the other mounts inside it. Returns its
+   * mount.
    */
   async mount(workload: string, others: readonly PinnedMount[]): Promise<PinnedMount> {
     const path = this.#path(workload);
@@ -74,7 +74,7 @@ export class ProcessHomes implements Homes {
     const found = await lstat(path).catch(() => undefined);
     if (found === undefined) return;
     const env = { PATH: '/usr/bin:/bin' };
-    if (found.isDirectory()) await run('chmod', ['-R', 'u+rwx', '--', path], { env }).catch(() => {}); // `rm` reports what remains
+    if (found.isDirectory()) await run('chmod', ['-R', 'u+rwx', '--', path], { env }).catch(() => {}); // `rm` reports any remains
     await run('rm', ['-rf', '--', path], { env });
   }
 

@@ -41,7 +41,7 @@ export class ProcessInstance implements Instance {
     if (graceMs > 0) await settledWithin(this.exited, graceMs);
     this.#sandbox.kill();
     await this.exited;
-    this.stdio?.output.destroy(); // nobody may be reading it any more, and it would stay open for ever
+    this.stdio?.output.destroy(); // without a reader, the stream would stay open forever
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -9,7 +9,7 @@ import { openFilesCeiling } from './proc.ts';
 import type { Sandbox } from './sandbox.ts';
 import { Watchdog } from './watchdog.ts';
 
-/** Names of control groups, by which a later daemon recognises those that this one left. */
+/** The name prefix of control groups, by which a later daemon recognizes leftovers. */
 export const groupPrefix = (daemonId: string) => `toolhive-${markOf(daemonId)}-`;
 
 /** A name for the control group of one more sandbox. */
@@ -20,8 +20,8 @@ const LARGEST_FILE_BYTES = 4 * 1024 ** 3;
 const run = promisify(execFile);
 
 /**
- * Sets the limits that the kernel keeps for each process or user on the first process of a sandbox, from which all
- * others inherit them. That happens from outside: inside, the environment of the server decides what programs do.
+ * Sets the kernel's limits per process or user on the sandbox's first process, from which all others inherit them.
+ * Sets them from outside, because the server's environment decides what programs inside do.
  */
 export async function setLimits(
   { prlimit, cgroups, countsProcesses }: Machine,
@@ -43,7 +43,7 @@ export async function setLimits(
   );
 }
 
-/** Watches what the kernel does not limit here. */
+/** Watches the limits that the kernel does not enforce on this machine. */
 export function watchLimits(
   sandbox: Sandbox,
   { cgroups }: Machine,

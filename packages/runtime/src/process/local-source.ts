@@ -9,15 +9,15 @@ import { type SourcePin, openSource } from '../mount-source.ts';
 import type { PackageSource } from '../source.ts';
 
 interface CopyOptions {
-  /** What the user granted; absent for what is there now. */
+  /** The package that the user granted. If absent, the current one. */
   granted: SourcePin | undefined;
   signal: AbortSignal;
 }
 
 /**
- * Copies a local package into an empty directory of the daemon, and returns its version, which is made from its content.
- * Installers and servers see only the copy. Throws if the path is no package, has special files or links that lead
- * out of it, is too large, or is not what the user granted.
+ * Copies a local package into an empty daemon directory, and returns a version derived from its content. Installers
+ * and servers see only the copy. Throws if the path is not a package, is too large, differs from the grant, or
+ * contains special files or links out of the package.
  */
 export async function copyLocal(
   source: PackageSource,
@@ -77,7 +77,7 @@ async function copyDirectory(held: string, title: string, copy: Copy): Promise<v
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** Copies as much of a file as was announced, however it grows meanwhile. */
+/** Copies the announced size of a file, even if the file grows in the meantime. */
 async function copyFile(
   file: FileHandle,
   { path, size, isExecutable }: { path: string; size: number; isExecutable: boolean },
@@ -90,7 +90,7 @@ async function copyFile(
   for (let at = 0; at < size;) {
     if (signal.aborted) throw cancelled('the installation was cancelled');
     const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, size - at), at);
-    if (bytesRead === 0) throw conflict(`${path} was changed while it was read`, { hint: 'try again' });
+    if (bytesRead === 0) throw conflict(`${path} changed while being read`, { hint: 'try again' });
     const content = buffer.subarray(0, bytesRead);
     hash.update(content);
     await copied.writeFile(content);

@@ -18,8 +18,8 @@ const DEEPEST = 64;
 const BLOCK = 512;
 
 /**
- * Measures a directory that a server may be writing to. Every directory is opened without following a link, and
- * everything inside of it is looked up from there.
+ * Measures a directory that a server may be writing to. Opens every directory without following links, and resolves
+ * its content relative to that directory.
  */
 export async function measureFiles(root: string): Promise<Measured> {
   const seen = new Set<string>();
@@ -32,14 +32,14 @@ export async function measureFiles(root: string): Promise<Measured> {
     if (depth > DEEPEST) total.excess = `nested more than ${DEEPEST} directories in its home directory`;
     if (total.excess !== undefined) return;
     await using directory = await openDirectory(path);
-    if (directory === undefined) return; // replaced or removed since it was listed
+    if (directory === undefined) return; // replaced or removed after the listing
     const prefix = Buffer.from(`/proc/self/fd/${directory.fd}/`);
     for await (const entry of await opendir(prefix.toString(), { encoding: 'buffer' as BufferEncoding })) {
       total.entries += 1;
       if (total.entries > MOST_FILES)
         total.excess = `stored more than ${MOST_FILES} files in its home directory`;
       if (total.excess !== undefined) return;
-      // The names are bytes, as a name that is no UTF-8 could not be looked up otherwise.
+      // The names are bytes, because a name that is not valid UTF-8 could not be opened otherwise.
       const place = Buffer.concat([prefix, entry.name as unknown as Buffer]);
       const found = await lstat(place).catch(() => undefined);
       if (found === undefined) continue;
@@ -62,7 +62,7 @@ export async function measureFiles(root: string): Promise<Measured> {
 
 const AS_DIRECTORY = constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** Opens a directory. One that its owner may not read is made readable, as files could hide in it otherwise. */
+/** Opens a directory. Makes an unreadable directory readable first, because files could hide in it. */
 async function openDirectory(path: Buffer): Promise<FileHandle | undefined> {
   try {
     return await open(path, AS_DIRECTORY);
@@ -76,7 +76,7 @@ async function openDirectory(path: Buffer): Promise<FileHandle | undefined> {
   return open(place, constants.O_DIRECTORY);
 }
 
-/** The most open files of a workload that are looked at. */
+/** The maximum number of open files of a workload that are inspected. */
 const MOST_OPEN_FILES = 20_000;
 
 /** Measures the files on a device that processes of sandboxes hold open after they have deleted them. */

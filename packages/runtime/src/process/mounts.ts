@@ -29,9 +29,9 @@ export interface OpenMount {
   readOnly: boolean;
   pin: SourcePin;
   descriptor: number;
-  /** Whether it is a Unix socket: then the server was given it to dial it. */
+  /** Whether the source is a Unix socket, so that the server can connect to it. */
   isSocket: boolean;
-  /** Whether it is mounted inside another mount, where the server may have moved things. */
+  /** Whether the mount is inside another mount, where the server may have moved files. */
   isNested: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface OpenMounts extends AsyncDisposable {
   mounts: readonly OpenMount[];
 }
 
-/** Opens the sources of mounts. Throws if one cannot be mounted, or is not what was granted. */
+/** Opens the mount sources. Throws if a source cannot be mounted or differs from the grant. */
 export async function openMounts(mounts: readonly PinnedMount[]): Promise<OpenMounts> {
   const outerFirst = mounts
     .map((mount) => ({ ...mount, target: mount.target.replace(/(?<=.)\/+$/, '') }))
@@ -66,8 +66,8 @@ const SETUP_TIMEOUT_MS = 10_000;
 const LOOKS = 3;
 
 /**
- * Looks at what is mounted inside of other mounts from outside the sandbox, before anything runs in it: while the sandbox
- * was set up, another process of the server may have moved files, or replaced directories by links.
+ * Inspects nested mounts from outside the sandbox, before anything runs in it. During the setup, another process of
+ * the server may have moved files or replaced directories with links.
  */
 export async function verifyInside(
   mounts: readonly OpenMount[],
@@ -86,8 +86,8 @@ export async function verifyInside(
 }
 
 /**
- * Whether bubblewrap has mounted everything. It builds the root below /newroot of a temporary one, and makes it the root of
- * the process at the end.
+ * Whether bubblewrap has completed all mounts. It builds the root below /newroot in a temporary root, and switches to
+ * it at the end.
  */
 function hasFinalRoot(pid: number): boolean {
   const root = `/proc/${pid}/root`;
@@ -103,21 +103,21 @@ function checkTarget(target: string): void {
   const taken = reserved.find((own) => isInside(target, own) || isInside(own, target));
   if (taken !== undefined) {
     throw invalid(`cannot mount anything at ${target}`, {
-      hint: `the sandbox has its own ${taken}; mount it somewhere else, for instance at /data`,
+      hint: `the sandbox has its own ${taken}. Choose another mount target, for example /data`,
     });
   }
 }
 
 /**
- * A mount inside another one needs a place to lie on there. bubblewrap would make one, following whatever links
- * an earlier run of the server left in the folder; so it has to exist already, and be no link.
+ * A nested mount needs an existing mount point. bubblewrap would create one and follow links from an earlier run of
+ * the server, so the mount point must already exist without links.
  */
 async function checkNested(mount: Mount, around: OpenMount): Promise<void> {
   const place = join(around.pin.path, relative(around.target, mount.target));
   const actual = await realpath(place).catch(() => undefined);
   if (actual === place) return;
-  throw invalid(`mount target ${mount.target} lies inside ${around.target}, where it does not exist`, {
-    hint: `create ${place} first; it must not be reached through a symbolic link`,
+  throw invalid(`mount target ${mount.target} inside ${around.target} does not exist`, {
+    hint: `create ${place} first, without symbolic links in its path`,
   });
 }
 

@@ -11,17 +11,17 @@ import type { OpenNetwork } from '../runtime.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';
 import { fencingRoutes } from './routes.ts';
 
-/** The programs that give a sandbox a network of its own. */
+/** The programs that connect a sandbox to a separate network. */
 export interface NetworkTools {
   slirp4netns: string;
   nsenter: string;
   ip: string;
 }
 
-/** What gives a sandbox a network of its own, or else why nothing does and what to do about it. */
+/** The means to connect a sandbox to a network. Otherwise the reason why none works and the fix. */
 export type NetworkInspection = { tools: NetworkTools } | { problem: string; hint: string };
 
-/** Looks for the programs and the device; whether they work, only a sandbox can tell. */
+/** Looks for the programs and the device. Only a running sandbox shows whether they work. */
 export async function findNetwork(env: NodeJS.ProcessEnv): Promise<NetworkInspection> {
   // Users of Debian have no folder for administrators on their PATH, and `ip` works for them nevertheless.
   const widely = { PATH: `${env.PATH ?? ''}:/usr/bin:/bin:/usr/sbin:/sbin` };
@@ -55,19 +55,19 @@ async function problemWith(device: string): Promise<{ problem: string; hint: str
     return exists
       ? {
           problem: `${device} cannot be opened`,
-          hint: `allow it with: sudo chmod 0666 ${device}; ${otherwise}`,
+          hint: `allow access with sudo chmod 0666 ${device}; ${otherwise}`,
         }
       : {
           problem: `${device} does not exist`,
-          hint: `load its driver with: sudo modprobe tun; in a container, start that with --device ${device}; ${otherwise}`,
+          hint: `load its driver with sudo modprobe tun. In a container, start the container with --device ${device}; ${otherwise}`,
         };
   }
 }
 
-/** What to do when everything is there and it does not work all the same. */
-export const networkHint = `a container or a security policy may forbid it: allow ${TUN} and user namespaces; ${otherwise}`;
+/** The fix if all parts exist but the network does not work. */
+export const networkHint = `a container or a security policy may block access: allow ${TUN} and user namespaces; ${otherwise}`;
 
-/** Where a sandbox asks for names; slirp4netns passes that on to the machine's own resolver, and nothing else. */
+/** The address to which a sandbox sends lookups. slirp4netns forwards only lookups to the machine's resolver. */
 export const NAME_SERVER = '10.0.2.3';
 
 /** What slirp4netns uses of the sandbox's limits. */
@@ -93,8 +93,8 @@ const options = [
 ];
 
 /**
- * A sandbox's own network: slirp4netns dials for it what the machine reaches, as far as routes in its namespace allow.
- * Disposing of it ends slirp4netns and waits until it is gone.
+ * A sandbox's network: slirp4netns connects on its behalf to the addresses that the routes in its namespace allow.
+ * Disposal ends slirp4netns and waits for its end.
  */
 export class OwnNetwork implements AsyncDisposable {
   readonly #tools: NetworkTools;
@@ -112,11 +112,11 @@ export class OwnNetwork implements AsyncDisposable {
   }
 
   /**
-   * Starts setting up the network of a sandbox whose first process is still in the user namespace that owns
-   * it. slirp4netns runs in that namespace, too: of a daemon that is root it has none of the powers.
+   * Starts the network setup of a sandbox whose first process is still in the owning user namespace. slirp4netns runs
+   * in that namespace, too, so it has none of a root daemon's privileges.
    */
   async attach(pid: number): Promise<void> {
-    // Until then root inside is nobody, and could configure nothing.
+    // Until the mapping exists, root inside is nobody and cannot configure the network.
     if (!(await waitUntil(() => hasIdentity(pid), { timeoutMs: IDENTITY_TIMEOUT_MS }))) {
       throw unavailable('the sandbox got no user namespace in time');
     }
@@ -144,12 +144,12 @@ export class OwnNetwork implements AsyncDisposable {
     return this.#output.text;
   }
 
-  /** Settles when slirp4netns has ended; never rejects. */
+  /** Settles when slirp4netns has ended. Never rejects. */
   get ended(): Promise<unknown> {
     return this.#ended;
   }
 
-  /** Returns when the network can be used; throws if it cannot be set up. */
+  /** Returns when the network is ready. Throws if the setup fails. */
   async ready(): Promise<void> {
     const timeout = new AbortController();
     const late = delay(READY_TIMEOUT_MS, 'late', { signal: timeout.signal }).catch(() => undefined);
@@ -166,7 +166,7 @@ export class OwnNetwork implements AsyncDisposable {
     const outcome = await Promise.race([both, this.#ended.then(() => 'ended'), late]);
     timeout.abort();
     if (outcome === 'ready') return;
-    const why = outcome === 'late' ? 'it took too long' : this.#output.complaint();
+    const why = outcome === 'late' ? 'the setup timed out' : this.#output.complaint();
     throw unavailable(`the network of the sandbox could not be set up: ${why}`, { hint: networkHint });
   }
 
@@ -196,7 +196,7 @@ export class OwnNetwork implements AsyncDisposable {
     for (const stream of [this.#slirp.stdout, this.#slirp.stderr, this.#fence.stderr]) {
       this.#output.take(stream);
     }
-    for (const stream of [...this.#slirp.stdio, this.#fence.stdin]) stream?.on('error', () => {}); // it has ended, which its exit tells
+    for (const stream of [...this.#slirp.stdio, this.#fence.stdin]) stream?.on('error', () => {}); // the process has ended, and its exit explains why
   }
 }
 
@@ -208,7 +208,7 @@ function streamOf(child: ChildProcess | undefined, descriptor: number): Readable
 
 const OUTPUT_LIMIT = 4096;
 
-/** What slirp4netns tells, as far as anybody wants to know. */
+/** The parts of slirp4netns reports that are used. */
 class Output {
   text = '';
 
@@ -218,7 +218,7 @@ class Output {
     });
   }
 
-  /** The lines that are about what went wrong. */
+  /** The lines that describe errors. */
   complaint(): string {
     const lines = this.text.split('\n').filter((line) => line !== '' && !chatter.test(line));
     return lines.length === 0 ? 'slirp4netns ended' : lines.join('; ');

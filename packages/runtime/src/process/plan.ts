@@ -9,7 +9,7 @@ import type { Binary } from '../programs.ts';
 import { seccompFilter } from './seccomp.ts';
 import type { Architecture } from './syscalls.ts';
 
-/** Where things lie inside a sandbox, whatever the machine's own layout. */
+/** The layout inside a sandbox, independent of the machine's layout. */
 export const inside = {
   home: '/home/server',
   package: '/opt/toolhive/package',
@@ -22,22 +22,22 @@ export const inside = {
   certificates: '/opt/toolhive/certificates.pem',
 };
 
-/** Which descriptor of bubblewrap carries what, from the third on; mount sources and contents of files follow. */
+/** The purpose of each bubblewrap descriptor, from the third on. Mount sources and file contents follow. */
 export const descriptors = { options: 3, status: 4, release: 5, channel: 6, firstSource: 7 };
 
 /** The descriptor of bubblewrap that carries a plan's first file content. */
 export const firstContent = ({ sources }: Pick<SandboxPlan, 'sources'>) =>
   descriptors.firstSource + sources.length;
 
-/** How bubblewrap is to be called. The options hold environment values, so they never stand in an argument list. */
+/** The bubblewrap options. They contain environment values, so they never appear in an argument list. */
 export interface SandboxPlan {
   options: string[];
   command: string[];
   /** Descriptors of this process that bubblewrap inherits, from `firstSource` on. */
   sources: number[];
   /**
-   * What bubblewrap reads from the descriptors from `firstContent` on. The first is that of a file, which it
-   * reads in the new namespaces and waits for there.
+   * The content of the descriptors from `firstContent` on. The first is a file that bubblewrap reads in the new
+   * namespaces and waits for.
    */
   contents: Buffer[];
   /** Whether the command is to have a message channel of Node's to the daemon. */
@@ -68,11 +68,11 @@ export interface Confinement {
   /** The size of each writable directory in memory. */
   temporaryBytes?: number;
   channel?: boolean;
-  /** The working directory; the home directory unless named. */
+  /** The working directory. The default is the home directory. */
   cwd?: string;
 }
 
-/** Builds the server's whole world from nothing: what is not named here does not exist inside. */
+/** Builds the server's environment from nothing: anything that is not named here does not exist inside. */
 export async function planSandbox(confinement: Confinement): Promise<SandboxPlan> {
   const contents: Buffer[] = [];
   const sources = confinement.mounts.map(({ descriptor }) => descriptor);
@@ -117,14 +117,17 @@ async function systemFolders(): Promise<string[]> {
   return [...bindReadOnly('/usr'), ...(await Promise.all(aliases.map(systemFolder))).flat()];
 }
 
-/** On most distributions `/bin` and its like are links into `/usr`, on some they are folders of their own. */
+/**
+ * On most distributions, `/bin` and similar directories are links into `/usr`. On others, they are separate
+ * directories.
+ */
 async function systemFolder(path: string): Promise<string[]> {
   const found = await lstat(path).catch(() => undefined);
   if (found === undefined) return [];
   return found.isSymbolicLink() ? ['--symlink', await readlink(path), path] : bindReadOnly(path);
 }
 
-/** Files of /etc that programs look at and that tell nothing about the machine's people. */
+/** Files in /etc that programs read and that reveal nothing about the machine's users. */
 const harmlessFiles = [
   'alternatives',
   'ca-certificates/extracted',
@@ -147,13 +150,13 @@ const accounts = {
   '/etc/group': 'server:x:65534:\n',
 };
 const ownNames = '127.0.0.1 localhost\n::1 localhost\n';
-/** How names are resolved in each network: by files of the machine, and by files made up for it. */
+/** The name resolution in each network: with files from the machine, or with generated files. */
 const resolvers: Record<SandboxNetwork, { real: string[]; own: Record<string, string> }> = {
   none: { real: [], own: { '/etc/hosts': ownNames } },
   rules: {
     real: ['gai.conf'],
     own: {
-      '/etc/hosts': ownNames, // what the machine's own file names are not hosts that rules can allow
+      '/etc/hosts': ownNames, // rules cannot allow the names in the machine's own file
       '/etc/nsswitch.conf': 'hosts: files dns\n',
       '/etc/resolv.conf': resolverSettings.text,
     },
@@ -182,7 +185,7 @@ function madeUp(files: Readonly<Record<string, string>>, descriptorOf: Descripto
   return Object.entries(files).flatMap(([path, content]) => ['--ro-bind-data', descriptorOf(content), path]);
 }
 
-/** Views of the whole machine that /proc gives to root, whom the daemon may run as. */
+/** Views of the whole machine that /proc offers to root, in case the daemon runs as root. */
 const hiddenInProc = [
   'kcore',
   'key-users',
@@ -204,7 +207,7 @@ function kernelFolders(): string[] {
   return [
     ['--proc', '/proc'],
     hiddenInProc.filter(existsSync).flatMap((file) => ['--ro-bind', '/dev/null', file]),
-    // Nothing in /proc is for a server to set, and to root's own processes much of it is writable.
+    // No server needs to write to /proc, and much of it is writable for root's processes.
     ['--remount-ro', '/proc'],
     ['--dev', '/dev', ...scratch('/dev/shm', 64 * MEBIBYTE), '--remount-ro', '/dev'],
   ].flat();
@@ -231,7 +234,7 @@ const bindReadOnly = (path: string) => ['--ro-bind', path, path];
 
 function environment({ env, channel }: Confinement): string[] {
   const all = {
-    // Node takes this one out of its environment before it starts anything itself.
+    // Node removes this variable from its environment before starting anything.
     ...(channel ? { NODE_CHANNEL_FD: String(descriptors.channel) } : {}),
     PATH: `${inside.node.replace(/\/node$/, '')}:/usr/local/bin:/usr/bin:/bin`,
     HOME: inside.home,
@@ -240,7 +243,7 @@ function environment({ env, channel }: Confinement): string[] {
   return ['--clearenv', ...Object.entries(all).flatMap(([name, value]) => ['--setenv', name, value])];
 }
 
-/** Throws `invalid` for what no environment can contain. */
+/** Throws `invalid` for a value that no environment can contain. */
 export function requireVariable(name: string, value: string): void {
   if (name === '' || /[=\0]/.test(name))
     throw invalid(`${JSON.stringify(name)} cannot name an environment variable`);
@@ -249,9 +252,9 @@ export function requireVariable(name: string, value: string): void {
 }
 
 /**
- * On the machine's network, Unix sockets reach every listener with an abstract address: a desktop's display and
- * message bus among them. There they are for servers that were given a socket; a network of one's own has no
- * such listeners.
+ * On the machine's network, Unix sockets reach every listener with an abstract address, including a desktop's display
+ * and message bus. On that network, only servers with a granted socket may use Unix sockets. A separate network has
+ * no such listeners.
  */
 function filterOptions({ architecture, network, mounts }: Confinement) {
   return { architecture, unixSockets: network !== 'host' || mounts.some(({ isSocket }) => isSocket) };

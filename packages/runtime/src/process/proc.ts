@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { InstanceUsage } from '../runtime.ts';
 
-// Reads of /proc are answered from the kernel's memory in microseconds; asynchronous ones would be slower.
+// The kernel answers reads of /proc from memory in microseconds, so asynchronous reads would be slower.
 
 /** The processes that a process started and that are its children still. */
 export function childrenOf(pid: number): number[] {
@@ -24,7 +24,7 @@ export function threadsOf(pid: number): string[] {
   }
 }
 
-/** The memory that is a process's alone or shared in memory only: what it would be charged for. */
+/** A process's private and shared anonymous memory, which the kernel would charge to it. */
 export function memoryOf(pid: number): number {
   const status = read(`/proc/${pid}/status`) ?? '';
   const kibibytes = (field: string) =>
@@ -37,7 +37,7 @@ const TICK_MS = 10;
 /** The processor times of a process and of its children that have ended: `utime`, `stime`, `cutime`, `cstime`. */
 const TIMES = /^\d+ \(.*\) \S(?: \S+){10} (\d+) (\d+) (\d+) (\d+) /s;
 
-/** What the first process of a sandbox and all of its descendants use. Undefined if it has ended. */
+/** The resource use of a sandbox's first process and all its descendants. Undefined if the process has ended. */
 export function usageOf(init: number): InstanceUsage | undefined {
   const family = familyOf(init);
   const times = family.map((pid) => TIMES.exec(read(`/proc/${pid}/stat`) ?? ''));
@@ -56,7 +56,7 @@ export function isAlive(pid: number): boolean {
   return state !== undefined && state !== 'Z' && state !== 'X';
 }
 
-/** Whether a process in a new user namespace has been told who it is there. */
+/** Whether a process in a new user namespace has a user mapping. */
 export function hasIdentity(pid: number): boolean {
   // bubblewrap writes the map of groups last.
   return (read(`/proc/${pid}/gid_map`) ?? '') !== '';
@@ -70,7 +70,7 @@ export function openFilesCeiling(): number {
 
 const INTERVAL_MS = 2;
 
-/** Looks every other millisecond until the condition holds; tells whether it came to hold in time. */
+/** Polls every two milliseconds until the condition holds. Returns whether it held in time. */
 export async function waitUntil(
   condition: () => boolean,
   { timeoutMs }: { timeoutMs: number },

@@ -40,7 +40,9 @@ describe('the process runtime itself', () => {
   test('says what cannot be enforced', async () => {
     const { limits } = await rig.runtime.check();
 
-    expect(limits.map(({ text }) => text).join('\n')).toContain('without network isolation a server reaches');
+    expect(limits.map(({ text }) => text).join('\n')).toContain(
+      'without network isolation, a server reaches',
+    );
   });
 
   test('refuses to run anything where there is no bubblewrap, and says how to get it', async () => {

@@ -25,13 +25,15 @@ import { PackageStore } from './store.ts';
 export interface ProcessRuntimeOptions {
   /** Tells this daemon's leftovers from those of others. */
   daemonId: string;
-  /** Where packages are installed, one folder a version; other daemons may use it at the same time. */
+  /**
+   * The directory for installed packages, with one directory per version. Other daemons may use it at the same time.
+   */
   cacheDir: string;
-  /** This daemon's alone; everything in it is wiped by a sweep. */
+  /** A directory for this daemon only. A sweep deletes its content. */
   tempDir: string;
-  /** Where the home directories of workloads are kept. No server may access anything else in it. */
+  /** The parent directory of the workloads' home directories. Servers can access nothing else in it. */
   homesDir: string;
-  /** PATH, HOME and registry settings for installers. Servers get none of it. */
+  /** PATH, HOME, and registry settings for installers. Servers receive none of them. */
   env: NodeJS.ProcessEnv;
   /** Replaces how the names of hosts are resolved that servers connect to, in tests. */
   resolve?: Resolve;
@@ -43,7 +45,7 @@ export function openProcessRuntime(options: ProcessRuntimeOptions): Runtime {
   return new ProcessRuntime(options);
 }
 
-/** What the machine can do hardly changes while the daemon runs; what it cannot, a person may be repairing. */
+/** The machine's capabilities hardly change while the daemon runs, but the user may be fixing a missing one. */
 const GOOD_NEWS_LASTS_MS = 60_000;
 const BAD_NEWS_LASTS_MS = 5_000;
 const INSPECTION_TIMEOUT_MS = 10_000;

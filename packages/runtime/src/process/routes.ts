@@ -7,8 +7,8 @@ import type { OpenNetwork } from '../runtime.ts';
 const WAY_OUT = 'via 10.0.2.2 dev tap0';
 
 /**
- * Returns what `ip -batch` is told in the namespace of a sandbox with an open network, so that it reaches no private
- * addresses other than the granted ones, and never this machine. Later lines replace earlier ones for the same addresses.
+ * Returns the `ip -batch` input for a sandbox with open network access. The routes exclude this machine and all
+ * private addresses except the granted ones. Later lines replace earlier lines for the same addresses.
  */
 export function fencingRoutes({ privateAddresses = [] }: OpenNetwork, own = ownAddresses()): string[] {
   if (privateAddresses === 'all') return [fenceOfLoopback];
@@ -23,8 +23,8 @@ export function fencingRoutes({ privateAddresses = [] }: OpenNetwork, own = ownA
 }
 
 /**
- * A socket that is bound to the device looks for a loopback address behind it, where slirp4netns would dial that of the
- * machine: for such a search the way ends here. Ordinary dials find the server's own loopback first.
+ * A socket that is bound to the device looks for a loopback address behind the device, where slirp4netns would dial
+ * the machine's loopback. This route ends such a lookup. Ordinary connections find the server's own loopback first.
  */
 const fenceOfLoopback = 'route replace blackhole 127.0.0.0/8';
 
@@ -33,7 +33,7 @@ interface Subnet {
   bits: number;
 }
 
-/** The IPv4 subnet that a pattern of hosts names; undefined for other patterns. slirp4netns passes on IPv4 alone. */
+/** The IPv4 subnet of a host pattern. Undefined for other patterns. slirp4netns forwards only IPv4. */
 function subnetOf(pattern: string): Subnet | undefined {
   const [address = '', length = '32'] = pattern.split('/');
   if (isIP(address) !== 4 || !/^\d{1,2}$/.test(length)) return undefined;

@@ -11,8 +11,8 @@ import { exitOf } from '../spawn.ts';
 export interface SandboxOptions extends BubblewrapCall {
   log: (chunk: Buffer) => void;
   /**
-   * Called with the sandbox's first process while that is in the user namespace that owns all its others; later
-   * bubblewrap goes into one of its own, from which nothing can be configured.
+   * Called with the sandbox's first process while it is in the user namespace that owns all others. Bubblewrap later
+   * enters another user namespace, from which nothing can be configured.
    */
   inNamespaces?: (pid: number) => Promise<void>;
   /** Called with the sandbox's first process before anything runs in it. */
@@ -23,10 +23,10 @@ export interface SandboxOptions extends BubblewrapCall {
 const SETUP_TIMEOUT_MS = 10_000;
 const CLEARED_TIMEOUT_MS = 10_000;
 
-/** A running bubblewrap and the processes in it. Disposing of it kills all of them and waits until they are gone. */
+/** A running bubblewrap and its processes. Disposal kills all of them and waits for their end. */
 export class Sandbox implements AsyncDisposable {
   readonly bwrap: ChildProcess;
-  /** Settles when the server has ended and nothing is left of the sandbox; never rejects. */
+  /** Settles when the server has ended and the sandbox is gone. Never rejects. */
   readonly ended: Promise<Exit>;
   readonly #status: StatusReader;
   #init: number | undefined;
@@ -34,11 +34,11 @@ export class Sandbox implements AsyncDisposable {
 
   private constructor(options: SandboxOptions) {
     this.bwrap = spawnBubblewrap(options);
-    this.ended = this.#watch(options); // first of all, as it also catches what fails before anything runs
+    this.ended = this.#watch(options); // first, so that it also handles failures before anything runs
     this.#status = new StatusReader(this.#stream(descriptors.status));
   }
 
-  /** Starts the command of the plan inside; throws if the sandbox could not be set up. */
+  /** Starts the plan's command inside. Throws if the sandbox could not be set up. */
   static async start(options: SandboxOptions): Promise<Sandbox> {
     if (options.signal.aborted) throw cancelled('the start was cancelled');
     const sandbox = new Sandbox(options);
@@ -69,19 +69,20 @@ export class Sandbox implements AsyncDisposable {
     return this.#init ?? 0;
   }
 
-  /** Signals the server itself; bubblewrap would not pass it on. */
+  /** Signals the server directly, because bubblewrap does not forward signals. */
   signalServer(signal: NodeJS.Signals): void {
     if (this.#server === undefined || !childrenOf(this.init).includes(this.#server)) return;
     try {
       process.kill(this.#server, signal);
     } catch {
-      // it has ended in this very moment, which is what was wanted
+      // the server has just ended, which is the goal
     }
   }
 
-  /** Kills bubblewrap, and with it, through the kernel, everything inside. */
+  /** Kills bubblewrap, which makes the kernel kill everything inside. */
   kill(): void {
-    // Before it says who its first process is, only the kernel knows, and bubblewrap may not have tied it to itself yet.
+    // Until bubblewrap reports its first process, only the kernel knows the process, and it may not be tied to
+    // bubblewrap yet.
     const children = this.#hasEnded() ? [] : childrenOf(this.bwrap.pid ?? 0);
     this.#init ??= children[0];
     this.bwrap.kill('SIGKILL');
@@ -89,7 +90,7 @@ export class Sandbox implements AsyncDisposable {
       try {
         process.kill(child, 'SIGKILL');
       } catch {
-        // it has ended with bubblewrap
+        // the process has ended with bubblewrap
       }
     }
   }
@@ -123,7 +124,7 @@ export class Sandbox implements AsyncDisposable {
     const { stdin, stdout, stderr } = this.bwrap;
     const logs = [stderr, ...(speaks ? [] : [stdout])].filter((stream) => stream !== null);
     for (const stream of logs) stream.on('data', log);
-    stdin?.on('error', () => {}); // the server has closed its input: that it ended is told by its exit
+    stdin?.on('error', () => {}); // the server has closed its input, and its exit reports the end
     const { code, signal } = await exitOf(this.bwrap);
     const init = this.#init;
     if (init !== undefined) await waitUntil(() => !isAlive(init), { timeoutMs: CLEARED_TIMEOUT_MS });
@@ -139,7 +140,7 @@ export class Sandbox implements AsyncDisposable {
       await Promise.race([step, ended]);
     } catch (error) {
       if (isAlive(this.init)) throw error;
-      throw new SetupFailed('', { cause: error }); // whatever failed did so for want of a process
+      throw new SetupFailed('', { cause: error }); // the failure was caused by the missing process
     }
   }
 
@@ -149,7 +150,7 @@ export class Sandbox implements AsyncDisposable {
 
   #feed(descriptor: number, content: Buffer): void {
     const stream = this.#stream(descriptor);
-    stream.on('error', () => {}); // bubblewrap has ended before it read it, and says why itself
+    stream.on('error', () => {}); // bubblewrap ended before reading, and reports the reason
     stream.end(content, () => stream.destroy());
   }
 

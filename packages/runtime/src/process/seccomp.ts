@@ -3,14 +3,14 @@ import { type Architecture, auditArchitecture, deniedCalls, inspectedCalls } fro
 
 export interface FilterOptions {
   architecture: Architecture;
-  /** May the server open Unix sockets of its own? Pipes and socket pairs to its children it always may. */
+  /** Whether the server may open Unix sockets. Pipes and socket pairs to its children are always allowed. */
   unixSockets: boolean;
 }
 
 /**
- * The system call filter of a sandbox: a classic BPF program in the kernel's binary form, as `bwrap --seccomp`
- * reads it. A foreign calling convention kills the process; a denied call fails with an ordinary error, so
- * that programs which only try their luck carry on.
+ * The system call filter of a sandbox: a classic BPF program in the kernel's binary form, for `bwrap --seccomp`. A
+ * foreign calling convention kills the process. A denied call fails with an ordinary error, so programs that only
+ * probe for a feature continue.
  */
 export function seccompFilter({ architecture, unixSockets }: FilterOptions): Buffer {
   const number = (call: keyof typeof inspectedCalls) => inspectedCalls[call][architecture];
@@ -19,10 +19,10 @@ export function seccompFilter({ architecture, unixSockets }: FilterOptions): Buf
     load(DATA.architecture),
     ...unless(auditArchitecture[architecture], [answer(KILL)]),
     load(DATA.call),
-    // The x32 calling convention has numbers of its own, which no table here knows.
+    // The x32 calling convention has different numbers, which this table does not contain.
     ...(architecture === 'x64' ? whenAtLeast(X32_BIT, [answer(KILL)]) : []),
     ...denied.flatMap((call) => when(call, [answer(refuse('EPERM'))])),
-    // libc falls back to `clone`, whose flags can be read here; those of `clone3` lie behind a pointer.
+    // libc falls back to `clone`, whose flags the filter can read. The flags of `clone3` are behind a pointer.
     ...when(number('clone3'), [answer(refuse('ENOSYS'))]),
     ...when(number('clone'), [
       load(DATA.argument(0)),
@@ -48,7 +48,7 @@ export function seccompFilter({ architecture, unixSockets }: FilterOptions): Buf
   ]);
 }
 
-/** Offsets in `struct seccomp_data`; of the 64-bit arguments, the lower half on a little-endian machine. */
+/** Offsets in `struct seccomp_data`. For the 64-bit arguments, the lower half on a little-endian machine. */
 const DATA = { call: 0, architecture: 4, argument: (index: number) => 16 + 8 * index };
 
 const KILL = 0x80000000;
@@ -66,7 +66,7 @@ const AF_INET6 = 10;
 const AF_NETLINK = 16;
 const NETLINK_ROUTE = 0;
 
-/** `struct sock_filter`: the operation, how far to jump when it holds and when not, and its operand. */
+/** `struct sock_filter`: the operation, the jump distances for true and false, and the operand. */
 interface Instruction {
   code: number;
   ifTrue: number;

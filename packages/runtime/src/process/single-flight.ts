@@ -8,8 +8,8 @@ interface Flight<Result> {
 }
 
 /**
- * Work that several callers ask for at once and that is done once for all of them. It is aborted when the last
- * of them has given up; that one returns when the work has cleaned up behind itself.
+ * Shares one execution among several concurrent callers. The execution is aborted when the last caller gives up. That
+ * caller returns after the cleanup.
  */
 export class SingleFlight<Result> {
   readonly #flights = new Map<string, Flight<Result>>();
@@ -21,7 +21,7 @@ export class SingleFlight<Result> {
   ): Promise<Result> {
     if (signal.aborted) throw cancelled('the preparation was cancelled');
     const flight = this.#flights.get(key) ?? this.#takeOff(key, work);
-    const listener: Progress = (message) => report(message); // one of its own, even if two callers share a function
+    const listener: Progress = (message) => report(message); // a separate entry, even if two callers share a function
     flight.listeners.add(listener);
     const aborted = Promise.withResolvers<void>();
     const giveUp = () => aborted.resolve();
@@ -38,7 +38,7 @@ export class SingleFlight<Result> {
 
   #leave(key: string, flight: Flight<Result>): void {
     if (flight.listeners.size > 1) throw cancelled('the preparation was cancelled');
-    this.#flights.delete(key); // whoever asks now starts anew
+    this.#flights.delete(key); // later callers start a new execution
     flight.controller.abort();
   }
 

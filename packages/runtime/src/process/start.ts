@@ -38,7 +38,7 @@ export interface Start {
   signal: AbortSignal;
 }
 
-/** Starts an installed package in a sandbox of its own. Whatever fails on the way, nothing of it stays. */
+/** Starts an installed package in a new sandbox. After a failure, nothing remains. */
 export async function startInstance(given: Start): Promise<Instance> {
   const { args, env, readOnlyPaths } = await browserFor(given.launch);
   const launch = {
@@ -104,11 +104,11 @@ export async function startInstance(given: Start): Promise<Instance> {
 
 /** What the user asked for and the daemon cannot give. */
 function fewerFiles(openFiles: number): RuntimeLimit {
-  const text = `it can open ${openFilesCeiling()} files instead of ${openFiles}, because the daemon itself can open no more`;
+  const text = `the server can open ${openFilesCeiling()} files instead of ${openFiles}, because the daemon's own limit is not higher`;
   return { concerns: 'every server', text };
 }
 
-/** The gateway of a server with network rules, and the namespace that leads to it. */
+/** The gateway of a server with network rules, and the namespace that leads to the gateway. */
 async function openEgress({ launch, machine, namespaces, resolve }: Start): Promise<OpenEgress | undefined> {
   if (launch.network.kind !== 'rules') return undefined;
   if ('problem' in machine.egress) {
@@ -132,14 +132,14 @@ interface OpenEgress {
   gateway: EgressGateway;
 }
 
-/** The mounts that were granted, and the persistent home directory unless one of them takes its place. */
+/** The granted mounts and the persistent home directory, unless a mount replaces it. */
 async function mountsOf({ launch, homes }: Start): Promise<readonly PinnedMount[]> {
   const { mounts, home, workload } = launch;
   if (home === 'ephemeral' || mounts.some(({ target }) => isInside(inside.home, target))) return mounts;
   return [await homes.mount(workload, mounts), ...mounts];
 }
 
-/** The network of a sandbox for this launch. Throws `invalid` when no sandbox has such a one. */
+/** The sandbox network for this launch. Throws `invalid` for a network mode that sandboxes do not support. */
 export function networkOf({ network, privileged }: Pick<Launch, 'network' | 'privileged'>): SandboxNetwork {
   if (privileged) {
     throw invalid('a sandboxed process cannot run privileged', {
@@ -191,8 +191,8 @@ async function planLaunch(
 }
 
 /**
- * The environment of the server. A forwarder gets it with its socket and passes it on: it has a channel to the daemon,
- * so that a variable such as NODE_OPTIONS must not decide what it runs.
+ * The server's environment. If a forwarder exists, it receives the environment with its socket and passes it on. The
+ * forwarder has a channel to the daemon, so a variable such as NODE_OPTIONS must not influence it.
  */
 function environmentOf({ env, secrets, transport }: Launch): Record<string, string> {
   const all = { ...env, ...secrets, ...(transport.kind === 'http' ? { MCP_HOST: '127.0.0.1' } : {}) };
@@ -200,24 +200,24 @@ function environmentOf({ env, secrets, transport }: Launch): Record<string, stri
   return all;
 }
 
-/** Never the machine's network instead: whoever wants that asks for it. */
+/** Never the machine's network as a substitute. The user must request that explicitly. */
 function requireNetwork({ network }: Machine): NetworkTools {
   if ('tools' in network) return network.tools;
   throw unavailable(`a server with a network cannot run here: ${network.problem}`, { hint: network.hint });
 }
 
 function withoutNul(argument: string): string {
-  if (argument.includes('\0')) throw invalid('an argument of the server holds a NUL character');
+  if (argument.includes('\0')) throw invalid('a server argument contains a NUL character');
   return argument;
 }
 
 const behindForwarder = (port: number) => [inside.node, ...forwarderOptions, inside.forwarder, String(port)];
 
-/** What runs inside may use this much: the server, and the forwarder in front of it. */
+/** The limits inside the sandbox: for the server and its forwarder. */
 const serverLimits = ({ limits, transport }: Launch) =>
   transport.kind === 'http' ? plus(limits, forwarderShare) : limits;
 
-/** What runs for the sandbox may use this much, whether it runs inside or not. */
+/** The limits of all the sandbox's processes, inside and outside. */
 const groupLimits = (launch: Launch, network: SandboxNetwork) =>
   network === 'open' ? plus(serverLimits(launch), networkShare) : serverLimits(launch);
 
@@ -232,7 +232,7 @@ const addressOf = (door: Door | undefined, { transport }: Launch) =>
     ? undefined
     : { kind: 'socket' as const, path: door.path, targetPort: transport.targetPort };
 
-/** A server that lost its network would wait for it for ever: it ends instead, and can be started again. */
+/** A server that lost its network would wait forever, so it is stopped and can be started again. */
 function watchNetwork(sandbox: Sandbox, network: OwnNetwork, { launch, log }: Start) {
   let reason: string | undefined;
   const onLoss = () => {
@@ -254,7 +254,7 @@ async function processReason(
   const hasFailed = signal === null ? code !== 0 : signal !== 'SIGTERM' && signal !== 'SIGKILL';
   if (!hasFailed || !(await cgroup.ranOutOfProcesses())) return undefined;
   const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
-  return `${how} after it had reached the limit of ${processes} processes and threads; ${allowMore('pids')}`;
+  return `${how} after reaching the limit of ${processes} processes and threads; ${allowMore('pids')}`;
 }
 
 async function diedOfMemory(exit: Exit, cgroup: Cgroup): Promise<boolean> {

@@ -60,7 +60,7 @@ describe('the package store', () => {
       'resolving @example/server',
       'installing @example/server 2.0.0',
       'downloaded one package',
-      'install scripts did not run; if the server needs them, add --allow-scripts @example/server',
+      'install scripts did not run. If the server needs them, add --allow-scripts @example/server',
       expect.stringMatching(/^installed @example\/server 2\.0\.0 in \d+\.\d s$/),
     ]);
   });

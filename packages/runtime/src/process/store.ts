@@ -29,8 +29,8 @@ export interface InstalledPackage {
 }
 
 /**
- * The package cache: `<scheme>/<name>/<version>/`, each made elsewhere and moved into place whole, so that what
- * is there is complete, whoever else installs the same at the same time.
+ * The package cache: `<scheme>/<name>/<version>/`. Each directory is created elsewhere and then moved into place, so
+ * it is always complete, even if another daemon installs the same package at the same time.
  */
 export class PackageStore {
   readonly #options: StoreOptions;
@@ -45,7 +45,7 @@ export class PackageStore {
     this.#machine = machine;
   }
 
-  /** Installs what the source means now, unless it is there, and returns it with its exact version. */
+  /** Resolves the source, installs it if necessary, and returns it with its exact version. */
   prepare(source: PackageSource, options: PrepareOptions): Promise<PackageSource> {
     const { trusted, allowedSources, inspect, granted } = options;
     return this.#flights.do(
@@ -55,7 +55,7 @@ export class PackageStore {
     );
   }
 
-  /** Finds the newest release of a package. Throws `unsupported` if only installing it tells. */
+  /** Finds the newest release of a package. Throws `unsupported` if only an installation can find it. */
   async newest(source: PackageSource, options: PrepareOptions): Promise<Release> {
     const { installers } = await import('./installers/installers.ts');
     const installer = installers[source.scheme];
@@ -72,7 +72,7 @@ export class PackageStore {
     throw unsupported(`the newest version of ${formatSource(source)} cannot be looked up`);
   }
 
-  /** Finds out what an exact version would consist of. Undefined if only installing it tells. */
+  /** Lists the content of an exact version. Undefined if only an installation can find it. */
   async preview(source: PackageSource, options: PrepareOptions): Promise<PackageContents | undefined> {
     const { installers } = await import('./installers/installers.ts');
     const installer = installers[source.scheme];
@@ -94,14 +94,14 @@ export class PackageStore {
     return (await this.#find(source))?.install.contents;
   }
 
-  /** Removes what installations of this daemon left that did not come to an end. */
+  /** Removes the remains of this daemon's interrupted installations. */
   async sweep(): Promise<void> {
     await remove(this.#stagingFolder());
   }
 
   async #prepare(source: PackageSource, options: PrepareOptions): Promise<PackageSource> {
     const { report, granted } = options;
-    // Loaded with the first package: the libraries behind it take megabytes of an idle daemon's memory.
+    // Loaded with the first package, because the libraries use megabytes of an idle daemon's memory.
     const { installers } = await import('./installers/installers.ts');
     const installer = installers[source.scheme];
     const isLocal = isLocalPath(source);
@@ -120,7 +120,10 @@ export class PackageStore {
     }
   }
 
-  /** Gives work an empty folder and what installers need. The folder is removed afterwards, unless it was moved. */
+  /**
+   * Runs work with an empty directory and the installers' context. Removes the directory afterwards, unless it was
+   * moved.
+   */
   async #staged<Result>(
     source: PackageSource,
     installer: Installer,
@@ -282,7 +285,7 @@ async function readInstall(folder: string): Promise<Install | undefined> {
   return parseInstall(await readFile(join(folder, installFile), 'utf8').catch(() => ''));
 }
 
-/** A release is newer than its own pre-releases; otherwise numbers decide, from the left. */
+/** A release is newer than its pre-releases. Otherwise the numbers decide, from left to right. */
 export function compareVersions(a: string, b: string): number {
   const [releaseA = '', preA = '\uffff'] = a.split(/-(.*)/s);
   const [releaseB = '', preB = '\uffff'] = b.split(/-(.*)/s);

@@ -16,8 +16,8 @@ export const inspectedCalls = {
 } satisfies Record<string, Record<Architecture, number>>;
 
 /**
- * System calls that no MCP server needs and that kernel exploits and escapes are made of. Most of them need a
- * capability that the sandbox drops anyway; a call that is refused here never reaches the code with the bug.
+ * System calls that MCP servers do not need and that kernel exploits and escapes use. Most of them need a capability
+ * that the sandbox drops anyway, but a refused call never reaches the vulnerable code.
  */
 export const deniedCalls: Record<string, Partial<Record<Architecture, number>>> = {
   // other views of the file system

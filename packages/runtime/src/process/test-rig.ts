@@ -14,7 +14,7 @@ import { PackageStore } from './store.ts';
 
 const testServers = join(import.meta.dirname, '../../../test-servers');
 
-/** A process runtime with folders of its own and a registry that has the test servers. */
+/** A process runtime with separate directories and a registry that contains the test servers. */
 export interface ProcessRig extends AsyncDisposable {
   runtime: Runtime;
   options: ProcessRuntimeOptions;
@@ -71,7 +71,7 @@ export const prepareOptions = { report: () => {}, signal: never };
 
 export type Talk = Conversation & AsyncDisposable & { instance: Instance };
 
-/** Starts a test server and speaks with it. */
+/** Starts a test server and talks to it. */
 export async function talkTo(rig: ProcessRig, changes: Partial<Launch> = {}): Promise<Talk> {
   const instance = await rig.runtime.start(aLaunch(await rig.prepared(), changes), never);
   if (instance.stdio === undefined) throw new Error('the instance speaks no stdio');

@@ -22,7 +22,7 @@ describe('a server that speaks HTTP', () => {
     return on.runtime.start(aLaunch(source, { args: ['http'], ...changes }), never);
   }
 
-  test('is reached through a socket when it has no network', async () => {
+  test('is reached through a socket when the server has no network access', async () => {
     await using instance = await serve(isolated(8080));
 
     const reply = await waitFor(() => initialize(instance.address));

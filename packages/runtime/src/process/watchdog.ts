@@ -1,7 +1,7 @@
 import type { Exceeded } from '../exceeded.ts';
 import { familyOf, memoryOf, threadsOf } from './proc.ts';
 
-/** What a sandbox may use where the kernel does not watch it for us. */
+/** A sandbox's limits that the kernel does not enforce. */
 export interface WatchedLimits {
   memoryBytes?: number;
   processes?: number;
@@ -10,8 +10,8 @@ export interface WatchedLimits {
 const INTERVAL_MS = 1000;
 
 /**
- * Looks once a second at the processes of a sandbox and tells, once, when they use more than they may. A second
- * is long enough to go far over a limit: it is for machines without writable control groups only.
+ * Checks a sandbox's processes once per second and reports, once, that they exceed a limit. A process can exceed a
+ * limit by far within a second, so this check is only for machines without writable control groups.
  */
 export class Watchdog implements Disposable {
   readonly #timer: NodeJS.Timeout;

@@ -347,7 +347,7 @@ export function describeRuntime(
 
         await expect(start({ mounts })).rejects.toMatchObject({
           kind: 'conflict',
-          message: expect.stringContaining(`mount source ${granted} has changed since it was granted`),
+          message: expect.stringContaining(`mount source ${granted} has changed since you granted access`),
         });
 
         await rm(granted);

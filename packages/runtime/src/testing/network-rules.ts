@@ -281,7 +281,7 @@ resolver.resolve4('evil.example').then(console.log, (e) => console.log(e.code));
         names.set('api.example', [address]);
 
         expect((await fetched('http://api.example/')).output.trim()).toBe('ECONNRESET');
-        expect(egress.denied.join()).toContain(`api.example:80: it is at ${address}, which is`);
+        expect(egress.denied.join()).toContain(`api.example:80: the name resolves to ${address}, which is`);
       },
     );
 
@@ -363,7 +363,7 @@ resolver.resolve4('evil.example').then(console.log, (e) => console.log(e.code));
       const request = 'GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n';
 
       expect((await dialled('api.example', 80, request)).output).toContain('ECONNRESET');
-      expect(egress.denied).toContain('api.example:80: it is for "evil.example"');
+      expect(egress.denied).toContain('api.example:80: the connection is for "evil.example"');
     });
 
     test.each([

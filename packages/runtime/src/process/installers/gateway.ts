@@ -12,16 +12,16 @@ export interface GatewayOptions {
   place: SocketPlace;
   /** The `HOST:PORT` of the package registries that the user has configured, wherever they are. */
   registries: ReadonlySet<string>;
-  /** Whether nothing else than the registries can be reached. */
+  /** Whether only the registries are reachable. */
   isLimited: boolean;
   /** Names the corporate proxy, if there is one. */
   env: NodeJS.ProcessEnv;
 }
 
 /**
- * The way of an installer to the network: an HTTP proxy on a Unix socket. It connects to the configured
- * registries, and to public addresses on ports 80 and 443, because registries redirect downloads to other hosts.
- * It refuses everything else on this machine and in its networks.
+ * An installer's route to the network: an HTTP proxy on a Unix socket. It connects to the configured registries, and
+ * to public addresses on ports 80 and 443, because registries redirect downloads to other hosts. It refuses all other
+ * addresses on this machine and in its networks.
  */
 export class Gateway implements AsyncDisposable {
   readonly path: string;
@@ -65,7 +65,10 @@ export class Gateway implements AsyncDisposable {
   }
 }
 
-/** Several times what npm, uv, and Go open at once. Each connection costs the daemon two descriptors and memory. */
+/**
+ * Several times the number of connections that npm, uv, and Go open at once. Each connection costs the daemon two
+ * descriptors and memory.
+ */
 const MAX_CONNECTIONS = 256;
 
 const webPorts: ReadonlySet<number> = new Set([80, 443]);

@@ -24,13 +24,13 @@ import {
 
 const exactVersion = /^v\d+\.\d+\.\d+(-[\w.-]+)?(\+[\w.-]+)?$/;
 
-/** Go modules from the module proxy. Compiling runs none of a module's code as long as C is left out of it. */
+/** Go modules from the module proxy. Compiling runs none of a module's code as long as cgo is disabled. */
 export const goInstaller: Installer = {
   keepsDownloads: true, // compiling the standard library takes longer than everything else
 
   isPinned: ({ version }) => version !== undefined && exactVersion.test(version),
 
-  /** What a path means as a module is known to `go install` alone, and to the binary that it makes. */
+  /** Only `go install` and the resulting binary know which module a path belongs to. */
   resolve: async () => undefined,
 
   newest: async () => undefined,
@@ -100,7 +100,7 @@ const started = (version: string, command: string): Install => ({
   readOnlyPaths: [],
 });
 
-/** The modules in a program: its own first, then those that it depends on. */
+/** The modules in a program: the main module first, then its dependencies. */
 async function modulesOf(program: string, context: InstallContext): Promise<Artifact[]> {
   const { stdout } = await go(
     ['version', '-m', `${inside.package}/${program}`],
@@ -148,7 +148,8 @@ async function go(
         GOPATH: `${inside.downloads}/path`,
         GOCACHE: `${inside.downloads}/build`,
         GOTMPDIR: inside.downloads,
-        // Where no module proxy has a module, go would start git and its like on what the module's host answers.
+        // If no module proxy has a module, go would start git or another tool, depending on the response of the
+        // module's host.
         GOVCS: [...allowed.map((source) => `${source}:git`), '*:off'].join(','),
         ...env,
       },
@@ -167,14 +168,14 @@ async function go(
   );
 }
 
-/** With -v, Go writes the path of each package that it compiles. */
+/** With -v, Go prints the path of each package that it compiles. */
 const isPackagePath = (line: string): boolean => /^[\w.~-]+(?:\/[\w.~-]+)*$/.test(line);
 
-const missing = 'install Go from https://go.dev/dl/ and see that it is on PATH';
+const missing = 'install Go from https://go.dev/dl/ and add it to PATH';
 const settingNames = ['GOPROXY', 'GOPRIVATE', 'GONOPROXY', 'GOSUMDB', 'GONOSUMDB', 'GOINSECURE'] as const;
 const GoEnv = z.record(z.string(), z.string());
 
-/** Where Go is, and its settings, as it tells them itself. */
+/** The location of Go and its settings, as reported by Go. */
 async function readGoSettings({ env }: InstallContext) {
   const program = await requireProgram('go', { env }, missing);
   const names = ['GOROOT', ...settingNames];
@@ -202,7 +203,7 @@ async function readGoSettings({ env }: InstallContext) {
 const noProgram = (name: string) =>
   unsupported(`package ${name} has no program to run`, { hint: 'name the folder of its main package' });
 
-/** Says in a line what was wrong, in the words of `go` where they help. */
+/** Summarizes the error in one line, using the message from `go` if it is helpful. */
 function goFailure({ name, version }: PackageSource, { stderr }: Pick<ToolResult, 'stderr'>): ThvError {
   if (/is not a main package/.test(stderr)) return noProgram(name);
   const distrust = distrustIn(stderr);
@@ -220,13 +221,14 @@ function goFailure({ name, version }: PackageSource, { stderr }: Pick<ToolResult
   if (/401 Unauthorized|403 Forbidden/.test(stderr)) {
     const reason = /server response:\s*(.+)/.exec(stderr)?.[1];
     return unavailable(`the Go module proxy does not give out ${name}${reason ? `: ${reason}` : ''}`, {
-      hint: 'whoever runs the proxy that GOPROXY names decides that',
+      hint: 'the operator of the GOPROXY proxy decides which modules it serves',
     });
   }
   if (/GOVCS disallows/.test(stderr)) {
     return otherSource(
       name,
-      /module [^:]+|GOVCS disallows .*$/m.exec(stderr)?.[0] ?? 'it is only in version control',
+      /module [^:]+|GOVCS disallows .*$/m.exec(stderr)?.[0] ??
+        'the module is only available from version control',
     );
   }
   if (/replacement directory \S+ does not exist/.test(stderr)) {

@@ -1,7 +1,7 @@
 import { invalid } from '@toolhive/contract/failure';
 import type { Artifact, PackageContents } from '../../runtime.ts';
 
-/** How an installed package is started. It is stored outside the package's folder, where no package can write it. */
+/** How to start an installed package. Stored outside the package's directory, where no package can write. */
 export interface Install {
   /** The exact version that was installed. */
   version: string;
@@ -11,15 +11,15 @@ export interface Install {
   args: string[];
   /** Absolute paths of the machine that the tool chain consists of. Known before the package is unpacked. */
   readOnlyPaths: string[];
-  /** What was downloaded. Absent for local packages, and in what earlier versions of ToolHive installed. */
+  /** The downloaded content. Absent for local packages and for installations by earlier versions of ToolHive. */
   contents?: PackageContents | undefined;
 }
 
 export const installFile = 'installed.json';
-/** Beside it: all that the package consists of. */
+/** The file with the complete list of the package's content. */
 export const packageFolder = 'package';
 
-/** Reads what an earlier installation wrote; undefined for anything that this version would not have written. */
+/** Reads an earlier installation's record. Returns undefined for anything that this version would not have written. */
 export function parseInstall(text: string): Install | undefined {
   let value: unknown;
   try {
@@ -66,7 +66,7 @@ function isInnerPath(path: unknown): path is string {
   return typeof path === 'string' && path !== '' && !path.startsWith('/') && !path.split('/').includes('..');
 }
 
-/** A path that a package names in its own folder, refused if it leads out of it. */
+/** A path that a package names in its own directory. Refused if it leads out of the directory. */
 export function innerPath(name: string, path: string): string {
   const plain = path.replace(/^(\.?\/)+/, '');
   if (!isInnerPath(plain))

@@ -7,19 +7,19 @@ import type { InstallContext } from './tool.ts';
 import { uvInstaller } from './uv.ts';
 
 /**
- * How the packages of one ecosystem get onto the machine. Tools run in sandboxes, and none of a package's code is
- * meant to run even there; and nothing that a package contains decides what its server gets of the machine.
+ * Installs the packages of one ecosystem. Tools run in sandboxes, where they run none of a package's code unless the
+ * user allows it. A package's content never decides the server's access to the machine.
  */
 export interface Installer {
-  /** Whether the source's version names one release for ever, so that an installed one needs no look-up. */
+  /** Whether the source's version names one immutable release, so that an installed one needs no lookup. */
   isPinned(source: PackageSource): boolean;
-  /** Whether what was downloaded and compiled is kept for the next version of the same package. */
+  /** Whether downloads and compiled files are kept for the next version of the same package. */
   keepsDownloads: boolean;
-  /** Finds the release that the source means now; undefined where only installing it tells. */
+  /** Resolves the source to a release. Undefined if only an installation can resolve it. */
   resolve(source: PackageSource, context: InstallContext): Promise<string | undefined>;
-  /** Finds the newest release of a source without a version; undefined where only installing it tells. */
+  /** Finds the newest release of a source without a version. Undefined if only an installation can find it. */
   newest(source: PackageSource, context: InstallContext): Promise<Release | undefined>;
-  /** Finds out what an exact version would consist of, and downloads only metadata; undefined where that cannot be. */
+  /** Lists the content of an exact version, downloading only metadata. Undefined if that is impossible. */
   preview(source: PackageSource, context: InstallContext): Promise<PackageContents | undefined>;
   /** Installs into the empty folder of the context, which is moved to another place afterwards. */
   install(source: PackageSource, context: InstallContext): Promise<Install>;

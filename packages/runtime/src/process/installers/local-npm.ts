@@ -9,7 +9,7 @@ import { refuseOtherSources, refuseOtherSourcesIn } from './npm-sources.ts';
 import { field, readPackageFile, readPackageJson, requireProgramFile } from './package-files.ts';
 import type { InstallContext } from './tool.ts';
 
-/** Installs a directory with a package.json, an archive of `npm pack`, or a script that needs nothing else. */
+/** Installs a directory with a package.json, an archive from `npm pack`, or a script without dependencies. */
 export async function installLocalNpm(
   source: PackageSource,
   context: InstallContext,

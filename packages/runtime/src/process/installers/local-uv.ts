@@ -46,7 +46,7 @@ async function installTool(source: PackageSource, context: InstallContext, path:
 
 const VENV = 'venv';
 
-/** A script runs with Python itself, and with the packages that it names in its metadata (PEP 723) or that the user adds. */
+/** A script runs with Python directly, and with the packages in its metadata (PEP 723) or from the user. */
 async function installScript(source: PackageSource, context: InstallContext): Promise<Install> {
   const { name, version = '', options } = source;
   const { folder } = context;

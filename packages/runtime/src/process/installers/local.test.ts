@@ -161,7 +161,7 @@ describe('a directory with a package.json', () => {
     [
       'a bin that a link leads out',
       { bin: 'gone.js' },
-      'names the program "gone.js", which it does not contain',
+      'names the program "gone.js", but does not contain it',
     ],
     ['a program that is not built', { bin: 'dist/main.js' }, 'names the program "dist/main.js"'],
     [

@@ -6,8 +6,8 @@ import { installLocalUv } from './local-uv.ts';
 import type { InstallContext } from './tool.ts';
 
 /**
- * Installs a copy of a directory or file into the folder of the context. The version of the source says which content
- * it is. The copy may be changed and moved.
+ * Installs a copy of a directory or file into the context's directory. The source version identifies the content. The
+ * copy may be changed and moved.
  */
 export type LocalInstaller = (
   source: PackageSource,

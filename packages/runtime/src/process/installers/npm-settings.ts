@@ -4,7 +4,7 @@ import { parse } from 'ini';
 import { originsIn } from './registries.ts';
 import { readIfThere } from './tool.ts';
 
-/** What npm is told in its sandbox: where registries are, how to log in there, and which releases to accept. */
+/** The npm settings in the sandbox: registry URLs, credentials, and the accepted releases. */
 export interface NpmSettings {
   /** The contents of `.npmrc`. */
   npmrc: string;
@@ -62,7 +62,7 @@ function entriesOf(text: string, env: NodeJS.ProcessEnv): [string, string][] {
   );
 }
 
-/** `npm_config_fetch_retries` means `fetch-retries`; names of registries are spelled as they are. */
+/** `npm_config_fetch_retries` means `fetch-retries`. Registry names keep their spelling. */
 function entriesOfEnvironment(env: NodeJS.ProcessEnv): [string, string][] {
   return Object.entries(env).flatMap(([variable, value]) => {
     const name = /^npm_config_(.+)$/i.exec(variable)?.[1];
@@ -71,7 +71,7 @@ function entriesOfEnvironment(env: NodeJS.ProcessEnv): [string, string][] {
   });
 }
 
-/** `${NAME}` and `${NAME?}` in a value stand for a variable of the environment. */
+/** `${NAME}` and `${NAME?}` in a value refer to an environment variable. */
 function expand(value: string, env: NodeJS.ProcessEnv): string {
   return value.replace(/\$\{([^}?]+)(\?)?\}/g, (whole, name: string, optional) => {
     return env[name] ?? (optional === undefined ? whole : '');

@@ -14,22 +14,22 @@ const Entry = z.looseObject({
 });
 type Entry = z.infer<typeof Entry>;
 
-/** What npm writes about everything that it installed. */
+/** npm's record of everything that it installed. */
 const Lockfile = z.object({ packages: z.record(z.string(), Entry) });
 
 /** Types of dependencies that do not come from a registry. */
 const elsewhere: ReadonlySet<string> = new Set(['git', 'remote', 'file', 'directory']);
 
 /**
- * Refuses an installed package with a dependency from elsewhere than the registries, unless the user has allowed that
- * source. Nothing of it has run yet.
+ * Refuses an installed package with a dependency from outside the registries, unless the user has allowed that
+ * source. None of its code has run yet.
  */
 export async function refuseOtherSources(
   name: string,
   { folder, allowed }: Pick<InstallContext, 'folder' | 'allowed'>,
 ): Promise<void> {
   const lockfile = Lockfile.safeParse(await readPackageJson(folder, 'node_modules/.package-lock.json'));
-  if (!lockfile.success) throw unsupported(`npm installed ${name} without saying what it consists of`);
+  if (!lockfile.success) throw unsupported(`npm installed ${name} without recording its content`);
   for (const [path, entry] of Object.entries(lockfile.data.packages)) {
     if (entry.link === true) throw otherSource(name, `${path} is a link`);
     refuseIn(name, entry, allowed);
@@ -61,7 +61,7 @@ function refuseIn(name: string, entry: Entry, allowed: readonly string[]): numbe
 
 export function otherSource(name: string, reason: string): ThvError {
   return unsupported(`package ${name} does not come from a package registry alone: ${reason}`, {
-    hint: 'if you trust that source, allow it: thv config set-package-sources HOST/PATH',
+    hint: 'if you trust that source, allow it with thv config set-package-sources HOST/PATH',
   });
 }
 
@@ -75,7 +75,7 @@ function sourceOf(dependency: string, wanted: string): string | undefined {
     const url = fetchSpec ?? saveSpec ?? wanted;
     return url.replace(/^(?:git\+)?[a-z]+:\/\/(?:[^/@]*@)?/i, '').replace(/(?:\.git)?(?:#.*)?$/, '');
   } catch {
-    return wanted; // npm could not have understood it either
+    return wanted; // npm could not have parsed it either
   }
 }
 

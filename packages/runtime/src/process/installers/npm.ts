@@ -59,7 +59,7 @@ export const npmInstaller: Installer = {
   },
 
   async install(source, context) {
-    // A registry that does not tell the time is no reason not to install.
+    // An installation does not depend on publication times, which some registries do not report.
     const looking = publishedAtOf(source, context).catch(() => undefined);
     const installing = npm([...installCommand(context), specOf(source)], context);
     await Promise.allSettled([installing, looking]); // both use the folders of this installation
@@ -80,7 +80,7 @@ async function publishedAtOf(source: PackageSource, context: InstallContext): Pr
   return timeIn(parseJson(stdout), source.version ?? '');
 }
 
-/** The time of a version in what `npm view` prints. */
+/** The publication time of a version in the output of `npm view`. */
 function timeIn(found: unknown, version: string): string | undefined {
   const time = field(field(found, 'time'), version);
   const at = typeof time === 'string' ? Date.parse(time) : NaN;
@@ -91,7 +91,7 @@ const Downloads = z.object({
   packages: z.record(
     z.string(),
     z.looseObject({
-      /** What it is called in the registry, if another package calls it otherwise. */
+      /** The name in the registry, if a package uses an alias. */
       name: z.string().optional().catch(undefined),
       version: z.string().optional().catch(undefined),
       integrity: z.string().max(1000).optional().catch(undefined),
@@ -99,7 +99,7 @@ const Downloads = z.object({
   ),
 });
 
-/** What npm downloaded, with the hashes that it compared. Dependencies from elsewhere than a registry have none. */
+/** npm's downloads, with the hashes that npm compared. Dependencies from outside a registry have no hashes. */
 async function contentsOf(
   { name }: PackageSource,
   publishedAt: string | undefined,
@@ -145,7 +145,7 @@ export async function runScripts({ name, options }: PackageSource, context: Inst
   const ignored = scripted.filter((one) => !allowed.includes(one));
   if (ignored.length > 0) {
     const flags = ignored.slice(0, MOST_NAMED).map((one) => `--allow-scripts ${one}`);
-    context.report(`install scripts did not run; if the server needs them, add ${flags.join(' ')}`);
+    context.report(`install scripts did not run. If the server needs them, add ${flags.join(' ')}`);
   }
   if (allowed.length === 0) return;
   context.report(`running the install scripts of ${allowed.join(', ')}`);
@@ -188,7 +188,7 @@ async function packagesWithScripts(folder: string): Promise<string[]> {
 
 const packageName = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/i;
 
-/** The installation of this Node.js if it has the headers that native modules are built with. */
+/** The Node.js installation if it includes the headers for native modules. */
 async function nodeHeaders({ machine }: InstallContext): Promise<string | undefined> {
   const root = dirname(dirname(requireNode(machine).path));
   const header = await readIfThere(join(root, 'include', 'node', 'node_version.h'));
@@ -207,7 +207,10 @@ function scriptFailure({ stdout, stderr }: ToolResult): string {
   return found?.slice(0, 300) ?? 'they gave no reason';
 }
 
-/** How npm installs into the package's folder what is named behind, or else the package that lies there. */
+/**
+ * The npm options that install the following packages, or else the package in the directory, into the package's
+ * directory.
+ */
 export const installCommand = (context: InstallContext): string[] => [
   'install',
   ...installOptions,
@@ -256,9 +259,9 @@ export async function npm(
       },
       registriesOnly: call.registriesOnly === true,
       files: {
-        // Without one of its own, npm would take the nearest folder above that has a package.json.
+        // Without a local package.json, npm would use the nearest parent directory that has one.
         [`${inside.home}/.npmrc`]: `${npmrc}${certificates === '' ? '' : `cafile=${authorities}\n`}`,
-        // npm trusts nothing else than what its own setting names.
+        // npm trusts only the certificate authorities in its own setting.
         ...(certificates === '' ? {} : { [authorities]: [certificates, context.certificates].join('\n') }),
       },
       readOnlyPaths: [root, ...(call.readOnlyPaths ?? [])],
@@ -289,7 +292,7 @@ async function findNpm(context: InstallContext): Promise<string> {
     () => false,
   );
   if (isThere) return root;
-  throw unavailable(`cannot find the files of npm, which ${program} starts`, { hint: missing });
+  throw unavailable(`cannot find the npm files that ${program} starts`, { hint: missing });
 }
 
 /** What `npm view` prints: one version, or all that a range matches, oldest first. */
@@ -327,11 +330,11 @@ export function chooseBin(name: string, bin: unknown): string {
   if (chosen !== undefined) return chosen;
   if (bins.size === 0) {
     throw unsupported(`package ${name} has no program to run`, {
-      hint: 'it is a library rather than a server',
+      hint: 'the package is a library rather than a server',
     });
   }
   throw unsupported(`package ${name} has several programs and none is called ${unscoped}`, {
-    hint: `it has ${[...bins.keys()].join(', ')}; ask its author to name one like the package`,
+    hint: `the package has ${[...bins.keys()].join(', ')}. Ask its author to name one of them like the package`,
   });
 }
 
@@ -346,7 +349,7 @@ function isScriptOfNode(beginning: Buffer): boolean {
 const network =
   /^(ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT|ENOTCACHED|E50[234])$/;
 
-/** Says in a line what npm says in twenty. */
+/** Summarizes npm's error in one line. */
 export function npmFailure(
   source: PackageSource,
   { stdout, stderr }: Pick<ToolResult, 'stdout' | 'stderr'>,
@@ -376,7 +379,7 @@ function npmError(stdout: string, stderr: string): Record<'code' | 'summary' | '
   const error = field(parseJson(stdout), 'error');
   const code = field(error, 'code') ?? /^npm (?:error|ERR!) code (\S+)$/m.exec(stderr)?.[1];
   const summary = field(error, 'summary');
-  const [line = 'it gave no reason'] =
+  const [line = 'npm gave no reason'] =
     typeof summary === 'string' && summary !== '' ? summary.split('\n') : usefulLines(stderr);
   return {
     code: typeof code === 'string' ? code : '',

@@ -5,8 +5,8 @@ import { openInner } from '../../inner-file.ts';
 const MANIFEST_LIMIT = 16 * 1024 * 1024;
 
 /**
- * Reads the beginning of a file that a package brought along, up to `limit` bytes. Its author decides what is there:
- * a link out of the package, a pipe that never ends, a file that fills the memory.
+ * Reads the start of a file in a package, up to `limit` bytes. The package's author controls the file, which may be a
+ * link out of the package, an endless pipe, or larger than the memory.
  */
 export async function readPackageFile(
   folder: string,
@@ -20,7 +20,7 @@ export async function readPackageFile(
   return buffer.subarray(0, bytesRead);
 }
 
-/** Reads a JSON file of a package; undefined if it is none. */
+/** Reads a JSON file in a package. Returns undefined if the file is not valid JSON. */
 export async function readPackageJson(folder: string, path: string): Promise<unknown> {
   const content = await readPackageFile(folder, path);
   if (content === undefined) return undefined;
@@ -31,7 +31,9 @@ export async function readPackageJson(folder: string, path: string): Promise<unk
   }
 }
 
-/** Throws `unsupported` unless the package contains the program that it names. Returns the beginning of the file. */
+/**
+ * Throws `unsupported` unless the package contains the program that it names. Returns the start of the program file.
+ */
 export async function requireProgramFile(
   name: string,
   folder: string,
@@ -40,12 +42,12 @@ export async function requireProgramFile(
 ): Promise<Buffer> {
   const beginning = await readPackageFile(folder, path, 128);
   if (beginning !== undefined) return beginning;
-  throw unsupported(`package ${name} names the program ${JSON.stringify(path)}, which it does not contain`, {
+  throw unsupported(`package ${name} names the program ${JSON.stringify(path)}, but does not contain it`, {
     hint,
   });
 }
 
-/** A field of an object that somebody else wrote; undefined if it is none. */
+/** A string field of an untrusted object. Undefined if it is missing or not a string. */
 export function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { Artifact } from '../../runtime.ts';
 import { readPackageFile } from './package-files.ts';
 
-/** The lock file that uv writes for one installation, as far as it is used (PEP 751). */
+/** The used parts of the lock file that uv writes for one installation (PEP 751). */
 const Pylock = z.object({
   packages: z.array(
     z.looseObject({
@@ -32,7 +32,7 @@ interface LockedWheel {
 export interface LockedPackage {
   name: string;
   version: string;
-  /** All wheels of the version, whatever they are for. */
+  /** All wheels of the version, for every platform. */
   wheels: LockedWheel[];
 }
 

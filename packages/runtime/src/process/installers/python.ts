@@ -10,7 +10,7 @@ import { findUv } from './uv-program.ts';
 
 const run = promisify(execFile);
 
-/** A Python interpreter of this machine, and the part of the machine that it needs. */
+/** A Python interpreter on this machine, and the directory that it needs. */
 export interface Python {
   path: string;
   /** Its installation, unless that is part of the system. */
@@ -18,9 +18,9 @@ export interface Python {
 }
 
 /**
- * Finds the interpreter that a package is installed for, before anything of the package is here. Servers get the
- * directory of the interpreter, so no package may have a say in it. Without a suitable one on this machine,
- * uv downloads one, in a sandbox.
+ * Finds the interpreter for a package before any of the package is downloaded. Servers receive the interpreter's
+ * directory, so no package may influence the choice. If this machine has no suitable interpreter, uv downloads one in
+ * a sandbox.
  */
 export async function findPython(request: string | undefined, context: InstallContext): Promise<Python> {
   const path = (await ownPython(request, context)) ?? (await downloadedPython(request, context));
@@ -30,7 +30,7 @@ export async function findPython(request: string | undefined, context: InstallCo
   return { path, readOnlyPaths: isSystem ? [] : [prefix] };
 }
 
-/** The user's own. uv starts interpreters that it finds on PATH to ask for their version, as it does for the user. */
+/** The user's own interpreter. uv starts the interpreters on PATH to read their versions, as it does for the user. */
 async function ownPython(request: string | undefined, context: InstallContext): Promise<string | undefined> {
   const { PATH, HOME, UV_PYTHON } = context.env;
   const env = { PATH, HOME, UV_PYTHON, UV_PYTHON_PREFERENCE: 'only-system', UV_PYTHON_DOWNLOADS: 'never' };
@@ -40,7 +40,7 @@ async function ownPython(request: string | undefined, context: InstallContext): 
   return realpath(stdout.trim()).catch(() => undefined);
 }
 
-/** One that uv has downloaded for servers; it is shared by packages, and only this writes to it. */
+/** An interpreter that uv downloaded for servers. Packages share it, and only this function writes to it. */
 async function downloadedPython(request: string | undefined, context: InstallContext): Promise<string> {
   const folder = join(context.cacheDir, '.python');
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -78,11 +78,11 @@ async function downloadedPython(request: string | undefined, context: InstallCon
   const path = await realpath(stdout.trim()).catch(() => undefined);
   const root = await realpath(folder);
   if (path !== undefined && path.startsWith(`${root}/cpython-`)) return path;
-  const [reason = 'it gave no reason'] = /^error: (.+)/m.exec(installing.stderr)?.slice(1) ?? [];
+  const [reason = 'uv gave no reason'] = /^error: (.+)/m.exec(installing.stderr)?.slice(1) ?? [];
   throw unavailable(
     `no suitable Python ${request ?? ''} is installed, and uv could not install one: ${reason}`,
     {
-      hint: `install Python ${request ?? '3'} and make sure that it is on PATH`,
+      hint: `install Python ${request ?? '3'} and add it to PATH`,
     },
   );
 }
@@ -97,6 +97,6 @@ async function refuseLargePrefix(
   const real = await Promise.all(others.map((other) => realpath(other).catch(() => other)));
   if (prefix !== '/' && !real.some((other) => `${other}/`.startsWith(`${prefix}/`))) return;
   throw unavailable(`the Python interpreter ${path} is installed in ${prefix}, which servers may not read`, {
-    hint: 'install Python in a directory of its own, and make sure that it is on PATH',
+    hint: 'install Python in a separate directory, and add it to PATH',
   });
 }

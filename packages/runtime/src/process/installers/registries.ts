@@ -1,6 +1,6 @@
 const defaultPorts: Record<string, number | undefined> = { 'http:': 80, 'https:': 443 };
 
-/** The `HOST:PORT` of every HTTP URL among the texts; other texts are passed over. */
+/** The `HOST:PORT` of every HTTP URL among the texts. Other texts are ignored. */
 export function originsIn(texts: readonly (string | undefined)[]): Set<string> {
   const urls = texts.flatMap((text) => text?.match(/https?:\/\/[^\s"'|,]+/g) ?? []);
   return new Set(

@@ -17,21 +17,21 @@ import { tunnelSource } from './tunnel.ts';
 
 /** What an installer works with. */
 export interface InstallContext {
-  /** The daemon's environment. Sandboxes get nothing of it but what an installer picks out. */
+  /** The daemon's environment. Sandboxes receive only the variables that an installer selects. */
   env: NodeJS.ProcessEnv;
   machine: Machine;
   place: SocketPlace;
   /** An empty directory of the daemon's, which is the package's in the sandbox. */
   folder: string;
-  /** A directory for what tools download, which no other package shares. */
+  /** A download directory that no other package shares. */
   downloads: string;
-  /** The package cache, for what the daemon keeps besides packages. */
+  /** The package cache, for the daemon's files besides packages. */
   cacheDir: string;
-  /** Certificate authorities, as PEM, to trust instead of those that a tool trusts by itself. */
+  /** Certificate authorities, as PEM, that replace a tool's defaults. */
   certificates: string | undefined;
   /** Sources of dependencies besides the registries that the user has allowed, as `HOST/PATH`. */
   allowed: readonly string[];
-  /** Looks at what was downloaded, before any of it runs. Throws if it must not be installed. */
+  /** Inspects the download before any of its code runs. Throws if the package must not be installed. */
   inspect: (source: PackageSource, contents: PackageContents) => Promise<void>;
   report: Progress;
   signal: AbortSignal;
@@ -49,9 +49,12 @@ export interface ToolCall {
   /** Directories that may be written besides the package's and the downloads', by their place inside. */
   writable?: Readonly<Record<string, string>>;
   cwd?: string;
-  /** The package registries as `HOST:PORT`; without any, there is no network. */
+  /** The package registries as `HOST:PORT`. Without registries, the tool has no network access. */
   registries?: ReadonlySet<string>;
-  /** Whether the network is limited to the registries, because code or a file of the package may choose other hosts. */
+  /**
+   * Whether network access is limited to the registries, because package code or a package file may choose other
+   * hosts.
+   */
   registriesOnly?: boolean;
   onLine?: (line: string) => void;
 }
@@ -66,8 +69,8 @@ const TIMEOUT_MS = 20 * 60_000;
 const PROXY_PORTS = [3128, 3129, 3130];
 
 /**
- * Runs a tool to its end in a sandbox of its own: without a home directory, without the machine's network, and with
- * nothing to write but the package's directory and its downloads. An abort kills everything that it started.
+ * Runs a tool to completion in a separate sandbox: without a home directory or the machine's network, and with write
+ * access only to the package's directory and its downloads. An abort kills all its processes.
  */
 export async function runTool(call: ToolCall, context: InstallContext): Promise<ToolResult> {
   const { machine, place, folder, downloads, certificates } = context;
@@ -173,7 +176,7 @@ export async function requireProgram(
   return program;
 }
 
-/** The text of a file of the user's; empty if there is none. */
+/** The text of a user file. Empty if the file does not exist. */
 export function readIfThere(path: string): Promise<string> {
   return readFile(path, 'utf8').catch(() => '');
 }
@@ -193,7 +196,7 @@ const certificateTrouble =
 
 const CAPTURE_LIMIT = 4 * 1024 * 1024;
 
-/** Keeps the beginning of what a tool writes, and tells it line by line. */
+/** Keeps the start of a tool's output, and reports it line by line. */
 class Capture {
   text = '';
   readonly #onLine: ((line: string) => void) | undefined;

@@ -1,7 +1,7 @@
 import { rootCertificates } from 'node:tls';
 import { readIfThere } from './tool.ts';
 
-/** Where systems keep the certificate authorities that they trust, the first that is there counts. */
+/** The usual locations of the system's trusted certificate authorities. The first existing file counts. */
 const systemBundles = [
   '/etc/ssl/certs/ca-certificates.crt', // Debian, Alpine, Arch
   '/etc/pki/tls/certs/ca-bundle.crt', // Fedora
@@ -9,7 +9,7 @@ const systemBundles = [
   '/etc/ssl/cert.pem', // macOS, BSD
 ];
 
-/** How tools are told whom to trust. */
+/** The environment variables that configure the tools' certificate authorities. */
 const variables = [
   'NODE_EXTRA_CA_CERTS',
   'SSL_CERT_FILE',
@@ -20,8 +20,8 @@ const variables = [
 ];
 
 /**
- * All certificate authorities that tools are to trust, as PEM: these, those that the environment names, and the
- * system's. Undefined if there are no others than the system's.
+ * All certificate authorities for the tools, as PEM: the given ones, the ones in environment variables, and the
+ * system's. Undefined if only the system's apply.
  */
 export async function certificateBundle(
   env: NodeJS.ProcessEnv,

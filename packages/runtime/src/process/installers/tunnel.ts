@@ -1,8 +1,8 @@
 /**
- * Runs inside an installer's sandbox as the parent of the tool, and is its only way out: it listens on loopback
- * addresses and passes connections to the gateway's Unix socket. Some tools use no HTTP proxy for addresses on
- * loopback, so a registry on this machine gets a listener of its own. Plain JavaScript, as it runs from a file
- * that is made for the sandbox.
+ * Runs inside an installer's sandbox as the parent of the tool, and is its only connection to the outside: it listens
+ * on loopback addresses and forwards connections to the gateway's Unix socket. Some tools use no HTTP proxy for
+ * loopback addresses, so a registry on this machine has a separate listener. Plain JavaScript, because it runs from a
+ * file that is created for the sandbox.
  */
 export const tunnelSource = `'use strict';
 const { spawn } = require('node:child_process');

@@ -8,9 +8,9 @@ import { findProgram } from '../../programs.ts';
 import type { InstallContext } from './tool.ts';
 
 const run = promisify(execFile);
-const missing = 'install it from https://docs.astral.sh/uv/ or with: python3 -m pip install uv';
+const missing = 'install uv from https://docs.astral.sh/uv/ or with python3 -m pip install uv';
 
-/** The path of uv itself. Version managers put a script on PATH that looks it up. */
+/** The path of the uv binary. Version managers put a script on PATH that finds the binary. */
 export async function findUv({ env }: Pick<InstallContext, 'env'>): Promise<string> {
   const program = await findProgram('uv', env, defaultLocations(env));
   if (program === undefined) throw unavailable('uv is not installed', { hint: missing });
@@ -24,10 +24,13 @@ export async function findUv({ env }: Pick<InstallContext, 'env'>): Promise<stri
     const real = await realpath(stdout.trim()).catch(() => undefined);
     if (stdout.trim() !== '' && real !== undefined && !(await isScript(real))) return real;
   }
-  throw unavailable(`cannot find uv itself: ${found} is a script that starts it`, { hint: missing });
+  throw unavailable(`cannot find the uv binary: ${found} is a script that starts it`, { hint: missing });
 }
 
-/** Where the installers of uv put it. The PATH of a daemon that a desktop or a service has started often lacks these. */
+/**
+ * The default directories of the uv installers. The PATH of a daemon that a desktop or a service started often lacks
+ * them.
+ */
 function defaultLocations({ HOME = homedir(), XDG_BIN_HOME, CARGO_HOME }: NodeJS.ProcessEnv): string[] {
   return [
     ...(XDG_BIN_HOME === undefined ? [] : [XDG_BIN_HOME]),

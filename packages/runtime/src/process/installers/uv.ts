@@ -18,9 +18,9 @@ import { findUv } from './uv-program.ts';
 const exactVersion = /^v?\d+(\.\d+)*((a|b|rc|\.post|\.dev)\d+)*(\+[\w.]+)?$/;
 
 /**
- * Packages of the Python index. Nothing of them runs while wheels are installed; nothing here starts the environment's
- * own Python after the packages are in it either, because their `.pth` files would run. Only a package without a wheel is
- * built, in a sandbox that has no credentials and reaches only the package index.
+ * Python packages from the package index. Installing wheels runs no package code, and nothing starts the
+ * environment's Python afterwards, because its `.pth` files would run. Only a package without a wheel is built, in a
+ * sandbox without credentials that reaches only the package index.
  */
 export const uvInstaller: Installer = {
   keepsDownloads: false,
@@ -104,8 +104,8 @@ const LOCK = 'pylock.toml';
 const CHECKED = 'checked';
 
 /**
- * Downloads all wheels into the cache of uv and compares them with the hashes of the index, which `uv tool install`
- * does not do by itself. Without a lock if something has no hash or has to be built.
+ * Downloads all wheels into uv's cache and compares them with the index's hashes, which `uv tool install` does not
+ * do. Works without a lock if a package has no hash or must be built.
  */
 async function download(
   source: PackageSource,
@@ -116,7 +116,7 @@ async function download(
   const locked = await lockOf(source, context, { python, build });
   const { lock } = locked;
   if (lock === undefined) return locked;
-  // Not from the lock: its URLs would not be found in the cache as what an index has.
+  // Not from the lock, because uv would not find its URLs in the cache under the index.
   const pins = lock.map(({ name, version, wheels }) =>
     [`${name}==${version}`, ...wheels.map(({ sha256 }) => `--hash=sha256:${sha256}`)].join(' '),
   );
@@ -194,7 +194,7 @@ export async function fromWheels(
 ): Promise<ToolResult> {
   const result = await run([NO_BUILD]);
   if (result.code === 0 || !needsBuild.test(result.stderr)) return result;
-  report(`building ${name} from source, because there is no wheel`);
+  report(`building ${name} from source, because the index has no wheel`);
   return run([]);
 }
 
@@ -202,7 +202,7 @@ const needsBuild = /no usable wheels|building (?:from )?source distributions? is
 
 const REQUIREMENTS = `${inside.home}/requirements.in`;
 
-/** A plain version means exactly that one, as in `uvx NAME@VERSION`; anything else is Python's own notation. */
+/** A plain version means exactly that version, as in `uvx NAME@VERSION`. Any other text is Python's own notation. */
 function requirementOf({ name, version }: PackageSource): string {
   if (version === undefined || version === 'latest') return name;
   return /^[<>=~]/.test(version) ? `${name}${version}` : `${name}==${version}`;
@@ -230,7 +230,7 @@ interface UvCall {
   files?: Record<string, string>;
 }
 
-/** Runs uv in a sandbox, with the user's settings unless it may build packages. */
+/** Runs uv in a sandbox, with the user's settings unless uv may build packages. */
 export async function uv(
   args: string[],
   context: InstallContext,
@@ -347,11 +347,11 @@ export function chooseExecutable(name: string, executables: readonly string[]): 
   const chosen = executables.length === 1 ? executables[0] : same;
   if (chosen !== undefined) return chosen;
   throw unsupported(`package ${name} has several programs and none is called ${name}`, {
-    hint: `it has ${executables.join(', ')}; ask its author to name one like the package`,
+    hint: `the package has ${executables.join(', ')}. Ask its author to name one of them like the package`,
   });
 }
 
-/** Says in a line what uv says as a chain of causes. */
+/** Summarizes uv's chain of causes in one line. */
 export function uvFailure(
   { name, version }: PackageSource,
   { stderr }: Pick<ToolResult, 'stderr'>,
@@ -364,7 +364,10 @@ export function uvFailure(
   }
   if (/URL dependenc/i.test(stderr)) {
     const reason = /Package `([^`]+)`/.exec(stderr)?.[1];
-    return otherSource(name, reason === undefined ? 'it names a URL' : `${reason} comes from a URL`);
+    return otherSource(
+      name,
+      reason === undefined ? 'the requirement is a URL' : `${reason} comes from a URL`,
+    );
   }
   const missing = /(?:Because|and|╰─▶) ([\w.-]+) was not found in the package registry/.exec(stderr)?.[1];
   if (missing !== undefined) {
@@ -377,7 +380,7 @@ export function uvFailure(
   }
   if (/No executables are provided/i.test(stderr)) {
     return unsupported(`package ${name} has no program to run`, {
-      hint: 'it is a library rather than a server',
+      hint: 'the package is a library rather than a server',
     });
   }
   const error = reasonOf(stderr);
@@ -403,10 +406,10 @@ function reasonOf(stderr: string): string {
         /^\s*(?:error:|×|├─▶|╰─▶|(?:caused by|cause):)\s*(.+)/i.exec(line)?.[1]?.trim().replace(/:$/, '') ??
         [],
     );
-  return lines.length === 0 ? 'it gave no reason' : [...new Set(lines)].join(': ').slice(0, LONGEST_REASON);
+  return lines.length === 0 ? 'uv gave no reason' : [...new Set(lines)].join(': ').slice(0, LONGEST_REASON);
 }
 
-/** The last line of what the build wrote that names an error, or else that uv gave. */
+/** The last error line in the build output, or else uv's error. */
 function reasonOfBuild(stderr: string): string {
   const errors = stderr.split('\n').filter((line) => /\b(?:\w*error|fatal|not found)\b\s*:/i.test(line));
   const last = errors.findLast(
