@@ -331,7 +331,7 @@ describe('thv export', () => {
     expect([code, stderr]).toEqual([
       0,
       'note: npx://toolhive-test-servers@1.0.0 is no image: build one with `thv build`, push it, and put its name into spec.image\n' +
-        'note: its permission profile is none that the operator knows, so that it gets none: put it into a ConfigMap and name that in spec.permissionProfile\n',
+        'note: the operator does not know its permission profile, so the server gets none: create a ConfigMap with the profile and name it in spec.permissionProfile\n',
     ]);
     expect(await readFile(path, 'utf8')).toMatch(
       /^apiVersion: toolhive.stacklok.dev\/v1alpha1\nkind: MCPServer\n/,

@@ -122,7 +122,7 @@ describe('thv proxy', () => {
     const proxy = startProxy(remote.url, '--remote-auth-skip-browser', '--remote-auth-timeout', '1s');
 
     expect(await proxy.ended).toBe(1);
-    expect(proxy.stderr()).toContain('Error: nobody has signed in: nobody has agreed within 0.02 minutes');
+    expect(proxy.stderr()).toContain('Error: sign-in missing: no consent within 0.02 minutes');
     expect(proxy.stderr()).toContain('Hint: start this command again');
     expect(proxy.stdout()).toBe('');
   });

@@ -172,7 +172,7 @@ describe('the flags of thv run', () => {
       Hint: it has echo, environment
 
       Error: this is not the URL of a remote server
-      Hint: use an http or https URL without user name and password; those go into headers
+      Hint: use an http or https URL without a user name and a password, which belong in headers
       "
     `);
   });
@@ -220,7 +220,7 @@ describe('what a server needs', () => {
     expect(code).toBe(2);
     expect(stderr).toMatchInlineSnapshot(`
       "Error: weather needs WEATHER_KEY, WEATHER_CITY
-      Hint: store it with \`thv secret set WEATHER_KEY\`; give --env WEATHER_CITY=VALUE; WEATHER_KEY: A key for the service; WEATHER_CITY: The city to begin with
+      Hint: store it with thv secret set WEATHER_KEY\`; give --env WEATHER_CITY=VALUE; WEATHER_KEY: A key for the service; WEATHER_CITY: The city to begin with
       "
     `);
   });

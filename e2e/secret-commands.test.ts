@@ -148,7 +148,7 @@ describe('on a terminal', () => {
     const right = await feed(user, password, 'secret', 'setup', '--provider', 'encrypted');
 
     expect([code, wrong.screen()]).toEqual([2, expect.stringContaining('the password does not open')]);
-    expect(right.stdout).toBe('the encrypted file is open, with everything that was stored in it\n');
+    expect(right.stdout).toBe('the encrypted file is unlocked, with all stored secrets\n');
   });
 
   test('setup changes the password when it is told to', async () => {

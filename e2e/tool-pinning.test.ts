@@ -79,7 +79,7 @@ describe('a server that changes its tools after their first use', () => {
 
     expect(second).toBe(first);
     expect(call.stderr).toContain(
-      'the tool "add" has changed since the user approved it (description), and cannot be used; ask the user to review it with: thv pin show held',
+      'the tool "add" has changed since the user approved it (description), and cannot be used; ask the user to review it with thv pin show held',
     );
     expect(shown.code).toBe(1);
     expect(shown.stdout).toContain('tool add: changed (description) since ');

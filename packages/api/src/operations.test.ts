@@ -418,7 +418,7 @@ test('the warnings of a package that runs instead of the requested image say so'
   await api.client.createWorkload({ body: { name: 'mine', image: 'example/echo:1' } });
   await api.client.createWorkload({ body: { name: 'other', image: 'echo' } });
 
-  const warning = `there is no container engine here: running ${testServer} instead of example/echo:1`;
+  const warning = `no container engine found: running ${testServer} instead of example/echo:1`;
   const { workloads } = await api.client.listWorkloads({ query: { all: 'true' } });
   const [mine, other] = workloads;
   const details = await api.client.getWorkload(named('mine'));

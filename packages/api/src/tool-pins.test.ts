@@ -151,10 +151,10 @@ describe.each(ways)('a $generation server over $transport, for a client of $vers
     expect(shown).toMatchObject(approved);
     expect(JSON.stringify(shown)).not.toMatch(/evil|IMPORTANT|credentials|changed|new_tool/);
     expect(calls.map(({ error }) => error?.message)).toEqual([
-      'the tool "add" has changed since the user approved it (description), and cannot be used; ask the user to review it with: thv pin show math',
-      'the tool "new_tool" is new and not approved by the user yet; ask the user to review it with: thv pin show math',
-      'the prompt "greet" has changed since the user approved it (arguments), and cannot be used; ask the user to review it with: thv pin show math',
-      'the resource "notes://all" has changed since the user approved it (_meta), and cannot be used; ask the user to review it with: thv pin show math',
+      'the tool "add" has changed since the user approved it (description), and cannot be used; ask the user to review it with thv pin show math',
+      'the tool "new_tool" is new and not yet approved by the user; ask the user to review it with thv pin show math',
+      'the prompt "greet" has changed since the user approved it (arguments), and cannot be used; ask the user to review it with thv pin show math',
+      'the resource "notes://all" has changed since the user approved it (_meta), and cannot be used; ask the user to review it with thv pin show math',
     ]);
     expect(said.used).toEqual([]);
     expect((await api.client.getToolPins(named)).pending).toBe(6);
@@ -196,7 +196,7 @@ describe.each(ways)('a $generation server over $transport, for a client of $vers
     expect(pins.items.find(({ name }) => name === 'sub')?.state).toBe('removed');
     expect(quiet?.warnings?.join()).not.toContain('thv pin');
     expect(warned?.warnings).toContain(
-      'WARNING: 1 tool, prompt, or resource has changed since you approved the server; to review: thv pin show math',
+      'WARNING: 1 tool, prompt, or resource has changed since you approved the server. To review: thv pin show math',
     );
     expect(log).toContain('the server has changed an item since the user approved it');
     expect(log).toContain('+    key: {}');

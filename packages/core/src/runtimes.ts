@@ -8,7 +8,7 @@ export class Runtimes {
   readonly #runtimes: readonly Runtime[];
   readonly #wanted: string | undefined;
 
-  /** `wanted` names the one to use instead of the first that is there (`TOOLHIVE_RUNTIME`). */
+  /** `wanted` names the runtime to use instead of the first available one (`TOOLHIVE_RUNTIME`). */
   constructor(runtimes: readonly Runtime[], wanted: string | undefined) {
     this.#runtimes = runtimes;
     this.#wanted = wanted === '' ? undefined : wanted;
@@ -25,7 +25,7 @@ export class Runtimes {
     };
   }
 
-  /** The runtime for a new workload. Throws what to install when none is there. */
+  /** The runtime for a new workload. If none is available, the error names the software to install. */
   async choose(signal?: AbortSignal): Promise<Runtime> {
     const { chosen, runtimes } = await this.check(signal);
     if (chosen !== null) return this.#named(chosen);
@@ -40,7 +40,7 @@ export class Runtimes {
     );
   }
 
-  /** The runtime that a workload was made for; older run configs name none and came from a container engine. */
+  /** A workload's runtime. Older run configs name none and used a container engine. */
   of({ runtime = 'docker' }: RunConfig): Runtime {
     const found = this.#runtimes.find(({ name }) => name === runtime);
     if (found !== undefined) return found;
@@ -49,14 +49,14 @@ export class Runtimes {
     });
   }
 
-  /** What makes container images of packages, whichever runtime is preferred. It may still find no engine. */
+  /** Builds container images from packages, whichever runtime is preferred. The engine may still be missing. */
   images(): ImageBuilder {
     const images = this.#runtimes.find((runtime) => runtime.images !== undefined)?.images;
     if (images === undefined) throw unavailable('nothing here makes container images');
     return images;
   }
 
-  /** Clears away what an earlier daemon left, in every runtime that is there. */
+  /** Removes an earlier daemon's leftovers in every available runtime. */
   async sweep(onFailure: (runtime: string, error: unknown) => void): Promise<void> {
     for (const runtime of this.#runtimes) {
       if (!(await runtime.check()).available) continue;
@@ -71,7 +71,7 @@ export class Runtimes {
   #named(name: string): Runtime {
     const runtime = this.#runtimes.find((candidate) => candidate.name === name);
     if (runtime !== undefined) return runtime;
-    throw invalid(`there is no runtime ${JSON.stringify(name)}`, {
+    throw invalid(`runtime ${JSON.stringify(name)} not found`, {
       hint: `use ${this.#names}`,
     });
   }

@@ -15,7 +15,7 @@ const maxCompared = 64 * 1024;
 /** With more lines that differ, a comparison takes too long. */
 const maxEdits = 1_000;
 
-/** Returns the canonical form of what a server says about an item. */
+/** Returns the canonical form of an item's definition. */
 export function versionOf(value: unknown): Version {
   const content = canonicalText(value);
   return { content, hash: hash('sha256', content) };

@@ -1,14 +1,14 @@
 import type { PinFinding } from '@toolhive/contract/tool-pins';
 
-/** One thing that is suspicious in what a server says about a tool, a prompt, a resource, or itself. */
+/** A suspicious feature in the definition of a tool, a prompt, a resource, or the server. */
 export interface FindingRule {
   id: string;
   severity: PinFinding['severity'];
   /** Continues "its text" or "its name". */
   finds: string;
   /**
-   * Where it looks. `name`: the name of the item. `text`: all of its strings as they are. `words`: the same after compatibility
-   * decomposition and without characters that cannot be seen, so that neither hides words.
+   * The searched text. `name`: the item's name. `text`: all its strings. `words`: the strings after compatibility
+   * decomposition and without invisible characters, so that neither hides words.
    */
   where: 'name' | 'text' | 'words';
   /** Takes time in proportion to the text: every repetition is bounded or followed by nothing. */
@@ -26,7 +26,7 @@ const builtInTools = [
   'run_in_terminal|attempt_completion|ask_followup_question|use_mcp_tool',
 ].join('|');
 
-/** Each rule is tested with a published attack. A finding blocks nothing by itself. */
+/** Each rule is tested with a published attack. A finding blocks nothing. */
 export const findingRules: readonly FindingRule[] = [
   {
     id: 'instruction-tag',
@@ -126,7 +126,7 @@ export const findingRules: readonly FindingRule[] = [
   {
     id: 'hidden-by-space',
     severity: 'medium',
-    finds: 'contains so much white space that what follows is out of sight',
+    finds: 'contains so much white space that the rest is out of sight',
     where: 'text',
     pattern: /[ \t\u00a0\u2000-\u200a\u3000]{80}|(?:\r?\n[ \t]{0,8}){15}/,
   },

@@ -2,9 +2,9 @@ import { escaped } from '@toolhive/contract/printable';
 import type { PinFinding, PinnedItem } from '@toolhive/contract/tool-pins';
 import { findingRules } from './finding-rules.ts';
 
-/** How much of an item the rules look at. A longer one is a finding itself. */
+/** How much of an item the rules examine. A longer item is a finding. */
 const maxScanned = 64 * 1024;
-/** How much text is quoted before and after what was found, and how much at all. */
+/** How much context is quoted around a match, and how much in total. */
 const quoted = 15;
 const maxExcerpt = 80;
 /** A picture in a text, such as an icon. */
@@ -12,7 +12,7 @@ const picture = /^data:image\/[\w.+-]{1,20};base64,[A-Za-z0-9+/=]*$/;
 /** Deeper ones do not occur: messages are refused before. */
 const maxDepth = 500;
 
-/** Looks for what is suspicious in an item of a server. Takes time in proportion to its size, up to a limit. */
+/** Searches an item's definition for suspicious features. The time is proportional to its size, up to a limit. */
 export function findingsIn({
   kind,
   name,
@@ -33,7 +33,7 @@ export function findingsIn({
     return [{ rule: id, severity, message: `${subject} ${finds}`, ...excerptOf(looked, found) }];
   });
   if (text.length < maxScanned) return findings;
-  const message = `its text is longer than ${maxScanned / 1024} KiB, and only that much of it was examined`;
+  const message = `the text is longer than ${maxScanned / 1024} KiB, and only the first part was examined`;
   return [...findings, { rule: 'long-text', severity: 'medium', message }];
 }
 

@@ -6,13 +6,13 @@ import { openRecoverable } from '../state/recoverable-database.ts';
 
 export type PinnedKind = PinnedItem['kind'];
 
-/** A version of an item as it is stored. */
+/** A stored version of an item. */
 export interface StoredVersion {
   kind: PinnedKind;
   name: string;
   hash: string;
   isApproved: boolean;
-  /** When it was approved, or first seen. */
+  /** The time of its approval or first appearance. */
   at: string;
   findings: PinFinding[];
   /** How many bytes its content has. */
@@ -26,7 +26,7 @@ export interface StoredKind {
   isOver: boolean;
 }
 
-/** The SQLite database with what servers said about their tools. Survives power cuts. */
+/** The SQLite database with the servers' tool definitions. Survives power failures. */
 export class PinStore implements Disposable {
   readonly #database: DatabaseSync;
   readonly #log: Logger;
@@ -103,7 +103,7 @@ export class PinStore implements Disposable {
     };
   }
 
-  /** The content of a version; undefined if it was too long to be kept. */
+  /** The content of a version. Undefined if it was too long to store. */
   contentOf(
     workload: string,
     { kind, name, hash }: Pick<StoredVersion, 'kind' | 'name' | 'hash'>,
@@ -128,7 +128,7 @@ export class PinStore implements Disposable {
       .run(workload, kind, beganAt, isOver ? 1 : 0);
   }
 
-  /** Stores versions. The content is left as it is where it is not given. */
+  /** Stores versions. Without new content, keeps the stored content. */
   save(workload: string, versions: readonly (StoredVersion & { content: string | undefined })[]): void {
     this.#together(() => {
       for (const { kind, name, hash, isApproved, at, findings, bytes, content } of versions) {

@@ -10,7 +10,7 @@ import type { PinChange } from './workload-pins.ts';
 type Note = (fields: Record<string, unknown>, message: string) => void;
 
 export interface ToolPinsOptions {
-  /** The mode of a workload as it is now. */
+  /** The current pinning mode of a workload. */
   modeOf: (workload: string) => ToolPinningMode;
   onChanges: (workload: string, changes: readonly PinChange[]) => void;
   /** Told when all items of a kind are known for the first time. */
@@ -19,12 +19,12 @@ export interface ToolPinsOptions {
   now: () => Date;
 }
 
-/** What was recorded of the servers of all workloads: what they say about their tools, and what of that is approved. */
+/** The recorded definitions of all servers' tools, and their approvals. */
 export class ToolPinsOfAll implements Disposable {
   readonly #store: PinStore;
   readonly #options: ToolPinsOptions;
   readonly #workloads = new Map<string, WorkloadPins>();
-  /** Where notes go: to the log of the proxy while it runs. */
+  /** The destination of notes: the log of a running proxy. */
   readonly #notes = new Map<string, Note>();
   readonly #pending: Map<string, number>;
 
@@ -56,7 +56,7 @@ export class ToolPinsOfAll implements Disposable {
     return pins;
   }
 
-  /** The same for a proxy, which loads it when the server is listed first. `note` writes to its log. */
+  /** The same for a proxy, which loads the records with the server's first list. `note` writes to the proxy's log. */
   forProxy(workload: string, note: Note): Pins {
     this.#notes.set(workload, note);
     const pins = (): WorkloadPins => this.of(workload);
@@ -73,7 +73,7 @@ export class ToolPinsOfAll implements Disposable {
     };
   }
 
-  /** Writes to the log of the proxy, where its user looks first. */
+  /** Writes to the proxy's log, where its user looks first. */
   note(workload: string, fields: Record<string, unknown>, message: string): void {
     const note = this.#notes.get(workload);
     if (note === undefined) this.#options.log.warn({ workload, ...fields }, message);

@@ -10,14 +10,14 @@ import { changedMembers, unifiedDiff, versionOf } from './difference.ts';
 import { findingsIn } from './findings.ts';
 import type { PinStore, PinnedKind, StoredKind, StoredVersion } from './pin-store.ts';
 
-/** Something that a server has changed since the user approved it, or that is suspicious. */
+/** A change since the user's approval, or a suspicious feature. */
 export interface PinChange {
   kind: PinnedKind;
   item: string;
   change: 'changed' | 'new' | 'removed' | 'suspicious';
 }
 
-/** Whether an item is what the user has approved, for the list of what a server offers. */
+/** Whether the user has approved an item, for the list of a server's items. */
 export interface ItemPin {
   state: PinnedItem['state'];
   /** The version that the server lists. */
@@ -28,13 +28,13 @@ export interface ItemPin {
 export interface WorkloadPinsOptions {
   store: PinStore;
   mode: () => ToolPinningMode;
-  /** Told of what one answer of the server has changed, in parts: a server can list any number of items. */
+  /** Called with the changes in one server answer, in parts, because a server can list any number of items. */
   onChanges: (changes: readonly PinChange[]) => void;
   /** Told when all items of a kind are known for the first time. */
   onListed: () => void;
   /** Told how many items wait for approval, whenever that changes. */
   onPending: (count: number) => void;
-  /** Writes to the log of the proxy, where its user looks first. */
+  /** Writes to the proxy's log, where its user looks first. */
   note: (fields: Record<string, unknown>, message: string) => void;
   now: () => Date;
 }
@@ -71,13 +71,13 @@ interface Item {
   /** The oldest first. */
   approved: StoredVersion[];
   pending?: StoredVersion | undefined;
-  /** Whether the last complete list contained it. */
+  /** Whether the last complete list contained the item. */
   isListed: boolean;
   /** What the approved versions say, once something has asked. */
   annotations?: Annotations | undefined;
 }
 
-/** `unrecorded`: there is no room for it, or it has no name. */
+/** `unrecorded`: the item has no name, or the limit is reached. */
 type Verdict = { kind: 'approved' | 'unrecorded' } | { kind: 'pending'; item: Item };
 
 /** What is written after a part of a list was examined. */
@@ -124,7 +124,7 @@ export class WorkloadPins implements Pins {
     return this.#waiting().length;
   }
 
-  /** Whether clients are kept from what waits for approval. */
+  /** Whether clients cannot use items that wait for approval. */
   get isEnforced(): boolean {
     return this.#options.mode() === 'block';
   }
@@ -137,13 +137,13 @@ export class WorkloadPins implements Pins {
     if (!this.isEnforced) return undefined;
     const item = this.#items.get(keyOf(kind, name));
     const what = `the ${kind} ${JSON.stringify(name.slice(0, maxName))}`;
-    const fix = `ask the user to review it with: thv pin show ${this.#workload}`;
+    const fix = `ask the user to review it with thv pin show ${this.#workload}`;
     if (item === undefined) {
-      // Resources need not be in a list. Everything else is used after it was listed.
+      // Lists may omit resources. All other items are used after they were listed.
       const isKnown = kind === 'resource' || this.#isFirstUse(kind);
-      return isKnown ? undefined : `${what} is not one that the user has approved; ${fix}`;
+      return isKnown ? undefined : `${what} is not approved by the user; ${fix}`;
     }
-    if (item.approved.length === 0) return `${what} is new and not approved by the user yet; ${fix}`;
+    if (item.approved.length === 0) return `${what} is new and not yet approved by the user; ${fix}`;
     if (item.pending === undefined) return undefined;
     const members = this.#changedMembers(item).filter((member) => /^[A-Za-z_]{1,40}$/.test(member));
     const changed = members.length === 0 ? '' : ` (${members.join(', ')})`;
@@ -158,14 +158,14 @@ export class WorkloadPins implements Pins {
     return (item.annotations ??= annotationsIn(contents()));
   }
 
-  /** What the server offers, for each kind of which a complete list was seen. Includes what waits for approval. */
+  /** The server's items of each kind with a complete list, including items that wait for approval. */
   get offered(): OfferedItems {
     const namesOf = (kind: PinnedKind): string[] | undefined => {
       if (!this.#isComplete || this.#kinds.get(kind)?.isOver !== true) return undefined;
       const items = [...this.#items.values()].filter((item) => item.kind === kind && item.isListed);
       return items.map(({ name }) => name);
     };
-    // A template stands for any number of resources that no list contains.
+    // A template represents any number of resources, which no list contains.
     const mayHaveTemplates = namesOf('resource-template')?.length !== 0;
     return {
       Tool: namesOf('tool'),
@@ -174,7 +174,7 @@ export class WorkloadPins implements Pins {
     };
   }
 
-  /** Approves versions that wait for that. Throws `conflict` if one of them does not wait any more. */
+  /** Approves waiting versions. Throws `conflict` if one of them no longer waits. */
   approve(decision: PinDecision): number {
     const at = this.#options.now().toISOString();
     return this.#decide(decision, (item, version) => {
@@ -196,7 +196,7 @@ export class WorkloadPins implements Pins {
     });
   }
 
-  /** Everything that was recorded, with the differences to what was approved. */
+  /** All records, with the differences from the approved versions. */
   async describe(): Promise<ToolPins> {
     const items: PinnedItem[] = [];
     let diffs = 0;
@@ -212,7 +212,7 @@ export class WorkloadPins implements Pins {
     return { mode: this.#options.mode(), pending, complete: this.#isComplete, items };
   }
 
-  /** Returns a function that tells whether an item is what the user has approved; undefined for unknown items. */
+  /** Returns a function that reports whether the user has approved an item. Returns undefined for unknown items. */
   states(): (kind: PinnedKind, name: string) => ItemPin | undefined {
     return (kind, name) => {
       const item = this.#items.get(keyOf(kind, name));
@@ -347,7 +347,7 @@ export class WorkloadPins implements Pins {
     this.#orLogged(() => this.#options.store.saveKind(this.#workload, kind));
   }
 
-  /** Follows a list over its pages. A complete one ends the first use, and shows what was removed. */
+  /** Follows a list through its pages. A complete list ends the first use and reveals removed items. */
   #followList({
     kind,
     names,
@@ -400,7 +400,7 @@ export class WorkloadPins implements Pins {
       throw conflict(
         `this version of the ${stale.kind} ${JSON.stringify(stale.name)} does not wait for approval`,
         {
-          hint: `look at what does: thv pin show ${this.#workload}`,
+          hint: `to see the items that do, run thv pin show ${this.#workload}`,
         },
       );
     }
@@ -423,7 +423,7 @@ export class WorkloadPins implements Pins {
     return decided.length;
   }
 
-  /** Saves what was found, and tells of it. A disk that cannot be written does not keep clients from the server. */
+  /** Saves the findings and reports them. A read-only disk does not keep clients from the server. */
   #record({ saved, forgotten, changes }: Recorded): void {
     const { store, onPending, onChanges } = this.#options;
     if (saved.length > 0 || forgotten.length > 0) {

@@ -1,19 +1,22 @@
 import type { Provenance } from '@toolhive/contract/provenance';
 import type { BuildIdentity } from './signed-bundle.ts';
 
-/** The services whose builds package registries accept: they run the build themselves and say what they built. */
+/** The services whose builds package registries accept: they run the build themselves and report its origin. */
 const builders: Record<string, { host: string; runner: string }> = {
   'https://token.actions.githubusercontent.com': { host: 'github.com', runner: 'github-hosted' },
   'https://gitlab.com': { host: 'gitlab.com', runner: 'gitlab-hosted' },
 };
 
-/** What a verified identity proves of a build. Throws if no known service ran the build on a machine of its own. */
+/**
+ * The facts that a verified identity proves about a build. Throws if no known service ran the build on its own
+ * machine.
+ */
 export function provenBuild(identity: BuildIdentity): Provenance {
   const { issuer, runner } = identity;
   const builder = builderOf(identity);
   if (builder === undefined) throw new Error(`${issuer} is not a known build service`);
   if (runner !== undefined && runner !== builder.runner) {
-    throw new Error(`it was built on a machine of the kind ${runner}, not ${builder.runner}`);
+    throw new Error(`the build ran on a machine of the kind ${runner}, not ${builder.runner}`);
   }
   return provenPublication(identity);
 }
@@ -21,7 +24,10 @@ export function provenBuild(identity: BuildIdentity): Provenance {
 const builderOf = ({ issuer }: BuildIdentity) =>
   Object.hasOwn(builders, issuer) ? builders[issuer] : undefined;
 
-/** What a verified identity proves of a publication, which may come from a machine of its author or another service. */
+/**
+ * The facts that a verified identity proves about a publication, which may come from the author's machine or another
+ * service.
+ */
 export function provenPublication(identity: BuildIdentity): Provenance {
   const { issuer, signer, repository, commit, workflow } = identity;
   const builder = builderOf(identity);

@@ -286,7 +286,7 @@ describe('a workload of an image', () => {
       true,
       'evil/server, not from',
     ],
-    ['that no registry entry describes', () => referring(), false, 'no registry entry says who signs it'],
+    ['that no registry entry describes', () => referring(), false, 'no registry entry names the signer'],
     [
       'whose registry answers with errors',
       async () => ({ [`GET ${base}/referrers/${digest}`]: ({ reply }) => reply(500, {}) }),

@@ -12,17 +12,17 @@ import type { PinnedImage } from './oci-registry.ts';
 import { verifySignature, verifyStatement } from './signed-bundle.ts';
 import type { BuildIdentity, Statement } from './signed-bundle.ts';
 
-/** What a registry entry says of the signature of its image. */
+/** A registry entry's requirements for the image signature. */
 export type ImagePolicy = NonNullable<RegistryServer['provenance']>;
 
-/** One signature of an image that was verified, or the reason why it could not be. */
+/** One verified image signature, or the reason why it could not be verified. */
 type Verified = { identity: BuildIdentity; statement?: Statement } | { problem: string };
 
 const MAX_SIGNATURES = 10;
 
 /**
- * Looks for signatures of an image, first among its referrers, then at the tag that cosign writes. One of them has to be
- * valid and to match the registry entry. Throws a `ThvError` if the container registry cannot be asked.
+ * Looks for an image's signatures, first among its referrers, then at cosign's tag. One of them must be valid and
+ * match the registry entry. Throws a `ThvError` if the container registry does not answer.
  */
 export async function imageProvenance(
   image: PinnedImage,
@@ -162,14 +162,14 @@ function bundleOf(payload: Buffer, annotations: Record<string, string>): unknown
   };
 }
 
-/** In what a signature differs from the registry entry. */
+/** The difference between a signature and the registry entry. */
 function mismatchOf(
   { identity, statement }: { identity: BuildIdentity; statement?: Statement },
   policy: ImagePolicy,
 ): string | undefined {
   const { repository_uri: repository, attestation } = policy;
   if (repository !== undefined && !isSameRepository(identity.repository ?? '', repository)) {
-    return `it was built from ${identity.repository ?? 'no repository'}, not from ${repository}`;
+    return `built from ${identity.repository ?? 'no repository'}, not from ${repository}`;
   }
   const others = [
     ['branch or tag', policy.repository_ref, identity.ref],
@@ -183,7 +183,7 @@ function mismatchOf(
     }
   }
   if (attestation?.predicate_type !== undefined && statement?.predicateType !== attestation.predicate_type) {
-    return `it has no statement of the type ${attestation.predicate_type}`;
+    return `the image has no statement of the type ${attestation.predicate_type}`;
   }
   if (
     attestation?.predicate !== undefined &&

@@ -7,7 +7,7 @@ export interface LookupCall extends RegistryRequest {
   readRoot: ReadTrustedRoot;
 }
 
-/** A downloaded package, and the package registry that it came from. */
+/** A downloaded package, and its package registry. */
 interface Downloaded {
   registry: string;
   artifact: Artifact;

@@ -32,7 +32,7 @@ export const npmProvenance: ProvenanceLookup = async ({ registry, artifact }, { 
   if (bundles.length === 0) return none;
   const root = await readRoot();
   let proven: Provenance = none;
-  // All of them: nobody adds a wrong one for a good reason.
+  // All of them, because a wrong attestation is always suspicious.
   for (const { bundle } of bundles) {
     try {
       const { identity, statement } = verifyStatement(bundle, root);
@@ -47,7 +47,8 @@ export const npmProvenance: ProvenanceLookup = async ({ registry, artifact }, { 
 
 /** Throws unless the statement is about exactly this content of this version. */
 function requireSubject({ subject, predicateType }: Statement, { name, version, integrity }: Artifact): void {
-  if (!PROVENANCE.test(predicateType)) throw new Error(`its statement is no provenance but ${predicateType}`);
+  if (!PROVENANCE.test(predicateType))
+    throw new Error(`its statement has the type ${predicateType}, which is not provenance`);
   const [, base64] = /(?:^|\s)sha512-(\S+)/.exec(integrity) ?? [];
   if (base64 === undefined) throw new Error('the package registry has no SHA-512 hash of this version');
   const digest = Buffer.from(base64, 'base64').toString('hex');

@@ -82,7 +82,7 @@ export class OciRepository {
       if (value !== undefined) realm.searchParams.set(name, value);
     }
     const { signal } = this.#request;
-    // The registry names the address, so only a public one is asked, unless it is the registry itself.
+    // The registry chooses this URL, so only public addresses are allowed, except for the registry itself.
     const allowPrivate = realm.origin === this.#base.origin;
     const answer = await guardedFetch(realm.href, {
       allowPrivate,

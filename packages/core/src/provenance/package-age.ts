@@ -14,6 +14,6 @@ function minimumHours(settings: Settings): number {
   try {
     return Number(valueOf(settings, 'minimum-package-age') ?? defaultMinimumHours);
   } catch {
-    return defaultMinimumHours; // the list of settings tells what is wrong with it
+    return defaultMinimumHours; // the list of settings reports the problem
   }
 }

@@ -30,7 +30,7 @@ const lookups: Partial<Record<PackageScheme, () => Promise<ProvenanceLookup>>> =
   uvx: async () => (await import('./pypi-attestations.ts')).pypiProvenance,
 };
 
-/** Decides whether the content of a package may be installed, and remembers what is known of it. */
+/** Decides whether a package's content may be installed, and records the facts about it. */
 export class PackageInspection implements Disposable {
   readonly #options: PackageInspectionOptions;
 
@@ -39,8 +39,8 @@ export class PackageInspection implements Disposable {
   }
 
   /**
-   * Throws `conflict` if a version has another content than at an earlier installation, and `forbidden` if an
-   * attestation of the package is wrong. A registry that cannot be asked for attestations keeps nobody from installing.
+   * Throws `conflict` if a version's content differs from an earlier installation, and `forbidden` if an attestation
+   * is wrong. An unreachable registry does not prevent the installation.
    */
   async inspect(source: PackageSource, contents: PackageContents, call: InspectionCall): Promise<void> {
     const { records } = this.#options;
@@ -49,7 +49,7 @@ export class PackageInspection implements Disposable {
     const change = this.#changeIn(source, contents);
     if (change !== undefined) {
       throw conflict(change, {
-        hint: 'a published version does not change unless it is replaced; use another version',
+        hint: 'published versions do not change unless someone replaces them. Use another version',
       });
     }
     const known = records.find(scheme, name, own.version);
@@ -62,8 +62,8 @@ export class PackageInspection implements Disposable {
   }
 
   /**
-   * Verifies the signature of an image as its registry entry says. In the mode `enabled`, throws `forbidden` unless it is
-   * verified; otherwise, the result is only remembered.
+   * Verifies an image's signature against its registry entry. In the mode `enabled`, throws `forbidden` unless the
+   * signature is verified. Otherwise only records the result.
    */
   async inspectImage(
     { image }: ImageSource,
@@ -81,7 +81,7 @@ export class PackageInspection implements Disposable {
     }
     if (mode !== 'enabled' || provenance.status === 'verified') return;
     throw forbidden(`the signature of the image ${image} is not verified: ${provenance.reason}`, {
-      hint: 'use an image that its registry entry says how to verify; to run this one anyway, leave out image_verification (--image-verification)',
+      hint: 'use an image with signature requirements in its registry entry. To run this image anyway, omit image_verification (--image-verification)',
     });
   }
 
@@ -90,9 +90,9 @@ export class PackageInspection implements Disposable {
     policy: ImagePolicy | undefined,
     { report, signal }: InspectionCall,
   ): Promise<Provenance> {
-    if (image === undefined) return { status: 'absent', reason: 'it was built on this machine' };
+    if (image === undefined) return { status: 'absent', reason: 'the image was built on this machine' };
     if (!policy?.repository_uri && !policy?.signer_identity) {
-      return { status: 'absent', reason: 'no registry entry says who signs it' };
+      return { status: 'absent', reason: 'no registry entry names the signer' };
     }
     const { sigstore_url: host = PUBLIC_SIGSTORE } = policy;
     if (host !== PUBLIC_SIGSTORE) {
@@ -126,7 +126,7 @@ export class PackageInspection implements Disposable {
     }
   }
 
-  /** What is known of the package of a workload. */
+  /** The recorded facts about a workload's package. */
   find(source: ServerSource): PackageRecord | undefined {
     if (source.kind === 'image') {
       const pinned = pinnedImage(source.image);
@@ -143,7 +143,7 @@ export class PackageInspection implements Disposable {
     if (isSameRepository(proven, repository)) return;
     throw forbidden(
       `package ${source.name} ${source.version} was built from ${proven}, but its registry entry names ${repository}`,
-      { hint: 'if the entry is outdated, correct its repository_url; otherwise do not run the package' },
+      { hint: 'if the entry is outdated, correct its repository_url. Otherwise, do not run the package' },
     );
   }
 
@@ -182,7 +182,7 @@ export class PackageInspection implements Disposable {
     const changed = this.#options.records.changed(scheme, known);
     if (changed === undefined) return undefined;
     const { artifact, before } = changed;
-    return `package ${artifact.name} ${artifact.version} has changed since it was first installed: its hash was ${before} and is ${artifact.integrity}`;
+    return `package ${artifact.name} ${artifact.version} has changed since its first installation: the hash was ${before} and is now ${artifact.integrity}`;
   }
 
   [Symbol.dispose](): void {
@@ -200,6 +200,6 @@ function unknownFor(error: unknown): Provenance {
 
 function refusal({ name }: PackageSource, version: string, { reason }: Provenance): ThvError {
   return forbidden(`the provenance of package ${name} ${version} is wrong: ${reason}`, {
-    hint: 'do not run this version; use another one, or report it to the author of the package',
+    hint: "do not run this version. Use another version, or report the problem to the package's author",
   });
 }

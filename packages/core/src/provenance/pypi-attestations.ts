@@ -9,7 +9,7 @@ import { fetchFromRegistry } from './registry-json.ts';
 import { verifyStatement } from './signed-bundle.ts';
 import type { Statement } from './signed-bundle.ts';
 
-/** What an index answers (PEP 740), as far as it is used. */
+/** The used parts of an index response (PEP 740). */
 const PublishedProvenance = z.object({
   attestation_bundles: z
     .array(

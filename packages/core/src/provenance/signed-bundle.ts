@@ -5,7 +5,7 @@ import { Verifier, toSignedEntity, toTrustMaterial } from '@sigstore/verify';
 import { parseJson } from '@toolhive/contract/json-text';
 import * as z from 'zod';
 
-/** What the certificate of a signature says of the build. The certificate authority took it from the build service. */
+/** The build facts in a signing certificate. The certificate authority received them from the build service. */
 export interface BuildIdentity {
   issuer: string;
   /** The subject of the certificate. */
@@ -31,8 +31,8 @@ const Statement = z.looseObject({
 const STATEMENT_TYPE = 'application/vnd.in-toto+json';
 
 /**
- * Verifies a Sigstore bundle that contains a statement: the certificate, its time, both transparency logs, and the
- * signature. Throws if one of them is wrong.
+ * Verifies a Sigstore bundle with a statement: the certificate, its time, both transparency logs, and the signature.
+ * Throws if one of them is wrong.
  */
 export function verifyStatement(
   value: unknown,
@@ -49,7 +49,7 @@ export function verifyStatement(
   return { identity, statement: statement.data };
 }
 
-/** Verifies a Sigstore bundle that contains only the signature of a content. Throws if it is wrong. */
+/** Verifies a Sigstore bundle with only a content signature. Throws if the signature is wrong. */
 export function verifySignature(value: unknown, content: Buffer, root: TrustedRoot): BuildIdentity {
   const bundle = bundleFromJSON(value);
   if (bundle.content.$case !== 'messageSignature') throw new Error('the bundle contains no signature');

@@ -13,8 +13,9 @@ const FRESH_MS = 24 * 60 * 60_000;
 const RETRY_MS = 10 * 60_000;
 
 /**
- * The trusted root of public Sigstore. It is refreshed once a day with TUF, whose signatures protect it from whoever
- * serves it. Without a network, the newest one on this machine is used, or else the one that came with ToolHive.
+ * The trusted root of public Sigstore. It is refreshed once a day with TUF, whose signatures protect it from the
+ * server that delivers it. Without a network, the newest local copy is used, or else the one that comes with
+ * ToolHive.
  */
 export function openTrustedRoot({
   cacheDir,
@@ -36,7 +37,7 @@ export function openTrustedRoot({
     } catch (error) {
       log.info({ why: messageOf(error) }, 'the trusted root of Sigstore was not refreshed');
       if (current !== undefined) current.until = Date.now() + RETRY_MS;
-      // TUF stores only what it has verified, beginning with the root that comes with the library.
+      // TUF stores only verified files, beginning with the root that comes with the library.
       const stored = join(cacheDir, encodeURIComponent(new URL(MIRROR).host), 'targets', 'trusted_root.json');
       return TrustedRoot.fromJSON(JSON.parse(await readFile(stored, 'utf8')));
     }

@@ -5,7 +5,7 @@ import catalog from './catalog.json' with { type: 'json' };
 import defaultRegistry from './default-registry.json' with { type: 'json' };
 import type { Source } from './source.ts';
 
-/** The registry that comes with the product: the servers of the specification, and those that `catalog.json` adds. */
+/** The built-in registry: the servers in the specification, and the ones in `catalog.json`. */
 export const builtInRegistry = {
   ...defaultRegistry,
   servers: { ...named(catalog.servers), ...defaultRegistry.servers },
@@ -22,7 +22,7 @@ interface CatalogEntry {
   env_vars?: { name: string; default?: string }[];
 }
 
-/** The variables that move the files of a package into the home directory of its server, as `NAME=/home/server/FILE`. */
+/** The variables that move a package's files into its server's home directory, as `NAME=/home/server/FILE`. */
 export function homeFilesOf(source: ServerSource): string[] {
   if (source.kind !== 'package') return [];
   const entries: readonly CatalogEntry[] = Object.values(catalog.servers);

@@ -6,7 +6,7 @@ import { readIfThere, writeWhole } from '../state/files.ts';
 import { readRegistry } from './read.ts';
 import type { Fetched } from './fetch-registry.ts';
 
-/** What was fetched from an address, and when it was last known to be current. */
+/** The response from a URL, and when it was last known to be current. */
 export interface Copy extends Fetched {
   fetchedAt: string;
 }
@@ -41,7 +41,7 @@ export async function loadCopy(directory: string, place: string): Promise<Copy |
       ...(problem === undefined ? {} : { problem }),
     };
   } catch {
-    return undefined; // it is fetched again
+    return undefined; // the registry is fetched again
   }
 }
 

@@ -4,16 +4,16 @@ import { fetchJson } from '../fetch/guarded-fetch.ts';
 import { maxRegistryDepth, readRegistry } from './read.ts';
 import type { Reading } from './read.ts';
 
-/** How a registry is fetched; `fetch` is replaced in tests. */
+/** How to fetch a registry. Tests replace `fetch`. */
 export interface FetchOptions {
   allowPrivate: boolean;
   signal: AbortSignal;
   fetch?: typeof fetchJson;
-  /** What was said when it was fetched last. */
+  /** The headers of the last response. */
   validators?: Validators | undefined;
 }
 
-/** What a server is told so that it need not send what is known already, and for which address that holds. */
+/** The validators that let a server skip unchanged content, and the URL to which they apply. */
 interface Validators {
   url: string;
   etag?: string | undefined;
@@ -34,8 +34,8 @@ const requestMs = 30_000;
 const totalMs = 120_000;
 
 /**
- * Reads the registry at an address: a document, or the list of an API that speaks like the MCP registry's, of which
- * the base is enough. Undefined when it is what it was.
+ * Reads the registry at a URL: a document, or a list from an API that is compatible with the MCP registry, given its
+ * base URL. Undefined if the registry has not changed.
  */
 export async function fetchRegistry(address: string, options: FetchOptions): Promise<Fetched | undefined> {
   const [first, ...others] = candidatesOf(address);
@@ -47,7 +47,7 @@ export async function fetchRegistry(address: string, options: FetchOptions): Pro
       try {
         return await fetchFrom(candidate, options);
       } catch {
-        // the address that was given says more about what is wrong
+        // the given URL has the more informative error
       }
     }
     throw error;
@@ -75,7 +75,7 @@ function listUrl(url: URL): string {
   return list.href;
 }
 
-/** There is an answer, and it is none of a registry. A server that is down is not asked twice. */
+/** The server answered, but not with a registry. A server that does not answer is not asked twice. */
 function mayBeElsewhere(error: unknown): boolean {
   return error instanceof ThvError && (error.kind === 'not-found' || error.kind === 'invalid');
 }
@@ -118,16 +118,19 @@ async function followPages(
   let { bytes } = first;
   let cursor = cursorOf(first);
   while (cursor !== undefined) {
-    if (seen.has(cursor)) throw unavailable('its list leads back to where it was');
+    if (seen.has(cursor)) throw unavailable('its list refers back to an earlier page');
     seen.add(cursor);
     if (seen.size >= listLimits.pages || servers.length >= listLimits.servers || bytes >= listLimits.bytes) {
-      return { servers, problem: `the list is too long; its first ${servers.length} servers are known` };
+      return {
+        servers,
+        problem: `the list is too long, and only its first ${servers.length} servers are known`,
+      };
     }
     const next = new URL(url);
     next.searchParams.set('cursor', cursor);
     const answer = await get(next.href, options, deadline);
     const page = Page.safeParse(answer.body);
-    if (!page.success) throw unavailable('a page of its list is no list');
+    if (!page.success) throw unavailable('a page of the list is not a list');
     servers.push(...page.data.servers);
     bytes += answer.bytes;
     cursor = cursorOf(page.data);

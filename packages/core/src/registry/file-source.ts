@@ -18,7 +18,7 @@ export interface FileSourceOptions {
   log: Logger;
   now: () => Date;
   onChange: () => void;
-  /** How often to look where nothing tells of changes. */
+  /** How often to check a file without change notifications. */
   pollMs?: number;
 }
 
@@ -27,9 +27,9 @@ const settleMs = 50;
 const defaultPollMs = 5_000;
 
 /**
- * A registry in a file that people edit. It is read again whenever it changes: the folder is watched, since editors
- * replace files, and the file is looked at now and then, since not every file system tells. A broken edit leaves
- * what was there before.
+ * A registry in a file that users edit. It is read again after every change: the directory is watched, because
+ * editors replace files, and the file is also checked periodically, because some file systems do not report changes.
+ * An invalid edit leaves the previous content in place.
  */
 export class FileSource implements Source {
   readonly type = 'file';
@@ -55,7 +55,7 @@ export class FileSource implements Source {
     return source;
   }
 
-  /** A file for the first time: throws when there is no registry in it. */
+  /** Reads a file for the first time. Throws if it contains no registry. */
   static async prove(options: FileSourceOptions): Promise<FileSource> {
     const source = new FileSource(options);
     if (!source.place.endsWith('.json')) throw invalid(`${source.place} does not end in .json`);
@@ -70,7 +70,7 @@ export class FileSource implements Source {
     return { ...this.#reading, isUnread: false, isStale: this.#problem !== undefined, ...said };
   }
 
-  /** Nothing to wait for: it is read when it changes. */
+  /** Returns immediately, because changes are read as they happen. */
   async read(): Promise<void> {}
 
   refresh(): Promise<void> {
@@ -110,9 +110,9 @@ export class FileSource implements Source {
       this.#watcher = watch(dirname(this.place), { persistent: false }, (_event, name) => {
         if (name === null || name === basename(this.place)) this.#changed();
       });
-      this.#watcher.on('error', () => {}); // a folder that goes away; looking now and then is left
+      this.#watcher.on('error', () => {}); // the directory disappeared, so only the periodic check remains
     } catch {
-      // a folder that is not there cannot be watched; looking now and then is left
+      // a missing directory cannot be watched, so only the periodic check remains
     }
   }
 
@@ -133,13 +133,13 @@ async function readText(path: string): Promise<string> {
   try {
     const bytes = await readBoundedFile(path, {
       maxBytes: maxRegistryBytes,
-      notAFile: () => invalid(`${path} is no file`),
+      notAFile: () => invalid(`${path} is not a file`),
       tooLarge: () => tooLarge(`${path} is larger than ${maxRegistryBytes} bytes`),
     });
     return bytes.toString('utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw invalid(`${path} is not there`, { cause: error });
+      throw invalid(`${path} not found`, { cause: error });
     throw error;
   }
 }

@@ -178,7 +178,7 @@ describe('a server of the MCP registry', () => {
       [aPackage({ runtimeArguments: [{ type: 'named', name: '--network', value: 'host' }] })],
       'its runtime argument --network cannot be honoured',
     ],
-    [[], 'it has neither packages nor remotes'],
+    [[], 'the server has neither packages nor remotes'],
     [[aPackage({ identifier: '../../evil' })], 'is a path of this machine'],
     [[aPackage({ transport: { type: 'pigeon' } })], 'transport: '],
   ])('with the packages %j is left out', (packages, why) => {
@@ -236,7 +236,7 @@ describe('a server of the MCP registry', () => {
     ];
 
     expect(readRegistry(aServer({ packages: [], remotes })).skipped).toEqual([
-      { name: 'io.github.example/weather', why: 'its address depends on what the user says' },
+      { name: 'io.github.example/weather', why: 'its URL depends on user input' },
     ]);
   });
 

@@ -20,8 +20,8 @@ const Single = z
   .refine((value) => ['packages', 'remotes', 'version', 'version_detail'].some((key) => key in value));
 
 /**
- * The servers of a document of the MCP registry: a page of a list, one of its items, a `server.json`, or an array
- * of any of them. Undefined when it is something else.
+ * The servers in an MCP registry document: a page of a list, one list item, a `server.json`, or an array of any of
+ * these. Undefined for anything else.
  */
 export function listingsOf(document: unknown): unknown[] | undefined {
   const list = List.safeParse(document);
@@ -30,7 +30,7 @@ export function listingsOf(document: unknown): unknown[] | undefined {
   return Listed.safeParse(document).success || Single.safeParse(document).success ? [document] : undefined;
 }
 
-/** Converts servers of the MCP registry: the latest version of each, as far as this product can run it. */
+/** Converts servers from the MCP registry: the latest version of each, as far as ToolHive can run it. */
 export function fromListings(listings: readonly unknown[]): Converted {
   const skipped: Converted['skipped'] = [];
   const latest = new Map<string, Listing>();
@@ -59,7 +59,7 @@ interface Offer {
 
 function offerOf({ server, status, extension }: Listing): Offer {
   const { name } = server;
-  if (status === 'deleted') return { name, why: ['it has been withdrawn'] };
+  if (status === 'deleted') return { name, why: ['the server has been withdrawn'] };
   const { ways, why } = waysToRun(server);
   const main = ways.find(({ isImage }) => isImage) ?? ways[0];
   const remote = remoteOf(server);
@@ -77,7 +77,7 @@ function offerOf({ server, status, extension }: Listing): Offer {
     name,
     ...(main === undefined ? {} : { server: { ...entryOf(main, ways), ...common } }),
     ...(typeof remote === 'object' ? { remote: { ...common, ...remote } } : {}),
-    why: why.length > 0 ? why : ['it has neither packages nor remotes'],
+    why: why.length > 0 ? why : ['the server has neither packages nor remotes'],
   };
 }
 
@@ -93,7 +93,7 @@ function entryOf(main: WayToRun, ways: readonly WayToRun[]): object {
   };
 }
 
-/** Whether a package can stand in for an image: it is talked to and set up alike. */
+/** Whether a package can replace an image: it has the same transport and configuration. */
 function isSameServer(main: WayToRun, way: WayToRun): boolean {
   const looks = ({ transport, targetPort, variables }: WayToRun) =>
     JSON.stringify([transport, targetPort, variables]);
@@ -144,7 +144,7 @@ function withKeys(offers: readonly Offer[], skipped: Converted['skipped']) {
   }
 }
 
-/** One server of a list, with what the registry says about it. */
+/** One server in a list, with the registry's metadata. */
 interface Listing {
   server: ServerJson;
   status?: string | undefined;

@@ -9,7 +9,7 @@ export interface WayToRun {
   targetPort?: number;
   args: string[];
   variables: object[];
-  /** What the user has to add, a line each. */
+  /** The inputs that the user must provide, one per line. */
   asked: string[];
 }
 
@@ -29,7 +29,7 @@ function wayOf(each: Package): WayToRun | string {
   const kind = packageKinds[each.registryType.toLowerCase()];
   if (kind === undefined) return `packages of the type ${each.registryType} cannot be run`;
   if (kind.registry !== undefined && !isFrom(each.registryBaseUrl, kind.registry)) {
-    return `it is published at ${each.registryBaseUrl}, and only ${kind.registry} is asked for packages`;
+    return `the package is published at ${each.registryBaseUrl}, but ToolHive uses only ${kind.registry}`;
   }
   const runtime = runtimeVariables(each.runtimeArguments);
   if (typeof runtime === 'string') return runtime;
@@ -47,7 +47,7 @@ function wayOf(each: Package): WayToRun | string {
 }
 
 interface PackageKind {
-  /** The only registry that this product takes such packages from; a name means another package elsewhere. */
+  /** The only registry from which ToolHive takes these packages. Elsewhere, the same name means another package. */
   registry?: string;
   source: (each: Package) => string;
 }
@@ -65,7 +65,7 @@ function packageUrl(scheme: string, { identifier, version }: Package): string {
   return `${scheme}://${identifier}${version === undefined ? '' : `@${version}`}`;
 }
 
-/** The reference is the identifier; earlier schemas keep host and version apart. */
+/** The reference is the identifier. Earlier schemas have separate fields for the host and the version. */
 function imageOf({ identifier, version, registryBaseUrl }: Package): string {
   const [first = ''] = identifier.split('/');
   const host = URL.parse(registryBaseUrl ?? '')?.host;
@@ -88,8 +88,8 @@ function transportOf(type: string): string {
 const idle = new Set(['-y', '--yes', '-i', '-t', '-it', '--interactive', '--tty', '--rm', 'run']);
 
 /**
- * What the arguments of the runtime come to: environment variables. Others would have to be handed to a command that
- * this product does not use; the reason is returned when the server needs one.
+ * The environment variables in the runtime arguments. All other runtime arguments are for a command that ToolHive
+ * does not use. If the server needs them, returns the reason.
  */
 function runtimeVariables(args: readonly Argument[]): NamedInput[] | string {
   const variables: NamedInput[] = [];
@@ -105,7 +105,7 @@ function runtimeVariables(args: readonly Argument[]): NamedInput[] | string {
   return variables;
 }
 
-/** The command line, as far as the description gives it. Words that only the user knows are asked for. */
+/** The command line, as far as the description specifies it. The user must provide the other words. */
 function wordsOf(args: readonly Argument[]): { words: string[]; asked: string[] } {
   const words: string[] = [];
   const asked: string[] = [];
@@ -143,14 +143,13 @@ function portOf({ transport, packageArguments, environmentVariables }: Package):
   return url === null ? undefined : Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
 }
 
-/** A remote server's entry, or why it can be none. */
+/** A remote server's entry, or the reason why it cannot be one. */
 export function remoteOf({ remotes }: ServerJson): object | string | undefined {
   const known = remotes
     .map((remote) => ({ ...remote, type: transportOf(remote.type), url: fill(remote.url, remote.variables) }))
     .filter(({ url }) => !/[{}]/.test(url));
   const best = known.find(({ type }) => type === 'streamable-http') ?? known[0];
-  if (best === undefined)
-    return remotes.length === 0 ? undefined : 'its address depends on what the user says';
+  if (best === undefined) return remotes.length === 0 ? undefined : 'its URL depends on user input';
   return { url: best.url, transport: best.type, headers: best.headers.map(headerOf) };
 }
 
@@ -158,7 +157,7 @@ function headerOf(input: Remote['headers'][number]): object {
   return { ...variableOf(input), ...(input.choices === undefined ? {} : { choices: input.choices }) };
 }
 
-/** The value of an input, if nobody has to be asked for it. */
+/** The value of an input, if the user does not have to provide it. */
 function valueOf(input: Input): string | undefined {
   const given = input.value ?? input.default;
   return given === undefined || openVariables(input).length > 0 ? undefined : fill(given, input.variables);
@@ -166,7 +165,7 @@ function valueOf(input: Input): string | undefined {
 
 const braces = /\{([\w-]+)\}/g;
 
-/** Puts the values of variables in the place of their names; names that mean nothing stay. */
+/** Replaces variable names with their values. Unknown names stay. */
 function fill(template: string, variables: Variables): string {
   return template.replace(braces, (word, name: string) => {
     const variable = Object.hasOwn(variables, name) ? variables[name] : undefined;
@@ -183,7 +182,7 @@ function openVariables({ value, default: fallback, variables }: Input): Variable
     .filter((variable) => (variable.value ?? variable.default) === undefined);
 }
 
-/** Everything there is to say to the one who has to give the value. */
+/** The complete description of an input for the user who must provide it. */
 function describe(input: Input): string {
   return [
     input.description ?? '',

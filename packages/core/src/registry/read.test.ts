@@ -240,7 +240,7 @@ describe('readers', () => {
   test.each([[{}], [[]], ['text'], [null], [{ servers: 'none' }], [{ version: '1.0.0' }]])(
     'refuse what holds no registry: %j',
     (document) => {
-      expect(() => readRegistry(document)).toThrow('it holds no registry');
+      expect(() => readRegistry(document)).toThrow('the document contains no registry');
     },
   );
 });

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { fromListings, listingsOf } from './mcp-registry.ts';
 import { reasonOf } from './reason.ts';
 
-/** What a source says, as far as it can be used, and what had to be left out. */
+/** The usable content of a source, and the omitted entries. */
 export interface Reading {
   registry: Registry;
   skipped: Skipped[];
@@ -18,12 +18,12 @@ export interface Skipped {
   why: string;
 }
 
-/** How deep a registry may nest; the deepest that mean something have fewer than ten levels. */
+/** The maximum nesting of a registry. Valid registries have fewer than ten levels. */
 export const maxRegistryDepth = 64;
 
 /**
- * Turns a document of somebody else into a registry: one in the product's format, or servers as the MCP registry
- * lists them. An entry that is wrong is left out with a reason. Throws `invalid` when there is no registry in it.
+ * Converts an external document to a registry: a document in ToolHive's format, or a server list from the MCP
+ * registry. Omits invalid entries, with a reason. Throws `invalid` if the document contains no registry.
  */
 export function readRegistry(document: unknown): Reading {
   const listings = listingsOf(document);
@@ -47,7 +47,9 @@ const Document = z
 function readDocument(value: unknown): Reading {
   const parsed = Document.safeParse(value);
   if (!parsed.success) {
-    throw invalid('it holds no registry', { hint: 'a registry is a JSON object with `servers` in it' });
+    throw invalid('the document contains no registry', {
+      hint: 'a registry is a JSON object with a member named servers',
+    });
   }
   const { version, last_updated, groups } = parsed.data;
   const skipped: Skipped[] = [];
@@ -124,13 +126,13 @@ function readEntries<T>(entries: RawEntries, skip: Skip, parse: (value: unknown)
   return result;
 }
 
-/** Somebody else's list may name images and published packages, and no folder of this machine. */
+/** An external list may name images and published packages, but no directory on this machine. */
 function requireRunnable(text: string): void {
   const source = parseSource(text);
   if (source.kind === 'package' && isLocalPath(source)) throw invalid(`${text} is a path of this machine`);
 }
 
-/** Other programs write `null` for what is not there. What is free to be anything stays as it is. */
+/** Other programs write `null` for missing values. Free-form values stay unchanged. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== 'object' || value === null) return value;

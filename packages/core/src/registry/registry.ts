@@ -4,26 +4,25 @@ import type { ServerSource } from '@toolhive/runtime/source';
 import { notFound, unsupported } from '@toolhive/contract/failure';
 import type { RuntimeName } from '@toolhive/runtime/runtime';
 
-/** What a person's word for a server stands for. */
+/** The meaning of a user's word for a server. */
 export interface Resolved {
   source: ServerSource;
   /** The registry's entry, if the word is the name of one. */
   entry?: RegistryServer & { name: string };
-  /** Arguments that belong to this way of running it, before all others. */
+  /** Arguments for this way of running the server, which precede all others. */
   sourceArgs: string[];
-  /** The image that was asked for, if its package runs because there is no container engine. */
+  /** The requested image, if its package runs instead because no container engine is available. */
   insteadOf?: string;
 }
 
 /** Says that a package runs in place of the image that was asked for. */
 export function packageNote(source: string, insteadOf: string): string {
-  return `there is no container engine here: running ${source} instead of ${insteadOf}`;
+  return `no container engine found: running ${source} instead of ${insteadOf}`;
 }
 
 /**
- * Finds out what to run: a package URL is itself, the name of a registry entry is what the entry says for this
- * runtime, and anything else is taken for a container image. Without a container engine, the image of an entry that has
- * a package, too, is that package.
+ * Resolves a word: a package URL stays itself, a registry entry's name becomes the entry's source for this runtime,
+ * and anything else is a container image. Without a container engine, an entry's package replaces its image.
  */
 export function resolveSource(registry: Registry, word: string, runtime: RuntimeName): Resolved {
   if (word.includes('://')) return { source: parseSource(word), sourceArgs: [] };
@@ -39,7 +38,7 @@ function resolveEntry(entry: RegistryServer & { name: string }, runtime: Runtime
   if (runtime !== 'process' || source.kind === 'package') return { source, entry, sourceArgs: [] };
   if (entry.package === undefined) {
     throw unsupported(
-      `${entry.name} comes as a container image only, and there is no container engine here`,
+      `${entry.name} is only available as a container image, and no container engine was found`,
       {
         hint: 'install Docker or Podman, then run `thv runtime check`',
       },
@@ -65,9 +64,9 @@ function imageWithoutEngine(registry: Registry, word: string): never {
   const meant = similar === undefined ? '' : `; did you mean ${similar}?`;
   throw isBareName
     ? notFound(`the registry has no server ${word}`, {
-        hint: `name a package as ${formatSource({ kind: 'package', scheme: 'npx', name: word })} if that is what it is${meant}`,
+        hint: `for a package, use ${formatSource({ kind: 'package', scheme: 'npx', name: word })}${meant}`,
       })
-    : unsupported(`${word} is a container image, and there is no container engine here`, {
+    : unsupported(`${word} is a container image, and no container engine was found`, {
         hint: 'install Docker or Podman, or name the server as a package: npx://…, uvx://… or go://…',
       });
 }

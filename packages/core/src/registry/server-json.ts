@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
 /**
- * A server as the MCP registry describes it (`server.json`), in the words of the schema of 2025-12-11. Those of
- * earlier ones are understood, too.
+ * A server in the MCP registry's format (`server.json`), with the schema of 2025-12-11. Earlier schemas are also
+ * supported.
  */
 
 /** What fields were called before they got their present names. */
@@ -34,7 +34,7 @@ function withCurrentNames(value: unknown): unknown {
   );
 }
 
-/** Values are texts; people write numbers, too. */
+/** Values are strings, but some authors write numbers. */
 const Text = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 
 const inputFields = {

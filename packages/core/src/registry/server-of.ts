@@ -2,7 +2,7 @@ import { ThvError } from '@toolhive/contract/failure';
 import type { Registry, RegistryServer } from '@toolhive/contract/registry';
 import { parseSource } from '@toolhive/runtime/source';
 
-/** What a source runs, without its version. Throws `invalid` for a text that is no source. */
+/** A source without its version. Throws `invalid` for invalid text. */
 export function serverOf(text = ''): string {
   const source = parseSource(text);
   if (source.kind === 'package') return `${source.scheme}://${source.name}`;

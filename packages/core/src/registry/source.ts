@@ -4,25 +4,25 @@ import type { Skipped } from './read.ts';
 /** Where the registry comes from: the product itself, an address or a file. */
 export interface Source extends AsyncDisposable {
   readonly type: 'default' | 'url' | 'file';
-  /** The address or the path; empty for the built-in one. */
+  /** The URL or the path. Empty for the built-in registry. */
   readonly place: string;
   /** What is known now. */
   readonly state: SourceState;
-  /** Sees to it that something is known, and that it is not old. Never fails: the state tells. */
+  /** Ensures that content is available and recent. Never fails: the state reports problems. */
   read(): Promise<void>;
-  /** Asks the source now, whatever is known. Never fails either. */
+  /** Reads the source now, even if the content is recent. Never fails either. */
   refresh(): Promise<void>;
 }
 
 export interface SourceState {
-  /** What the source said last; empty when it never said anything. */
+  /** The source's latest content. Empty until the first success. */
   registry: Registry;
   skipped: readonly Skipped[];
   /** The source has never been read. */
   isUnread: boolean;
   /** The source cannot be read any more. */
   isStale: boolean;
-  /** Why it cannot be read, or not completely. */
+  /** Why the source cannot be read completely. */
   problem?: string;
   fetchedAt?: string;
 }

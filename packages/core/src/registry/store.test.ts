@@ -266,7 +266,7 @@ describe('an address', () => {
     await until(() => expect(slow.state.isUnread).toBe(false));
     await until(() => expect(changes).toBe(1));
 
-    expect([isUnread, problem]).toEqual([true, 'it is still being read']);
+    expect([isUnread, problem]).toEqual([true, 'the registry is still being read']);
   });
 
   test('that fails is left alone for a moment', async () => {
@@ -382,7 +382,7 @@ describe('the list of an API', () => {
 
     expect(await store.info()).toMatchObject({
       server_count: 300,
-      problem: 'the list is too long; its first 300 servers are known',
+      problem: 'the list is too long, and only its first 300 servers are known',
     });
     expect(await store.info()).not.toHaveProperty('stale');
   });
@@ -403,7 +403,7 @@ describe('a change of the source', () => {
   });
 
   test.each([
-    ['{"version":"1.0.0"}', 'it holds no registry'],
+    ['{"version":"1.0.0"}', 'the document contains no registry'],
     ['no json', 'is not JSON'],
     ['['.repeat(65), 'nests deeper than 64 levels'],
     [`"${'x'.repeat(16 * 1024 * 1024)}"`, 'is larger than 16777216 bytes'],

@@ -27,7 +27,7 @@ import type { Source } from './source.ts';
 import { UrlSource } from './url-source.ts';
 import type { UrlSourceOptions } from './url-source.ts';
 
-/** Which entries to list; all of them by default. */
+/** The entries to list. By default, all. */
 export interface ServersQuery {
   search?: string | undefined;
   limit?: number | undefined;
@@ -36,10 +36,10 @@ export interface ServersQuery {
 
 export interface RegistryStoreOptions {
   settings: SettingsFile;
-  /** Where copies of what was fetched are kept. */
+  /** The directory for copies of fetched registries. */
   cacheDir: string;
   log: Logger;
-  /** Told when the entries, the source or what is wrong with it have changed. */
+  /** Called when the entries, the source, or the problems have changed. */
   onChange: () => void;
   /** Replaced in tests. */
   fetch?: FetchOptions['fetch'];
@@ -48,13 +48,12 @@ export interface RegistryStoreOptions {
 
 type SettingKey = 'registry_url' | 'local_registry_path' | 'allow_private_registry_ip';
 
-/** How many left-out entries are shown; how many there are is told as a number. */
+/** How many omitted entries are shown. Their total is reported as a number. */
 const shownSkipped = 100;
 
 /**
- * The one registry, wherever it comes from: the address in `config.yaml`, else the file there, else what is built
- * in. A source that cannot be read is never replaced by another: what it said last stays, and if it never said
- * anything, there is nothing.
+ * The registry, from the URL in `config.yaml`, or else the file there, or else the built-in content. If a source
+ * cannot be read, its last content stays. Another source never replaces it.
  */
 export class RegistryStore implements AsyncDisposable {
   readonly #options: RegistryStoreOptions;
@@ -66,7 +65,7 @@ export class RegistryStore implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Reads the file or the kept copy; the network is left for when the registry is first needed. */
+  /** Reads the file or the stored copy. The network is used only when the registry is first needed. */
   static async open(options: RegistryStoreOptions): Promise<RegistryStore> {
     const store = new RegistryStore(options);
     const { registry_url: url, local_registry_path: path } = options.settings.current;
@@ -81,16 +80,13 @@ export class RegistryStore implements AsyncDisposable {
     return this.#source.state.registry;
   }
 
-  /**
-   * Finds out what a word stands for, in one group of the registry if that is said. Only words that can be the name
-   * of an entry need the registry.
-   */
+  /** Resolves a word, optionally in one group of the registry. Only words that can be entry names need the registry. */
   async resolve(word: string, runtime: RuntimeName, group?: string): Promise<Resolved> {
     if (group === undefined && !/[/:]/.test(word)) await this.#requireRead(word);
     return resolveSource(await this.catalogueFor(word, group), word, runtime);
   }
 
-  /** The entries that a word is looked up in: those of a group, which has to have it, or those that are in none. */
+  /** The entries for a lookup: those in a group, which must contain the word, or those outside groups. */
   async catalogueFor(word: string, group: string | undefined): Promise<Registry> {
     if (group === undefined) return this.current;
     await this.#requireRead(`${group}/${word}`);
@@ -127,7 +123,7 @@ export class RegistryStore implements AsyncDisposable {
     return { ...(await this.info()), registry: this.current };
   }
 
-  /** The entries that a search finds, or one page of them, sorted by name. */
+  /** The entries that match a search, or one page of them, sorted by name. */
   async servers({ search = '', limit, offset = 0 }: ServersQuery = {}): Promise<RegistryServers> {
     await this.#source.read();
     const { servers, remote_servers } = this.current;
@@ -149,7 +145,7 @@ export class RegistryStore implements AsyncDisposable {
     };
   }
 
-  /** The entry of that name; one that runs on this machine before one that somebody else runs. */
+  /** The entry with that name. A local server precedes a remote one. */
   async server(name: string): Promise<RegistryServerDetails> {
     await this.#requireRead(name);
     const { servers, remote_servers } = this.current;
@@ -158,12 +154,12 @@ export class RegistryStore implements AsyncDisposable {
     throw notFound(`the registry has no server ${name}`);
   }
 
-  /** Asks the source again, however new the copy is. What is wrong with it stands in `info()`. */
+  /** Reads the source again, even if the copy is recent. `info()` reports problems. */
   async refresh(): Promise<void> {
     await this.#source.refresh();
   }
 
-  /** Changes where the registry comes from. The new source is read first; when that fails, nothing changes. */
+  /** Changes the registry's source. Reads the new source first, and changes nothing if that fails. */
   async update(change: UpdateRegistry, signal?: AbortSignal): Promise<UpdatedRegistry> {
     const closing = this.#closing.signal;
     const either = signal === undefined ? closing : AbortSignal.any([closing, signal]);
@@ -185,12 +181,11 @@ export class RegistryStore implements AsyncDisposable {
       throw error;
     }
     await this.#replace(source);
-    const where =
-      source.place === '' ? 'is the one that comes with the product' : `comes from ${source.place}`;
+    const where = source.place === '' ? 'the built-in registry uses this name' : `comes from ${source.place}`;
     return { message: `the registry ${where} now`, type: source.type };
   }
 
-  /** Reads a new source for the first time. Whatever is wrong with it is wrong with the request. */
+  /** Reads a new source for the first time. A problem with the source is a problem with the request. */
   async #prove(change: UpdateRegistry, signal: AbortSignal): Promise<Source> {
     const { url, local_path: path, allow_private_ip: allowPrivate = false } = change;
     if (signal.aborted) throw cancelled('the registry is no longer wanted');
@@ -201,7 +196,7 @@ export class RegistryStore implements AsyncDisposable {
       if (error instanceof ThvError && error.kind === 'cancelled') throw error;
       const isRefused = error instanceof ThvError && error.kind === 'forbidden';
       throw invalid(`the registry cannot come from there: ${messageOf(error)}`, {
-        hint: isRefused && !allowPrivate ? 'allow private addresses if you trust it' : hintOf(error),
+        hint: isRefused && !allowPrivate ? 'allow private addresses if you trust the source' : hintOf(error),
         problems: [{ pointer: url ? '/url' : '/local_path', detail: messageOf(error) }],
         cause: error,
       });
@@ -221,20 +216,20 @@ export class RegistryStore implements AsyncDisposable {
     onChange();
   }
 
-  /** Sees to it that something is known, and that this word is not one of the entries that are left out. */
+  /** Ensures that content is available, and that the word does not name an omitted entry. */
   async #requireRead(word: string): Promise<void> {
     await this.#source.read();
-    const { isUnread, problem = 'it has not been read yet', skipped } = this.#source.state;
+    const { isUnread, problem = 'the registry has not been read yet', skipped } = this.#source.state;
     if (isUnread) {
       throw unavailable(`the registry cannot be read: ${problem}`, {
-        hint: 'name a whole image or package to do without it',
+        hint: 'to bypass the registry, use a complete image reference or a package URL',
       });
     }
     const entry = skipped.find(({ name }) => name === word);
     if (entry !== undefined) throw invalid(`${word} of the registry cannot be used: ${entry.why}`);
   }
 
-  /** Takes a key out of the settings, or sets it; one that is not there need not be taken out. */
+  /** Sets or removes a key in the settings. Removing a missing key changes nothing. */
   #setting(key: SettingKey, value: string | boolean | undefined): SettingChange[] {
     const present = this.#options.settings.current[key] ?? undefined;
     return value === present ? [] : [[[key], value]];

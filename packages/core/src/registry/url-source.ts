@@ -17,18 +17,18 @@ export interface UrlSourceOptions {
   fetch: FetchOptions['fetch'];
   now: () => Date;
   onChange: () => void;
-  /** How long anyone waits for the first copy; it goes on being fetched. */
+  /** How long callers wait for the first copy. The fetch continues after that. */
   patienceMs?: number;
 }
 
-/** How old a copy may become before the source is asked again, and how soon one that failed is. */
+/** The age at which a copy is refreshed, and the delay after a failure. */
 const freshMs = 5 * 60_000;
 const retryMs = 30_000;
 const defaultPatienceMs = 20_000;
 
 /**
- * A registry at an address. The last copy is always at hand, on disk, too; it is brought up to date in the
- * background. Only whoever needs it when there never was a copy waits for the network.
+ * A registry at a URL. The last copy is always available, also on disk, and is refreshed in the background. Callers
+ * wait for the network only if no copy exists.
  */
 export class UrlSource implements Source {
   readonly type = 'url';
@@ -45,7 +45,7 @@ export class UrlSource implements Source {
     this.#copy = copy;
   }
 
-  /** Takes up what an earlier daemon has kept. */
+  /** Loads an earlier daemon's copy. */
   static async open(options: UrlSourceOptions): Promise<UrlSource> {
     return new UrlSource(options, await loadCopy(options.cacheDir, options.url));
   }
@@ -53,14 +53,16 @@ export class UrlSource implements Source {
   get state(): SourceState {
     const isComing = this.#copy === undefined && this.#flight !== undefined;
     const problem =
-      this.#failure?.why ?? this.#copy?.problem ?? (isComing ? 'it is still being read' : undefined);
+      this.#failure?.why ??
+      this.#copy?.problem ??
+      (isComing ? 'the registry is still being read' : undefined);
     const said = problem === undefined ? {} : { problem };
     if (this.#copy === undefined) return { ...unread, ...said };
     const { registry, skipped, fetchedAt } = this.#copy;
     return { registry, skipped, fetchedAt, isUnread: false, isStale: this.#failure !== undefined, ...said };
   }
 
-  /** An address for the first time: throws when there is no registry at it. */
+  /** Reads a URL for the first time. Throws if it has no registry. */
   static async prove(options: UrlSourceOptions, signal: AbortSignal): Promise<UrlSource> {
     const source = new UrlSource(options);
     await source.#fetch(signal);
@@ -113,15 +115,15 @@ export class UrlSource implements Source {
       ...(fetch === undefined ? {} : { fetch }),
     });
     const said = fetched ?? present;
-    if (said === undefined) throw unavailable('it says that nothing has changed, and nothing is known yet');
+    if (said === undefined) throw unavailable('the server reports no changes, but no copy exists');
     this.#copy = { ...said, fetchedAt: now().toISOString() };
     this.#failure = undefined;
     await saveCopy(cacheDir, url, this.#copy).catch((error: unknown) => {
-      log.warn({ err: error }, 'copy of the registry could not be kept'); // it is only for the next start
+      log.warn({ err: error }, 'copy of the registry could not be kept'); // the copy is only for the next start
     });
   }
 
-  /** All that anyone could see of it, but when it was looked at last. */
+  /** All visible state except the time of the last check. */
   #looks(): string {
     const { fetchedAt, ...visible } = this.state;
     void fetchedAt;

@@ -7,13 +7,13 @@ export type RemoteAuthState =
   /** `url` is where the user can agree, while a sign-in waits for that. */
   | { kind: 'needs authorization'; why: string; scope?: string; url?: string };
 
-/** The facts behind the state. `publish` tells of the state if they have changed it. */
+/** The facts behind the state. `publish` reports the state if they have changed it. */
 export class AuthStatus {
   isAuthorized = false;
   onlyInMemory: string | undefined;
-  /** Why the user has to sign in. */
+  /** Why the user must sign in. */
   why: string | undefined;
-  /** The scopes that the server asks for, if it says so. */
+  /** The scopes that the server requests, if known. */
   scope: string | undefined;
   /** Where the user can sign in. */
   url: string | undefined;
@@ -38,7 +38,7 @@ export class AuthStatus {
 
   #state(): RemoteAuthState {
     if (this.url !== undefined || this.why !== undefined) {
-      const why = this.why ?? 'somebody is signing in';
+      const why = this.why ?? 'a sign-in is in progress';
       return {
         kind: 'needs authorization',
         why,
@@ -54,7 +54,7 @@ export class AuthStatus {
   }
 }
 
-/** The state as a phrase for the status of a workload; undefined if there is nothing to say. */
+/** The state as a phrase for a workload's status. Undefined if the state needs no explanation. */
 export function describeRemoteAuth(state: RemoteAuthState): string | undefined {
   if (state.kind === 'not needed') return undefined;
   if (state.kind === 'needs authorization') {

@@ -8,7 +8,7 @@ import { conflict, unavailable } from '@toolhive/contract/failure';
 /** The one answer of the browser that a flow waits for. */
 export interface CallbackAnswer {
   parameters: URLSearchParams;
-  /** Tells the user in the browser how it went on; returns when that is on its way. */
+  /** Shows the user the result in the browser. Returns when the response is sent. */
   show: (outcome: 'signed-in' | 'failed') => Promise<void>;
 }
 
@@ -18,8 +18,8 @@ const requestMs = 5_000;
 const maxConnections = 32;
 
 /**
- * Listens on this machine for the browser to come back. It takes the first answer with the right `state` and no
- * other: without that nobody else who can reach the port, such as a web page, could end the flow.
+ * Listens on this machine for the browser's redirect. Accepts only the first response with the right `state`, because
+ * other programs with access to the port, such as a web page, must not be able to end the flow.
  */
 export class CallbackListener implements AsyncDisposable {
   readonly #server: Server;
@@ -30,7 +30,7 @@ export class CallbackListener implements AsyncDisposable {
   private constructor(server: Server, state: string) {
     this.#server = server;
     this.#state = state;
-    this.#answer.promise.catch(() => {}); // whoever waits is told; nobody may
+    this.#answer.promise.catch(() => {}); // the waiting caller receives the error, and waiting is optional
     server.on('request', (request, response) => this.#handle(request, response));
   }
 
@@ -45,7 +45,7 @@ export class CallbackListener implements AsyncDisposable {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'EADDRINUSE') {
         throw conflict(`port ${port}, to which the browser should come back, is taken`, {
-          hint: 'end what listens there, or configure another callback_port',
+          hint: 'stop the program on that port, or configure another callback_port',
         });
       }
       throw unavailable(`nothing can listen on port ${port} for the browser to come back: ${code}`);
@@ -54,8 +54,8 @@ export class CallbackListener implements AsyncDisposable {
   }
 
   /**
-   * Where the browser is to come back to. Those who register a client by hand write `localhost`, as the original
-   * wanted it; otherwise it is the address, which no name server can lead elsewhere (RFC 8252).
+   * The redirect URL. Clients that were registered by hand use `localhost`, as in the original. Otherwise the URL
+   * contains the numeric address, which no name server can redirect (RFC 8252).
    */
   redirectUri(name: 'localhost' | '127.0.0.1'): string {
     return `http://${name}:${this.#port}${path}`;
@@ -107,11 +107,17 @@ export class CallbackListener implements AsyncDisposable {
   }
 }
 
-/** Plain sentences; nothing that anybody sent stands in them. */
+/** Fixed sentences without any external text. */
 const pages = {
   'signed-in': { title: 'Signed in', text: 'ToolHive can now use the server. You can close this window.' },
-  failed: { title: 'Not signed in', text: 'It did not work. ToolHive says why. You can close this window.' },
-  unexpected: { title: 'Not expected', text: 'ToolHive does not wait for this answer, or has it already.' },
+  failed: {
+    title: 'Not signed in',
+    text: 'The sign-in failed. ToolHive shows the reason. You can close this window.',
+  },
+  unexpected: {
+    title: 'Not expected',
+    text: 'ToolHive does not expect this response, or has already received it.',
+  },
   nothing: { title: 'Nothing here', text: 'There is nothing at this address.' },
 };
 

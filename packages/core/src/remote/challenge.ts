@@ -11,8 +11,8 @@ const maxHeaderLength = 8 * 1024;
 const maxBodyLength = 8 * 1024;
 
 /**
- * Reads the `WWW-Authenticate` of a 401 or 403. A server that says nothing may still want a token; undefined is
- * for one that wants something else.
+ * Parses the `WWW-Authenticate` header of a 401 or 403 response. A server without the header may still require a
+ * token. Undefined means that the server requires something else.
  */
 export async function readChallenge(header: string | undefined): Promise<Challenge | undefined> {
   if (!header) return {};
@@ -24,7 +24,7 @@ export async function readChallenge(header: string | undefined): Promise<Challen
   return { ...(resourceMetadata && { resourceMetadata }), ...(scope && { scope }), ...(error && { error }) };
 }
 
-/** Reads an OAuth error in the JSON body of a refusal, where some servers put it instead of the header. */
+/** Reads an OAuth error in the JSON body of a refusal, which some servers use instead of the header. */
 export function challengeIn(body: string | undefined): Challenge {
   if (body === undefined || body.length > maxBodyLength) return {};
   try {
@@ -38,7 +38,7 @@ export function challengeIn(body: string | undefined): Challenge {
   }
 }
 
-/** The parser of the library, which shows itself only in the error that it makes of a challenge. */
+/** The library's parser, which is only accessible through the error that it creates from a challenge. */
 async function parse(header: string): Promise<WWWAuthenticateChallengeError['cause'] | undefined> {
   try {
     const headers = { 'www-authenticate': header };

@@ -80,7 +80,7 @@ describe('what a server says about itself', () => {
     });
 
     expect(await failureOf(world)).toMatchObject({
-      message: 'the server names resource metadata that is not there',
+      message: 'the server names missing resource metadata',
       hint: 'configure the issuer, or its authorize_url and token_url',
     });
   });
@@ -161,7 +161,7 @@ describe('an address that a server names', () => {
     ],
     ['plain http', 'http://mcp.example/about', 'the resource metadata is not https'],
     ['a file', 'file:///etc/passwd', 'the resource metadata is not https'],
-    ['nothing', 'about', 'the resource metadata is no address that can be used'],
+    ['nothing', 'about', 'the resource metadata is not a usable URL'],
     ['someone with a password', 'https://a:b@mcp.example/about', 'is no address that can be used'],
     [
       'anywhere else, which is looked up with care',
@@ -309,7 +309,7 @@ describe('an authorization server', () => {
 
     expect(await failureOf(world)).toMatchObject({
       message: expect.stringContaining('does not say that it supports PKCE with S256'),
-      hint: 'if it does support that, configure its authorize_url and token_url',
+      hint: 'if it supports PKCE anyway, configure its authorize_url and token_url',
     });
     expect(world.authority.registrations).toEqual([]);
   });

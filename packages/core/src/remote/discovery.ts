@@ -23,13 +23,13 @@ export interface Authority {
   scopes: readonly string[] | undefined;
 }
 
-/** Finds out who gives tokens for a server. What the user has configured wins over what the server says. */
+/** Finds the authorization server of a server. The user's configuration overrides the server's metadata. */
 export async function discover(options: DiscoveryOptions, challenge: Challenge): Promise<Authority> {
   const { serverUrl, settings } = options;
   const isConfigured = settings.issuer !== undefined || settings.endpoints !== undefined;
   const described = await describeResource(options, challenge).catch((error: unknown) => {
     if (!isConfigured || options.signal.aborted) throw error;
-    return undefined; // it would only have said what the user knows already
+    return undefined; // the metadata could only repeat the user's configuration
   });
   const server = isConfigured
     ? await findServer(options, settings.issuer)
@@ -92,7 +92,7 @@ async function describeResource(
       });
   }
   if (resourceMetadata === undefined) return undefined; // servers of 2025-03-26 are their own authorization servers
-  throw unavailable('the server names resource metadata that is not there', { hint: configureIssuer });
+  throw unavailable('the server names missing resource metadata', { hint: configureIssuer });
 }
 
 async function checkResource(
@@ -110,8 +110,8 @@ async function checkResource(
 }
 
 /**
- * Is a description about this server? One that covers more than its URL has to come from the server's own
- * well-known address: whoever owns a single path of a host does not speak for all of it.
+ * Whether metadata describes this server. Metadata for more than the server's URL must come from the server's own
+ * well-known URL, because the owner of a single path on a host does not control the whole host.
  */
 function isFor(resource: URL, serverUrl: URL, address: URL): boolean {
   if (resource.origin !== serverUrl.origin || resource.hash !== '') return false;
@@ -123,7 +123,7 @@ function isFor(resource: URL, serverUrl: URL, address: URL): boolean {
 
 const maxServers = 5;
 
-/** The first of them that says what is needed; if none does, why the first one does not. */
+/** The first source with the required metadata. If none has it, the first source's error. */
 async function firstServer(
   options: DiscoveryOptions,
   issuers: readonly string[],
@@ -140,7 +140,7 @@ async function firstServer(
   throw failures[0];
 }
 
-/** An authorization server by its issuer, as the settings say or as it says itself. */
+/** An authorization server by its issuer, from the settings or from its metadata. */
 export async function findServer(
   options: DiscoveryOptions,
   issuer: string | undefined,
@@ -155,21 +155,24 @@ export async function findServer(
   const server = await lookUpServer(options, url);
   if (server !== undefined) return server;
   if (issuer === serverUrl.origin) return ownServer(issuer);
-  throw unavailable(`${nameOf(url)} does not say how to get a token from it`, { hint: configureIssuer });
+  throw unavailable(`${nameOf(url)} does not describe how to get a token`, { hint: configureIssuer });
 }
 
-/** A server of 2025-03-26 may be its own authorization server, at fixed paths if it has no metadata (MCP 2025-03-26, Authorization). */
+/**
+ * A server of 2025-03-26 may be its own authorization server, with default paths if it has no metadata (MCP
+ * 2025-03-26, Authorization).
+ */
 function ownServer(origin: string): AuthorizationServer {
   return AuthorizationServer.parse({
     issuer: origin,
     authorization_endpoint: `${origin}/authorize`,
     token_endpoint: `${origin}/token`,
     registration_endpoint: `${origin}/register`,
-    code_challenge_methods_supported: ['S256'], // OAuth 2.1 requires it, and there is nothing to look it up in
+    code_challenge_methods_supported: ['S256'], // OAuth 2.1 requires PKCE, and no metadata could confirm it
   });
 }
 
-/** Returns what an authorization server says about itself, undefined if it says nothing. */
+/** Returns an authorization server's metadata. Returns undefined if it has none. */
 async function lookUpServer(
   { requests, signal }: DiscoveryOptions,
   url: URL,
@@ -192,7 +195,7 @@ async function lookUpServer(
 
 const configureIssuer = 'configure the issuer, or its authorize_url and token_url';
 
-/** One that is not asked. PKCE cannot be looked up then; it is used all the same. */
+/** An authorization server without metadata. PKCE support is unknown, so PKCE is used anyway. */
 function configuredServer(
   endpoints: NonNullable<AuthSettings['endpoints']>,
   issuer?: string,
@@ -230,7 +233,7 @@ async function parsed<Schema extends z.ZodType>(
   throw unavailable(`the metadata at ${nameOf(new URL(address))} is not right: ${field}`);
 }
 
-/** The identifier of a server that does not say its own, as the MCP specification writes it. */
+/** The identifier of a server without its own, in the form that the MCP specification requires. */
 function canonical(serverUrl: URL): string {
   const { href, search, pathname } = serverUrl;
   return pathname === '/' && search === '' ? slashless(href) : href;

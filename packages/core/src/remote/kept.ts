@@ -10,7 +10,7 @@ const Client = z.object({
   /** Only of one that was registered by us. */
   secret: z.string().optional(),
   secretExpiresAtMs: z.number().optional(),
-  /** How it shows that it is itself, if the registration said so. */
+  /** The client authentication method, if the registration specified one. */
   authentication: z.string().optional(),
   redirectUri: z.string(),
 });
@@ -28,7 +28,7 @@ export type Tokens = z.infer<typeof Tokens>;
 const Grant = z.object({
   /** What the tokens are for (RFC 8707). */
   resource: z.string(),
-  /** What was asked for, which the next time is asked for again. */
+  /** The requested scopes, which the next sign-in requests again. */
   scopes: z.array(z.string()),
   tokens: Tokens,
 });
@@ -37,7 +37,7 @@ export type Grant = z.infer<typeof Grant>;
 /** Everything that is worth keeping about one remote server. */
 const Kept = z.object({
   version: z.literal(1),
-  /** The server and the settings it was got for; with others it is of no use. */
+  /** The server and the settings for which the tokens were issued. With others, they are useless. */
   purpose: z.string(),
   client: Client.optional(),
   grant: Grant.optional(),
@@ -49,20 +49,23 @@ export class TokenStore {
   readonly #name: string;
   readonly #vault: () => Vault | undefined;
 
-  /** The vault is asked for anew every time, because secrets can be set up while a workload runs. */
+  /** Looks up the secret store each time, because secrets can be set up while a workload runs. */
   constructor(workload: string, vault: () => Vault | undefined) {
     this.#name = `remote-auth/${workload}`;
     this.#vault = vault;
   }
 
-  /** Undefined when there is nothing, or nothing that can be understood. Throws while it cannot be known. */
+  /** Undefined if nothing valid is stored. Throws while the store is inaccessible. */
   async load(): Promise<Kept | undefined> {
     const text = await this.#vault()?.get(this.#name);
     const kept = Kept.safeParse(text === undefined ? undefined : parseJson(text));
     return kept.success ? kept.data : undefined;
   }
 
-  /** Says why it could not be kept, if so. That is no failure: what is in memory works as well. */
+  /**
+   * Returns why the tokens could not be stored, if so. This is not a failure, because the tokens in memory still
+   * work.
+   */
   async save(kept: Kept): Promise<string | undefined> {
     const vault = this.#vault();
     if (vault === undefined) return 'no encrypted secrets are set up';

@@ -10,7 +10,7 @@ import type { Network } from './requests.ts';
 import type { RemoteAuthConfig } from './settings.ts';
 import { SignInPace } from './sign-in-pace.ts';
 
-/** Gets ready to talk to the remote server of a workload. Contacts nobody yet. */
+/** Prepares the connection to a workload's remote server. Makes no requests. */
 export type OpenRemote = (
   runConfig: RunConfig,
   onChange: (state: RemoteAuthState) => void,
@@ -48,18 +48,18 @@ export interface UnkeptRemoteOptions {
   clientSecret?: string | undefined;
   /** Told where the user can sign in. */
   onSignIn: (url: string) => void;
-  /** Told that nobody has signed in, when nobody waits for that. */
+  /** Called when a sign-in is missing and no caller waits for it. */
   onNotSignedIn: (error: unknown) => void;
-  /** What the user can do when nobody has signed in. */
+  /** The user's next step if the sign-in is missing. */
   hint: string;
   /** Ends everything that waits. */
   signal: AbortSignal;
 }
 
-/** A remote server that is no workload's. */
+/** A remote server without a workload. */
 export interface UnkeptRemote extends AsyncDisposable {
   server: RemoteServer;
-  /** Has the user sign in, whether the server asks for it or not. */
+  /** Starts a sign-in, even if the server does not require it. */
   signIn: () => Promise<void>;
   /** From now on no request waits until the user has signed in. */
   settle: () => void;
@@ -103,7 +103,7 @@ export async function openUnkeptRemote(options: UnkeptRemoteOptions): Promise<Un
   };
 }
 
-/** Deletes the tokens of a workload that was removed. */
+/** Deletes a removed workload's tokens. */
 export async function forgetRemote(secrets: Secrets, workload: string): Promise<void> {
   await tokenStore(secrets, workload).remove();
 }

@@ -4,7 +4,7 @@ import type { buildConnector } from 'undici';
 import { readChallenge } from './challenge.ts';
 import { parseUrl } from './urls.ts';
 
-/** What a remote server wants before it lets anybody in. */
+/** A remote server's access requirements. */
 export type RemoteNeed =
   { kind: 'nothing' } | { kind: 'oauth'; wwwAuthenticate: string | undefined } | { kind: 'something else' };
 
@@ -18,8 +18,8 @@ export interface ProbeOptions {
 const limitMs = 10_000;
 
 /**
- * Asks a remote server whether it wants a token. It is asked in two ways that leave nothing behind there: as a
- * server that takes messages, then as one that streams them. One that does not answer wants nothing yet.
+ * Asks a remote server whether it requires a token, with two requests that leave nothing behind: one for streamable
+ * HTTP and one for HTTP+SSE. A server that does not answer has no known requirements.
  */
 export async function probeRemote(
   address: string,

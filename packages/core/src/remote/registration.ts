@@ -36,7 +36,7 @@ export function clientKind({ server, settings, clientDocument, known }: Registra
   if (clientDocument !== undefined && server.client_id_metadata_document_supported === true)
     return 'document';
   if (server.registration_endpoint !== undefined) return 'dynamic';
-  throw invalid(`${server.issuer} does not register clients by itself`, {
+  throw invalid(`${server.issuer} does not support dynamic client registration`, {
     hint:
       server.client_id_metadata_document_supported === true
         ? 'configure the URL of a published client document as the client_id'
@@ -44,7 +44,7 @@ export function clientKind({ server, settings, clientDocument, known }: Registra
   });
 }
 
-/** The registration of last time, if it is one with this server that still holds. */
+/** The stored registration, if it is valid for this server. */
 export function stillRegistered({ server, known }: RegistrationOptions, nowMs: number): Client | undefined {
   if (known?.kind !== 'dynamic' || known.issuer !== server.issuer) return undefined;
   return known.secretExpiresAtMs !== undefined && known.secretExpiresAtMs <= nowMs ? undefined : known;
@@ -87,8 +87,8 @@ export async function register(
 }
 
 /**
- * Returns an answer as RFC 7591, section 3.2.1, requires it. Some servers say 200 where it must be 201, and leave
- * `client_secret_expires_at` out for a secret that does not expire.
+ * Corrects a registration response to RFC 7591, section 3.2.1. Some servers respond with 200 instead of 201, and omit
+ * `client_secret_expires_at` for a secret that does not expire.
  */
 async function asRequired(answer: Response): Promise<Response> {
   if (answer.status !== 200 && answer.status !== 201) return answer;
@@ -102,7 +102,7 @@ async function asRequired(answer: Response): Promise<Response> {
   return new Response(JSON.stringify(complete), { status: 201, headers: answer.headers });
 }
 
-/** How a client shows the token endpoint that it is itself. */
+/** How a client authenticates at the token endpoint. */
 export function authenticationOf(
   server: AuthorizationServer,
   client: Client,
@@ -118,8 +118,8 @@ export function authenticationOf(
 }
 
 /**
- * HTTP Basic with the client's ID and secret (RFC 6749, section 2.3.1). The library encodes `-` and `_` too, which the
- * form encoding does not, and many servers compare the secret without decoding it.
+ * HTTP Basic with the client ID and secret (RFC 6749, section 2.3.1). The library also encodes `-` and `_`, unlike
+ * the form encoding, and many servers compare the secret without decoding it.
  */
 function basic(secret: string): ClientAuth {
   return (_server, client, _body, headers) => {
@@ -133,7 +133,9 @@ function formEncoded(value: string): string {
   return new URLSearchParams({ value }).toString().slice('value='.length);
 }
 
-/** Without a list, RFC 8414 says, it is `client_secret_basic`; clients without a secret can but use none. */
+/**
+ * Without a list, RFC 8414 defines `client_secret_basic` as the default. Clients without a secret can only use none.
+ */
 function authenticationAt(server: AuthorizationServer, { hasSecret }: { hasSecret: boolean }): string {
   const offered = server.token_endpoint_auth_methods_supported;
   const usable = hasSecret

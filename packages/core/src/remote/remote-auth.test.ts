@@ -12,7 +12,7 @@ import { openVault, openWorld } from './testing/remote-world.ts';
 import type { World } from './testing/remote-world.ts';
 
 const memory = 'no encrypted secrets are set up';
-const wantsWho = { kind: 'needs authorization', why: 'the server wants to know who uses it' };
+const wantsWho = { kind: 'needs authorization', why: 'the server requires a sign-in' };
 
 /** A world in which the user has agreed, long enough ago. */
 async function openSignedIn(...changes: Parameters<typeof openWorld>) {
@@ -173,12 +173,12 @@ describe('signing in', () => {
 
     await expect(world.auth.authorize()).rejects.toMatchObject({
       kind: 'timeout',
-      message: 'nobody has agreed within 0.01 minutes',
+      message: 'no consent within 0.01 minutes',
     });
 
     expect(world.auth.state).toEqual({
       kind: 'needs authorization',
-      why: 'nobody has agreed within 0.01 minutes',
+      why: 'no consent within 0.01 minutes',
     });
   });
 
@@ -407,7 +407,7 @@ describe('a client', () => {
 
     await expect(world.auth.authorize()).rejects.toMatchObject({
       kind: 'invalid',
-      message: `${world.authority.issuer} does not register clients by itself`,
+      message: `${world.authority.issuer} does not support dynamic client registration`,
       hint: 'register one there and configure its client_id',
     });
   });
@@ -930,7 +930,7 @@ describe('what outlives the daemon', () => {
     expect(await world.ask(await next.headers())).toBe(200);
   });
 
-  test('never takes the place of a newer one that was got while it could not be read', async () => {
+  test('never takes the place of a newer one that was got while the file could not be read', async () => {
     await using directory = await mkdtempDisposable(join(tmpdir(), 'thv-vault-'));
     const vault = await openVault(directory.path);
     await using world = await openSignedIn({ vault });

@@ -20,7 +20,7 @@ import { isSafe, nameOf, parseUrl } from './urls.ts';
 
 export interface RemoteAuthOptions {
   serverUrl: string;
-  /** From the run config. Without it a server that wants a token is asked how to get one. */
+  /** From the run config. Without it, the server's metadata decides. */
   config?: RemoteAuthConfig | undefined;
   /** Where tokens outlive the daemon. */
   store: TokenStore;
@@ -43,7 +43,7 @@ export interface Refusal {
   wwwAuthenticate?: string | undefined;
   /** The `authorization` that was sent, so that a token which was replaced meanwhile is not blamed. */
   sent?: string | undefined;
-  /** The body of the response, if it is text. */
+  /** The response body, if it is text. */
   body?: string | undefined;
 }
 
@@ -55,7 +55,7 @@ const freshMs = 10_000;
 /** After an authorization server could not be reached. */
 const nextTryMs = 5_000;
 
-/** Reads the settings, the secrets in headers and the tokens of earlier. Contacts nobody yet. */
+/** Reads the settings, the secrets in headers, and the stored tokens. Makes no requests. */
 export async function openRemoteAuth(options: RemoteAuthOptions): Promise<RemoteAuth> {
   const serverUrl = parseUrl(options.serverUrl);
   if (serverUrl === undefined) throw invalid('the URL of the remote server is none');
@@ -67,8 +67,8 @@ export async function openRemoteAuth(options: RemoteAuthOptions): Promise<Remote
 }
 
 /**
- * Our side of what a remote server asks of those who use it: the headers of every request, tokens that are got,
- * renewed and kept, and the truth about whether the user has to do something.
+ * The authorization for a remote server: the headers of every request, the acquisition, renewal, and storage of
+ * tokens, and whether the user must act.
  */
 export class RemoteAuth implements AsyncDisposable {
   readonly #options: RemoteAuthOptions;
@@ -80,7 +80,7 @@ export class RemoteAuth implements AsyncDisposable {
   readonly #now: () => number;
   #client: Client | undefined;
   #grant: Grant | undefined;
-  /** What was asked for the last time, also when what was granted is gone. */
+  /** The last requested scopes, even after the tokens are gone. */
   #scopes: readonly string[] = [];
   #server: AuthorizationServer | undefined;
   #challenge: Challenge | undefined;
@@ -104,7 +104,10 @@ export class RemoteAuth implements AsyncDisposable {
     this.#status = new AuthStatus(options.onChange);
   }
 
-  /** Opens connections to the remote server; undefined if the user has named it, who may connect to any address. */
+  /**
+   * Opens connections to the remote server. Undefined if the user named the server, because the user may connect to
+   * any address.
+   */
   get connect(): Requests['connect'] {
     return this.#requests.connect;
   }
@@ -114,8 +117,8 @@ export class RemoteAuth implements AsyncDisposable {
   }
 
   /**
-   * What goes with the next request, by names in lower case. Without a token the server may refuse it, which
-   * `challenged` takes from there. Throws when a token has expired and its issuer cannot be reached.
+   * The headers for the next request, by lowercase names. Without a token, the server may refuse the request, and
+   * `challenged` continues from there. Throws if a token has expired and its issuer is unreachable.
    */
   async headers(): Promise<Record<string, string>> {
     const grant = this.#grant;
@@ -141,13 +144,13 @@ export class RemoteAuth implements AsyncDisposable {
     if (this.#grant !== undefined && sent !== bearer(this.#grant)) return 'retry';
     if (isAboutScopes) return this.#need(whyScopes(challenge, this.#settings), scopeIn(challenge));
     return this.#grant === undefined
-      ? this.#need('the server wants to know who uses it')
+      ? this.#need('the server requires a sign-in')
       : this.#replace(this.#grant);
   }
 
   /**
-   * Has the user agree in the browser. Whoever calls while that is under way waits for the same; the first one's
-   * signal ends it. With a pace, throws when it is too early to ask the user again.
+   * Asks for the user's consent in the browser. Concurrent callers wait for the same result, and the first caller's
+   * signal cancels it. With a pace, throws if asking again is too early.
    */
   authorize(signal?: AbortSignal, pace?: SignInPace): Promise<void> {
     this.#signingIn ??= this.#authorize(signal, pace).finally(() => {
@@ -164,13 +167,13 @@ export class RemoteAuth implements AsyncDisposable {
     return this.#shown.promise;
   }
 
-  /** Takes up what an earlier daemon has kept, if it is for this server and these settings. */
+  /** Loads an earlier daemon's tokens, if they are for this server and these settings. */
   async load(): Promise<void> {
     try {
       const kept = await this.#options.store.load();
-      if (this.#isLoaded) return; // somebody else was faster
+      if (this.#isLoaded) return; // another caller was faster
       this.#isLoaded = true;
-      // What was got while the store could not be read is newer than what is in there.
+      // Tokens that arrived while the store was unreadable are newer than its content.
       if (this.#grant !== undefined) return await this.#save();
       if (kept?.purpose !== this.#purpose) return;
       this.#client = kept.client;
@@ -183,7 +186,7 @@ export class RemoteAuth implements AsyncDisposable {
     }
   }
 
-  /** Ends a sign-in. Waits for a refresh, because the tokens that it replaces are of no use any more. */
+  /** Completes a sign-in. Waits for a refresh, because the refreshed tokens are obsolete. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(cancelled('the workload is stopping'));
     await Promise.allSettled([this.#signingIn, this.#refreshing]);
@@ -260,7 +263,7 @@ export class RemoteAuth implements AsyncDisposable {
     return this.#grant === undefined ? 'needs authorization' : 'retry';
   }
 
-  /** Everybody who needs a new token waits for the same one: most servers take a refresh token only once. */
+  /** All callers that need a new token wait for the same one, because most servers accept a refresh token only once. */
   #refresh(why = 'the token has expired'): Promise<void> {
     if (this.#failed !== undefined && this.#now() < this.#failed.untilMs)
       return Promise.reject(this.#failed.error);
@@ -275,7 +278,7 @@ export class RemoteAuth implements AsyncDisposable {
     if (client === undefined || grant === undefined) return;
     if (grant.tokens.refresh === undefined) return this.#lose(grant, why);
     try {
-      const { signal } = new AbortController(); // requests have a limit; giving up earlier could lose the new tokens
+      const { signal } = new AbortController(); // requests have a time limit, and giving up earlier could lose the new tokens
       this.#server ??= await findServer(this.#discovery(signal), client.issuer);
       const outcome = await refreshTokens({
         server: this.#server,
@@ -357,21 +360,21 @@ function whyScopes(challenge: Challenge, { scopes }: AuthSettings): string {
 }
 
 function requireSafe(url: URL): void {
-  if (!isSafe(url)) throw forbidden(`no token is sent to ${nameOf(url)}: it is not https`);
+  if (!isSafe(url)) throw forbidden(`no token is sent to ${nameOf(url)}, because the URL is not https`);
 }
 
-/** What the server asks for before anyone has used it. Some servers tell it only in well-known places. */
+/** The server's requirements before its first use. Some servers publish them only at well-known URLs. */
 async function firstChallenge(url: URL, options: ProbeOptions): Promise<Challenge> {
   const probed = await probeRemote(url.href, options);
   return (probed.kind === 'oauth' && (await readChallenge(probed.wwwAuthenticate))) || {};
 }
 
-/** Why a sign-in has ended: on its own, after its time limit, or because it was cancelled. */
+/** Why a sign-in ended: by itself, after its time limit, or by cancellation. */
 function signInFailure(
   error: unknown,
   { limit, stopped, limitMs }: { limit: AbortSignal; stopped: boolean; limitMs: number },
 ): unknown {
   if (!stopped) return error;
   if (!limit.aborted) return cancelled('signing in was cancelled');
-  return timedOut(`nobody has agreed within ${Number((limitMs / 60_000).toFixed(2))} minutes`);
+  return timedOut(`no consent within ${Number((limitMs / 60_000).toFixed(2))} minutes`);
 }

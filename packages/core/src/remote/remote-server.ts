@@ -7,11 +7,14 @@ import type { SignInPace } from './sign-in-pace.ts';
 export interface RemoteServerOptions {
   url: string;
   auth: RemoteAuth;
-  /** Does whoever asks now wait for the user to sign in? A call of a client does not: it can be made again. */
+  /**
+   * Whether the current caller waits for the user's sign-in. A client's call does not, because the client can repeat
+   * it.
+   */
   isPatient: () => boolean;
-  /** Told that nobody has signed in, when nobody waits for that. */
+  /** Called when a sign-in is missing and no caller waits for it. */
   onNotSignedIn: (error: unknown) => void;
-  /** What the user can do when nobody has signed in. */
+  /** The user's next step if the sign-in is missing. */
   hint: string;
   /** How often the user may be asked. */
   pace: SignInPace;
@@ -19,7 +22,7 @@ export interface RemoteServerOptions {
   signal: AbortSignal;
 }
 
-/** A remote server as the proxy uses it, with the authorization of every request. */
+/** A remote server for the proxy, with the authorization of every request. */
 export function remoteServer(options: RemoteServerOptions): RemoteServer {
   const { url, auth, isPatient, onNotSignedIn, hint, pace, signal } = options;
   return {
@@ -31,7 +34,7 @@ export function remoteServer(options: RemoteServerOptions): RemoteServer {
       const answer = await auth.challenged(refusal);
       if (answer !== 'needs authorization') return answer === 'retry';
       const agreed = auth.authorize(signal, pace).catch((cause: unknown) => {
-        throw unauthorized(`nobody has signed in: ${messageOf(cause)}`, { hint, cause });
+        throw unauthorized(`sign-in missing: ${messageOf(cause)}`, { hint, cause });
       });
       if (!isPatient()) {
         agreed.catch(onNotSignedIn);

@@ -16,7 +16,7 @@ import type { GuardedRequest } from '../fetch/guarded-fetch.ts';
 import type { AuthSettings } from './settings.ts';
 import { isSafe, nameOf, parseUrl } from './urls.ts';
 
-/** How long one request may take, and how names are resolved; for tests. */
+/** The time limit of one request, and the name resolution, for tests. */
 export type Network = Pick<GuardedRequest, 'lookup' | 'ca' | 'timeoutMs'>;
 
 interface RequestsOptions {
@@ -30,14 +30,14 @@ const maxBytes = 256 * 1024;
 const defaultTimeoutMs = 10_000;
 
 /**
- * Requests to addresses that a remote server has named. None goes inside: to a private address only if the user has
- * named that very host, to this machine only if the remote server is there too.
+ * Requests to URLs that a remote server has named. Private addresses are allowed only if the user named that host,
+ * and this machine only if the remote server is on this machine too.
  */
 export class Requests {
   readonly #named: ReadonlySet<string>;
   readonly #isHere: boolean;
   readonly #network: Network;
-  /** Opens connections to the remote server itself; undefined if the user has named it. */
+  /** Opens connections to the remote server. Undefined if the user named the server. */
   readonly connect: buildConnector.connector | undefined;
 
   constructor(serverUrl: URL, { issuer, endpoints }: AuthSettings, options: RequestsOptions = {}) {
@@ -50,22 +50,22 @@ export class Requests {
     this.connect = this.#named.has(serverUrl.host) ? undefined : connectToEntry(serverUrl, network);
   }
 
-  /** An address that may be used or shown, or throws. `what` names it. */
+  /** A URL that is safe to use and show. Throws for other URLs. `what` names the URL. */
   check(address: string, what: string): URL {
     const url = parseUrl(address);
-    if (url === undefined) throw unavailable(`${what} is no address that can be used`);
+    if (url === undefined) throw unavailable(`${what} is not a usable URL`);
     if (!isSafe(url)) throw forbidden(`${what} is not https: ${nameOf(url)}`);
     if (this.#mayBeInside(url)) return url;
     if (isLoopback(url.hostname))
       throw inside(`${what} is on this machine, and the server is not: ${nameOf(url)}`);
-    // A name is checked when it is dialled; a browser may go there without us.
+    // Names are checked when dialing, but a browser may use the URL directly.
     const refused = refusalOf(url.hostname.replace(/^\[|\]$/g, ''), false);
     if (refused !== undefined && refused !== 'no address')
       throw inside(`${what} is ${refused}: ${nameOf(url)}`);
     return url;
   }
 
-  /** The JSON at an address; undefined where there is none, also where something redirects. */
+  /** The JSON at a URL. Undefined if the URL has none or redirects. */
   async metadata(address: string, what: string, signal: AbortSignal): Promise<Response | undefined> {
     const url = this.check(address, what);
     const answer = await this.#send(url, { headers: { accept: 'application/json' }, signal });
@@ -73,7 +73,7 @@ export class Requests {
     return answer.status === 200 && isJson && answer.url === url.href ? answer.response : undefined;
   }
 
-  /** For functions of the library: they use the rules of here instead of their own. */
+  /** For library functions, which then use the rules of this module. */
   options(signal: AbortSignal) {
     return {
       [customFetch]: (
@@ -86,7 +86,7 @@ export class Requests {
           body: bodyOf(body),
           signal,
         }),
-      [allowInsecureRequests]: true, // here it is loopback only; the library knows no such difference
+      [allowInsecureRequests]: true, // the code above allows it only on loopback, a distinction that the library does not make
     };
   }
 
@@ -120,7 +120,10 @@ export class Requests {
   }
 }
 
-/** Refuses private addresses when it connects: a name may lead elsewhere than when the workload was created. */
+/**
+ * Refuses private addresses when connecting, because a name may resolve differently than when the workload was
+ * created.
+ */
 function connectToEntry({ href }: URL, network: Network): buildConnector.connector {
   const dial = guardedConnect(network);
   return (options, done) => {
@@ -152,9 +155,8 @@ function bodyOf(body: unknown): string {
 }
 
 /**
- * What went wrong with an authorization server, in our words. The causes of the library's errors hold what the
- * server answered, tokens among it, so they are not passed on. `quote` adds what the server says for people, which
- * is for answers to what is no secret only.
+ * Describes an authorization server's error. The library's errors contain responses with tokens, so they are not
+ * passed on. `quote` adds the server's text for users, which is only safe for responses without secrets.
  */
 export function explain(error: unknown, what: string, { quote = false } = {}): unknown {
   if (error instanceof ThvError) return error;

@@ -62,7 +62,7 @@ describe('the settings of signing in', () => {
     [
       'a secret without a client',
       { client_secret: 'a,target=B' },
-      'there is a secret of an OAuth client, and no client_id that it belongs to',
+      'an OAuth client secret requires a client_id',
     ],
     [
       'a secret itself',
@@ -75,9 +75,9 @@ describe('the settings of signing in', () => {
       'the secret of an OAuth client is not read from a file',
     ],
     ['a state of its own', { oauth_params: { State: 'a' } }, 'oauth_params cannot set State'],
-    ['a strange timeout', { timeout: 'soon' }, 'the timeout of signing in is no duration'],
-    ['a timeout with more in it', { timeout: '5m or so' }, 'the timeout of signing in is no duration'],
-    ['no time', { timeout: 0 }, 'the timeout of signing in is no duration'],
+    ['a strange timeout', { timeout: 'soon' }, 'the sign-in timeout is not a duration'],
+    ['a timeout with more in it', { timeout: '5m or so' }, 'the sign-in timeout is not a duration'],
+    ['no time', { timeout: 0 }, 'the sign-in timeout is not a duration'],
   ])('are refused with %s', (_what, config, message) => {
     expect(() => readSettings(config)).toThrow(message);
   });

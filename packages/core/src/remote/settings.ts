@@ -47,12 +47,12 @@ const reserved = new Set([
 export function readSettings(config: RemoteAuthConfig): AuthSettings {
   if (config.client_secret_file) {
     throw notImplemented('the secret of an OAuth client is not read from a file', {
-      hint: 'store it as a secret and name that one',
+      hint: 'store it as a secret, and use the name of the secret',
     });
   }
   const clientSecret = config.client_secret ? parseReference(config.client_secret).name : undefined;
   if (clientSecret !== undefined && !config.client_id) {
-    throw invalid('there is a secret of an OAuth client, and no client_id that it belongs to');
+    throw invalid('an OAuth client secret requires a client_id');
   }
   const issuer = config.issuer ? safeUrl(config.issuer, 'issuer') : undefined;
   const endpoints = endpointsOf(config);
@@ -80,7 +80,7 @@ function endpointsOf(config: RemoteAuthConfig): AuthSettings['endpoints'] {
 function safeUrl(text: string, field: string): string {
   const url = parseUrl(text);
   if (url !== undefined && isSafe(url)) return text;
-  throw invalid(`${field} is no https URL`, { hint: 'plain http is possible on this machine only' });
+  throw invalid(`${field} is not an https URL`, { hint: 'plain http is possible on this machine only' });
 }
 
 function parametersOf({ oauth_params: parameters }: RemoteAuthConfig): Record<string, string> {
@@ -91,7 +91,7 @@ function parametersOf({ oauth_params: parameters }: RemoteAuthConfig): Record<st
 
 const unitsMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
 
-/** As the original writes it: `1h30m` or `30s`, or nanoseconds. */
+/** In the original's format: `1h30m`, `30s`, or nanoseconds. */
 function limitOf(timeout: string | number): number {
   const parts = typeof timeout === 'string' ? [...timeout.matchAll(/([\d.]+)(ms|h|m|s)/g)] : [];
   const isWhole = parts.map(([part]) => part).join('') === timeout;
@@ -100,5 +100,5 @@ function limitOf(timeout: string | number): number {
     : 0;
   const limitMs = typeof timeout === 'number' ? timeout / 1e6 : fromParts;
   if (limitMs > 0) return Math.min(Math.max(limitMs, 1), maxLimitMs);
-  throw invalid('the timeout of signing in is no duration', { hint: 'such as 5m' });
+  throw invalid('the sign-in timeout is not a duration', { hint: 'such as 5m' });
 }

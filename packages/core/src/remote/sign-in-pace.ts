@@ -13,7 +13,7 @@ export class SignInPace {
   #signIns = 0;
   #nextMs = 0;
 
-  /** Counts a sign-in. Throws `unauthorized` when it comes too early. */
+  /** Counts a sign-in. Throws `unauthorized` if the sign-in is too early. */
   take(nowMs: number): void {
     if (nowMs < this.#nextMs) {
       const seconds = Math.ceil((this.#nextMs - nowMs) / 1000);

@@ -29,14 +29,14 @@ export interface SignInOptions extends DiscoveryOptions {
   now: () => number;
 }
 
-/** What came of it. */
+/** The result of a sign-in. */
 export interface SignedIn {
   server: AuthorizationServer;
   client: Client;
   grant: Grant;
 }
 
-/** Lets the user agree in the browser, and gets tokens for that (OAuth 2.1, as MCP profiles it). */
+/** Obtains the user's consent in the browser, and tokens (OAuth 2.1, in MCP's profile). */
 export async function signIn(options: SignInOptions): Promise<SignedIn> {
   const authority = await discover(options, options.challenge);
   const { server, resource } = authority;
@@ -69,26 +69,26 @@ export async function signIn(options: SignInOptions): Promise<SignedIn> {
 function requirePkce({ issuer, code_challenge_methods_supported: methods }: AuthorizationServer): void {
   if (methods?.includes('S256') === true) return;
   throw unavailable(
-    `${issuer} does not say that it supports PKCE with S256, without which codes can be stolen`,
+    `${issuer} does not announce support for PKCE with S256, without which authorization codes can be stolen`,
     {
-      hint: 'if it does support that, configure its authorize_url and token_url',
+      hint: 'if it supports PKCE anyway, configure its authorize_url and token_url',
     },
   );
 }
 
-/** What the user has configured, else what the server has just asked for, else what it says it needs. */
+/** The scopes from the user's configuration, or else from the server's latest request, or else from its metadata. */
 function scopesFor({ server, scopes: described }: Authority, options: SignInOptions): string[] {
   const { settings, challenge, earlierScopes } = options;
   if (settings.scopes !== undefined) return [...settings.scopes];
   const asked = challenge.scope?.split(' ').filter((scope) => scope !== '');
   const scopes = new Set([...earlierScopes, ...(asked ?? described ?? [])]);
-  // Without it some never give a refresh token, and the user would have to come back every hour. Alone it would
-  // take the place of what the server gives to those who ask for nothing.
+  // Without this scope, some servers give no refresh token, and the user would have to sign in every hour. Alone, it
+  // would replace the server's default scopes.
   if (scopes.size > 0 && server.scopes_supported?.includes('offline_access')) scopes.add('offline_access');
   return [...scopes];
 }
 
-/** Finds the client that we are to this server, and a port that the browser may bring it back to. */
+/** Finds ToolHive's client registration for this server, and a port for the browser's redirect. */
 async function introduce(
   server: AuthorizationServer,
   scopes: readonly string[],
@@ -118,7 +118,7 @@ async function introduce(
   }
 }
 
-/** On the port that was registered the last time if it is still free, because many servers compare it. */
+/** Prefers the last registered port, because many servers compare the port. */
 async function listen(
   port: number,
   registered: Client | undefined,
@@ -150,7 +150,7 @@ function requestUrl(
 ): string {
   const url = new URL(server.authorization_endpoint);
   const parameters = {
-    // Without being asked for anew, consent does not cover `offline_access` (OpenID Connect Core 11).
+    // Without a new prompt, earlier consent does not cover `offline_access` (OpenID Connect Core 11).
     ...(scopes.includes('offline_access') && { prompt: 'consent' }),
     ...settings.parameters,
     response_type: 'code',
@@ -174,7 +174,7 @@ async function redeem(
 ): Promise<Grant['tokens']> {
   const them = { client_id: client.id };
   const isIssuerKnown = settings.endpoints === undefined || settings.issuer !== undefined;
-  if (!isIssuerKnown) parameters.delete('iss'); // there is nothing to compare it with, and one server only
+  if (!isIssuerKnown) parameters.delete('iss'); // the response has no issuer, and only one server was asked
   const checked = await attempt('the answer of the browser is refused', { quote: true }, () =>
     validateAuthResponse(server, them, parameters, state),
   );

@@ -3,7 +3,7 @@ import { hopHeaders } from '@toolhive/proxy/hop-headers';
 import { parseReference } from '../secrets/reference.ts';
 import type { RemoteAuthConfig } from './settings.ts';
 
-/** What says how a request is carried or who sends it; the proxy alone decides about that. */
+/** Headers about the connection or the sender, which only the proxy may set. */
 const reserved: ReadonlySet<string> = new Set([
   ...hopHeaders,
   'content-length',
@@ -16,8 +16,8 @@ const reserved: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The headers that go with every request, by their names in lower case. The value of a secret one stands in the
- * run config as a reference, `NAME,target=HEADER`, never as itself.
+ * The headers of every request, by lowercase names. The run config contains a secret header only as a reference,
+ * `NAME,target=HEADER`.
  */
 export async function staticHeaders(
   headers: RemoteAuthConfig['headers'],

@@ -9,14 +9,14 @@ import type { Requests } from './requests.ts';
 
 /** Tokens are renewed this long before they expire, or after three quarters of a short life. */
 const earlyMs = 30_000;
-/** Longer than anybody means it. */
+/** Longer than any reasonable lifetime. */
 const maxLifeSeconds = 10 * 365 * 86_400;
 
-/** What a token endpoint has given. Throws when it cannot stand in a header. */
+/** The tokens from a token endpoint. Throws if a token cannot be a header value. */
 export function tokensFrom(answer: TokenEndpointResponse, issuedAtMs: number): Tokens {
   const { access_token: access, refresh_token: refresh, token_type: type, expires_in: seconds } = answer;
   if (type !== 'bearer' || !/^[\x21-\x7e]+$/.test(access)) {
-    throw unavailable('the authorization server gave a token that is no bearer token');
+    throw unavailable('the authorization server returned a token that is not a bearer token');
   }
   return {
     access,
@@ -30,14 +30,17 @@ export function hasExpired({ expiresAtMs }: Tokens, nowMs: number): boolean {
   return expiresAtMs !== undefined && nowMs >= expiresAtMs;
 }
 
-/** Is it time for new ones? */
+/** Whether to renew the tokens now. */
 export function isDue({ issuedAtMs, expiresAtMs, refresh }: Tokens, nowMs: number): boolean {
   if (expiresAtMs === undefined) return false;
   const early = refresh === undefined ? 0 : Math.min(earlyMs, (expiresAtMs - issuedAtMs) / 4);
   return nowMs >= expiresAtMs - early;
 }
 
-/** ToolHive needs access and does not ask who the user is, so an ID token is left out: it must not be used as an access token. */
+/**
+ * ToolHive needs access and not the user's identity, so it ignores ID tokens, which must not be used as access
+ * tokens.
+ */
 export async function withoutIdToken(answer: Response): Promise<Response> {
   if (answer.status !== 200) return answer;
   const body: unknown = await answer
@@ -60,7 +63,7 @@ export interface RefreshOptions {
   now: () => number;
 }
 
-/** New tokens for an old refresh token, or that the server will not give any. Throws when it could not be asked. */
+/** New tokens for a refresh token, or the fact that the server refuses. Throws if the server could not be asked. */
 export async function refreshTokens(options: RefreshOptions): Promise<Tokens | { refusal: string }> {
   const { server, client, grant, refreshToken, secret, requests, signal, now } = options;
   const them = { client_id: client.id };

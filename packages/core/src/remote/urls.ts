@@ -1,18 +1,18 @@
 import { isLoopback } from '@toolhive/contract/loopback';
 
-/** An address that somebody wrote down; undefined if it is none, or has a password or a fragment in it. */
+/** A URL from a configuration or a server. Undefined if it is invalid or contains a password or a fragment. */
 export function parseUrl(text: string): URL | undefined {
   const url = URL.parse(text);
   if (url === null || url.username !== '' || url.password !== '' || url.hash !== '') return undefined;
   return url;
 }
 
-/** May tokens and codes go there? They cross the network in the clear otherwise; on loopback there is no network. */
+/** Whether tokens and codes may be sent to a URL: only with encryption, or on loopback. */
 export function isSafe(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
 }
 
-/** An address for a message: without the query, which may hold what is nobody else's business. */
+/** A URL for messages: without the query, which may contain private data. */
 export function nameOf({ origin, pathname }: URL): string {
   return `${origin}${pathname}`;
 }

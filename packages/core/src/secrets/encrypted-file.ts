@@ -22,7 +22,7 @@ import type { DataKey, Lock, ScryptCost, SealedFile } from './sealed-file.ts';
 
 export interface EncryptedOptions {
   path: string;
-  /** Has the passphrase in `TOOLHIVE_SECRETS_PASSWORD`, or the file that holds it in `…_PASSWORD_FILE`. */
+  /** The passphrase is in `TOOLHIVE_SECRETS_PASSWORD`, or in the file that `…_PASSWORD_FILE` names. */
   env: NodeJS.ProcessEnv;
   keyring: Keyring;
   cost?: ScryptCost;
@@ -34,15 +34,15 @@ const nextTryMs = 5_000;
 const maxFileBytes = 32 * 1024 * 1024;
 
 /**
- * The encrypted file of the secrets, and how to open it: its data key is wrapped by a key in the keyring of the system, by
- * a passphrase, or by both. The file is read again for everything, so that one that was damaged or restored meanwhile is
- * noticed and never overwritten. Callers run one operation at a time.
+ * The encrypted secrets file and its locks: a key in the system's keyring, a passphrase, or both wrap the data key.
+ * Every operation reads the file again, so that a damaged or restored file is detected and never overwritten. Callers
+ * run one operation at a time.
  */
 export class EncryptedFile {
   readonly #options: EncryptedOptions;
   /** The data key of the file that was opened last. */
   #known: { id: string; dataKey: DataKey } | undefined;
-  /** Until then, callers are told at once that the secrets are locked. */
+  /** Until then, operations fail immediately because the secrets are locked. */
   #lockedUntilMs = 0;
 
   constructor(options: EncryptedOptions) {
@@ -53,7 +53,7 @@ export class EncryptedFile {
     return this.#options.path;
   }
 
-  /** Opens the file, and imports that of the original ToolHive first. Undefined if there is no file yet. */
+  /** Opens the file, after importing the original ToolHive's file. Undefined if neither file exists. */
   async open(): Promise<OpenFile | undefined> {
     const found = await this.find();
     if (found.kind === 'nothing') return undefined;
@@ -77,8 +77,8 @@ export class EncryptedFile {
   }
 
   /**
-   * Creates the file with the secrets of the original's, which it replaces once the new one is known to open. Throws the
-   * error of `fail` if neither a keyring nor a password could open the file later.
+   * Creates the file with the secrets from the original's file, which it replaces after a successful test. Throws the
+   * error of `fail` if neither a keyring nor a password could open the new file later.
    */
   async create(
     found: Exclude<Found, { kind: 'ours' }>,
@@ -103,14 +103,14 @@ export class EncryptedFile {
     return file;
   }
 
-  /** Opens what is about to be written as a later daemon will, and compares what is in it. */
+  /** Opens the new file as a later daemon will, and compares its content. */
   async #prove(bytes: Buffer, entries: readonly Entry[], password: string | undefined): Promise<void> {
     const file = await parseSealed(bytes);
     const opened = file && (await this.unlock(file, password));
     const isThere = ([name, value]: Entry): boolean =>
       opened !== undefined && valueIn(opened, name) === value;
     if (opened?.records.size === entries.length && entries.every(isThere)) return;
-    throw unavailable('the encrypted file could not be made: what was written could not be read again');
+    throw unavailable('the encrypted file could not be created, because reading it back failed');
   }
 
   /** A new lock for the file, which the password opens. */
@@ -118,7 +118,7 @@ export class EncryptedFile {
     return lockByPassphrase(password, id, dataKey, this.#options.cost ?? defaultCost);
   }
 
-  /** The lock that the keyring opens: one for which it has the key, a new one, or none without a keyring. */
+  /** The keyring lock: with the existing key, a new key, or undefined without a keyring. */
   async keyringLock({
     id,
     dataKey,
@@ -136,8 +136,8 @@ export class EncryptedFile {
   }
 
   /**
-   * What the keyring may have that opens this file: our key, and the password of the original if it is this file's.
-   * Our key is named unseen: a keyring that is locked gives nothing, and still has it.
+   * The keyring entries that may open this file: ToolHive's key, and the original's password if it belongs to this
+   * file. ToolHive's key is named without reading it, because a locked keyring returns nothing but still has the key.
    */
   async keyringUsersOf(found: Found): Promise<string[]> {
     const { keyring } = this.#options;
@@ -175,7 +175,10 @@ export class EncryptedFile {
     this.#lockedUntilMs = 0;
   }
 
-  /** Opens a file with the key in memory, or else with the keyring or a password. Throws `unavailable` if neither opens it. */
+  /**
+   * Opens a file with the key in memory, or else with the keyring or a password. Throws `unavailable` if none of them
+   * works.
+   */
   async unlock(file: SealedFile, given?: string): Promise<OpenFile> {
     const { path } = this.#options;
     const dataKey =
@@ -262,7 +265,7 @@ async function readFileIfThere(path: string): Promise<Buffer | undefined> {
   try {
     return await readBoundedFile(path, {
       maxBytes: maxFileBytes,
-      notAFile: () => unavailable(`${path} cannot be read: it is not a file`),
+      notAFile: () => unavailable(`${path} cannot be read: not a regular file`),
       tooLarge: () => conflict(`${path} is larger than 32 MiB`, { hint: restoreHint }),
     });
   } catch (error) {
@@ -273,12 +276,15 @@ async function readFileIfThere(path: string): Promise<Buffer | undefined> {
   }
 }
 
-const restoreHint = 'restore the file from a copy, or move it away to begin without secrets';
+const restoreHint = 'restore the file from a backup, or move it away to start without secrets';
 
 function damaged(path: string): ThvError {
-  return conflict(`${path} is damaged, or made by a newer ToolHive; it is left as it is`, {
-    hint: restoreHint,
-  });
+  return conflict(
+    `${path} is damaged, or was created by a newer version of ToolHive. ToolHive does not change it`,
+    {
+      hint: restoreHint,
+    },
+  );
 }
 
 /** `which` continues "give the password that". */
@@ -288,6 +294,6 @@ export function wrongPassword(path: string, which = 'the secrets were set up wit
 
 function locked(): ThvError {
   return unavailable('the secrets are locked', {
-    hint: 'set secrets up again with their password (`thv secret setup`), or start the daemon with it in TOOLHIVE_SECRETS_PASSWORD or in a file that TOOLHIVE_SECRETS_PASSWORD_FILE names',
+    hint: 'unlock the secrets with thv secret setup, or start the daemon with the password in TOOLHIVE_SECRETS_PASSWORD or in a file that TOOLHIVE_SECRETS_PASSWORD_FILE names',
   });
 }

@@ -12,17 +12,17 @@ import { sealRecord, unlock } from './sealed-file.ts';
 export type SetupOutcome = 'created' | 'imported' | 'kept' | 'password changed';
 
 /**
- * What the daemon keeps for itself beside the secrets: in the same file, under the same key. Nobody can list, resolve
- * or change it as a secret.
+ * The daemon's own data beside the secrets, in the same file under the same key. Users cannot list, read, or change
+ * it as a secret.
  */
 export type Vault = Pick<SecretsProvider, 'get' | 'set' | 'delete'>;
 
-/** Begins the names of what is not the user's. No secret can have such a name. */
+/** The prefix of internal names. No secret can have such a name. */
 const ownPrefix = '\0';
 
 /**
- * Secrets in an encrypted file, which the keyring of the system, a passphrase, or either of them opens: then nobody
- * has to type anything, and the passphrase still works when the keyring is lost.
+ * Secrets in an encrypted file, which the system's keyring, a passphrase, or either of them opens. With both, no
+ * password is needed, and the passphrase still works if the keyring is lost.
  */
 export class EncryptedSecrets implements SecretsProvider {
   readonly type = 'encrypted';
@@ -40,23 +40,23 @@ export class EncryptedSecrets implements SecretsProvider {
     this.#keyring = options.keyring;
   }
 
-  /** Can nothing be read before somebody gives the passphrase, or mends the file? */
+  /** Whether the secrets are unreadable until the user enters the passphrase or repairs the file. */
   isLocked(): Promise<boolean> {
     return this.#operations.run(async () => {
       try {
         await this.#file.open();
         return false;
       } catch (error) {
-        if (error instanceof ThvError) return true; // whoever reads something is told why
+        if (error instanceof ThvError) return true; // the next reader receives the error
         throw error;
       }
     });
   }
 
   /**
-   * Makes the file if there is none, takes over the original's, or opens the one that is there. A password has to be
-   * that of the file, or throws `invalid`; it becomes that of a file that has none. A new one replaces it. Everything
-   * is written and read once, so that what could fail later fails now.
+   * Creates the file, imports the original's file, or opens the existing one. A given password must match the file,
+   * or the function throws `invalid`. A file without a password gets the given one. A new password replaces the old
+   * one. Everything is written and read once, so that later failures appear now.
    */
   setup(password?: string, newPassword?: string): Promise<SetupOutcome> {
     return this.#operations.run(async () => {
@@ -90,15 +90,13 @@ export class EncryptedSecrets implements SecretsProvider {
         if (found.kind === 'ours') return found.file.locks.some(({ by }) => by === 'passphrase');
         return found.kind === 'original';
       } catch (error) {
-        if (error instanceof ThvError) return false; // whoever reads something is told why
+        if (error instanceof ThvError) return false; // the next reader receives the error
         throw error;
       }
     });
   }
 
-  /**
-   * Takes the key of the file out of the keyring, and out of memory. Refuses when nobody could open the file then.
-   */
+  /** Removes the file's key from the keyring and from memory. Throws if the file could then never be opened. */
   forgetKey(): Promise<void> {
     return this.#operations.run(async () => {
       const found = await this.#file.find();
@@ -112,8 +110,8 @@ export class EncryptedSecrets implements SecretsProvider {
       }
       for (const user of users) {
         if (!(await this.#keyring.delete(user))) {
-          throw unavailable('the keyring does not forget the key of the secrets', {
-            hint: 'is it there, and open?',
+          throw unavailable('the keyring does not delete the key of the secrets', {
+            hint: 'make sure that the keyring is running and unlocked',
           });
         }
       }
@@ -175,7 +173,7 @@ function requireLong(password: string | undefined): void {
 }
 
 function nothingToChange(): ThvError {
-  return invalid('there is no encrypted file yet, and so no password to change', {
+  return invalid('no encrypted file exists yet, so its password cannot be changed', {
     hint: 'set secrets up first',
   });
 }

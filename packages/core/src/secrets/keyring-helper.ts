@@ -1,4 +1,5 @@
-// Nothing is imported here: it is part of the start of the single executable, and the helper stands alone.
+// Without imports, because this module is part of the single executable's start, and the helper must be
+// self-contained.
 
 export type KeyringStep =
   | { step: 'set'; service: string; user: string; password: string }
@@ -18,8 +19,9 @@ interface Library {
 }
 
 /**
- * Does what its standard input says, where no other user can see it, and writes the answers. It blocks its whole
- * process, so it has one of its own. Its source is handed to `node -e`: it may use nothing from outside itself.
+ * Executes the requests on its standard input, which other users cannot see, and writes the answers. It blocks its
+ * whole process, so it runs in a separate one. Its source is passed to `node -e`, so it must not use anything from
+ * outside.
  */
 export async function keyringHelper(load: (library: string) => unknown): Promise<void> {
   const chunks: Buffer[] = [];
@@ -42,5 +44,8 @@ export async function keyringHelper(load: (library: string) => unknown): Promise
 
 /** The native library inside the single executable. */
 export const keyringAsset = 'keyring.node';
-/** The word with which the single executable starts as the helper: it is no Node.js that could be given a source. */
+/**
+ * The argument with which the single executable starts as the helper, because it cannot run a given source like
+ * Node.js.
+ */
 export const keyringHelperWord = '--keyring-helper';

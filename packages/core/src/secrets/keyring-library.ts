@@ -6,7 +6,9 @@ import { getAssetKeys, getRawAsset, isSea } from 'node:sea';
 import { statePaths } from '../state/paths.ts';
 import { keyringAsset, keyringHelper, keyringHelperWord } from './keyring-helper.ts';
 
-/** How the helper is started here, and the library that it is to load; undefined where that is not installed. */
+/**
+ * How to start the helper on this machine, and the library that it loads. Undefined if the library is not installed.
+ */
 export async function findKeyringHelper(
   env: NodeJS.ProcessEnv,
 ): Promise<{ args: string[]; library: string } | undefined> {
@@ -20,15 +22,15 @@ export async function findKeyringHelper(
     const library = require.resolve('@napi-rs/keyring');
     return { args: ['-e', `(${keyringHelper.toString()})(require)`], library };
   } catch {
-    return undefined; // installed without it, which is allowed: it is made for some systems only
+    return undefined; // installed without this optional library, which exists only for some systems
   }
 }
 
-/** Only a file can be loaded. One that lies there already is used when it is, byte for byte, what would be written. */
+/** Only a file can be loaded. An existing file is used if it is identical, byte for byte. */
 async function unpack(bytes: Buffer, folder: string): Promise<string> {
   const own = join(folder, 'native');
   await mkdir(own, { recursive: true, mode: 0o700 });
-  await chmod(own, 0o700); // nobody else changes the file between this look at it and its use
+  await chmod(own, 0o700); // only this user can change the file between the check and its use
   const path = join(own, `keyring-${hashOf(bytes).slice(0, 16)}.node`);
   const present = await readFile(path).catch(() => undefined); // the first time
   if (present !== undefined && hashOf(present) === hashOf(bytes)) return path;

@@ -5,20 +5,20 @@ import * as z from 'zod';
 import type { KeyringStep } from './keyring-helper.ts';
 import { findKeyringHelper } from './keyring-library.ts';
 
-/** The keyring of the operating system, for entries of ToolHive. Nothing of it rejects. */
+/** The operating system's keyring, for ToolHive's entries. None of its methods reject. */
 export interface Keyring {
-  /** Can it be written and read now? Tells `report` why not. */
+  /** Whether the keyring is writable and readable now. Passes the reason to `report`. */
   isAvailable(): Promise<boolean>;
-  /** Undefined also when the keyring is not there, locked or silent. */
+  /** Also undefined if the keyring is missing, locked, or does not answer. */
   get(user: string): Promise<string | undefined>;
-  /** True when it is kept. */
+  /** Whether the value was stored. */
   set(user: string, password: string): Promise<boolean>;
-  /** True when it is not there any more. */
+  /** Whether the entry no longer exists. */
   delete(user: string): Promise<boolean>;
 }
 
 export interface KeyringOptions {
-  /** Says where the keyring is; nothing of the daemon's own secrets is passed on. */
+  /** The variables that locate the keyring. None of the daemon's secrets are passed on. */
   env: NodeJS.ProcessEnv;
   /** Told why the keyring cannot be used. */
   report?: (why: string) => void;
@@ -30,17 +30,17 @@ const testService = 'toolhive-test';
 const defaultLimitMs = 5_000;
 
 /**
- * The Secret Service on Linux, the Keychain on macOS, the Credential Manager on Windows. The kernel keyring of
- * Linux is no keyring to us: it forgets everything at a reboot.
+ * The Secret Service on Linux, the Keychain on macOS, the Credential Manager on Windows. The Linux kernel keyring is
+ * not used, because it loses everything at a reboot.
  *
- * A program of its own asks it, because the native library blocks its whole process while D-Bus or a person is
- * asked, and a program can be ended when it takes too long.
+ * A separate program accesses it, because the native library blocks its whole process while D-Bus or the user
+ * responds, and a program can be stopped after a time limit.
  */
 export function systemKeyring({ env, report = () => {}, limitMs = defaultLimitMs }: KeyringOptions): Keyring {
   const ask = async (...steps: KeyringStep[]): Promise<Answers> => {
     try {
       const helper = await findKeyringHelper(env);
-      if (helper === undefined) return { failure: 'there is no keyring library for this system' };
+      if (helper === undefined) return { failure: 'no keyring library is available for this system' };
       return await askHelper(helper.args, [helper.library, steps], env, limitMs);
     } catch {
       return { failure: 'its helper could not be run' };
@@ -56,7 +56,7 @@ export function systemKeyring({ env, report = () => {}, limitMs = defaultLimitMs
         { step: 'delete', service: testService, user },
       );
       if (answers?.[1] === password) return true;
-      report(failure ?? 'it does not give back what it was given');
+      report(failure ?? 'the keyring does not return the stored value');
       return false;
     },
     async get(user) {
@@ -97,11 +97,11 @@ async function askHelper(
     killSignal: 'SIGKILL',
   });
   try {
-    helper.stdin.on('error', () => {}); // it ended early, which the lack of an answer tells
+    helper.stdin.on('error', () => {}); // the program ended early, as the missing answer shows
     helper.stdin.end(JSON.stringify(request));
     const failed = new Promise<never>((_resolve, reject) => helper.once('error', reject));
     const answer = await Promise.race([text(helper.stdout), failed]);
-    if (answer === '') return { failure: `it did not answer within ${limitMs / 1000} seconds` };
+    if (answer === '') return { failure: `the keyring did not answer within ${limitMs / 1000} seconds` };
     return Answers.parse(JSON.parse(answer));
   } finally {
     helper.kill('SIGKILL');

@@ -22,7 +22,7 @@ export interface OnePasswordOptions {
 
 const defaultLimits = { startMs: 5_000, callMs: 30_000 };
 
-/** Secrets in 1Password. They are named by references, `op://vault/item/field`; nothing is changed there. */
+/** Secrets in 1Password, named by references such as `op://vault/item/field`. ToolHive changes nothing there. */
 export function onePasswordSecrets(options: OnePasswordOptions): SecretsProvider {
   const { env, version, connect = connectSdk, limits = defaultLimits } = options;
   let client: Promise<OnePasswordClient> | undefined;
@@ -31,7 +31,7 @@ export function onePasswordSecrets(options: OnePasswordOptions): SecretsProvider
     const token = env['OP_SERVICE_ACCOUNT_TOKEN'];
     if (!token) {
       throw unavailable('OP_SERVICE_ACCOUNT_TOKEN is not set', {
-        hint: 'start the daemon with the token of a 1Password service account in it',
+        hint: 'start the daemon with the token of a 1Password service account in this variable',
       });
     }
     client ??= within(limits.startMs, connect(token, version));
@@ -65,7 +65,7 @@ export function onePasswordSecrets(options: OnePasswordOptions): SecretsProvider
 async function listFields({ vaults, items }: OnePasswordClient): Promise<SecretKey[]> {
   const keys: SecretKey[] = [];
   for (const vault of await vaults.list()) {
-    // One after the other: 1Password limits how often it may be asked.
+    // One at a time, because 1Password limits the request rate.
     for (const item of await items.list(vault.id)) {
       keys.push(...keysOf(vault, item, await items.get(vault.id, item.id)));
     }
@@ -80,7 +80,7 @@ function keysOf(vault: VaultOverview, item: ItemOverview, { fields }: Item): Sec
   }));
 }
 
-/** Its client is large, so it is loaded only where 1Password is used. */
+/** The client library is large, so it is loaded only if 1Password is used. */
 async function connectSdk(token: string, version: string): Promise<OnePasswordClient> {
   const { createClient } = await import('@1password/sdk').catch((cause: unknown) => {
     throw unavailable('the client of 1Password cannot be loaded', {
@@ -111,13 +111,13 @@ function isMissing(error: unknown): boolean {
   return !(error instanceof ThvError) && missing.test(String(error));
 }
 
-/** What 1Password's client says when it fails, in its words, and what that means for us. */
+/** Messages from the 1Password client, and their meanings. */
 const meanings: [says: RegExp, meaning: () => ThvError][] = [
   [
     /service account token/i,
     () =>
       unavailable('OP_SERVICE_ACCOUNT_TOKEN holds no valid token', {
-        hint: 'start the daemon with the token of a 1Password service account in it',
+        hint: 'start the daemon with the token of a 1Password service account in this variable',
       }),
   ],
   [
@@ -129,15 +129,20 @@ const meanings: [says: RegExp, meaning: () => ThvError][] = [
   [
     /secret reference/,
     () =>
-      invalid('that is no secret reference of 1Password', {
+      invalid('the name is not a 1Password secret reference', {
         hint: 'name a secret as op://vault/item/field',
       }),
   ],
 ];
 
-/** The failure for whatever was thrown. What was thrown is dropped: it may repeat what it was given. */
+/** Converts an exception to a failure. Drops the original text, which may quote input. */
 function explain(thrown: unknown): ThvError {
   if (thrown instanceof ThvError) return thrown;
   const [, meaning] = meanings.find(([says]) => says.test(String(thrown))) ?? [];
-  return meaning?.() ?? unavailable('1Password could not be asked', { hint: 'is it reachable from here?' });
+  return (
+    meaning?.() ??
+    unavailable('1Password could not be asked', {
+      hint: 'check that 1Password is reachable from this machine',
+    })
+  );
 }

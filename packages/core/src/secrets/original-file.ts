@@ -3,7 +3,7 @@ import { createDecipheriv, createHash } from 'node:crypto';
 /** Where the original ToolHive keeps its password in the keyring of the system. */
 export const originalKeyringUser = 'toolhive';
 
-/** What Go's keyring library writes before a password that it encoded, as it does on macOS. */
+/** The prefix of passwords that Go's keyring library encodes, as it does on macOS. */
 const encodedPrefix = 'go-keyring-base64:';
 
 /** The password in an entry of the keyring that the original wrote. */
@@ -21,8 +21,8 @@ export function isNoOriginal(bytes: Buffer): boolean {
 }
 
 /**
- * Reads the file of the original: a nonce, then AES-256-GCM of JSON under the SHA-256 of a password. Undefined
- * when it is not this password's, or damaged; the file does not tell which.
+ * Decrypts the original's file: a nonce, then AES-256-GCM of JSON with the SHA-256 of a password as the key.
+ * Undefined if the password is wrong or the file is damaged, which the file cannot distinguish.
  */
 export function readOriginal(bytes: Buffer, password: string): [name: string, value: string][] | undefined {
   const key = createHash('sha256').update(password).digest();

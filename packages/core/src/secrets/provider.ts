@@ -1,12 +1,12 @@
 import { unsupported } from '@toolhive/contract/failure';
 import type { SecretKey, SecretsCapabilities, SecretsProviderType } from '@toolhive/contract/secrets';
 
-/** Somewhere that secrets are kept. Throws only failures that a caller may see, and no value stands in them. */
+/** A store of secrets. Throws only failures that callers may see, without secret values. */
 export interface SecretsProvider {
   readonly type: SecretsProviderType;
   get(name: string): Promise<string | undefined>;
   list(): Promise<SecretKey[]>;
-  /** Stores it under its name, in place of what was there. */
+  /** Stores a value under its name, replacing an earlier value. */
   set(name: string, value: string): Promise<void>;
   /** False when there was nothing to delete. */
   delete(name: string): Promise<boolean>;

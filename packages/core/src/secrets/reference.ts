@@ -1,6 +1,6 @@
 import { invalid } from '@toolhive/contract/failure';
 
-/** A secret by its name, and the environment variable of a server that receives it. */
+/** A secret's name, and the environment variable of a server that receives its value. */
 export interface SecretReference {
   name: string;
   target: string;
@@ -14,13 +14,13 @@ export const isReference = (text: string): boolean => pattern.test(text);
 export function parseReference(text: string): SecretReference {
   const [, name, target] = pattern.exec(text) ?? [];
   if (name !== undefined && target !== undefined) return { name, target };
-  // The text is not repeated: somebody may have written the secret itself.
+  // The error does not quote the text, because it may be the secret itself.
   throw invalid('a secret is not given as NAME,target=VARIABLE', {
     hint: 'name a stored secret, as in github-token,target=GITHUB_TOKEN',
   });
 }
 
-/** Writes what `parseReference` reads. */
+/** The inverse of `parseReference`. */
 export function formatReference({ name, target }: SecretReference): string {
   return `${name},target=${target}`;
 }

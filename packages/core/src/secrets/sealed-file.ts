@@ -14,15 +14,15 @@ import { promisify } from 'node:util';
 import * as z from 'zod';
 
 /*
- * The file that encrypted secrets are kept in:
+ * The format of the encrypted secrets file:
  *
- *   magic | length of the header | header (JSON) | records | seal (32 bytes) | checksum (32 bytes)
+ * magic | length of the header | header (JSON) | records | seal (32 bytes) | checksum (32 bytes)
  *
- * A record is its length and one name with its value, encrypted with AES-256-GCM under a nonce of its own. The
- * seal is an HMAC of everything before it, so that no record can be left out, doubled, moved or brought back from
- * an older file, and no part of the header changed. The checksum is a SHA-256 of everything before it: damage
- * shows without any key, and is never taken for a wrong password. Both keys come from the data key, which the
- * header holds wrapped, once for each way to open the file.
+ * A record is its length and one name with its value, encrypted with AES-256-GCM under a separate nonce. The seal is
+ * an HMAC of everything before it, so that no record can be removed, duplicated, moved, or restored from an older
+ * file, and the header cannot change. The checksum is a SHA-256 of everything before it, so that damage is detectable
+ * without a key and is never mistaken for a wrong password. Both keys derive from the data key, which the header
+ * contains wrapped, once for each way to open the file.
  */
 const magic = Buffer.from('toolhive secrets 1\n');
 const digestBytes = 32;
@@ -61,14 +61,14 @@ export type Lock = z.infer<typeof Lock>;
 
 const Header = z.strictObject({ id: z.uuid(), locks: z.array(Lock).min(1).max(8) });
 
-/** The key of a file, and the keys of its parts that come from it. It never changes. */
+/** A file's data key and the derived keys. It never changes. */
 export interface DataKey {
   itself: KeyObject;
   records: KeyObject;
   seal: KeyObject;
 }
 
-/** The parts of a file that is not damaged. Nothing of it is secret. */
+/** The parts of an undamaged file. None of them is secret. */
 export interface SealedFile {
   /** The same for as long as the file lives, and no other file's. */
   id: string;
@@ -79,13 +79,13 @@ export interface SealedFile {
   seal: Buffer;
 }
 
-/** Is this the beginning of such a file, damaged as it may be? The original's begins with random bytes. */
+/** Whether this is the start of such a file, even a damaged one. The original's file starts with random bytes. */
 export function looksSealed(bytes: Buffer): boolean {
   const same = magic.filter((byte, index) => byte === bytes[index]).length;
   return same * 2 >= Math.min(magic.length, bytes.length);
 }
 
-/** Takes a file apart, or returns undefined when any byte of it is not what was written. */
+/** Parses a file. Returns undefined if any byte has changed. */
 export async function parseSealed(bytes: Buffer): Promise<SealedFile | undefined> {
   const sealEnd = bytes.length - digestBytes;
   const sealStart = sealEnd - digestBytes;
@@ -117,7 +117,7 @@ export async function buildSealed(
   return Buffer.concat([everything, Buffer.from(await subtle.digest('SHA-256', everything))]);
 }
 
-/** The records by their names; undefined when somebody who does not have the data key changed the file. */
+/** The records by name. Undefined if the file was changed without the data key. */
 export async function openRecords(
   file: SealedFile,
   dataKey: DataKey,
@@ -132,7 +132,7 @@ export async function openRecords(
   return records;
 }
 
-/** One secret as it stands in the file. */
+/** One secret in its file format. */
 export function sealRecord(name: string, value: string, id: string, dataKey: DataKey): Buffer {
   return encrypt(dataKey.records, Buffer.from(JSON.stringify([name, value])), `record of ${id}`);
 }
@@ -160,7 +160,7 @@ export function newKeyringKey(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** Wraps the data key so that a key opens it that the keyring has under a user's name. */
+/** Wraps the data key with a key that the keyring stores under a user name. */
 export function lockByKeyring(
   { user, key }: { user: string; key: string },
   id: string,
@@ -170,7 +170,7 @@ export function lockByKeyring(
   return { by: 'keyring', user, wrapped: wrapped.toString('base64') };
 }
 
-/** Wraps the data key so that a passphrase opens it. */
+/** Wraps the data key with a passphrase. */
 export async function lockByPassphrase(
   passphrase: string,
   id: string,
@@ -183,7 +183,7 @@ export async function lockByPassphrase(
   return { by: 'passphrase', kdf: 'scrypt', ...parameters, wrapped: wrapped.toString('base64') };
 }
 
-/** The data key behind a lock; undefined when the key or the passphrase is not its own. */
+/** Unwraps the data key. Undefined for a wrong key or passphrase. */
 export async function unlock(lock: Lock, secret: string, id: string): Promise<DataKey | undefined> {
   const opened =
     lock.by === 'keyring'
@@ -255,7 +255,7 @@ function decrypt(key: KeyObject, bytes: Buffer, context: string): Buffer | undef
   try {
     return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, tagStart)), decipher.final()]);
   } catch {
-    return undefined; // another key or other bytes; which one, nobody can tell
+    return undefined; // a wrong key or changed bytes, which look the same
   }
 }
 
@@ -265,7 +265,7 @@ function lengthOf(part: Buffer): Buffer {
   return length;
 }
 
-/** Parts that stand behind their lengths; undefined when they do not end where the bytes end. */
+/** Parts with a length prefix. Undefined if they do not end with the bytes. */
 function chunksOf(bytes: Buffer): Buffer[] | undefined {
   const chunks: Buffer[] = [];
   for (let offset = 0; offset < bytes.length;) {

@@ -30,9 +30,9 @@ export interface SecretsOptions {
   env: NodeJS.ProcessEnv;
   version: string;
   log: Logger;
-  /** Told what has changed, and never a value. */
+  /** Called with the changed names, never with values. */
   onChange?: (change: SecretsChange) => void;
-  /** Told each value that is read or stored, for those who must never repeat it. */
+  /** Called with each value that is read or stored, for components that must never quote it. */
   onValue?: (value: string) => void;
   /** Replaces the keyring of this system, in tests. */
   keyring?: Keyring;
@@ -45,8 +45,8 @@ export interface SecretsOptions {
 export type SecretsChange = { kind: 'set' | 'removed'; name: string } | { kind: 'provider' };
 
 /**
- * The secrets of the daemon: which provider keeps them, and what may be done with them there. No value, no password
- * and no token ever stands in what it throws, logs or lists.
+ * The daemon's secrets: the active provider and its operations. No error, log, or list ever contains a value, a
+ * password, or a token.
  */
 export class Secrets implements AsyncDisposable {
   readonly #options: SecretsOptions;
@@ -77,8 +77,8 @@ export class Secrets implements AsyncDisposable {
   }
 
   /**
-   * Tries a provider out and makes it the one to use. Done again, it unlocks the encrypted file, changes its
-   * password or goes on with another provider; what was stored stays stored.
+   * Tests a provider and activates it. Repeating the setup unlocks the encrypted file, changes its password, or
+   * switches the provider. Stored secrets stay.
    */
   setup({ provider_type, password, new_password }: SetupSecrets): Promise<SecretsSetup> {
     return this.#changes.run(async () => {
@@ -95,7 +95,7 @@ export class Secrets implements AsyncDisposable {
       const unlessOverridden =
         override === undefined || override === provider_type
           ? ''
-          : `; TOOLHIVE_SECRETS_PROVIDER has the daemon use ${override} all the same`;
+          : `, but TOOLHIVE_SECRETS_PROVIDER makes the daemon use ${override}`;
       return { provider_type, message: `${done}${unlessOverridden}`, created };
     });
   }
@@ -129,7 +129,7 @@ export class Secrets implements AsyncDisposable {
     });
   }
 
-  /** Stores a secret that belongs to something else, whether or not it exists. */
+  /** Stores a secret that belongs to another object, whether or not it exists. */
   put(key: string, value: string): Promise<void> {
     return this.#changes.run(async () => {
       const secret = parseSecret(key, value);
@@ -148,7 +148,7 @@ export class Secrets implements AsyncDisposable {
     });
   }
 
-  /** Has the keyring of this system forget what opens the encrypted file; from then on its password does. */
+  /** Deletes the encrypted file's key from the system's keyring. Afterwards only the password opens the file. */
   forgetKey(): Promise<void> {
     return this.#changes.run(async () => {
       const { type } = this.#active();
@@ -171,7 +171,7 @@ export class Secrets implements AsyncDisposable {
     return value;
   }
 
-  /** Where the daemon keeps what only it needs to know; undefined while the encrypted file is not what is used. */
+  /** The store for the daemon's own data. Undefined unless the encrypted file is active. */
   get vault(): Vault | undefined {
     const isSetUp = this.#options.settings.current.secrets?.setup_completed === true;
     return isSetUp && this.#active().type === 'encrypted' ? this.#encrypted.vault : undefined;
@@ -222,7 +222,7 @@ export class Secrets implements AsyncDisposable {
   }
 }
 
-/** What became of a setup; the first one made something that was not there. */
+/** The result of a setup. The first setup creates the provider's storage. */
 export interface SecretsSetup {
   provider_type: SecretsProviderType;
   message: string;
@@ -232,14 +232,14 @@ export interface SecretsSetup {
 const encryptedMessages: Record<SetupOutcome, string> = {
   created: 'secrets are kept in an encrypted file',
   imported: 'the secrets of the original ToolHive were taken over into an encrypted file',
-  kept: 'the encrypted file is open, with everything that was stored in it',
-  'password changed': 'the encrypted file has a new password, and everything that was stored in it',
+  kept: 'the encrypted file is unlocked, with all stored secrets',
+  'password changed': 'the encrypted file has a new password, and all stored secrets remain',
 };
 
 const otherMessages: Record<Exclude<SecretsProviderType, 'encrypted'>, string> = {
   '1password': 'secrets are read from 1Password',
   none: 'no secrets are kept',
-  environment: 'secrets are read from the environment of the daemon',
+  environment: "ToolHive reads secrets from the daemon's environment",
 };
 
 /** The original called the encrypted file `basic` once. */

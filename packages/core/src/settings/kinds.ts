@@ -6,10 +6,10 @@ import type { SettingValue } from '@toolhive/contract/setting';
 import type { SettingKind } from '@toolhive/contract/settings';
 import { readBoundedFile } from '../state/files.ts';
 
-/** Reads a value as its kind says. Throws `invalid` with what it should be. */
+/** Parses a value of this kind. Throws `invalid` with the expected form. */
 type Reader = (value: SettingValue) => SettingValue;
 
-/** How values of each kind are read. What stands in `config.yaml` and what a caller sends are read in the same way. */
+/** The parsers for each kind. Values in `config.yaml` and values from callers use the same parsers. */
 export const readers: Record<SettingKind, Reader> = {
   boolean(value) {
     if (typeof value === 'boolean') return value;
@@ -26,7 +26,7 @@ export const readers: Record<SettingKind, Reader> = {
     const text = textOf(value);
     if (/^[a-z]+:\/\//i.test(text)) {
       throw invalid(`${JSON.stringify(text)} begins with a scheme`, {
-        hint: 'write HOST:PORT; whether that is https says otel-insecure',
+        hint: 'use the form HOST:PORT. The setting otel-insecure selects http or https',
       });
     }
     const [, port] = /^(?:[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:.]+\]):(\d{1,5})$/.exec(text) ?? [];
@@ -71,15 +71,15 @@ function wrong(value: SettingValue, what: string): Error {
   return invalid(`${JSON.stringify(value)} is not ${what}`);
 }
 
-/** Larger than any bundle of certificates that somebody needs. */
+/** Larger than any realistic certificate bundle. */
 const maxBytes = 1_000_000;
 
-/** The certificates in a file. Throws `invalid` when there are none, or nobody could use them. */
+/** The certificates in a file. Throws `invalid` if it contains no usable certificates. */
 export async function readCertificates(path: string): Promise<string> {
   const what = `the certificate ${path}`;
   const limits = {
     maxBytes,
-    notAFile: () => invalid(`${what} is no file`),
+    notAFile: () => invalid(`${what} is not a file`),
     tooLarge: () => invalid(`${what} is larger than a megabyte`),
   };
   const bytes = await readBoundedFile(path, limits).catch((cause: unknown) => {
@@ -89,7 +89,7 @@ export async function readCertificates(path: string): Promise<string> {
   return checkedCertificates(bytes.toString(), what);
 }
 
-/** The certificates of a PEM text and nothing else of it. */
+/** Only the certificates of a PEM text. */
 export function checkedCertificates(text: string, what: string): string {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
   if (blocks.length === 0) {

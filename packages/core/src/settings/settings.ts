@@ -8,12 +8,12 @@ import type { PrepareOptions } from '@toolhive/runtime/runtime';
 import type { Settings, SettingsFile } from '../state/settings.ts';
 import { readCertificates, readers } from './kinds.ts';
 
-/** Every setting as it stands. */
+/** Every setting with its current value. */
 export function listSettings(core: Core): Setting[] {
   return settings.map(({ name }) => getSetting(core, name));
 }
 
-/** One setting as it stands. */
+/** One setting with its current value. */
 export function getSetting({ settings: file }: Core, name: SettingName): Setting {
   const { summary } = definitionOf(name);
   try {
@@ -41,7 +41,7 @@ export async function changeSetting(
   return getSetting(core, name);
 }
 
-/** Takes a setting back, whether it is set or not. */
+/** Removes a setting's value, if it has one. */
 export async function unsetSetting(core: Core, name: SettingName, signal: AbortSignal): Promise<void> {
   const { kind, at } = definitionOf(name);
   if (kind === 'registry') {
@@ -53,44 +53,44 @@ export async function unsetSetting(core: Core, name: SettingName, signal: AbortS
   core.events.emit({ type: 'setting.changed', name });
 }
 
-/** What a setting is; undefined when it is not set. Throws `conflict` for what a person wrote and nobody can use. */
+/** The value of a setting. Undefined if it is not set. Throws `conflict` for an invalid value in the file. */
 export function valueOf(file: Settings, name: SettingName): SettingValue | undefined {
   try {
     return read(file, name);
   } catch (cause) {
-    // Whoever reads this may have asked for something else.
+    // The caller may have asked for something else, so the message names the setting.
     throw conflict(`the setting ${name} in config.yaml cannot be used: ${messageOf(cause)}`, {
-      hint: `mend it there, or take it back with \`thv ${settingCommand('unset', name)}\``,
+      hint: `fix it there, or remove it with thv ${settingCommand('unset', name)}`,
       cause,
     });
   }
 }
 
-/** The same for whoever knows which setting it is. Throws `invalid`. */
+/** The same for a known setting. Throws `invalid`. */
 function read(file: Settings, name: SettingName): SettingValue | undefined {
   const raw = rawValue(file, name);
   if (raw === undefined) return undefined;
   const { success, data } = SettingValue.safeParse(raw);
-  if (!success) throw invalid(`${JSON.stringify(raw).slice(0, 200)} is no value for it`);
+  if (!success) throw invalid(`${JSON.stringify(raw).slice(0, 200)} is not a valid value`);
   return readers[definitionOf(name).kind](data);
 }
 
 /**
- * The certificate authorities that are trusted while packages are made ready, as PEM, beside those of the system.
- * Throws `unavailable` when the file is not what it was.
+ * The certificate authorities that are trusted while packages are prepared, as PEM, in addition to the system's.
+ * Throws `unavailable` if the file is no longer valid.
  */
 export async function configuredCertificates(file: Settings): Promise<string | undefined> {
   const path = valueOf(file, 'ca-cert');
   if (path === undefined) return undefined;
   return readCertificates(String(path)).catch((cause: unknown) => {
-    throw unavailable(`the setting ca-cert names what cannot be used: ${messageOf(cause)}`, {
+    throw unavailable(`the file in the setting ca-cert cannot be used: ${messageOf(cause)}`, {
       hint: '`thv config set-ca-cert` names another file, `thv config unset-ca-cert` none',
       cause,
     });
   });
 }
 
-/** What every installation of a package is told, unless a request says otherwise. */
+/** The defaults for every package installation, unless a request overrides them. */
 export function installationSettings(
   file: Pick<SettingsFile, 'current'>,
 ): Required<Pick<PrepareOptions, 'trusted' | 'allowedSources'>> {
@@ -101,20 +101,20 @@ export function installationSettings(
 }
 
 function rawValue(file: Settings, name: SettingName): unknown {
-  // A registry is one of two things, each with a key of its own.
+  // A registry has one of two kinds, each with a separate key.
   if (name === 'registry') return file.registry_url || file.local_registry_path || undefined;
   const raw = definitionOf(name).at.reduce<unknown>(
     (part, key) => (part as Record<string, unknown> | null | undefined)?.[key],
     file,
   );
-  // The original writes what is not set as nothing.
+  // The original writes empty values for settings that are not set.
   const isNothing = raw === null || raw === '' || (Array.isArray(raw) && raw.length === 0);
   return isNothing ? undefined : raw;
 }
 
 function definitionOf(name: SettingName): SettingDefinition {
   const definition = settings.find((candidate) => candidate.name === name);
-  if (definition === undefined) throw new Error(`there is no setting ${name}`);
+  if (definition === undefined) throw new Error(`setting ${name} not found`);
   return definition;
 }
 

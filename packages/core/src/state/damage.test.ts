@@ -104,6 +104,6 @@ test('a secrets file that cannot be read is never taken for a new one', async ()
   await expect(setup).rejects.toMatchObject({
     kind: 'conflict',
     message: `${path} is empty`,
-    hint: 'restore the file from a copy, or move it away to begin without secrets',
+    hint: 'restore the file from a backup, or move it away to start without secrets',
   });
 });

@@ -7,9 +7,9 @@ import { messageOf, noSpace, unavailable } from '@toolhive/contract/failure';
 import type { ThvError } from '@toolhive/contract/failure';
 
 /**
- * Writes a whole file or nothing: into a temporary file beside it, synced, then renamed over it. Readers see
- * the old content or the new one, also after a crash. Only the owner may read it. Throws `no-space` or
- * `unavailable`, with the path, when it cannot be written.
+ * Writes a file atomically: into a temporary file beside it, synced, then renamed over it. Readers see the old or the
+ * new content, even after a crash. Only the owner may read the file. Throws `no-space` or `unavailable`, with the
+ * path, if the file cannot be written.
  */
 export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
   const temporary = join(dirname(path), `.${randomBytes(6).toString('hex')}.tmp`);
@@ -18,20 +18,20 @@ export async function writeWhole(path: string, content: string | Uint8Array): Pr
     await writeSynced(temporary, content);
     await rename(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true }).catch(() => {}); // the next start removes it
+    await rm(temporary, { force: true }).catch(() => {}); // the next start removes the file
     throw notWritten(`cannot write ${path}`, error);
   }
   await syncDirectory(dirname(path));
 }
 
-/** Removes a file, if there is one. Throws `unavailable`, with the path, when it cannot be removed. */
+/** Removes a file, if it exists. Throws `unavailable`, with the path, if it cannot be removed. */
 export async function removeFile(path: string): Promise<void> {
   await rm(path, { force: true }).catch((error: unknown) => {
     throw notWritten(`cannot remove ${path}`, error);
   });
 }
 
-/** What the error codes of a file system mean, for those that a person can do something about. */
+/** The meaning of file system error codes that users can fix. */
 const writeProblems: Record<string, { text: string; hint: string }> = {
   ENOSPC: { text: 'no space is left on the device', hint: 'free some space, then try again' },
   EDQUOT: { text: 'the disk quota is used up', hint: 'free some space, then try again' },
@@ -41,7 +41,7 @@ const writeProblems: Record<string, { text: string; hint: string }> = {
   EISDIR: { text: 'the path is a directory', hint: 'move the directory away, then try again' },
 };
 
-/** An error with what could not be done, why, and what a person can do about it. */
+/** An error with the failed action, its cause, and the fix. */
 export function notWritten(what: string, cause: unknown): ThvError {
   const { code = '' } = cause as NodeJS.ErrnoException;
   const { text, hint } = writeProblems[code] ?? { text: messageOf(cause), hint: undefined };
@@ -49,7 +49,7 @@ export function notWritten(what: string, cause: unknown): ThvError {
   return failure(`${what}: ${text}`, { hint, cause });
 }
 
-/** Removes the temporary files of a daemon that was killed while it wrote. Nobody may be writing there. */
+/** Removes the temporary files of a killed daemon. No process may be writing to the directory. */
 export async function removeTemporaries(directory: string): Promise<void> {
   for (const file of await filesIn(directory)) {
     if (temporaryName.test(file)) await rm(join(directory, file), { recursive: true, force: true });
@@ -70,7 +70,7 @@ async function syncDirectory(path: string): Promise<void> {
   await directory.sync().catch(() => {});
 }
 
-/** The names of what is in a directory, in order; none when there is no directory. */
+/** The sorted file names in a directory. Empty if the directory does not exist. */
 export async function filesIn(directory: string): Promise<string[]> {
   try {
     return (await readdir(directory)).toSorted();

@@ -54,7 +54,7 @@ const levelWord = /\b(trace|debug|info|notice|warn|warning|error|err|fatal|criti
 
 function levelOf(text: string): Level {
   const start = text.slice(0, levelWithin);
-  // In JSON, whatever writes it: "level":"warn", or the numbers of pino.
+  // In JSON logs: "level":"warn", or pino's numbers.
   const number = /"level":\s*(\d{2})\b/.exec(start)?.[1];
   if (number !== undefined)
     return number >= '50' ? 'error' : number >= '40' ? 'warn' : number >= '30' ? 'info' : 'debug';

@@ -7,11 +7,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LogRecord } from '@toolhive/contract/log-record';
 import { recordOf, stampBytes } from './log-records.ts';
 
-/** How large a log file grows before it becomes the older of two. */
+/** The size at which a log file is rotated. The previous file is kept. */
 const maxFileBytes = 4 * 1024 * 1024;
-/** How much may wait to be written, or to be read by a follower; what a flood brings beyond that is dropped, and it says so. */
+/**
+ * How many bytes may wait to be written, or to be read by a follower. Further output is dropped, and the log says so.
+ */
 const maxWaitingBytes = 1024 * 1024;
-/** How much of the end of what was dropped is written all the same. */
+/** How much of the end of dropped output is still written. */
 const keptBytes = 16 * 1024;
 /** How much is written at once, and how much more per second: a flood costs processor time that other workloads need. */
 const burstBytes = 8 * 1024 * 1024;
@@ -19,11 +21,11 @@ const bytesPerSecond = 1024 * 1024;
 /** How long to wait before writing again after a flood or a write error. */
 const retryMs = 500;
 
-/** What is written down of each workload, and the ending of its file: what the server wrote, and what its proxy noted. */
+/** The logs of each workload and their file suffixes: the server's output and the proxy's notes. */
 const endings = { server: '.server.log', proxy: '.log' } as const;
 export type LogKind = keyof typeof endings;
 const kinds: readonly LogKind[] = ['server', 'proxy'];
-/** Instead of the proxy's ending for a workload `a.server`, whose proxy log would be the server log of a workload `a`. */
+/** Replaces the proxy suffix for a workload `a.server`, whose proxy log would be the server log of a workload `a`. */
 const endingAfterServer = '~proxy.log'; // no workload has a ~ in its name
 
 /** What is needed to describe lines as records. */
@@ -42,7 +44,7 @@ export interface LogWindow {
   before?: number | undefined;
 }
 
-/** The logs of all workloads: two files of bounded size each, every line with the time at which it began. */
+/** The logs of all workloads: two files of limited size each. Every line has the time of its start. */
 export class Logs {
   readonly #directory: string;
   readonly #open = new Map<string, LogFile>();
@@ -68,7 +70,7 @@ export class Logs {
     return file;
   }
 
-  /** The last lines, oldest first; empty when there is no log. */
+  /** The last lines, oldest first. Empty if no log exists. */
   async read(name: string, kind: LogKind, window: LogWindow): Promise<string> {
     const path = this.#path(name, kind);
     await this.#open.get(path)?.flushed();
@@ -89,7 +91,7 @@ export class Logs {
     );
   }
 
-  /** The last lines as records, and then whatever is written, like `follow`. */
+  /** The last lines as records, and then all new lines, like `follow`. */
   async *followRecords(
     name: string,
     kind: LogKind,
@@ -136,7 +138,7 @@ export class Logs {
       .map(({ text, position }) => ({ text: Buffer.from(text, 'latin1').toString(), position }));
   }
 
-  /** The last lines, and then whatever is written, until the signal ends it or the workload is removed. */
+  /** The last lines, and then all new lines, until the signal aborts or the workload is removed. */
   follow(
     name: string,
     kind: LogKind,
@@ -161,7 +163,7 @@ export class Logs {
     try {
       if (signal.aborted) return;
       const file = this.#open.get(path);
-      const before = file?.size; // what comes after these bytes, the follower gets
+      const before = file?.size; // the follower receives the bytes after this position
       await file?.flushed();
       const text = await readWindow(path, window, before);
       if (text !== '') yield text;
@@ -174,7 +176,7 @@ export class Logs {
     }
   }
 
-  /** Removes both logs of a workload. Whoever follows them has seen the end. */
+  /** Removes both logs of a workload. Followers have received the end. */
   async remove(name: string): Promise<void> {
     for (const kind of kinds) {
       const path = this.#path(name, kind);
@@ -184,7 +186,7 @@ export class Logs {
     this.endFollowing(name);
   }
 
-  /** Ends what follows the logs of a workload that does not exist any more. */
+  /** Ends the followers of a removed workload's logs. */
   endFollowing(name: string): void {
     for (const kind of kinds)
       this.#followers.get(this.#path(name, kind))?.forEach((follower) => follower.end());
@@ -232,10 +234,10 @@ export class LogFile implements AsyncDisposable {
   #stream: WriteStream | undefined;
   #bytes: number;
   #dropped = 0;
-  /** The last of what was dropped: of a flood, that tells most. */
+  /** The end of the dropped output, which is its most informative part. */
   #lastDropped: Buffer[] = [];
   #lastDroppedBytes = 0;
-  /** The last of what was dropped begins in the middle of a line. */
+  /** The dropped output's end starts in the middle of a line. */
   #isCut = false;
   #allowance = burstBytes;
   #allowedMs = performance.now();
@@ -255,7 +257,7 @@ export class LogFile implements AsyncDisposable {
     return new LogFile(path, await sizeOf(path), hooks);
   }
 
-  /** How large the file is, with what still waits to be written. */
+  /** The file size, including the bytes that wait to be written. */
   get size(): number {
     return this.#bytes;
   }
@@ -300,13 +302,13 @@ export class LogFile implements AsyncDisposable {
     this.#isCut = true;
   }
 
-  /** Tells of what was dropped as soon as there is room, though nothing more may ever be written. */
+  /** Reports dropped output as soon as space is available, even if no more output arrives. */
   async #catchUp(): Promise<void> {
     const { signal } = this.#closing;
     while (this.#dropped > 0) {
       await this.flushed();
       if (this.#stream === undefined || !this.#isAllowed())
-        await delay(retryMs, undefined, { signal, ref: false }).catch(() => {}); // it is being closed
+        await delay(retryMs, undefined, { signal, ref: false }).catch(() => {}); // the log is being closed
       await this.#reopen();
       if (this.#stream === undefined) {
         if (signal.aborted) return;
@@ -314,7 +316,7 @@ export class LogFile implements AsyncDisposable {
     }
   }
 
-  /** Opens the file again after a write error. What has happened to it meanwhile is not known. */
+  /** Reopens the file after a write error, because its state is unknown. */
   async #reopen(): Promise<void> {
     await this.#rotating;
     if (this.#stream !== undefined) return;
@@ -357,7 +359,7 @@ export class LogFile implements AsyncDisposable {
   #append(stream: WriteStream, chunk: Buffer): void {
     if (chunk.length === 0) return;
     const stamped = this.#stamp(chunk);
-    // A full disk must not end a server; its output is lost, which is noted as soon as it can be.
+    // A full disk must not stop a server. Its output is lost, which is noted as soon as possible.
     stream.write(stamped, (error) => {
       if (error) this.#noteDropped(stamped.length);
     });
@@ -365,7 +367,7 @@ export class LogFile implements AsyncDisposable {
     this.#allowance -= stamped.length;
   }
 
-  /** Puts the time before every line that begins in this chunk. As Latin-1, a character is a byte, whatever it is. */
+  /** Adds the time before every line that begins in this chunk. In Latin-1, every character is one byte. */
   #stamp(chunk: Buffer): Buffer {
     const stamp = `${new Date().toISOString()} `;
     const endsLine = chunk.at(-1) === 0x0a;
@@ -378,7 +380,7 @@ export class LogFile implements AsyncDisposable {
   async #rotate(): Promise<void> {
     await this.#close();
     this.#hooks.rotated(await sizeOf(`${this.#path}.1`));
-    await rename(this.#path, `${this.#path}.1`).catch(() => {}); // somebody removed it; the new one begins anyway
+    await rename(this.#path, `${this.#path}.1`).catch(() => {}); // the file was removed, so a new one begins
     this.#bytes = 0;
     this.#isInLine = false;
     this.#stream = this.#open();
@@ -410,7 +412,7 @@ async function sizeOf(path: string): Promise<number> {
   );
 }
 
-/** Somebody who reads along, at their own pace and with bounded memory. */
+/** A reader that follows at its own pace, with limited memory. */
 class Follower {
   readonly #decoder = new StringDecoder('utf8');
   #waiting: string[] = [];
@@ -470,7 +472,7 @@ interface PlacedLine {
   position: number;
 }
 
-/** The lines of a file, which begins at a position of its log. As Latin-1, a character is a byte, whatever it is. */
+/** The lines of a file that begins at a position of its log. In Latin-1, every character is one byte. */
 async function readPlaced(path: string, start: number): Promise<PlacedLine[]> {
   let position = start;
   return linesOf((await readBytes(path)).toString('latin1')).map((text) => {
@@ -489,7 +491,7 @@ function linesOf(text: string): string[] {
   return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n');
 }
 
-/** The bytes of a file up to `end`; none if there is no file. */
+/** The bytes of a file up to `end`. Empty if the file does not exist. */
 async function readBytes(path: string, end = Infinity): Promise<Buffer> {
   try {
     await using file = await open(path, 'r');

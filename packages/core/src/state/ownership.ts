@@ -11,22 +11,25 @@ import type { StatePaths } from './paths.ts';
 import { setAside } from './set-aside.ts';
 import { isBusy, isDamage } from './sqlite.ts';
 
-/** The right to write to a state directory. One process has it at a time; it ends with the process. */
+/** The right to write to a state directory. One process has it at a time, until its end. */
 export interface Ownership extends Disposable {
-  /** The same for every daemon of this directory, and for no other directory: what runtimes mark their things with. */
+  /**
+   * An ID that is the same for every daemon of this directory and differs for other directories. Runtimes mark their
+   * objects with it.
+   */
   daemonId: string;
 }
 
 /**
- * Takes ownership of the state directory, or throws `conflict` when another daemon has it. SQLite's file lock
- * stands behind it: unlike a pid file, the kernel lets go of it however the owner ends.
+ * Takes ownership of the state directory. Throws `conflict` if another daemon owns it. Uses SQLite's file lock:
+ * unlike a PID file, the kernel releases it however the owner ends.
  */
 export async function takeOwnership(paths: StatePaths, log: Logger): Promise<Ownership> {
   const lock = await lockedFile(paths, log);
   return { daemonId: await daemonIdOf(paths, log), [Symbol.dispose]: () => lock.close() };
 }
 
-/** A lock file that SQLite cannot read is set aside: nobody can hold a lock on it. */
+/** Sets aside a lock file that SQLite cannot read, because no process can hold a lock on it. */
 async function lockedFile({ lock, state }: StatePaths, log: Logger): Promise<DatabaseSync> {
   try {
     await mkdir(dirname(lock), { recursive: true, mode: 0o700 });
@@ -41,7 +44,7 @@ async function lockedFile({ lock, state }: StatePaths, log: Logger): Promise<Dat
   } catch (cause) {
     if (isBusy(cause)) {
       throw conflict(`another daemon owns ${state}`, {
-        hint: 'use that one, or end it first; `thv list` talks to it',
+        hint: 'use that daemon with commands such as thv list, or stop it first',
         cause,
       });
     }
@@ -52,18 +55,18 @@ async function lockedFile({ lock, state }: StatePaths, log: Logger): Promise<Dat
   }
 }
 
-/** SQLite opens a file that it cannot write to as well, but its lock on that file excludes nobody. */
+/** SQLite also opens a file that it cannot write, but its lock on such a file does not exclude other processes. */
 async function refuseReadOnly(lock: string): Promise<void> {
   await access(lock, constants.W_OK).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'EROFS') throw new Error('the file system is read-only', { cause: error });
-    // A file that is missing is created, and everything else is what SQLite says about it.
+    // A missing file is created. Otherwise SQLite's error counts.
   });
 }
 
 function lockNow(path: string): DatabaseSync {
   const database = openDatabase(path);
   try {
-    // Nothing is ever written into it. A journal would be, and on a full disk it cannot be.
+    // The transaction never writes, so it needs no journal, which would fail on a full disk.
     database.exec(
       'PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;',
     );
@@ -87,7 +90,7 @@ async function daemonIdOf({ daemonId: path, state }: StatePaths, log: Logger): P
     return id;
   } catch (error) {
     log.error({ path, why: messageOf(error) }, 'daemon id could not be saved');
-    return derivedId(state); // the next start finds what this one marks, as long as the disk stays full
+    return derivedId(state); // the next start finds the objects with this mark if the disk stays full
   }
 }
 

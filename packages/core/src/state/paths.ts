@@ -17,9 +17,9 @@ export interface StatePaths {
   homes: string;
   statuses: string;
   logs: string;
-  /** Encrypted; the name is the one that the original gave its own file. */
+  /** Encrypted. The original uses the same file name. */
   secrets: string;
-  /** What of the files of client applications is ours. */
+  /** ToolHive's entries in the clients' files. */
   clientEntries: string;
   /** Says which registrations of client applications are being changed. */
   registrations: string;
@@ -36,9 +36,9 @@ export interface StatePaths {
   audit: string;
   /** The same records as lines. */
   auditFile: string;
-  /** The last audit record in the database, outside of it. */
+  /** A copy of the database's last audit record, outside the database. */
   auditAnchor: string;
-  /** Patterns of files that no server is to see, whatever is shared with it. */
+  /** Patterns of files that no server may see in any mount. */
   ignoreFile: string;
   /** What servers find in place of hidden files. */
   blanks: string;
@@ -123,7 +123,10 @@ function absolute(path: string | undefined): string | undefined {
   return path !== undefined && path.startsWith('/') ? path : undefined;
 }
 
-/** In the state directory, unless that is too deep for a socket; then in a folder of this user's under the temp folder. */
+/**
+ * In the state directory, unless its path is too long for a socket. Otherwise in a private directory of this user in
+ * the temporary directory.
+ */
 function socketPlace(
   state: string,
   platform: NodeJS.Platform,

@@ -2,8 +2,8 @@ import { lstat, mkdir } from 'node:fs/promises';
 import { unavailable } from '@toolhive/contract/failure';
 
 /**
- * Makes a directory in a place that others can write to, too, and throws `unavailable` unless it is this user's alone:
- * somebody else may have made it first.
+ * Creates a directory in a place that others can write to. Throws `unavailable` unless only this user can access the
+ * directory, because another user may have created it first.
  */
 export async function makePrivateDirectory(path: string): Promise<void> {
   await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
@@ -12,7 +12,7 @@ export async function makePrivateDirectory(path: string): Promise<void> {
   await requirePrivateDirectory(path);
 }
 
-/** Throws `unavailable` when there is a directory, and others could have put something into it. */
+/** Throws `unavailable` if the directory exists and other users can write to it. */
 export async function requirePrivateDirectory(path: string): Promise<void> {
   const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;

@@ -9,9 +9,9 @@ import type { Logger } from 'pino';
 import { filesIn, readIfThere, removeFile, writeWhole } from './files.ts';
 import { nameOfSetAside, setAside } from './set-aside.ts';
 
-/** A file that could not be read, and was put out of the way so that nothing else suffers. */
+/** An unreadable file that was moved away so that it affects nothing else. */
 export interface SetAside {
-  /** The name of the workload that it was for. */
+  /** The name of its workload. */
   name: string;
   path: string;
   why: string;
@@ -19,7 +19,7 @@ export interface SetAside {
 
 const suffix = '.json';
 
-/** The run configs on disk: what should be there, whatever happens to the daemon. */
+/** The run configs on disk: the desired state, independent of the daemon. */
 export class RunConfigs {
   readonly #directory: string;
   readonly #log: Logger;
@@ -29,7 +29,7 @@ export class RunConfigs {
     this.#log = log;
   }
 
-  /** Reads them all. Those that are no run configs are set aside, under a name that is not read again. */
+  /** Reads all run configs. Sets invalid files aside, with a name that is not read again. */
   async load(): Promise<{ runConfigs: RunConfig[]; setAside: SetAside[] }> {
     const runConfigs: RunConfig[] = [];
     const unmoved: SetAside[] = [];
@@ -42,7 +42,7 @@ export class RunConfigs {
       } catch (error) {
         const target = await setAside(path, error, this.#log);
         if (target === path) unmoved.push({ name, path, why: messageOf(error) });
-        // Without its reason it is as set aside as with it.
+        // The file counts as set aside, with or without the reason.
         else await writeWhole(reasonPath(target), `${messageOf(error)}\n`).catch(() => {});
       }
     }
@@ -56,7 +56,7 @@ export class RunConfigs {
       if (name === undefined) return [];
       const path = join(this.#directory, file);
       const why = await readIfThere(reasonPath(path)).catch(() => undefined);
-      return [{ name, path, why: why?.trim() ?? 'it could not be read' }];
+      return [{ name, path, why: why?.trim() ?? 'the file could not be read' }];
     });
     return (await Promise.all(found)).flat();
   }
@@ -71,13 +71,13 @@ export class RunConfigs {
     return text !== undefined && digestOf(text) === mark;
   }
 
-  /** Removes a workload's run config, and what was set aside under its name. */
+  /** Removes a workload's run config, and the files that were set aside under its name. */
   async remove(name: string): Promise<void> {
     await removeFile(this.#path(name));
     for (const file of await filesIn(this.#directory)) {
       if (nameOfSetAside(file) !== name) continue;
       const path = join(this.#directory, file);
-      await rm(path, { recursive: true, force: true }); // it may be a directory
+      await rm(path, { recursive: true, force: true }); // the path may be a directory
       await removeFile(reasonPath(path));
     }
   }
@@ -116,13 +116,13 @@ function parseRunConfig(name: string, text: string): RunConfig {
     const [issue] = parsed.error.issues;
     throw new Error(`${issue?.path.join('.') || 'the file'}: ${issue?.message ?? 'not a run config'}`);
   }
-  // The file's name is what every other call goes by.
+  // All other calls use the file's name.
   if (parsed.data.name !== name)
     throw new Error(`the file is named ${name}, but its workload ${parsed.data.name}`);
   return parsed.data;
 }
 
-/** The first files had no version: they are of the one that there was. */
+/** The first files had no version, because only one version existed. */
 function withVersion(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const version = 'schema_version' in value ? value.schema_version : undefined;

@@ -6,8 +6,8 @@ import type { Logger } from 'pino';
 const ending = '.set-aside';
 
 /**
- * Moves what cannot be read out of the way and reports it, so that nothing else suffers. Returns where it is then: under
- * a unique name, so that what was set aside earlier stays as it is, or still in its place when it cannot be moved.
+ * Moves an unreadable file away and reports it, so that it affects nothing else. Returns its new path: a unique name,
+ * so that earlier files stay, or the old path if the file cannot be moved.
  */
 export async function setAside(path: string, why: unknown, log: Pick<Logger, 'error'>): Promise<string> {
   try {
@@ -21,7 +21,7 @@ export async function setAside(path: string, why: unknown, log: Pick<Logger, 'er
   }
 }
 
-/** The name of what was set aside in this file; undefined when the file is something else. */
+/** The original name of a set-aside file. Undefined for other files. */
 export function nameOfSetAside(file: string): string | undefined {
   return file.endsWith(ending) ? file.slice(0, -ending.length).replace(/~\d+$/, '') : undefined;
 }

@@ -18,17 +18,17 @@ const Settings = z.looseObject({
   allow_private_registry_ip: z.boolean().nullish(),
   default_group_migration: z.boolean().nullish(),
   ca_certificate_path: z.string().nullish(),
-  /** Read one by one: a mistake in one of them is no reason to do without all the others. */
+  /** Parsed individually, because an invalid setting must not disable the others. */
   otel: z.looseObject({}).nullish(),
 });
 export type Settings = z.infer<typeof Settings>;
 
-/** One change: where in the file, and what to put there; `undefined` takes the key out. */
+/** One change: the key's path in the file, and its value. `undefined` removes the key. */
 export type SettingChange = readonly [path: readonly string[], value: unknown];
 
 /**
- * `config.yaml`. Reading costs nothing; every change reads the file anew and keeps the comments, the order and
- * the keys that others put into it.
+ * `config.yaml`. Reading costs nothing. Every change reads the file again and preserves comments, order, and unknown
+ * keys.
  */
 export class SettingsFile {
   readonly #path: string;
@@ -54,7 +54,7 @@ export class SettingsFile {
     return this.#settings;
   }
 
-  /** Changes several keys at once or none of them. Throws `conflict` when somebody broke the file meanwhile. */
+  /** Changes several keys, or none. Throws `conflict` if the file has become invalid in the meantime. */
   async change(...changes: readonly SettingChange[]): Promise<void> {
     await this.#changes.run(() => this.#change(changes));
   }
@@ -73,7 +73,7 @@ export class SettingsFile {
   }
 }
 
-/** A key above it may be there with nothing below. */
+/** A parent key may exist without content. */
 function setIn(document: Document, path: readonly string[], value: unknown): void {
   const above = path.slice(0, -1);
   if (above.length > 0 && document.getIn(above) === null) document.deleteIn(above);

@@ -13,9 +13,9 @@ const StoredStatus = z.looseObject({
   status_context: z.string().optional(),
   created_at: z.string().min(1),
   updated_at: z.string().optional(),
-  /** The mark of the run config that it was about to be started with. */
+  /** The hash of the run config with which it was about to start. */
   starts: z.string().optional(),
-  /** It has answered since it got its run config, so it is tried again without a limit. */
+  /** Whether the workload has answered with its current run config, so that restarts have no limit. */
   has_worked: z.boolean().optional(),
 });
 export type StoredStatus = z.infer<typeof StoredStatus>;
@@ -23,7 +23,7 @@ export type StoredStatus = z.infer<typeof StoredStatus>;
 /** How long until statuses that could not be written are tried again. */
 const retryMs = 5_000;
 
-/** The status files: how each workload was when something last changed, and when it was made. */
+/** The status files: each workload's state after its last change, and its creation time. */
 export class Statuses implements AsyncDisposable {
   readonly #directory: string;
   readonly #log: Logger;
@@ -43,7 +43,7 @@ export class Statuses implements AsyncDisposable {
     return files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -'.json'.length));
   }
 
-  /** The stored status; undefined when there is none, `unreadable` when there is one that says nothing. */
+  /** The stored status. Undefined if none exists, and `unreadable` if it is invalid. */
   async read(name: string): Promise<StoredStatus | 'unreadable' | undefined> {
     try {
       const text = await readIfThere(this.#path(name));
@@ -59,7 +59,7 @@ export class Statuses implements AsyncDisposable {
     await this.#writes.run(name, () => this.#save(name, status));
   }
 
-  /** Writes what is so whether or not it can be written: what cannot is tried again, and the reason returned. */
+  /** Writes a fact. If the write fails, it is repeated later and the reason is returned. */
   async record(name: string, status: StoredStatus): Promise<string | undefined> {
     try {
       await this.write(name, status);
@@ -78,7 +78,7 @@ export class Statuses implements AsyncDisposable {
     this.#unsaved.delete(name);
   }
 
-  /** Tries a last time to save what could not be saved. */
+  /** Tries a last time to save the unsaved statuses. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearTimeout(this.#retry);
     await this.#saveUnsaved();

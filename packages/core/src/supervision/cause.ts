@@ -4,11 +4,11 @@ import { stripVTControlCharacters } from 'node:util';
 export interface Cause {
   /** The line with the cause. */
   line: string;
-  /** What the user can do about it, as a phrase that continues "to fix it,". */
+  /** The user's fix, as a phrase that continues "to fix it,". */
   fix?: string;
 }
 
-/** A known complaint. Only plain names and paths are taken from the line, because a server writes it. */
+/** A known error message. Only plain names and paths are taken from the line, because a server writes it. */
 interface Complaint {
   pattern: RegExp;
   /** Gets the groups of the pattern and the whole output. Undefined if the line is none of this kind after all. */
@@ -41,7 +41,7 @@ const complaints: readonly Complaint[] = [
     pattern:
       /Executable doesn't exist at|Could not find (?:Google )?Chrome|(?:Chromium|Chrome) distribution .* is not found|No usable browser/,
     fix: () =>
-      'install Chromium on this machine, and run the server with the path of the browser in the argument or environment variable that it has for it',
+      "install Chromium on this machine, and set the path of the browser with the server's argument or environment variable",
   },
   {
     pattern: /error while loading shared libraries: ([\w.+-]{1,100})/,
@@ -90,12 +90,12 @@ const complaints: readonly Complaint[] = [
   },
 ];
 
-/** How much of the output is searched. Servers write it, and the time that some patterns take grows with its square. */
+/** How much of the output is searched. Servers write it, and the time of some patterns grows with its square. */
 const maxChars = 64 * 1024;
 const maxLines = 100;
 const maxLineChars = 500;
 
-/** Chooses the line of a server's output that names the cause of its end. Undefined if it has written nothing. */
+/** Chooses the line in a server's output that names the cause of its end. Undefined without output. */
 export function causeOf(output: string): Cause | undefined {
   const recent = stripVTControlCharacters(output.slice(-maxChars));
   const lines = recent
@@ -104,7 +104,7 @@ export function causeOf(output: string): Cause | undefined {
     .map((line) => line.slice(0, maxLineChars).trimEnd())
     .filter((line) => line !== '');
   for (const { pattern, fix } of complaints) {
-    // The first line of Node.js and the last one of Python have the message; others repeat it in source code.
+    // The first line of Node.js and the last line of Python contain the message. Others repeat it in source code.
     const line = lines.findLast((candidate) => pattern.test(candidate) && !isSource(candidate));
     const groups = line === undefined ? undefined : pattern.exec(line)?.slice(1);
     const text = groups === undefined ? undefined : fix(groups, recent);
@@ -153,7 +153,7 @@ function giveVariable(groups: string[]): string | undefined {
   if (name === undefined || /^(?:ERR|E)_|^MODULE_NOT_FOUND$|^MCP_(?:PORT|HOST|TRANSPORT)$/.test(name))
     return undefined;
   return secretName.test(name)
-    ? `store it with \`thv secret set ${name}\` and run the server with --secret ${name},target=${name}`
+    ? `store it with thv secret set ${name} and run the server with --secret ${name},target=${name}`
     : `run it with -e ${name}=VALUE`;
 }
 

@@ -7,7 +7,7 @@ interface Follower {
   settle: (condition: Condition) => void;
 }
 
-/** The callers that wait until a workload runs, and are told what it is doing meanwhile. */
+/** The callers that wait until a workload runs and follow its progress. */
 export class Followers {
   readonly #workload: string;
   readonly #followers = new Set<Follower>();
@@ -17,8 +17,8 @@ export class Followers {
   }
 
   /**
-   * Passes progress to `report` until the workload runs or is stopped, or until the signal aborts. Throws the reason if
-   * the workload failed, and `not-found` if it is removed.
+   * Passes progress to `report` until the workload runs or is stopped, or until the signal aborts. Throws the reason
+   * if the workload failed, and `not-found` if it is removed.
    */
   async follow(condition: Condition, report: Progress, signal?: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -29,7 +29,7 @@ export class Followers {
     };
     const follower: Follower = { report, settle };
     this.#followers.add(follower);
-    const giveUp = (): void => resolve(); // the caller is gone; the workload is not affected
+    const giveUp = (): void => resolve(); // the caller is gone, which does not affect the workload
     signal?.addEventListener('abort', giveUp, { once: true });
     settle(condition);
     try {
@@ -50,6 +50,6 @@ export class Followers {
 
   #failureHint(): string {
     const name = this.#workload;
-    return `\`thv logs ${name}\` shows what it wrote, \`thv restart ${name}\` tries again, \`thv rm ${name}\` removes it`;
+    return `run thv logs ${name} to see its output, thv restart ${name} to try again, or thv rm ${name} to remove it`;
   }
 }

@@ -9,7 +9,7 @@ const SHARE = 0.02;
 /** Stops servers that store more in their home directories than they may. */
 export class HomeLimit {
   readonly #intervalMs: number;
-  /** Workloads that were stopped for it, and may still contain too much. */
+  /** Workloads that were stopped because of the limit, and may still exceed it. */
   readonly #exceeded = new Set<string>();
 
   /** `intervalMs` is the wait between two measurements. Measurements that take long are repeated less often. */
@@ -39,7 +39,7 @@ export class HomeLimit {
     for (;;) {
       await delay(waitMs, undefined, { signal, ref: false }).catch(() => new Promise(() => {}));
       const startedMs = performance.now();
-      // An engine that is away for a moment is asked again later.
+      // An engine that is briefly unavailable is asked again later.
       const home = await homes.measure(workload).catch(() => undefined);
       waitMs = Math.max(this.#intervalMs, (performance.now() - startedMs) / SHARE);
       const reason = home === undefined ? undefined : excessOf(home, limitBytes);

@@ -44,7 +44,7 @@ export interface LaunchParts extends Pick<Launch, 'mounts' | 'secrets' | 'log'> 
   egress: Egress;
 }
 
-/** What a runtime is told to start for a run config. */
+/** A run config's launch for a runtime. */
 export function launchOf(runConfig: RunConfig, { mounts, secrets, egress, log }: LaunchParts): Launch {
   refuseUnenforced(runConfig);
   const profile = runConfig.permission_profile ?? {};

@@ -15,7 +15,7 @@ export class LiveParts {
     return [...this.#instances];
   }
 
-  /** Adds an instance until it ends. */
+  /** Adds an instance until its end. */
   add(instance: Instance): void {
     this.#instances.add(instance);
     void instance.exited.then(() => this.#instances.delete(instance));

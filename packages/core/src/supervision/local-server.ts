@@ -26,11 +26,11 @@ import type { StartedServer } from './run-loop.ts';
 
 /** What local servers are started with, the same for all workloads. */
 export interface LocalServerOptions {
-  /** The runtime of a run config, none for a remote server. Throws if there is no runtime of that name. */
+  /** A run config's runtime. Undefined for a remote server. Throws if the runtime does not exist. */
   runtimeFor: (runConfig: RunConfig) => Runtime | undefined;
   /** The secrets of a server, by the environment variable that receives each. Called at every start. */
   secretsOf: (runConfig: RunConfig) => Promise<Record<string, string>>;
-  /** What governs the network access of a server. `log` receives what the user should read in its log. */
+  /** Controls a server's network access. `log` receives messages for the server's log. */
   egressOf: (runConfig: RunConfig, log: (text: string) => void) => Egress;
   /** Passed to installers. */
   installation: Pick<PrepareOptions, 'trusted' | 'allowedSources' | 'inspect'>;
@@ -47,7 +47,7 @@ export interface LocalServerOptions {
 interface LocalServerTiming {
   /** How long a server may take from its start to its first answer. */
   startMs: number;
-  /** How long a server gets to end by itself. */
+  /** How long a server may take to exit. */
   stopMs: number;
 }
 
@@ -59,11 +59,11 @@ interface Start {
   signal: AbortSignal;
   /** Receives the output of the server that is not protocol. */
   log: (chunk: Buffer) => void;
-  /** Receives what the runtime cannot enforce for the server. */
+  /** Receives the settings that the runtime cannot enforce for the server. */
   onLimits: (limits: readonly RuntimeLimit[]) => void;
 }
 
-/** Installs a server if necessary, and starts it with the mounts and the current secrets of its workload. */
+/** Installs a server if necessary, and starts it with its workload's mounts and current secrets. */
 export async function startLocalServer(
   runConfig: RunConfig,
   options: LocalServerOptions,
@@ -72,7 +72,7 @@ export async function startLocalServer(
   const { name } = runConfig;
   const { homeLimit } = options;
   const runtime = options.runtimeFor(runConfig);
-  if (runtime === undefined) throw new Error('there is no runtime for it');
+  if (runtime === undefined) throw new Error('no runtime is available for it');
   const secrets = await options.secretsOf(runConfig);
   const mounts = await currentMounts(runConfig, runtime, options);
   let limits: readonly RuntimeLimit[] = [];
@@ -135,7 +135,7 @@ export async function startLocalServer(
   };
 }
 
-/** The mounts that the user granted. Throws if one has changed since, or if another server could replace it. */
+/** The granted mounts. Throws if one has changed since the grant, or if another server could replace it. */
 async function currentMounts(
   runConfig: RunConfig,
   runtime: Runtime,
@@ -146,14 +146,14 @@ async function currentMounts(
   return granted;
 }
 
-/** Warnings about what is really mounted, behind links and in directories that servers can write to. */
+/** Warnings about the actual mounts, behind links and in directories that servers can write to. */
 function mountLimits(mounts: readonly PinnedMount[]): RuntimeLimit[] {
   return mountWarnings(mounts.map(({ pin }) => pin.path)).map(everyServer);
 }
 
 const everyServer = (text: string): RuntimeLimit => ({ concerns: 'every server', text });
 
-/** The mounts as they are now, without what ignore files hide. Looked for at every start, because files come and go. */
+/** The current mounts without hidden files, which are searched for at every start, because files change. */
 async function visibleMounts(
   runConfig: RunConfig,
   mounts: readonly PinnedMount[],
@@ -172,7 +172,7 @@ async function visibleMounts(
 
 const MOST_TOLD = 50;
 
-/** Tells what is hidden to a user who wants to know, and what is not certain to everyone. */
+/** Lists hidden files for users who ask for them, and reports uncertain ones to everyone. */
 function tellHidden(
   { hidden, hasRules, warnings }: VisibleMounts,
   { ignore_config: config }: RunConfig,
@@ -183,9 +183,12 @@ function tellHidden(
   if (config?.printOverlays !== true) return;
   for (const { target, covers } of hidden)
     log(Buffer.from(`[toolhive] ${covers.path} is hidden (${target})\n`));
-  const told = hidden.slice(0, MOST_TOLD).map(({ covers }) => `${covers.path} is hidden from it`);
+  const told = hidden.slice(0, MOST_TOLD).map(({ covers }) => `${covers.path} is hidden from the server`);
   const more = hidden.length - told.length;
-  warn(...told.map(everyServer), ...(more > 0 ? [everyServer(`${more} more files are hidden from it`)] : []));
+  warn(
+    ...told.map(everyServer),
+    ...(more > 0 ? [everyServer(`${more} more files are hidden from the server`)] : []),
+  );
 }
 
 const hiddenOnce =

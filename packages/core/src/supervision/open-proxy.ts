@@ -6,7 +6,7 @@ import type { ProxyOptions } from '@toolhive/proxy/proxy';
 import type { ToolRules } from '@toolhive/proxy/tool-filter';
 import { inboundRuleOf } from '../permissions/inbound-hosts.ts';
 
-/** Opens the proxy of a workload as its run config says. */
+/** Opens a workload's proxy with the settings in its run config. */
 export function openProxy(
   runConfig: RunConfig,
   options: Pick<
@@ -47,7 +47,7 @@ export function pinningModeOf({ tool_pinning: mode }: RunConfig): ToolPinningMod
   return mode ?? defaultToolPinning;
 }
 
-/** Which tools of a workload clients see, and how. */
+/** A workload's tool filter and overrides. */
 export function toolsOf({ tools_filter: filter, tools_override: overrides }: RunConfig): Required<ToolRules> {
   return { filter: filter ?? [], overrides: overrides ?? {} };
 }

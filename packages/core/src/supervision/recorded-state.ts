@@ -7,11 +7,11 @@ import type { Condition, WorkloadState } from './state.ts';
 interface RecordedStateOptions {
   workload: string;
   statuses: Statuses;
-  /** Called after every change, when it is on disk. */
+  /** Called after every change, when the change is on disk. */
   onChange: () => void;
 }
 
-/** The state of one workload: on disk before anyone is told of it, so that a status that was seen is never forgotten. */
+/** The state of one workload. Written to disk before it is reported, so that a reported status is never lost. */
 export class RecordedState {
   readonly #options: RecordedStateOptions;
   readonly #followers: Followers;
@@ -36,7 +36,7 @@ export class RecordedState {
     return this.#conditionOf(this.#current);
   }
 
-  /** Whether the workload has answered since it got its run config. Stored with the next state. */
+  /** Whether the workload has answered with its current run config. Stored with the next state. */
   get hasWorked(): boolean {
     return this.#hasWorked;
   }
@@ -46,9 +46,9 @@ export class RecordedState {
   }
 
   /**
-   * Writes an intent of the user to disk, makes it the state, and calls `onCommitted` at the same moment. Throws and
-   * changes nothing if the intent cannot be written. Facts have to wait meanwhile (`committed`): recorded after the
-   * intent, a fact would overwrite it on disk.
+   * Writes a user's intent to disk, makes it the state, and immediately calls `onCommitted`. If the write fails,
+   * throws and changes nothing. Facts must wait in the meantime (`committed`), because a fact that is recorded after
+   * the intent would overwrite it on disk.
    */
   async commit(state: WorkloadState, onCommitted: () => void): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -70,7 +70,7 @@ export class RecordedState {
     await this.#committing;
   }
 
-  /** Makes a fact the state, and returns why it could not be saved if it could not: it is a fact all the same. */
+  /** Makes a fact the state. If the fact could not be saved, returns the reason, but keeps the fact. */
   async record(state: WorkloadState): Promise<string | undefined> {
     this.#current = state;
     const stored = storedStatus(this.#conditionOf(state));
@@ -79,7 +79,7 @@ export class RecordedState {
     return unsaved;
   }
 
-  /** Says in the status what is going on. Not on disk: after a restart of the daemon, something else is going on. */
+  /** Shows the current activity in the status. Not stored, because it ends with the daemon. */
   report(message: string): void {
     this.#current = { ...this.#current, context: message };
     this.#followers.report(message);

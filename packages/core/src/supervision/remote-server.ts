@@ -9,7 +9,7 @@ import type { LiveParts } from './live-parts.ts';
 import type { SignInPace } from '../remote/sign-in-pace.ts';
 import type { StartedServer } from './run-loop.ts';
 
-/** How long a user has to sign in to a remote server. The flow itself has a shorter limit. */
+/** How long a user may take to sign in to a remote server. The flow itself has a shorter limit. */
 const signInMs = 60 * 60_000;
 
 export interface RemoteServerOptions {
@@ -32,7 +32,7 @@ interface Attempt {
   onNotSignedIn: (error: unknown) => void;
 }
 
-/** Gets ready to reach a server that someone else runs. Such a server never ends; it can only refuse requests. */
+/** Prepares the connection to a remote server. Such a server never ends, but can refuse requests. */
 export async function reachRemoteServer(
   runConfig: RunConfig,
   { openRemote, timing }: RemoteServerOptions,

@@ -15,7 +15,7 @@ export interface RunTiming {
   settledMs: number;
 }
 
-/** A server that was started, or reached if someone else runs it. */
+/** A started server, or a reached remote server. */
 export interface StartedServer {
   /** The process, the container, or the URL, for logs. */
   id: string;
@@ -28,20 +28,20 @@ export interface StartedServer {
   firstAnswerMs: number;
 }
 
-/** The endpoint for clients, as far as the run loop uses it. */
+/** The client endpoint, as far as the run loop uses it. */
 type RunProxy = Pick<WorkloadProxy, 'connect' | 'disconnect' | 'generation'> & AsyncDisposable;
 
 export interface RunOptions {
   timing: RunTiming;
-  /** Whether the server has worked before, so that it is started again without a limit. */
+  /** Whether the server has worked before, so that restarts have no limit. */
   hasWorked: boolean;
   /**
-   * Opens the port for clients. It stays open from then on, while servers come and go behind it. `onExcess` ends the
-   * current server for a reason that continues "the server".
+   * Opens the port for clients, which stays open while servers start and end behind it. `onExcess` stops the current
+   * server for a reason that continues "the server".
    */
   openProxy: (onExcess: (reason: string) => void) => Promise<RunProxy>;
   startServer: (report: Progress, signal: AbortSignal) => Promise<StartedServer>;
-  /** Receives what a long step is doing, in a few words. */
+  /** Receives a short description of a long step. */
   report: Progress;
   /** Receives each event. The loop continues when the returned promise settles, so that events can be recorded first. */
   onEvent: (event: RunEvent) => Promise<void>;
@@ -49,7 +49,7 @@ export interface RunOptions {
   signal: AbortSignal;
 }
 
-/** An attempt after the first one begins; the server has answered; or it could not be started, or has ended. */
+/** A retry begins, the server has answered, or the server could not be started or has ended. */
 export type RunEvent =
   | { kind: 'starting'; attempt: number }
   | { kind: 'running'; id: string; generation: ProtocolGeneration | undefined; afterMs: number }
@@ -64,9 +64,9 @@ interface RunFailure {
 }
 
 /**
- * Keeps one server running behind its proxy until the signal aborts: starts it, waits for its first answer, and starts
- * it again when it ends, with growing waits. After too many failed attempts it gives up (`retryInMs` is undefined) and
- * only keeps the port open, where clients are told why. Returns when nothing of the server is left. Rejects only if
+ * Keeps one server running behind its proxy until the signal aborts: starts it, waits for its first answer, and
+ * restarts it with growing delays. After too many failed attempts, gives up (`retryInMs` is undefined) and only keeps
+ * the port open, where clients receive the reason. Returns when the server is completely gone. Rejects only if
  * `onEvent` or the end of the proxy fails.
  */
 export async function runServer(options: RunOptions): Promise<void> {
@@ -96,7 +96,10 @@ export async function runServer(options: RunOptions): Promise<void> {
   }
 }
 
-/** Runs one server. Throws when it could not be started or has ended by itself, and returns when the signal has ended it. */
+/**
+ * Runs one server. Throws if the server could not be started or has ended by itself, and returns when the signal has
+ * ended it.
+ */
 async function runOnce(
   proxy: RunProxy,
   excess: Promise<string>,
@@ -110,7 +113,7 @@ async function runOnce(
     throw new ServerEnded(how, elapsedMs());
   });
   const over = new AbortController();
-  let reason = 'it is being stopped';
+  let reason = 'the workload is being stopped';
   try {
     report('waiting for its first answer');
     const connected = connect(proxy, started, AbortSignal.any([signal, over.signal]));
@@ -166,7 +169,7 @@ function disconnectReasonOf(error: unknown): string {
   return error instanceof ServerEnded ? `it ${error.message}` : messageOf(error);
 }
 
-/** These failures do not go away by themselves, and nobody wants to be asked to sign in again and again. */
+/** Retrying does not fix these failures, and users should not be asked to sign in repeatedly. */
 const permanent: ReadonlySet<FailureKind> = new Set(['not-implemented', 'unsupported', 'unauthorized']);
 
 function isWorthRetrying(error: unknown): boolean {

@@ -26,18 +26,18 @@ import type { WorkloadLog } from './workload-log.ts';
 export interface RunWorkloadOptions extends LocalServerOptions, RemoteServerOptions, BuiltInServerOptions {
   logs: Logs;
   version: string;
-  /** Who may use the workload, and for what. Throws for what cannot be enforced. */
+  /** The access rules of the workload. Throws if a rule cannot be enforced. */
   accessOf: (runConfig: RunConfig) => Promise<WorkloadAccess>;
-  /** What was recorded of the server's tools. `note` writes to the log of the proxy. */
+  /** The recorded tools of the server. `note` writes to the proxy's log. */
   pinsOf: (workload: string, note: (fields: Record<string, unknown>, message: string) => void) => Pins;
-  /** Who is told of the calls to a workload, and of what its server lists. */
+  /** The sinks for a workload's calls and for its server's lists. */
   observersOf: (workload: string) => Pick<ProxyOptions, 'traffic' | 'listings'>;
-  /** Compares policies with what the server offers, until the result is disposed of. */
+  /** Compares policies with the server's items, until disposal. */
   watchPolicies: PolicyDoubts['watch'];
-  /** How the proxy of a workload audits. Rejects if it cannot do so as configured. */
+  /** The audit settings of a workload's proxy. Rejects if the configuration cannot be applied. */
   auditOf: (runConfig: RunConfig) => Promise<AuditOptions>;
   timing: RunTiming & LocalServerOptions['timing'];
-  /** The environment of the daemon. */
+  /** The daemon's environment. */
   env: NodeJS.ProcessEnv;
 }
 
@@ -48,7 +48,7 @@ interface Run {
   log: WorkloadLog;
   report: Progress;
   onEvent: (event: RunEvent) => Promise<void>;
-  /** Receives what the runtime cannot enforce for the server. */
+  /** Receives the settings that the runtime cannot enforce for the server. */
   onLimits: (limits: readonly RuntimeLimit[]) => void;
   /** Receives each change of the sign-in to a remote server. */
   onSignIn: (state: RemoteAuthState) => Promise<void>;
@@ -136,7 +136,7 @@ export async function describeFailure(
 ): Promise<string> {
   const cause = failure.hasEnded ? causeOf(await logs.read(name, 'server', { lines: 60 })) : undefined;
   const fix = cause?.fix === undefined ? '' : `; to fix it, ${cause.fix}`;
-  const wrote = cause === undefined ? '' : `; it wrote: ${cause.line}${fix}`;
+  const wrote = cause === undefined ? '' : `; last output: ${cause.line}${fix}`;
   const next = retryInMs === undefined ? '' : ` (next attempt in ${Math.round(retryInMs / 1000)} s)`;
   return `${failure.reason}${wrote}${next}`;
 }

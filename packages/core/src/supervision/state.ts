@@ -2,7 +2,7 @@ import type { WorkloadStatus } from '@toolhive/contract/workload';
 import type { StoredStatus } from '../state/statuses.ts';
 import type { RunEvent } from './run-loop.ts';
 
-/** What a workload is doing, and what is known only while it does that. */
+/** A workload's condition, with the data that exists only in that condition. */
 export type WorkloadState = InactiveState | ActiveState;
 
 /** The user does not want the workload to run. */
@@ -15,21 +15,21 @@ interface InactiveState {
 export interface ActiveState {
   status: Exclude<WorkloadStatus, InactiveStatus>;
   context?: string | undefined;
-  /** Whether clients may rely on the workload: it has answered, and was not given up since. */
+  /** Whether clients may rely on the workload: it has answered, and ToolHive has not given up since. */
   isOffered: boolean;
-  /** Why the last attempt failed; undefined after the user has started the workload and while it runs. */
+  /** Why the last attempt failed. Undefined after a start by the user and while the workload runs. */
   lastFailure?: string | undefined;
 }
 
 const inactiveStatuses = ['stopped', 'stopping', 'removing'] as const;
 type InactiveStatus = (typeof inactiveStatuses)[number];
 
-/** The status of a workload as others see it. */
+/** The workload status in API responses. */
 export interface Condition {
   status: WorkloadStatus;
   context?: string | undefined;
   createdAt: string;
-  /** Whether the workload has answered since it got its run config. */
+  /** Whether the workload has answered with its current run config. */
   hasWorked?: boolean | undefined;
 }
 
@@ -61,7 +61,7 @@ export function isWorking(status: WorkloadStatus): boolean {
   return status === 'running' || status === 'unhealthy';
 }
 
-/** A condition as its file contains it. */
+/** A condition in its file format. */
 export function storedStatus({ status, context, createdAt, hasWorked }: Condition): StoredStatus {
   return {
     status,

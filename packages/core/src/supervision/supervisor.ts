@@ -22,7 +22,7 @@ export interface SupervisorOptions extends RunWorkloadOptions {
   log: Logger;
   /** Called after every change of the workload. */
   onChange: () => void;
-  /** Told what a long step is doing. */
+  /** Receives descriptions of long steps. */
   onProgress: (workload: string, message: string) => void;
 }
 
@@ -37,7 +37,7 @@ export const defaultTiming: SupervisorTiming = {
   settledMs: 60_000,
 };
 
-/** Writes a run config to disk, or throws if it must not be saved. */
+/** Writes a run config to disk. Throws if it must not be saved. */
 export type Save = (runConfig: RunConfig) => Promise<void>;
 
 /** A run loop. `ended` never rejects. */
@@ -46,7 +46,7 @@ interface Run {
   ended: Promise<void>;
 }
 
-/** A removal: `accepted` when it is on disk, `done` when nothing of the workload is left. */
+/** A removal: `accepted` when it is on disk, `done` when the workload is completely gone. */
 interface Removal {
   accepted: Promise<void>;
   done?: Promise<void>;
@@ -64,9 +64,9 @@ export class Supervisor implements AsyncDisposable {
   readonly #state: RecordedState;
   readonly #operations = new SerialQueue();
   #runConfig: RunConfig;
-  /** The latest run loop. It may still be ending. */
+  /** The latest run loop, which may still be ending. */
   #run: Run | undefined;
-  /** The removal that was requested, unless it could not be accepted. */
+  /** The requested removal, unless it was refused. */
   #removal: Removal | undefined;
   /** Known from the last start on. */
   #observed: { limits: readonly RuntimeLimit[]; protocol?: ProtocolGeneration | undefined } = { limits: [] };
@@ -103,7 +103,7 @@ export class Supervisor implements AsyncDisposable {
     return this.#observed.protocol;
   }
 
-  /** The sign-in that the remote server of the workload requires. Undefined if it requires none. */
+  /** The sign-in that the workload's remote server requires. Undefined if none is required. */
   get requiredSignIn(): Extract<RemoteAuthState, { kind: 'needs authorization' }> | undefined {
     const signIn = isActive(this.#state.current) ? this.#signIn : undefined;
     return signIn?.kind === 'needs authorization' ? signIn : undefined;
@@ -119,7 +119,9 @@ export class Supervisor implements AsyncDisposable {
     return this.#removal !== undefined;
   }
 
-  /** Starts the workload unless it runs or is starting. A workload that waits for its next attempt is started at once. */
+  /**
+   * Starts the workload unless it runs or is starting. A workload that waits for its next attempt starts immediately.
+   */
   start(): Promise<void> {
     return this.#serially(async () => {
       const { status } = this.condition;
@@ -133,7 +135,10 @@ export class Supervisor implements AsyncDisposable {
     return this.#serially(() => this.#startRun());
   }
 
-  /** Restarts the workload with another run config. Returns when that is on disk. If it cannot be saved, nothing changes. */
+  /**
+   * Restarts the workload with another run config. Returns when the change is on disk. If it cannot be saved, nothing
+   * changes.
+   */
   change(runConfig: RunConfig, save: Save): Promise<void> {
     return this.#serially(async () => {
       await this.#replace(runConfig, save);
@@ -144,8 +149,8 @@ export class Supervisor implements AsyncDisposable {
   }
 
   /**
-   * Replaces the run config while the server continues to run. For changes that whatever runs reads by itself; all others
-   * take effect at the next start.
+   * Replaces the run config while the server continues to run. For settings that running components read themselves.
+   * All others take effect at the next start.
    */
   amend(change: (runConfig: RunConfig) => RunConfig, save: Save): Promise<void> {
     return this.#serially(async () => {
@@ -164,8 +169,8 @@ export class Supervisor implements AsyncDisposable {
   }
 
   /**
-   * Stops the workload and returns when nothing of it runs. Calls `accepted` when the intent is on disk. If the disk
-   * cannot be written, the workload is stopped all the same, and its status says so.
+   * Stops the workload and returns when it has stopped. Calls `accepted` when the intent is on disk. If the disk
+   * cannot be written, the workload is stopped anyway, and its status says so.
    */
   stop(accepted: () => void = () => {}): Promise<void> {
     return this.#serially(async () => {
@@ -177,7 +182,7 @@ export class Supervisor implements AsyncDisposable {
       await this.#endRun();
       const unsaved = await this.#state.record({ status: 'stopped' });
       if (unsaved === undefined) return;
-      const risk = 'the next start of ToolHive may run it again, as this is not saved';
+      const risk = 'the next start of ToolHive may run it again, because this change is not saved';
       this.#state.report(`stopped, but ${risk}: ${unsaved}`);
     });
   }
@@ -199,7 +204,7 @@ export class Supervisor implements AsyncDisposable {
     await done.catch((error: unknown) => {
       if (removal.done === done) delete removal.done;
       const { name } = this.#runConfig;
-      this.#state.report(`it could not be removed: ${messageOf(error)}; \`thv rm ${name}\` tries again`);
+      this.#state.report(`removal failed: ${messageOf(error)}; run thv rm ${name} to try again`);
       this.#options.onChange();
       throw error;
     });
@@ -224,7 +229,7 @@ export class Supervisor implements AsyncDisposable {
     return this.#operations.run(operation);
   }
 
-  /** In memory first: a simultaneous look at the members of a group must find the workload in its new group. */
+  /** In memory first, because a simultaneous lookup of the group's members must find the workload in its new group. */
   async #replace(runConfig: RunConfig, save: Save): Promise<void> {
     const before = this.#runConfig;
     this.#runConfig = runConfig;
@@ -236,7 +241,7 @@ export class Supervisor implements AsyncDisposable {
     }
   }
 
-  /** Only the start of an inactive workload has to be on disk: the next daemon starts all others anyway. */
+  /** Only the start of an inactive workload must be on disk, because the next daemon starts all others anyway. */
   async #startRun(): Promise<void> {
     if (isActive(this.#state.current)) await this.#recordStarting();
     else await this.#commit({ status: 'starting', isOffered: false });
@@ -262,7 +267,7 @@ export class Supervisor implements AsyncDisposable {
     });
   }
 
-  /** Begins a run loop as soon as the one before it has ended. */
+  /** Starts a run loop as soon as the previous one has ended. */
   #beginRun(): void {
     const earlier = this.#endRun();
     const stop = new AbortController();
@@ -339,7 +344,7 @@ export class Supervisor implements AsyncDisposable {
   async #supervisionFailed(error: unknown, signal: AbortSignal): Promise<void> {
     this.#log.note('error', { err: error }, 'supervision failed');
     if (signal.aborted) return;
-    const context = 'something went wrong inside ToolHive; the log of the daemon has it';
+    const context = "internal error; see the daemon's log";
     await this.#state.record({ status: 'error', context, isOffered: this.isOffered });
   }
 }

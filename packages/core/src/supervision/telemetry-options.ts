@@ -6,10 +6,10 @@ import { isSecretKey } from '../audit/redaction.ts';
 
 /** As in the original. */
 const defaultService = 'toolhive-mcp-proxy';
-/** What `thv run` sends if nothing else is said. */
+/** The defaults of `thv run`. */
 const defaultRate = 0.1;
 
-/** A run config, or only what it says about telemetry. */
+/** A run config, or its telemetry settings. */
 type Configured = Pick<RunConfig, 'telemetry_config'>;
 
 /** Throws `invalid` for a telemetry configuration with which nothing could be sent, or more than the user expects. */
@@ -27,7 +27,7 @@ export function checkTelemetry({ telemetry_config: config }: Configured): void {
   }
   if (tracingEnabled === false && metricsEnabled === false) {
     throw invalid('telemetry has an endpoint, but traces and metrics are both disabled', {
-      hint: 'enable one of them, or leave out the endpoint',
+      hint: 'enable one of them, or omit the endpoint',
     });
   }
   const secret = environmentVariables?.find(isSecretKey);
@@ -35,7 +35,7 @@ export function checkTelemetry({ telemetry_config: config }: Configured): void {
     throw invalid(
       `the environment variable ${secret} is not sent with traces, because its name is one of a secret`,
       {
-        hint: 'leave it out of environmentVariables (--otel-env-vars)',
+        hint: 'remove it from environmentVariables (--otel-env-vars)',
       },
     );
   }

@@ -2,10 +2,10 @@ import { messageOf } from '@toolhive/contract/failure';
 import type { Logger } from 'pino';
 import type { LogFile } from '../state/logs.ts';
 
-/** Notes about one workload: in the log of the daemon, and while the workload runs also in the log of its proxy. */
+/** Notes about one workload: in the daemon's log, and while the workload runs also in its proxy's log. */
 export class WorkloadLog {
   readonly #log: Logger;
-  /** The log of the proxy, which users can read. */
+  /** The proxy's log, which users can read. */
   proxyLog: LogFile | undefined;
 
   constructor(log: Logger) {

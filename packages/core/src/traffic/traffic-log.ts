@@ -25,7 +25,7 @@ const slack = 100;
 const maxWatchers = 16;
 /** How many events may wait for one watcher. */
 const maxWaiting = 1_000;
-/** How much of one body is recorded, and how much of all of one workload. */
+/** How much of one body is recorded, and how much for one workload. */
 const maxBodyBytes = 64 * 1024;
 const maxTotalBytes = 8 * 1024 * 1024;
 /** How many tools are counted, and of how many of the latest calls the median is. */
@@ -120,7 +120,7 @@ export class TrafficLog implements CallSink {
     return { entries: entries.toReversed(), has_more: false };
   }
 
-  /** One call. Throws `not-found` if it is not kept. */
+  /** One call. Throws `not-found` if it is no longer stored. */
   get(id: number): TrafficDetails {
     const kept = this.#kept.find((one) => one.id === id);
     if (kept === undefined) {
@@ -135,7 +135,7 @@ export class TrafficLog implements CallSink {
     };
   }
 
-  /** Switches the recording of bodies on or off. Off, it forgets the recorded ones. */
+  /** Switches body recording on or off. Switching off deletes recorded bodies. */
   changeRecording(bodies: boolean): void {
     if (this.recordsBodies === bodies) return;
     this.recordsBodies = bodies;
@@ -154,7 +154,7 @@ export class TrafficLog implements CallSink {
   ): AsyncGenerator<Sent<TrafficEvent>, void, void> {
     if (this.#watchers.size >= maxWatchers) {
       throw unavailable(`${maxWatchers} callers watch the calls of this workload already`, {
-        hint: 'close one of them',
+        hint: 'close one of these clients',
       });
     }
     // Before anything else can happen, so that no call is missed.
@@ -176,7 +176,7 @@ export class TrafficLog implements CallSink {
       .toSorted((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1));
   }
 
-  /** Ends what watches it: the workload is gone. */
+  /** Ends the watchers of a removed workload. */
   close(): void {
     for (const watcher of this.#watchers) watcher.end();
   }

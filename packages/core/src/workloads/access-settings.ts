@@ -12,7 +12,7 @@ type AccessSettings = Pick<
   'oidc_config' | 'authz_config' | 'trust_proxy_headers' | 'token_exchange_config'
 >;
 
-/** What a request says about callers, as a run config stores it: with policies instead of a path, and without a secret. */
+/** A request's access settings in run config form: with policies instead of a path, and without a secret. */
 export async function accessSettings(
   secrets: Secrets,
   request: WorkloadRequest,
@@ -38,8 +38,8 @@ export async function accessSettings(
 }
 
 /**
- * The contents of the file are sent to a host that the same run config names, and others may have written it. A
- * request is written by the user.
+ * The file's content is sent to a host that the same run config names, and another person may have written the run
+ * config. A request comes from the user.
  */
 function refuseTokenFile(runConfig: RunConfig, present: RunConfig | undefined): void {
   const asked = requestedOidc(runConfig)?.auth_token_file;
@@ -55,7 +55,7 @@ export function authzText({ authz_config: config, authz_config_path: path }: Run
   return config ? JSON.stringify(config) : (path ?? '');
 }
 
-/** The token exchange of a run config as a request takes it. */
+/** A run config's token exchange in request form. */
 export function requestedExchange({
   token_exchange_config: config,
 }: RunConfig): CreateWorkload['token_exchange'] {
@@ -111,7 +111,7 @@ function storedExchange(asked: CreateWorkload['token_exchange']): RunConfig['tok
   };
 }
 
-/** Stores a secret that a request contains, and returns the reference to it. */
+/** Stores a secret from a request, and returns its reference. */
 async function storeSecret(secrets: Secrets, workload: string, value: string): Promise<string> {
   const name = `OIDC_CLIENT_SECRET_${workload}`;
   await secrets.put(name, value);

@@ -4,7 +4,7 @@ import type { AccessAction } from '@toolhive/proxy/authorization';
 import { openPolicies } from '../access/workload-access.ts';
 import type { Core } from '../core.ts';
 
-/** Decides as the proxy of a workload does. Throws `invalid`, `not-found`, or, without policies, `conflict`. */
+/** Decides like a workload's proxy. Throws `invalid`, `not-found`, or, without policies, `conflict`. */
 export async function checkAuthorization(
   core: Core,
   name: string,

@@ -25,8 +25,8 @@ type PinOf = (kind: PinnedKind, name: string) => { pin?: ItemPin };
 const listingMs = 20_000;
 
 /**
- * What a server offers, as it last listed it. A server that runs and was never asked, or is to be asked again, is asked
- * through its proxy, as a client would do. Throws `not-found`.
+ * A server's latest lists. Asks a running server through its proxy, like a client, if the lists are missing or a
+ * refresh is requested. Throws `not-found`.
  */
 export async function getCapabilities(
   core: Core,
@@ -67,7 +67,7 @@ function isListed(listing: StoredListing | undefined): listing is StoredListing 
 /** Lists that are being made, so that several callers wait for the same. */
 const asking = new WeakMap<Supervisor, Promise<string | undefined>>();
 
-/** Returns why the server could not be asked, if so. What it answers is seen by the proxy. */
+/** Asks the server, and returns why that failed, if so. The proxy records the answers. */
 function ask(core: Core, supervisor: Supervisor): Promise<string | undefined> {
   const known = asking.get(supervisor);
   if (known !== undefined) return known;

@@ -13,8 +13,8 @@ import { buildRunConfig } from './run-config.ts';
 import { findSource } from './source.ts';
 
 /**
- * Returns what a request would create, or make of the workload `edited`. Installs, stores, and starts nothing. Throws
- * what the request itself would throw, except for missing consent and for its authentication and policies.
+ * Returns the workload that a request would create, or the result for the workload `edited`. Installs, stores, and
+ * starts nothing. Throws like the request itself, except for missing consent and for authentication and policies.
  */
 export async function checkWorkload(
   core: Core,

@@ -18,7 +18,7 @@ import { launchOf } from '../supervision/launch.ts';
 import { checkTelemetry } from '../supervision/telemetry-options.ts';
 import { toolsOf } from '../supervision/open-proxy.ts';
 
-/** Throws for a run config that is unsafe or contradicts itself. Looks at nothing else. */
+/** Throws for a run config that is unsafe or contradictory. Checks nothing else. */
 export function checkRunConfig(runConfig: RunConfig): void {
   refuseOpenAddress(runConfig);
   requireOverrides(toolsOf(runConfig));
@@ -69,8 +69,8 @@ async function checkVolumes({ mounts }: Core, { volumes }: RunConfig): Promise<v
 function refuseOpenAddress(runConfig: RunConfig): void {
   const { host, insecure_no_auth: isWanted } = runConfig;
   if (isLoopback(host) || isWanted === true || isAuthenticated(runConfig)) return;
-  throw invalid(`a workload on ${host} could be used without authentication by everybody who reaches it`, {
-    hint: 'leave host out, or configure oidc (--oidc-issuer); or set insecure_no_auth (--insecure-no-auth), if that is intended',
+  throw invalid(`anyone who reaches ${host} could use the workload without authentication`, {
+    hint: 'omit host, or configure oidc (--oidc-issuer). If unauthenticated access is intended, set insecure_no_auth (--insecure-no-auth)',
   });
 }
 
@@ -88,7 +88,7 @@ function requireOverrides({ overrides }: Required<ToolRules>): void {
   for (const [tool, { name, description }] of Object.entries(overrides)) {
     if (name || description) continue;
     throw invalid(`the override of the tool ${tool} has neither a name nor a description`, {
-      hint: 'give it at least one of them, or leave it out',
+      hint: 'name at least one tool, or omit the list',
     });
   }
 }

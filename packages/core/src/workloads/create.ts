@@ -42,8 +42,8 @@ interface Call {
 }
 
 /**
- * Creates a workload and returns while it is starting. The workload status reports when it is ready. The server is
- * installed first, so that a request for a server that does not exist leaves nothing behind.
+ * Creates a workload and returns while it is starting. The workload status reports when it is ready. Installs the
+ * server first, so that a request for a missing server leaves nothing behind.
  */
 export async function createWorkload(
   core: Core,
@@ -102,7 +102,7 @@ export async function editWorkload(
     registry_hosts,
   );
   const built = withUnchangedIsolation(asked, draft, supervisor);
-  // Learning continues where it is, as the description of a workload can be sent back.
+  // Learning continues, because clients can send back a workload description.
   const runConfig = built.learning && learning ? { ...built, learning } : built;
   const consent = {
     accepted: acceptedIn(draft),
@@ -128,8 +128,8 @@ function acceptedIn({ settings, acceptedRisks }: Draft): Consent['accepted'] {
 }
 
 /**
- * The description of a workload can be sent back unchanged. Whether it says that the network is isolated depends on the
- * machine, too, and must not become a request for or against isolation.
+ * Clients can send back a workload description unchanged. Its isolation value also depends on the machine, and must
+ * not become an explicit choice.
  */
 function withUnchangedIsolation(
   built: RunConfig,
@@ -144,7 +144,7 @@ function withUnchangedIsolation(
   return before === undefined ? others : { ...others, isolate_network: before };
 }
 
-/** The dangerous access of a workload as it is. A mount whose source has changed since counts as it is written. */
+/** A workload's current dangerous access. A mount whose source has changed counts as written. */
 async function presentDangers(core: Core, runConfig: RunConfig): Promise<Danger[]> {
   const mounts = mountsOfRunConfig(runConfig);
   return dangersOf(runConfig, await core.mounts.of(runConfig.name, mounts).catch(() => mounts));
@@ -157,7 +157,7 @@ async function prepare(
   call: Call,
 ): Promise<Prepared> {
   checkRunConfig(runConfig);
-  (await core.accessOf(runConfig))[Symbol.dispose](); // throws for what cannot be enforced
+  (await core.accessOf(runConfig))[Symbol.dispose](); // throws if a rule cannot be enforced
   if (source.kind !== 'local') {
     requireConsent(runConfig, [], consent);
     return { runConfig, mounts: [] };
@@ -183,7 +183,10 @@ async function prepare(
   return { runConfig: { ...runConfig, image: formatSource(installed) }, mounts: [...mounts, ...local] };
 }
 
-/** Inspects what was installed: an earlier version of ToolHive, or another state directory, may have installed it. */
+/**
+ * Inspects an existing installation, which an earlier version of ToolHive or another state directory may have
+ * created.
+ */
 async function inspectInstalled(
   { packages }: Core,
   {
@@ -203,10 +206,10 @@ async function inspectInstalled(
   packages.requireRepository(installed, resolved.entry?.repository_url);
 }
 
-/** Throws if the signature of an image is required, and the server is no image. */
+/** Throws if an image signature is required but the server is not an image. */
 function requireImage({ resolved: { source } }: LocalSource, mode: ImageVerification): void {
   if (mode !== 'enabled' || source.kind === 'image') return;
   throw invalid(`image_verification is for container images, and ${formatSource(source)} is a package`, {
-    hint: 'leave it out; wrong attestations of packages are always refused',
+    hint: 'omit it, because invalid package attestations are always refused',
   });
 }

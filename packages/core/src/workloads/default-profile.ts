@@ -13,6 +13,6 @@ export function defaultProfile(request: CreateWorkload, settings: Settings): Per
   // Without a network, nothing is left to decide.
   if (network !== 'ask' || request.network_mode === 'none') return builtInProfiles.public;
   throw invalid(`${profileRequired}, because the setting default-network is ask`, {
-    hint: `add --permission-profile with public, none, or a file; or change the setting: thv ${settingCommand('set', 'default-network')} public`,
+    hint: `add --permission-profile with public, none, or a file, or change the setting: thv ${settingCommand('set', 'default-network')} public`,
   });
 }

@@ -21,7 +21,7 @@ import { packageSourceOf } from '../supervision/launch.ts';
 import { pinningModeOf, toolsOf } from '../supervision/open-proxy.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 
-/** Workloads by name: those that run, or all of them; of one group, or of every. */
+/** Workloads by name: running ones or all, in one group or in every group. */
 export function listWorkloads(
   core: Core,
   { all, group }: { all?: boolean | undefined; group?: string | undefined },
@@ -31,7 +31,7 @@ export function listWorkloads(
     ...core.workloads.setAside.map(describeSetAside),
   ];
   if (group !== undefined) core.groups.require(group);
-  // What was set aside is shown in every list: nobody would look for it.
+  // Every list shows the files that were set aside, because users would not look for them.
   return workloads.filter(
     (workload) =>
       (group === undefined || workload.group === group) &&
@@ -39,7 +39,7 @@ export function listWorkloads(
   );
 }
 
-/** A workload with everything that it was asked for. */
+/** A workload with its requested settings. */
 export async function getWorkload(core: Core, name: string): Promise<WorkloadDetails> {
   const supervisor = core.workloads.require(name);
   const { runConfig, limits } = supervisor;
@@ -118,7 +118,7 @@ function packageWarnings({ packages, settings }: Core, source: ServerSource | un
     ...packages.warningsOf(source),
     ...(isYoung(settings.current, publishedAt)
       ? [
-          `WARNING: ${formatSource(source)} was published very recently, at ${publishedAt}; malicious versions are often found within a day`,
+          `WARNING: ${formatSource(source)} was published very recently, at ${publishedAt}. Malicious versions are often found within a day`,
         ]
       : []),
   ];
@@ -136,7 +136,7 @@ export function isIsolated(runConfig: RunConfig, limits: readonly RuntimeLimit[]
   return kind === 'none' || (kind === 'rules' && enforcesRules(limits));
 }
 
-/** Where a remote server is, and how it is signed in to. */
+/** A remote server's URL and its sign-in settings. */
 function remotePartsOf({
   remote_url: url,
   remote_auth_config: auth,
@@ -194,7 +194,7 @@ function pinWarnings({ pins }: Core, runConfig: RunConfig): string[] {
   const what =
     pending === 1 ? '1 tool, prompt, or resource has' : `${pending} tools, prompts, or resources have`;
   return [
-    `WARNING: ${what} changed since you approved the server; to review: thv pin show ${runConfig.name}`,
+    `WARNING: ${what} changed since you approved the server. To review: thv pin show ${runConfig.name}`,
   ];
 }
 
@@ -212,7 +212,7 @@ function describeSetAside({ name, path, why }: SetAside): Workload {
     transport_type: 'stdio',
     proxy_mode: 'streamable-http',
     status: 'error',
-    status_context: `its run config could not be read (${why}) and was set aside as ${path}; mend and rename it, or remove it with thv rm`,
+    status_context: `its run config could not be read (${why}) and was set aside as ${path}. Fix and rename the file, or remove it with thv rm`,
     created_at: new Date(0).toISOString(),
     group: defaultGroup,
     remote: false,
@@ -233,7 +233,7 @@ export function isLocal(runConfig: RunConfig): boolean {
   return !isRemote(runConfig) && runConfig.built_in === undefined;
 }
 
-/** Does somebody else run its server? */
+/** Whether the server is remote. */
 export function isRemote({ remote_url: url }: RunConfig): boolean {
   return url !== undefined && url !== '';
 }
@@ -246,15 +246,15 @@ export function urlOf(runConfig: RunConfig): string {
     : `${base}/mcp`;
 }
 
-/** An address that stands for all of them is reached over loopback. */
+/** Replaces an address that represents all addresses with loopback. */
 function hostInUrl(host: string): string {
   if (['localhost', '0.0.0.0', '::'].includes(host)) return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** How a workload is named in the files of client applications. */
+/** A workload's transport name in client files. */
 export function entryOf(runConfig: RunConfig): Entry {
   const transport = proxyModeOf(runConfig);
-  // The word, not the number: that is what earlier versions wrote, and people recognise it.
+  // The word instead of the number, because earlier versions wrote it and people recognize it.
   return { name: runConfig.name, url: urlOf(runConfig).replace('127.0.0.1', 'localhost'), transport };
 }

@@ -18,7 +18,7 @@ export interface Draft {
   name: string | undefined;
   group: string;
   host: string;
-  /** The requested proxy port; undefined or 0 for any. */
+  /** The requested proxy port. Undefined or 0 for any port. */
   port: number | undefined;
   /** A registry entry, an image, or a package. */
   image: string | undefined;
@@ -34,7 +34,7 @@ export interface Draft {
   imageVerification: ImageVerification;
   /** The dangerous access that the user has accepted. */
   acceptedRisks: readonly Risk[];
-  /** All other settings. A registry entry supplies what a request leaves out. A run config is complete. */
+  /** All other settings. A registry entry supplies missing values of a request. A run config is complete. */
   settings: RequestSettings | { kind: 'complete'; settings: RunConfigSettings };
 }
 
@@ -42,7 +42,7 @@ export interface Draft {
 export interface RequestSettings {
   kind: 'request';
   request: CreateWorkload;
-  /** The profile of a local server without a registry entry. Throws `invalid` if the request has to name one. */
+  /** The profile of a local server without a registry entry. Throws `invalid` if the request must name one. */
   defaultProfile: () => PermissionProfile;
 }
 

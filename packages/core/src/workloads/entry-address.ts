@@ -12,10 +12,10 @@ import type { RemoteSource } from './source.ts';
 const oauthUrls = ['issuer', 'authorize_url', 'token_url'] as const;
 
 /**
- * Refuses an entry of a registry on the web that leads to this machine or a private network: the entry's author would
- * choose which of the user's own services gets requests, among them ToolHive's. A file is the user's own, and a
- * registry that may be in a private network has entries there, too. Returns the hosts that the entry names, which have
- * to be checked again for each connection because their names may lead elsewhere later. Throws `invalid`.
+ * Refuses a web registry's entry that leads to this machine or a private network, because its author would choose
+ * which of the user's services receives requests, including ToolHive. A registry file belongs to the user, and a
+ * registry in a private network may have entries there. Returns the hosts that the entry names, which must be checked
+ * again for each connection, because their names may resolve differently later. Throws `invalid`.
  */
 export async function refusePrivateEntry(
   source: Pick<RemoteSource, 'url' | 'entry'>,
@@ -57,7 +57,10 @@ export function withRegistryHosts<
   return hosts.size === 0 ? runConfig : { ...runConfig, registry_hosts: [...hosts] };
 }
 
-/** What the entry says about signing in, where the request does not. A whole run config takes nothing from it. */
+/**
+ * The entry's sign-in settings, for values missing in the request. A complete run config takes nothing from the
+ * entry.
+ */
 function oauthUrlsOf(
   { oauth_config: oauth }: NonNullable<RemoteSource['entry']>,
   { settings }: Pick<Draft, 'settings'>,
@@ -68,7 +71,7 @@ function oauthUrlsOf(
   return named.flatMap((url) => URL.parse(url ?? '') ?? []);
 }
 
-/** A name that cannot be resolved now is told of when the server is reached. */
+/** An unresolvable name is reported when connecting. */
 function addressesOf(host: string, lookup: Lookup): Promise<string[]> {
   return new Promise((resolve) => {
     lookup(host, { all: true }, (error, found) => resolve(error ? [] : found.map(({ address }) => address)));

@@ -47,8 +47,8 @@ export async function refuseForeignHome(core: Core, runConfig: RunConfig, runtim
 }
 
 /**
- * Deletes the files of a workload. A container engine that is not there does not prevent the removal of the workload; it
- * keeps the volumes.
+ * Deletes a workload's files. A missing container engine does not prevent the removal of the workload, but keeps its
+ * volumes.
  */
 export async function removeHome(
   runtimes: Pick<Core['runtimes'], 'of'>,

@@ -7,14 +7,17 @@ import { entryOf } from '../registry/server-of.ts';
 import { enforcesRules } from '../permissions/network.ts';
 import { changeNetwork, getPermissions } from './permissions.ts';
 
-/** Lets a server reach every public host from now on, and records each one. A workload that learns already goes on. */
+/**
+ * Lets a server reach every public host from now on, and records each one. Has no effect on a workload that is
+ * already learning.
+ */
 export async function startLearning(
   core: Core,
   name: string,
 ): Promise<{ since: string; restarted: boolean }> {
   if (!enforcesRules(core.workloads.require(name).limits)) {
     throw conflict(`the runtime of ${name} enforces no network rules, so nothing would be recorded`, {
-      hint: `thv doctor ${name} tells what is missing`,
+      hint: `run thv doctor ${name} to see the missing parts`,
     });
   }
   let since = new Date().toISOString();
@@ -25,7 +28,10 @@ export async function startLearning(
   return { since, restarted };
 }
 
-/** What a server has reached in learning mode so far, as a profile. Throws `conflict` if it is not in learning mode. */
+/**
+ * The hosts that a server has reached in learning mode, as a profile. Throws `conflict` if it is not in learning
+ * mode.
+ */
 export function getLearning(core: Core, name: string): LearningProposal {
   return proposalFor(core, name, core.workloads.require(name).runConfig);
 }
@@ -49,7 +55,7 @@ export async function stopLearning(
 function proposalFor(core: Core, name: string, { learning, ...runConfig }: RunConfig): LearningProposal {
   if (learning === undefined) {
     throw conflict(`${name} is not in learning mode`, {
-      hint: `put it into learning mode: thv learn ${name}`,
+      hint: `start learning mode: thv learn ${name}`,
     });
   }
   return proposalOf(runConfig, {

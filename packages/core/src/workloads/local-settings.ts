@@ -13,7 +13,7 @@ import type { Resolved } from '../registry/registry.ts';
 import { formatReference } from '../secrets/reference.ts';
 import type { RequestSettings, RunConfigSettings } from './draft.ts';
 
-/** The port that an HTTP server is told to listen on when neither the request nor the registry names one. */
+/** The port for an HTTP server if neither the request nor the registry names one. */
 const defaultTargetPort = 8080;
 
 /** The settings of a local server: those of the request, and for the rest those of the registry entry. Throws `invalid`. */
@@ -51,7 +51,7 @@ export function localSettings(
   };
 }
 
-/** The settings of the proxy, which are the same for local and remote servers. */
+/** The proxy settings, which are the same for local and remote servers. */
 export function proxySettings({
   tools,
   tools_override,
@@ -72,7 +72,7 @@ export function proxySettings({
   };
 }
 
-/** The limits that differ from the defaults. A registry entry has no say: anybody can publish one. */
+/** The limits that differ from the defaults. A registry entry cannot set limits, because anyone can publish one. */
 function resourceSettings({ resources }: CreateWorkload): Partial<RunConfig> {
   const asked = Object.fromEntries(
     resourceNames.flatMap((name) => {
@@ -111,8 +111,8 @@ function profileOf(
 const ownNetworks: readonly (string | undefined)[] = [undefined, '', 'none', 'bridge', 'default'];
 
 /**
- * The permission profile of a registry entry: its network rules. Throws `invalid` if the entry asks for anything of
- * this machine, which only the user can grant: anybody can publish an entry.
+ * A registry entry's permission profile: its network rules. Throws `invalid` if the entry requests access to this
+ * machine, which only the user can grant, because anyone can publish an entry.
  */
 function entryPermissions({ name, permissions }: NonNullable<Resolved['entry']>) {
   if (permissions === undefined) return undefined;
@@ -129,11 +129,11 @@ function entryPermissions({ name, permissions }: NonNullable<Resolved['entry']>)
   ];
   if (asked.length === 0) return withoutEverything(permissions);
   throw invalid(`the registry entry ${name} asks ${asked.join(', ')}, which registries cannot grant`, {
-    hint: 'if you trust the server, grant it in a permission profile of your own (--permission-profile FILE); to run it without, use --permission-profile network',
+    hint: 'if you trust the server, grant the access in your own permission profile (--permission-profile FILE). To run it without, use --permission-profile network',
   });
 }
 
-/** Addresses can be private ones; names never lead to those. */
+/** Addresses may be private, but names never resolve to private addresses. */
 const isAddress = (host: string): boolean => isIP(host.split('/')[0] ?? '') !== 0;
 
 /** An entry that asks for every host and port gets the public hosts: only the user can grant private networks. */
@@ -144,7 +144,7 @@ function withoutEverything(permissions: PermissionProfile): PermissionProfile {
   return { ...permissions, network: { ...network, outbound } };
 }
 
-/** Throws if the arguments of a registry entry name a directory, and nothing is mounted there. */
+/** Throws if a registry entry's arguments name a directory without a mount. */
 function requireVolume(request: CreateWorkload, { entry, sourceArgs }: Resolved): void {
   if (entry === undefined) return;
   const directory = [...sourceArgs, ...(entry.args ?? [])].find((argument) => /^\/[\w./-]+$/.test(argument));
@@ -156,7 +156,10 @@ function requireVolume(request: CreateWorkload, { entry, sourceArgs }: Resolved)
   });
 }
 
-/** Throws for a rule about a tool that the registry does not know of the server: it would do nothing. */
+/**
+ * Throws for a rule about a tool that the registry does not list for the server, because the rule would have no
+ * effect.
+ */
 function requireTools({ tools, tools_override: overrides }: CreateWorkload, entry: Resolved['entry']): void {
   const known = entry?.tools ?? [];
   if (known.length === 0) return;
@@ -166,7 +169,9 @@ function requireTools({ tools, tools_override: overrides }: CreateWorkload, entr
     ...(tools ?? []).filter((name) => !known.includes(name) && !shown.includes(name)),
   ];
   if (unknown.length === 0) return;
-  throw invalid(`${entry?.name} has no tool ${unknown.join(', ')}`, { hint: `it has ${known.join(', ')}` });
+  throw invalid(`${entry?.name} has no tool ${unknown.join(', ')}`, {
+    hint: `the available tools are ${known.join(', ')}`,
+  });
 }
 
 function transportOf(transport: string): 'stdio' | 'sse' | 'streamable-http' {

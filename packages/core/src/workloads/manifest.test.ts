@@ -165,11 +165,11 @@ describe('a manifest for Kubernetes', () => {
       }
     `);
     expect(warnings.join('\n')).toMatchInlineSnapshot(`
-      "npx://example@1.0.0 is no image: build one with \`thv build\`, push it, and put its name into spec.image
+      "npx://example@1.0.0 is not an image: build one with thv build, push it, and set its name in spec.image
       no secret is exported: create the Secret my-server with the keys my-token
-      its permission profile is none that the operator knows, so that it gets none: put it into a ConfigMap and name that in spec.permissionProfile
+      the operator does not know its permission profile, so the server gets none: create a ConfigMap with the profile and name it in spec.permissionProfile
       other names of tools are left out: put them into an MCPToolConfig and name that in spec.toolConfigRef
-      create the MCPGroup research, as it belongs to that
+      create the MCPGroup research, because the server belongs to it
       the secret of the OIDC client is left out
       headers for telemetry are left out"
     `);

@@ -9,15 +9,15 @@ import { parseReference } from '../secrets/reference.ts';
 import { isRemote } from './describe.ts';
 import { mountsOf } from '../permissions/mounts.ts';
 
-/** A manifest for Kubernetes, and what it leaves for a person to do. */
+/** A Kubernetes manifest, and the remaining steps for the user. */
 export interface Manifest {
   manifest: string;
   warnings: string[];
 }
 
 /**
- * Writes a run config as an MCPServer for the operator. What cannot stand in one is left out on the safe side, and
- * the warnings say so.
+ * Converts a run config to an MCPServer for the operator. Omits settings that a manifest cannot express, on the safe
+ * side, with a warning.
  */
 export function manifestOf(runConfig: RunConfig): Manifest {
   if (isRemote(runConfig)) {
@@ -88,7 +88,7 @@ function secretKey(name: string): string {
   return name.replaceAll(/[^\w.-]+/g, '-');
 }
 
-/** The name of the built-in profile that says the same about the network; mounts stand elsewhere in a manifest. */
+/** The built-in profile with the same network access. Mounts have a separate field in a manifest. */
 function builtInName({ network, privileged }: PermissionProfile): string | undefined {
   if (privileged === true) return undefined;
   const outbound = network?.outbound;
@@ -145,18 +145,21 @@ function warningsFor(runConfig: RunConfig, name: string): string[] {
   const warnings: [boolean, string][] = [
     [
       image.includes('://'),
-      `${image} is no image: build one with \`thv build\`, push it, and put its name into spec.image`,
+      `${image} is not an image: build one with thv build, push it, and set its name in spec.image`,
     ],
     [keys.length > 0, `no secret is exported: create the Secret ${name} with the keys ${keys.join(', ')}`],
     [
       builtInName(profile ?? {}) === undefined,
-      'its permission profile is none that the operator knows, so that it gets none: put it into a ConfigMap and name that in spec.permissionProfile',
+      'the operator does not know its permission profile, so the server gets none: create a ConfigMap with the profile and name it in spec.permissionProfile',
     ],
     [
       Object.keys(overrides ?? {}).length > 0,
       'other names of tools are left out: put them into an MCPToolConfig and name that in spec.toolConfigRef',
     ],
-    [group !== undefined && group !== defaultGroup, `create the MCPGroup ${group}, as it belongs to that`],
+    [
+      group !== undefined && group !== defaultGroup,
+      `create the MCPGroup ${group}, because the server belongs to it`,
+    ],
     [Boolean(runConfig.oidc_config?.clientSecret), 'the secret of the OIDC client is left out'],
     [Boolean(runConfig.authz_config_path), 'the policies in a file are left out'],
     [Object.keys(runConfig.telemetry_config?.headers ?? {}).length > 0, 'headers for telemetry are left out'],

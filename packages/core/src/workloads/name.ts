@@ -29,7 +29,7 @@ function nameOfImage(image: string): string {
   );
 }
 
-/** `@scope/name` → `scope-name`; of a Go module, the last two parts of its path; of a local package, its own name. */
+/** `@scope/name` → `scope-name`. For a Go module, the last two parts of its path. For a local package, its own name. */
 function nameOfPackage(source: PackageSource): string {
   const { name } = source;
   if (isLocalPath(source)) return asName(basename(name).replace(/-\d[^/]*\.(?:whl|tgz)$|\.\w+$/, ''));

@@ -8,7 +8,7 @@ import type { LogKind } from '../state/logs.ts';
 import { manifestOf } from './manifest.ts';
 import type { Manifest } from './manifest.ts';
 
-/** An operation that was accepted and continues by itself. `follow` passes on its progress and throws if it fails. */
+/** An accepted operation that continues. `follow` passes on its progress and throws if it fails. */
 export interface Accepted {
   follow: (report: Progress, signal: AbortSignal) => Promise<void>;
 }
@@ -19,7 +19,7 @@ export function stopWorkload(core: Core, name: string): Promise<Accepted> {
   return begin(core, name, `stopping ${name}`, (accepted) => supervisor.stop(accepted));
 }
 
-/** Starts a workload unless it runs already. */
+/** Starts a workload unless it already runs. */
 export async function startWorkload(core: Core, name: string): Promise<Accepted> {
   const supervisor = core.workloads.require(name);
   await core.mounts.renew(name);
@@ -48,7 +48,7 @@ export async function operateOnMany(
 ): Promise<Accepted> {
   const names = selectedNames(core, selection);
   const begun = await Promise.all(
-    // One that is gone by now is as everybody wants it, or else as whoever removed it does.
+    // A workload that is gone meets every intent, or was removed by another caller.
     names.map((name) => operate(core, name).catch(unlessGone)),
   );
   return {
@@ -66,7 +66,7 @@ function unlessGone(error: unknown): undefined {
 function selectedNames(core: Core, { names, group }: WorkloadSelection): string[] {
   const isByName = names !== undefined && names !== null && names.length > 0;
   if (isByName && group) {
-    throw invalid('names and group cannot be given together', { hint: 'give one of them' });
+    throw invalid('names and group cannot be given together', { hint: 'specify only one of them' });
   }
   if (isByName) {
     for (const name of names) core.workloads.require(name);
@@ -82,12 +82,12 @@ export function statusOf(core: Core, name: string): { status: WorkloadStatus; st
   return { status, ...(context === undefined ? {} : { status_context: context }) };
 }
 
-/** Everything needed to run a workload again. Secrets are in it as references only. */
+/** The complete run config of a workload, with secrets as references only. */
 export function exportWorkload(core: Core, name: string): RunConfig {
   return core.workloads.require(name).runConfig;
 }
 
-/** The same as Kubernetes takes it. */
+/** The same as a Kubernetes manifest. */
 export function exportManifest(core: Core, name: string): Manifest {
   return manifestOf(core.workloads.require(name).runConfig);
 }
@@ -101,7 +101,7 @@ interface LogRequest {
   follow?: boolean | undefined;
 }
 
-/** The last lines of a log of a workload; with `follow`, whatever is written from then on, too. */
+/** The last lines of a workload's log. With `follow`, also all new lines. */
 export async function logsOf(
   core: Core,
   name: string,
@@ -134,7 +134,7 @@ async function* asLines(records: AsyncIterable<object>): AsyncGenerator<string> 
   for await (const record of records) yield `${JSON.stringify(record)}\n`;
 }
 
-/** Removes the logs of workloads that are gone. */
+/** Removes the logs of removed workloads. */
 export async function pruneLogs({ logs, workloads }: Core): Promise<{ removed: string[] }> {
   const names = [
     ...workloads.all().map(({ runConfig }) => runConfig.name),
@@ -143,7 +143,7 @@ export async function pruneLogs({ logs, workloads }: Core): Promise<{ removed: s
   return { removed: await logs.prune(names) };
 }
 
-/** Starts `work` and returns as soon as it says that it was accepted, or throws what it threw before that. */
+/** Starts `work` and returns as soon as it reports acceptance, or throws its earlier error. */
 async function begin(
   core: Core,
   name: string,

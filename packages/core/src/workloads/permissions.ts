@@ -41,8 +41,8 @@ export function getPermissions(core: Core, name: string): Permissions {
 }
 
 /**
- * Changes the outbound rules of a workload. The running server is not restarted, unless it needs a port that its gateway
- * does not listen on, or a network that it does not have.
+ * Changes a workload's outbound rules. The server keeps running, unless it needs a port on which its gateway does not
+ * listen, or a network that it does not have.
  */
 export async function changePermissions(
   core: Core,
@@ -56,8 +56,8 @@ export async function changePermissions(
 }
 
 /**
- * Changes the network of a workload. Returns whether it was restarted, which only another kind of network and a port
- * need that was not in use before. Throws `conflict` for a remote server.
+ * Changes a workload's network. Returns whether it was restarted, which is necessary only for another kind of network
+ * or a new port. Throws `conflict` for a remote server.
  */
 export async function changeNetwork(
   core: Core,

@@ -7,8 +7,8 @@ import type { Reservation } from './workloads.ts';
 type Address = Pick<Draft, 'host' | 'port'>;
 
 /**
- * Chooses the port of a proxy: the requested one, or a free one. Throws `invalid` if the requested port is in use. The
- * port is claimed before it is looked at, or two simultaneous requests could get the same one.
+ * Chooses a proxy port: the requested one, or a free one. Throws `invalid` if the requested port is in use. Claims
+ * the port before testing it, so that two simultaneous requests cannot get the same one.
  */
 export async function choosePort(
   { host, port: requested }: Address,
@@ -19,7 +19,7 @@ export async function choosePort(
   throw invalid(`port ${requested} is in use`, { hint: 'leave the port out to have a free one chosen' });
 }
 
-/** Chooses the port of a workload that has one: its own unless another is requested. */
+/** Chooses an existing workload's port: its current one unless another is requested. */
 export async function keepOrChoosePort(
   address: Address,
   reservation: Reservation,

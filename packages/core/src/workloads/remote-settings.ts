@@ -32,14 +32,14 @@ export function remoteSettings(request: CreateWorkload, { url, entry }: RemoteSo
   };
 }
 
-/** Anyone can publish an entry, so that it cannot choose one of the stored secrets and the host that gets it. */
+/** Anyone can publish an entry, so an entry cannot choose a stored secret and the host that receives it. */
 function withoutSecret<Header extends { secret: boolean; default?: string | undefined }>(
   header: Header,
 ): Header {
   return header.secret ? { ...header, default: undefined } : header;
 }
 
-/** Returns the settings of a remote server, or throws `invalid` for those that no remote server can have. */
+/** Returns a remote server's settings. Throws `invalid` for settings that no remote server can have. */
 export function requireRemoteSettings(settings: RunConfigSettings): RunConfigSettings {
   const { transport, remote_auth_config: auth } = settings;
   if (transport === 'stdio') {

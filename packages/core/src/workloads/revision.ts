@@ -2,7 +2,7 @@ import { preconditionFailed } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { markOf } from '../state/run-configs.ts';
 
-/** What identifies the settings of a workload: it changes with any of them. */
+/** Identifies a workload's settings. Changes with each of them. */
 export function revisionOf(runConfig: RunConfig): string {
   return markOf(runConfig);
 }
@@ -15,7 +15,7 @@ export function requireRevision(runConfig: RunConfig, ifMatch: string | undefine
   if (ifMatch === undefined) return;
   const tags = ifMatch.split(',').map((tag) => tag.trim());
   if (tags.includes('*') || tags.includes(`"${revisionOf(runConfig)}"`)) return;
-  throw preconditionFailed(`workload ${runConfig.name} was changed since you read it`, {
-    hint: 'read it again, and make your change to its current settings',
+  throw preconditionFailed(`workload ${runConfig.name} has changed since you read it`, {
+    hint: 'read it again, and apply your change to its current settings',
   });
 }

@@ -10,7 +10,7 @@ import { localSettings } from './local-settings.ts';
 import { remoteSettings, requireRemoteSettings } from './remote-settings.ts';
 import type { WorkloadSource } from './source.ts';
 
-/** Builds the run config of a workload: everything that is needed to run it, again and again. Throws `invalid`. */
+/** Builds a workload's complete run config. Throws `invalid`. */
 export function buildRunConfig(
   draft: Draft,
   source: WorkloadSource,
@@ -24,7 +24,7 @@ export function buildRunConfig(
     host: draft.host,
     port,
   };
-  // First, so that the file begins with it, and last, because an exported run config contains another one.
+  // First, so that the file begins with it, and last, because an exported run config contains another value.
   return { ...identity, ...settingsFor(draft, source), ...identity };
 }
 
@@ -71,8 +71,8 @@ function withoutConsent(given: RunConfigSettings): RunConfigSettings {
 }
 
 /**
- * Whether a request for network isolation, or against it, changes what the profile comes to anyway. Only then is it kept.
- * Isolation is on anyway, but only a container that has to be isolated is refused where that cannot be done.
+ * Whether a request for or against network isolation changes the profile's result. Only then is it stored. Isolation
+ * is the default, but only a container with explicit isolation is refused if isolation is impossible.
  */
 function changesIsolation(
   { permission_profile }: RunConfigSettings,

@@ -18,8 +18,8 @@ export function describeSignIn({
 }
 
 /**
- * Starts to sign in to the remote server of a workload, or joins the sign-in that is under way. Returns the page as soon
- * as it is known, or undefined if the server accepts the workload meanwhile. Throws why there is no page.
+ * Starts a sign-in to a workload's remote server, or joins the running one. Returns the page as soon as it is known,
+ * or undefined if the server accepts the workload in the meantime. Throws why no page is available.
  */
 export async function startSignIn(
   core: Core,
@@ -42,13 +42,13 @@ export async function startSignIn(
   return checked;
 }
 
-/** The user has asked for this sign-in, so it may begin at any time. It goes on when the caller goes away. */
+/** The user requested this sign-in, so it may start at any time. It continues when the caller leaves. */
 async function pageOf(
   auth: NonNullable<Supervisor['live']['remote']>,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const agreed = auth.authorize();
-  agreed.catch(() => {}); // the status of the workload tells it
+  agreed.catch(() => {}); // the workload's status reports the result
   return Promise.race([auth.page, agreed.then(() => undefined), rejection(signal)]);
 }
 
@@ -64,7 +64,7 @@ async function restarted(supervisor: Supervisor, signal: AbortSignal): Promise<s
     },
     AbortSignal.any([signal, over.signal]),
   );
-  followed.catch(() => {}); // whoever gets the page does not need the rest
+  followed.catch(() => {}); // the caller that receives the page does not need the result
   try {
     return await Promise.race([promise, followed.then(() => undefined)]);
   } finally {

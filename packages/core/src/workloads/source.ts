@@ -43,7 +43,7 @@ export interface RemoteSource {
   defaultName: string;
 }
 
-/** Finds out what a draft names: a remote server, or what the registry and the runtime make of its image. */
+/** Resolves a draft's server: a remote server, or the registry's and runtime's interpretation of its image. */
 export async function findSource(
   core: Core,
   draft: Draft,
@@ -115,7 +115,7 @@ function checkedUrl(text: string): URL {
     // The text may contain a password, so only text without one is repeated.
     const named = /[@?]/.test(text) ? 'this' : JSON.stringify(text);
     throw invalid(`${named} is not the URL of a remote server`, {
-      hint: 'use an http or https URL without user name and password; those go into headers',
+      hint: 'use an http or https URL without a user name and a password, which belong in headers',
     });
   }
   url.hash = '';

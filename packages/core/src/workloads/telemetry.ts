@@ -8,7 +8,7 @@ import { telemetryOf } from '../supervision/telemetry-options.ts';
 
 type Telemetry = NonNullable<CreateWorkload['telemetry_config']>;
 
-/** The setting that stands in for each part of a request. */
+/** The setting that provides the default of each request field. */
 const standIns = {
   endpoint: 'otel-endpoint',
   metricsEnabled: 'otel-metrics-enabled',

@@ -21,7 +21,10 @@ export function decidePins(
   return { decided, pending: pins.pending };
 }
 
-/** Changes the mode of a workload. Only a change from or to `off` restarts it, which puts pinning into its proxy. */
+/**
+ * Changes a workload's pinning mode. Only a change from or to `off` restarts the workload, because that changes its
+ * proxy.
+ */
 export async function changeToolPinning(
   core: Core,
   name: string,

@@ -48,7 +48,7 @@ export function getTrafficEntry(core: Core, name: string, id: number): TrafficDe
 export function changeTrafficRecording(core: Core, name: string, bodies: boolean): TrafficRecording {
   const { live } = core.workloads.require(name);
   if (bodies && live.proxy?.readsMessages === false) {
-    throw conflict(`the messages of ${name} pass unread, so there are no bodies to record`, {
+    throw conflict(`the proxy forwards messages of ${name} unread, so no bodies can be recorded`, {
       hint: `thv pin mode ${name} warn makes the proxy read them`,
     });
   }
@@ -86,7 +86,7 @@ export async function endSession(core: Core, name: string, id: string): Promise<
   if (!hasEnded) throw notFound(`session ${id} of workload ${name} not found`);
 }
 
-/** The proxy of a workload, to send requests through. Throws `unavailable` while there is none. */
+/** A workload's proxy, for sending requests. Throws `unavailable` while the proxy is not running. */
 export function proxyOf(core: Core, name: string): WorkloadProxy {
   const { live, condition } = core.workloads.require(name);
   if (live.proxy !== undefined) return live.proxy;

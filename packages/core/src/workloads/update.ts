@@ -17,7 +17,7 @@ import { isNewer } from './version-order.ts';
 
 type Call = Pick<PrepareOptions, 'report' | 'signal'>;
 
-/** Looks up whether there is a newer version of the package of a workload. Installs nothing. */
+/** Looks up a newer version of a workload's package. Installs nothing. */
 export async function findUpdate(
   core: Core,
   name: string,
@@ -42,7 +42,7 @@ export async function findUpdate(
       ...(outdated && withChanges ? { changes: await upgradeChanges(core, upgrade, options) } : {}),
     };
   } catch (error) {
-    // A package that is gone from its registry, or that nothing can be told about, is no reason to tell nothing of others.
+    // A missing or unreadable package must not hide the results for others.
     if (!(error instanceof ThvError && lookupFailures.has(error.kind))) throw error;
     return { ...common, outdated: false, young: false, reason: error.message };
   }
@@ -51,8 +51,8 @@ export async function findUpdate(
 const lookupFailures: ReadonlySet<string> = new Set(['unsupported', 'unavailable', 'not-found', 'conflict']);
 
 /**
- * Runs another version of the package of a workload, with the same permissions and settings. The workload runs until
- * the version is installed. What was approved of its tools stays as it is, so that changed tools wait for approval.
+ * Switches a workload's package to another version, with the same permissions and settings. The workload runs until
+ * the version is installed. Tool approvals stay, so changed tools wait for approval.
  */
 export async function upgradeWorkload(
   core: Core,
@@ -65,7 +65,7 @@ export async function upgradeWorkload(
   return editWorkload(core, name, { ...runConfig, image: formatSource({ ...source, version }) }, call);
 }
 
-/** The package of a workload. Throws `conflict` if its version is not that of a package registry. */
+/** A workload's package. Throws `conflict` if its version does not come from a package registry. */
 function upgradable(runConfig: RunConfig): PackageSource {
   const { name } = runConfig;
   if (isRemote(runConfig)) throw conflict(`${name} is a remote server, whose version is not ours to choose`);
@@ -79,7 +79,7 @@ function upgradable(runConfig: RunConfig): PackageSource {
   return source;
 }
 
-/** The runtime of a workload, if it looks up versions, and what it is told for that. */
+/** A workload's runtime, if it supports version lookups, and the lookup options. */
 async function lookUpWith(
   core: Core,
   { runtime: chosen }: RunConfig,

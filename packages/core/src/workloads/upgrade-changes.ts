@@ -38,7 +38,7 @@ export async function upgradeChanges(
     },
     warnings: [
       ...(provenance?.status === 'failed'
-        ? [`WARNING: the provenance of this version is wrong, and it is not installed: ${provenance.reason}`]
+        ? [`WARNING: the provenance of this version is invalid, so it is not installed: ${provenance.reason}`]
         : []),
       ...(after === undefined ? [] : core.packages.compare(to, provenance)),
       ...core.packages.changedIn(to, after),

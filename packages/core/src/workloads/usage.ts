@@ -5,7 +5,7 @@ import type { Core } from '../core.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';
 import { isLocal } from './describe.ts';
 
-/** A measurement that is younger is told again, so that callers cannot keep the daemon busy. */
+/** Younger measurements are reused, so that callers cannot keep the daemon busy. */
 const freshMs = 250;
 
 interface Measured extends InstanceUsage {
@@ -16,7 +16,7 @@ interface Measured extends InstanceUsage {
 /** The latest measurement of each workload, for the processor time since then. */
 const measurements = new WeakMap<Supervisor, Promise<Measured | undefined>>();
 
-/** What a workload uses of this machine, and how much it is used. Throws `not-found`. */
+/** A workload's resource use and call counts. Throws `not-found`. */
 export function getUsage(core: Core, name: string): Promise<Usage> {
   return usageOf(core, core.workloads.require(name));
 }
@@ -63,7 +63,7 @@ async function measure(supervisor: Supervisor): Promise<Measured | undefined> {
 
 /** Undefined if nothing can be measured. */
 async function measureNow({ live }: Supervisor, before: Measured | undefined): Promise<Measured | undefined> {
-  // An instance may end while it is measured.
+  // An instance may end during the measurement.
   const measured = await Promise.all(
     live.instances.map(async (instance) => instance.usage?.().catch(() => undefined)),
   );
@@ -79,7 +79,7 @@ async function measureNow({ live }: Supervisor, before: Measured | undefined): P
     memoryBytes: sum((usage) => usage.memoryBytes),
     processes: sum((usage) => usage.processes),
     cpuMs,
-    // Less than before, it is another process.
+    // A lower value belongs to another process.
     cpuPercent:
       before === undefined || spentMs < 0
         ? undefined

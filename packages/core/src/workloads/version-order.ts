@@ -1,6 +1,6 @@
 /**
- * Whether a version of an npm or Python package is newer than another one. Releases are newer than their own previews
- * (Semantic Versioning, section 11; PEP 440), and of two previews of one release, the other one counts as newer.
+ * Whether a version of an npm or Python package is newer than another one. Releases are newer than their previews
+ * (Semantic Versioning, section 11, and PEP 440). Of two previews of one release, the other one counts as newer.
  */
 export function isNewer(version: string, other: string): boolean {
   const [one, two] = [partsOf(version), partsOf(other)];

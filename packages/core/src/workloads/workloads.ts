@@ -24,15 +24,15 @@ export interface WorkloadsOptions extends Omit<SupervisorOptions, 'onChange' | '
   onRemoved: (name: string) => void;
 }
 
-/** A run config that can be started, with what it was granted of this machine. */
+/** A run config that can start, with its grants on this machine. */
 export interface Prepared {
   runConfig: RunConfig;
   mounts: readonly PinnedMount[];
 }
 
-/** A name, and perhaps a port, that nobody else can take meanwhile. */
+/** A name, and possibly a port, that no other caller can take. */
 export interface Reservation extends Disposable {
-  /** False when another workload has the port, or is about to get it. */
+  /** Returns false if another workload has or reserves the port. */
   claim: (port: number) => boolean;
 }
 
@@ -40,7 +40,7 @@ export interface Reservation extends Disposable {
 export class Workloads implements AsyncDisposable {
   readonly #options: WorkloadsOptions;
   readonly #supervisors = new Map<string, Supervisor>();
-  /** Names that somebody is about to use, each with the port it gets. */
+  /** Reserved names with their ports. */
   readonly #reserved = new Map<string, number | undefined>();
   #setAside: SetAside[] = [];
 
@@ -48,7 +48,7 @@ export class Workloads implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Makes the state on disk true: runs what should run, finishes what was being removed. */
+  /** Applies the state on disk: starts the workloads that should run, and completes interrupted removals. */
   async restore(): Promise<void> {
     const { runConfigs, statuses, log } = this.#options;
     const loaded = await runConfigs.load();
@@ -103,13 +103,13 @@ export class Workloads implements AsyncDisposable {
   }
 
   /**
-   * Keeps a name for one caller until the reservation is disposed of: for a new workload, or with `supervisor`
-   * for a change of that one. A workload that failed gives its name up; any other has it for itself.
+   * Reserves a name for one caller until disposal: for a new workload, or with `supervisor` for a change of that
+   * workload. A failed workload's name can be reused. All others keep their names.
    */
   reserve(name: string, supervisor?: Supervisor): Reservation {
     const present = this.#supervisors.get(name);
     if (this.#reserved.has(name)) {
-      throw conflict(`workload ${name} is being created or changed by somebody else`, {
+      throw conflict(`workload ${name} is being created or changed by another request`, {
         hint: 'try again when that is done',
       });
     }
@@ -135,7 +135,10 @@ export class Workloads implements AsyncDisposable {
     return [...known, ...this.#reserved].some(([name, its]) => name !== besides && its === port);
   }
 
-  /** Adds a workload under a reserved name and starts it; one that failed is replaced. Returns when that is on disk. */
+  /**
+   * Adds a workload under a reserved name and starts it. Replaces a failed workload. Returns when the change is on
+   * disk.
+   */
   async add(prepared: Prepared): Promise<void> {
     const { runConfig } = prepared;
     const { name } = runConfig;
@@ -161,12 +164,12 @@ export class Workloads implements AsyncDisposable {
     await this.require(name).amend(change, (runConfig) => this.#save(runConfig));
   }
 
-  /** Puts a workload into another group, if it is in the first one. */
+  /** Moves a workload to another group, if it is in the first one. */
   async regroup(name: string, from: string, to: string): Promise<void> {
     await this.require(name).regroup(from, to, (runConfig) => this.#save(runConfig));
   }
 
-  /** Ends a workload and removes all of it. */
+  /** Stops a workload and removes it completely. */
   async remove(name: string, accepted: () => void = () => {}): Promise<void> {
     const supervisor = this.#supervisors.get(name);
     if (supervisor === undefined) return this.#removeSetAside(name, accepted);
@@ -179,7 +182,7 @@ export class Workloads implements AsyncDisposable {
 
   async #removeSetAside(name: string, accepted: () => void): Promise<void> {
     if (!this.#setAside.some((file) => file.name === name)) this.require(name);
-    using _reserved = this.reserve(name); // so that nobody makes a new one out of what is being removed
+    using _reserved = this.reserve(name); // so that no new workload reuses parts of the removed one
     accepted();
     await this.#forget(name);
     this.#setAside = this.#setAside.filter((file) => file.name !== name);
@@ -190,14 +193,14 @@ export class Workloads implements AsyncDisposable {
   }
 
   /**
-   * The status goes last. As long as it says `removing`, the next daemon finishes what this one began; without it,
-   * a run config that is still there would be run again.
+   * The status is removed last. As long as it contains `removing`, the next daemon completes the removal. Without it,
+   * a remaining run config would be started again.
    */
   async #forget(name: string, runConfig?: RunConfig): Promise<void> {
     const { logs, runConfigs, statuses, mounts, hiddenMemory, onRemoved, forgetRemote, removeHome } =
       this.#options;
     if (runConfig?.remote_url) await forgetRemote(name);
-    else if (runConfig !== undefined) await removeHome(runConfig); // before the run config, which says where it is
+    else if (runConfig !== undefined) await removeHome(runConfig); // before the run config, which contains the location
     await logs.remove(name);
     await runConfigs.remove(name);
     await mounts.remove(name);
@@ -207,7 +210,7 @@ export class Workloads implements AsyncDisposable {
     logs.endFollowing(name); // also for those who began while the files were being removed
   }
 
-  /** Removes what removals left that were interrupted. */
+  /** Removes the leftovers of interrupted removals. */
   async #sweep(known: ReadonlySet<string>): Promise<void> {
     const { statuses, mounts, hiddenMemory, log } = this.#options;
     for (const store of [statuses, mounts, hiddenMemory]) {
@@ -234,7 +237,7 @@ export class Workloads implements AsyncDisposable {
     await this.#save(runConfig);
   }
 
-  /** Its group may have gone meanwhile; that is looked at in the moment in which it is committed. */
+  /** The group may have been removed in the meantime, which is checked at the moment of the commit. */
   async #save(runConfig: RunConfig): Promise<void> {
     this.#options.requireGroup(runConfig.group ?? defaultGroup);
     await this.#options.runConfigs.save(runConfig);
@@ -244,7 +247,7 @@ export class Workloads implements AsyncDisposable {
     const now = this.#options.now().toISOString();
     if (stored === undefined) return { status: 'starting', createdAt: now };
     if (stored === 'unreadable') {
-      const context = 'its status file could not be read; `thv restart` runs it again';
+      const context = 'its status file could not be read. Run thv restart to start it again';
       return { status: 'stopped', createdAt: now, context };
     }
     const { starts, created_at: createdAt, has_worked: hasWorked } = stored;
