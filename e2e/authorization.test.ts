@@ -68,7 +68,7 @@ describe('a workload with policies', () => {
       0,
       'allowed\npolicy0: permit(principal, action == Action::"call_tool", resource == Tool::"echo");\n',
     ]);
-    expect([denied.code, denied.stdout]).toEqual([1, 'denied\nNo policy allows it.\n']);
+    expect([denied.code, denied.stdout]).toEqual([1, 'denied\nNo policy allows the request.\n']);
   });
 
   test('is not created with a mistake in its policies, which is named', async () => {

@@ -41,7 +41,7 @@ describe('a mistake at the command line', () => {
       'an image without an engine',
       ['run', 'ghcr.io/example/server:1'],
       1,
-      'is a container image, and there is no container engine here',
+      'is a container image, and no container engine was found',
     ],
     ['an unknown workload', ['stop', 'nobody'], 4, 'workload nobody not found'],
     ['an unknown workload to remove', ['rm', 'nobody'], 4, 'workload nobody not found'],
@@ -54,7 +54,7 @@ describe('a mistake at the command line', () => {
     expect(outcome.stderr).toMatch(/^Error: /m);
     expect(outcome.stderr).not.toMatch(/^\s+at /m);
     expect(outcome.stdout).toBe('');
-    expect(await user.mustThv('list', '--all')).toBe('There are no workloads.\n');
+    expect(await user.mustThv('list', '--all')).toBe('No workloads found.\n');
   });
 
   test.each([
@@ -105,7 +105,7 @@ describe('an installation', () => {
 
     expect(code).toBe(5);
     expect(stderr).toMatch(/^Error: .*cannot reach/m);
-    expect(await user.mustThv('list', '--all')).toBe('There are no workloads.\n');
+    expect(await user.mustThv('list', '--all')).toBe('No workloads found.\n');
   });
 
   test('that is given up with Ctrl-C leaves nothing', async () => {
@@ -120,7 +120,7 @@ describe('an installation', () => {
     await registry.close();
 
     expect(code).toBe(130);
-    expect(await user.mustThv('list', '--all')).toBe('There are no workloads.\n');
+    expect(await user.mustThv('list', '--all')).toBe('No workloads found.\n');
     const installed = await readdir(join(user.home, '.cache/toolhive/packages'), { recursive: true });
     expect(installed.filter((path) => path.includes('toolhive-test-servers'))).toEqual([]);
   });
@@ -143,7 +143,7 @@ test('a network that no sandbox has is refused before anything is made ready', a
     'Error: a sandboxed process knows no network mode foo\nHint: use host or none, or run the workload with a container engine\n',
   ]);
   expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('network mode foo')]);
-  expect(await user.mustThv('list', '--all')).toBe('There are no workloads.\n');
+  expect(await user.mustThv('list', '--all')).toBe('No workloads found.\n');
 });
 
 describe('a server with bad manners', () => {
@@ -170,7 +170,9 @@ describe('a server with bad manners', () => {
     };
 
     expect(code).toBe(5);
-    expect(stderr).toContain('the server exited with code 3; it wrote: cannot start: THE_SETTING is not set');
+    expect(stderr).toContain(
+      'the server exited with code 3; last output: cannot start: THE_SETTING is not set',
+    );
     expect(stderr).toContain('thv rm exits');
     expect(['error', 'starting']).toContain(status);
     expect(await user.mustThv('rm', 'exits')).toBe('removed exits\n');

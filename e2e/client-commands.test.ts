@@ -85,7 +85,7 @@ test.each([
   ],
   [['remove', 'vim'], 2, /Hint: It knows roo-code, /],
   [['register', 'cursor', '--group', 'unheard-of'], 4, /group unheard-of not found/],
-  [['setup'], 2, /there is no terminal to choose on\nHint: use `thv client register CLIENT/],
+  [['setup'], 2, /no terminal available\nHint: use `thv client register CLIENT/],
 ])('refuses: client %j', async (words, exitCode, message) => {
   const { code, stderr } = await user.thv('client', ...words);
 

@@ -29,7 +29,7 @@ test('thv doctor tells what works and what does not, for people and for programs
   expect(JSON.parse(machine.stdout)).toMatchObject({ subject: 'machine', healthy: false });
   expect(unknown).toMatchObject({
     code: 4,
-    stderr: expect.stringContaining('there is no workload and no client application nobody'),
+    stderr: expect.stringContaining('workload or client nobody'),
   });
   expect(client.stdout).toMatch(/^application +failed +Cursor editor is not installed/m);
 });

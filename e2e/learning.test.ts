@@ -103,7 +103,7 @@ describe.runIf(canMakeNetworks)('learning mode in the sandbox (as root, with ipr
       ].join('\n'),
     );
     expect(shown.code).toBe(2);
-    expect(shown.stderr).toContain('to apply it: thv learn curious --stop --yes');
+    expect(shown.stderr).toContain('to apply the profile: thv learn curious --stop --yes');
     expect(answered).toBe(0);
     expect(after).toEqual([true, true, false, false]);
     expect(permissions).toContain(`Network: ${first}, ${second} on port 80, 5432`);

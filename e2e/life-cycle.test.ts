@@ -389,7 +389,7 @@ describe('thv build', () => {
 
     expect(outcomes.map(({ stderr }) => stderr).join('\n')).toMatchInlineSnapshot(`
       "Error: PROTOCOL is missing
-      Hint: \`thv build --help\` shows how it is used
+      Hint: \`thv build --help to see its usage
 
       Error: filesystem is no package
       Hint: name one as npx://NAME, uvx://NAME, go://NAME

@@ -126,7 +126,7 @@ describe('a pasted command', () => {
     [['npx -y package'], 'thv run npx -y package'],
     [
       ['no-such-server'],
-      'thv run npx://no-such-server; for a PyPI package, run thv run uvx://no-such-server',
+      'thv run npx://no-such-server. For a PyPI package, run thv run uvx://no-such-server',
     ],
     [['./no-such-file.js'], 'no-such-file.js not found'],
     [['https://github.com/example/unknown'], 'no registry entry has the repository'],

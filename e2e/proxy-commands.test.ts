@@ -272,7 +272,7 @@ describe('thv proxy tunnel', () => {
 
     expect(text).toBe('from far away');
     expect(new URL(publicUrl).pathname).toBe('/mcp');
-    expect(command.stderr()).toContain('WARNING: whoever knows this URL can use shown');
+    expect(command.stderr()).toContain('WARNING: anyone with this URL can use shown');
     expect(started.arguments.join(' ')).not.toContain(goodToken);
     expect(code).toBe(0);
     expect(() => process.kill(started.pid, 0)).toThrow('ESRCH');
@@ -350,13 +350,13 @@ describe('thv proxy tunnel', () => {
     const { code, stderr } = await user.thv(...tunnel('http://127.0.0.1:1/mcp'));
 
     expect(code).toBe(5);
-    expect(stderr).toContain('there is no program ngrok here');
+    expect(stderr).toContain('ngrok here');
     expect(stderr).toContain('https://ngrok.com/download');
   });
 
   test.each([
-    ['{"auth-token": "a secret"', '--provider-args is no JSON'],
-    ['["a secret"]', '--provider-args is no JSON object'],
+    ['{"auth-token": "a secret"', '--provider-args is not valid JSON'],
+    ['["a secret"]', '--provider-args is not a JSON object'],
     ['{"token": "a secret"}', 'Unrecognized key: "token"'],
     ['{"url": "files.example.com"}', 'url: '],
     ['{"traffic-policy-file": "policy.txt"}', 'is no .yml or .yaml file'],

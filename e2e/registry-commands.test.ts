@@ -111,7 +111,7 @@ test('tells all about a server that runs here', async () => {
   `);
 });
 
-test('tells all about a server that somebody else runs', async () => {
+test('tells all about a remote server', async () => {
   expect(await user.mustThv('registry', 'info', 'notes')).toMatchInlineSnapshot(`
     "Name: notes
     Type: remote

@@ -109,7 +109,7 @@ describe('the flags of thv run', () => {
 
     expect([code, stderr]).toEqual([
       2,
-      `Error: ${words[0]} makes no sense for a server that somebody else runs\nHint: leave it out\n`,
+      `Error: ${words[0]} makes no sense for a remote server\nHint: leave it out\n`,
     ]);
   });
 
@@ -139,7 +139,7 @@ describe('the flags of thv run', () => {
       Hint: name a registry entry, a package, an image or a URL
 
       Error: the registry has no server unheard-of
-      Hint: for an npm package, run thv run npx://unheard-of; for a PyPI package, run thv run uvx://unheard-of; to find registry entries, run thv search unheard-of
+      Hint: for an npm package, run thv run npx://unheard-of. For a PyPI package, run thv run uvx://unheard-of. To find registry entries, run thv search unheard-of
 
       Error: --env takes NAME=VALUE
       Hint: put the name first, then =
@@ -157,7 +157,7 @@ describe('the flags of thv run', () => {
 
       Error: the file of variables /nowhere.env cannot be read: ENOENT: no such file or directory, open '/nowhere.env'
 
-      Error: the file of tools /etc/hostname is not JSON
+      Error: the tools file /etc/hostname is not JSON
 
       Error: --remote-auth makes no sense for a server that runs here
       Hint: leave it out
@@ -321,7 +321,7 @@ test('in the foreground it ends when somebody else stops the workload', async ()
 
   expect([code, stderr()]).toEqual([
     5,
-    expect.stringContaining('Error: front was stopped or removed by somebody else'),
+    expect.stringContaining('Error: front was stopped or removed by another command'),
   ]);
   expect(await other.mustThv('list', '--all')).toContain('stopped');
 });
@@ -338,7 +338,7 @@ test('in the foreground it tells when the daemon has ended', async () => {
 
   expect([code, stderr()]).toEqual([
     5,
-    expect.stringContaining('Error: the daemon ended while it was asked\nHint: '),
+    expect.stringContaining('Error: the daemon ended during the request\nHint: '),
   ]);
 });
 

@@ -17,13 +17,13 @@ afterAll(() => user?.[Symbol.asyncDispose]());
 test.each([
   [['list'], 4, /secrets are not set up\nHint: run thv secret setup/],
   [['set', 'token'], 2, /OS keyring is not available.*\nHint: give a password, as `thv secret setup` does/],
-  [['provider', 'vault'], 2, /"vault" is no provider of secrets\nHint: there are encrypted, 1password, none/],
+  [['provider', 'vault'], 2, /"vault" not found\nHint: there are encrypted, 1password, none/],
   [
     ['provider', 'encrypted'],
     2,
     /OS keyring is not available.*\nHint: give a password, as `thv secret setup` does/,
   ],
-  [['setup'], 2, /there is no terminal to ask on\nHint: name the provider with --provider/],
+  [['setup'], 2, /no terminal available\nHint: name the provider with --provider/],
 ])('before the first setup: secret %j is refused', async (words, exitCode, message) => {
   const { code, stdout, stderr } = await user.thv('secret', ...words);
 
@@ -74,7 +74,7 @@ describe('without a terminal', () => {
 
   test('a secret is deleted', async () => {
     expect(await user.mustThv('secret', 'delete', 'token')).toBe('deleted the secret token\n');
-    expect(await user.mustThv('secret', 'list')).toBe('There are no secrets.\n');
+    expect(await user.mustThv('secret', 'list')).toBe('No secrets stored.\n');
   });
 });
 
@@ -122,7 +122,7 @@ describe('on a terminal', () => {
     sure.type('y\r');
 
     expect([refused, await sure.ended]).toEqual([130, 0]);
-    expect(await user.mustThv('secret', 'list')).toBe('There are no secrets.\n');
+    expect(await user.mustThv('secret', 'list')).toBe('No secrets stored.\n');
   });
 
   test('setup asks for the provider and twice for a new password', async () => {
@@ -142,7 +142,7 @@ describe('on a terminal', () => {
 
   test('setup takes no other password for that of the secrets, though they are open', async () => {
     const wrong = openTerminal(user, ['secret', 'setup', '--provider', 'encrypted']);
-    await wrong.shows('The password of the secrets:');
+    await wrong.shows('Password for the secrets:');
     wrong.type('another password\r');
     const code = await wrong.ended;
     const right = await feed(user, password, 'secret', 'setup', '--provider', 'encrypted');
@@ -179,7 +179,7 @@ describe('on a terminal', () => {
     await until(async () => !(await isListening(`${user.home}/.local/state/toolhive/hive.sock`)));
     const locked = await user.thv('secret', 'get', 'kept');
     const terminal = openTerminal(user, ['secret', 'setup', '--provider', 'encrypted']);
-    await terminal.shows('The password of the secrets:');
+    await terminal.shows('Password for the secrets:');
     terminal.type(`new ${password}\r`);
 
     expect([locked.code, locked.stderr]).toEqual([5, expect.stringContaining('the secrets are locked')]);

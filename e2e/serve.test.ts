@@ -82,7 +82,7 @@ test('listens on port 8080 of loopback when nothing else is said', async () => {
   expect(stdout).toBe('200\n');
 });
 
-test('says when its port belongs to somebody else', async () => {
+test('says when its port belongs to another user', async () => {
   await using user = await makeUser();
   await using other = await makeUser();
   await using daemon = await serve(user);

@@ -1,6 +1,6 @@
 import { copyFileSync, fstatSync, ftruncateSync, statSync, writeSync } from 'node:fs';
 
-/** How large the log of a daemon in the background grows before it becomes the older of two. */
+/** The size at which a background daemon's log is rotated. The previous file is kept. */
 const maxLogBytes = 8 * 1024 * 1024;
 
 /** The name of that log, in the state directory. */
@@ -9,14 +9,14 @@ export const daemonLogFile = 'hive.log';
 export interface BoundedLogOptions {
   /** Where the log is. */
   path: string;
-  /** The file descriptor that is open for appending to it. */
+  /** A file descriptor that is open for appending to the log. */
   descriptor: number;
   limitBytes?: number;
 }
 
 /**
- * Writes lines into a log that another process has opened. When it has grown, its content moves to a second file. The log
- * itself stays, because whatever else this process prints goes to the same descriptor.
+ * Writes lines to a log that another process has opened. When the log has grown, moves its content to a second file.
+ * The log file itself stays, because the process's other output uses the same descriptor.
  */
 export function boundedLog({ path, descriptor, limitBytes = maxLogBytes }: BoundedLogOptions): {
   write(line: string): void;
@@ -29,7 +29,7 @@ export function boundedLog({ path, descriptor, limitBytes = maxLogBytes }: Bound
         bytes += Buffer.byteLength(line);
         if (bytes <= limitBytes) return;
         bytes = 0;
-        if (statSync(path).ino !== fstatSync(descriptor).ino) return; // it was replaced or removed
+        if (statSync(path).ino !== fstatSync(descriptor).ino) return; // the file was replaced or removed
         copyFileSync(path, `${path}.1`);
         ftruncateSync(descriptor);
       } catch {

@@ -11,8 +11,8 @@ export interface Choice<Value> {
 }
 
 /**
- * Lets a person at a terminal choose several things with the keyboard: the arrows or j and k move, Space chooses,
- * Enter confirms. Throws `cancelled` for q, Escape and Ctrl-C, and leaves the terminal as it was.
+ * Lets the user select several items with the keyboard: the arrows or j and k move, Space selects, Enter confirms.
+ * Throws `cancelled` for q, Escape, and Ctrl-C, and restores the terminal.
  */
 export async function chooseSeveral<Value>(
   question: string,
@@ -58,12 +58,12 @@ function toggle(choice: { isChosen: boolean } | undefined): void {
 }
 
 const keys = 'up, down: move   space: choose   enter: confirm   q: quit';
-/** Lines that are no choices. */
+/** Lines that are not choices. */
 const framing = 2;
 const defaultRows = 24;
 const defaultColumns = 80;
 
-/** What stands on the screen; each picture takes the place of the last one. */
+/** The content of the screen. Each frame replaces the previous one. */
 class View {
   readonly #question: string;
   #lines = 0;

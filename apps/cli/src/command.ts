@@ -1,21 +1,24 @@
 import type { Client } from '@toolhive/contract/client';
 import type { Out, OutputFormat } from './out.ts';
 
-/** Everything that can be typed: the commands, and what is said of words that only lead to others. */
+/** The complete command line interface: the commands, and the descriptions of command groups. */
 export interface Program {
   commands: readonly Command[];
   groups: readonly CommandGroup[];
-  /** What somebody may begin with. */
+  /** Examples for new users. */
   examples?: readonly string[];
 }
 
-/** A word that stands before others and does nothing by itself: `config`, `config otel`. */
+/** A word that precedes other commands and does nothing alone: `config`, `config otel`. */
 export interface CommandGroup {
   path: string;
   summary: string;
 }
 
-/** A command, declared once: its parser and its help come from it. It may be the first word of others, too. */
+/**
+ * A command, declared once. Its parser and its help derive from this declaration. It may also be the first word of
+ * other commands.
+ */
 export interface Command {
   /** What is typed, without `thv`: `run`, `runtime check`. */
   path: string;
@@ -28,18 +31,18 @@ export interface Command {
   /** Names of flags of which only one may be given. */
   exclusive?: readonly (readonly string[])[];
   examples?: readonly string[];
-  /** Why it has no `--format` like the others, or one of its own, as what follows "because". */
+  /** Why the command lacks `--format`, or has a different one, phrased to follow "because". */
   unformatted?: string;
-  /** Not shown in help; for the product's own use. */
+  /** Not shown in help, for internal use. */
   hidden?: boolean;
-  /** What stands behind `--` is the server's, and comes as `rest`. */
+  /** Whether the words after `--` belong to the server. They arrive as `rest`. */
   takesRest?: boolean;
   /**
    * Whether words are a command line of another program. If the first argument begins one, all words from there on
-   * come as `rest`, as if they stood behind `--`.
+   * arrive as `rest`, as if they followed `--`.
    */
   isOther?: (words: readonly string[]) => Promise<boolean>;
-  /** Loads what carries it out, only when it is carried out. */
+  /** Loads the implementation, only when the command runs. */
   load: () => Promise<{ run: Run }>;
 }
 
@@ -60,12 +63,12 @@ export interface Flag {
   kind: FlagKind;
   /** How the value is called in help. */
   value?: string;
-  /** What it is when it is not given, as the kind reads it; a duration is written out. */
+  /** The default value, in the flag's kind. A duration is written out. */
   default?: string | number | boolean | readonly string[];
   choices?: readonly string[];
   required?: boolean;
   hidden?: boolean;
-  /** Under which heading help shows it, where a command has many. */
+  /** The heading in help, for commands with many flags. */
   section?: string;
   completes?: Completion;
 }
@@ -75,7 +78,10 @@ export function isShown({ hidden }: Flag): boolean {
   return hidden !== true;
 }
 
-/** How a value is read. `list` is given several times; `words` too, and may hold several with commas between. */
+/**
+ * How a value is parsed. `list` may occur several times. `words` may too, and each may contain several values,
+ * separated by commas.
+ */
 export type FlagKind = 'boolean' | 'string' | 'integer' | 'number' | 'duration' | 'list' | 'words';
 
 /** What a shell offers in the place of a value. */
@@ -90,7 +96,7 @@ export type Completion =
   | 'file'
   | 'folder';
 
-/** Carries a command out; what it throws is reported and decides the exit code. */
+/** Runs a command. Exceptions are reported and determine the exit code. */
 type Run = (call: CommandCall) => Promise<void>;
 
 export interface CommandCall {
@@ -100,11 +106,11 @@ export interface CommandCall {
   out: Out;
   /** Aborted by Ctrl-C. */
   signal: AbortSignal;
-  /** The daemon's API; starts a daemon in the background when there is none. */
+  /** The daemon's API. Starts a background daemon if none is running. */
   client: () => Promise<Client>;
 }
 
-/** The value of a flag, as its kind says; of a duration, the milliseconds. */
+/** A flag's parsed value. For a duration, milliseconds. */
 export type FlagValue = string | number | boolean | readonly string[];
 
 /** The values of flags by their names, as their kinds say. */
@@ -116,9 +122,9 @@ export interface FlagValues {
   milliseconds(name: string): number | undefined;
   list(name: string): string[];
   has(name: string): boolean;
-  /** Whether somebody typed it, whatever its value is. */
+  /** Whether the user typed the flag, with any value. */
   isGiven(name: string): boolean;
-  /** The names of all that somebody typed. */
+  /** The names of all typed flags. */
   given(): string[];
 }
 
@@ -127,11 +133,11 @@ export const globalFlags: readonly Flag[] = [
   {
     name: 'debug',
     kind: 'boolean',
-    description: 'Tell on standard error what is asked of the daemon, and why something failed',
+    description: 'Show requests to the daemon and causes of failures on standard error',
   },
 ];
 
-/** How the result is printed. Every command takes it that does not say why not. */
+/** How to print the result. Every command has this flag unless it says why not. */
 const format: Flag = {
   name: 'format',
   description: 'How to print the result',
@@ -146,18 +152,18 @@ export function flagsOf(command: Command): readonly Flag[] {
   return [...ownFlagsOf(command), ...globalFlags];
 }
 
-/** The flags of a command, without those that every one has. */
+/** A command's own flags, without the common ones. */
 export function ownFlagsOf({ flags = [], unformatted }: Command): readonly Flag[] {
   const isThere = unformatted !== undefined || flags.some(({ name }) => name === format.name);
   return isThere ? flags : [...flags, format];
 }
 
-/** The flag that all formatted commands share, for those that know more formats. */
+/** The common format flag with additional formats. */
 export function formatWith(...others: readonly string[]): Flag {
   return { ...format, choices: [...(format.choices ?? []), ...others] };
 }
 
-/** For whom a command prints: whatever is not text is for programs. */
+/** The audience of the output: everything except text is for programs. */
 export function formatOf({ unformatted }: Command, flags: FlagValues): OutputFormat {
   return unformatted !== undefined || flags.text(format.name) === 'text' ? 'text' : 'json';
 }

@@ -2,13 +2,13 @@ import { flagsOf, isShown, namesOf } from './command.ts';
 import type { Argument, Command, Completion, Flag, Program } from './command.ts';
 import { parentOf, stepFrom } from './program.ts';
 
-/** Something that can stand in the place of the last word. */
+/** A completion for the last word. */
 export interface Candidate {
   word: string;
   description?: string | undefined;
 }
 
-/** What a shell is to offer: these words, or the names of files or folders, which it knows best itself. */
+/** The completions: these words, or file or directory names, which the shell completes itself. */
 export type Offer = { kind: 'words'; words: readonly Candidate[] } | { kind: 'file' | 'folder' };
 
 /** Names that only the daemon knows. */
@@ -18,7 +18,7 @@ export type LookUp = (what: Completion) => Promise<readonly Candidate[]>;
 export async function complete(program: Program, words: readonly string[], lookUp: LookUp): Promise<Offer> {
   const current = words.at(-1) ?? '';
   const { path, command, positionals, awaiting, given, isRest } = readBefore(program, words.slice(0, -1));
-  if (isRest) return { kind: 'file' }; // the server's own arguments: nobody here knows them
+  if (isRest) return { kind: 'file' }; // the server's own arguments, which are unknown
   if (awaiting !== undefined) return values(awaiting, current, '', lookUp);
   const [, name, typed] = /^--([^=]+)=(.*)$/.exec(current) ?? [];
   if (name !== undefined && typed !== undefined) {
@@ -73,11 +73,11 @@ function readBefore(program: Program, words: readonly string[]): Before {
   return { path, command: commandAt(), positionals, awaiting, given, isRest: false };
 }
 
-/** Before a command is named, only what every command takes can stand. */
+/** Before the command name, only the common flags are possible. */
 const nothing: Pick<Command, 'flags'> & Command = {
   path: '',
   summary: '',
-  unformatted: 'there is no result',
+  unformatted: 'no completion found',
   load: () => Promise.reject(new Error('no command')),
 };
 
@@ -105,7 +105,7 @@ function flagNames(command: Command, given: ReadonlySet<string>): Candidate[] {
     .map(({ name, description }) => ({ word: `--${name}`, description }));
 }
 
-/** The values of a flag or an argument; `before` stands in front of each in the same word. */
+/** The values of a flag or an argument. `before` precedes each value in the same word. */
 async function values(
   { choices, completes }: Pick<Flag, 'choices' | 'completes'>,
   typed: string,

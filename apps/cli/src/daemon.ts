@@ -15,11 +15,11 @@ import type { StatePaths } from '@toolhive/core/paths';
 import { daemonLogFile } from './bounded-log.ts';
 import { exitCodeOf } from './report.ts';
 
-/** How long a daemon in the background may take until it answers. */
+/** How long a background daemon may take until it answers. */
 const startLimitMs = 20_000;
 const pollMs = 25;
 
-/** A client of the daemon that owns this user's state; starts one in the background when there is none. */
+/** A client of the daemon that owns this user's state. Starts a background daemon if none is running. */
 export async function connectToDaemon(connection: Connection): Promise<Client> {
   const paths = statePaths(process.env);
   if (!(await isListening(paths))) await startDaemon(paths, connection);
@@ -33,7 +33,7 @@ interface Connection {
   debug: boolean;
 }
 
-/** Tells of every request, but never of what is in it: that may hold secrets. */
+/** Reports every request, but never its content, which may include secrets. */
 function traced(send: Send, note: (text: string) => void): Send {
   return async (request) => {
     const startedMs = performance.now();
@@ -44,13 +44,13 @@ function traced(send: Send, note: (text: string) => void): Send {
   };
 }
 
-/** A client of the daemon, or undefined when none is there. */
+/** A client of the daemon. Undefined if none is running. */
 export async function findDaemon(): Promise<Client | undefined> {
   const paths = statePaths(process.env);
   return (await isListening(paths)) ? createClient(sendTo(paths.socket)) : undefined;
 }
 
-/** Without this option for TLS, Node.js compiles its patterns for IP addresses to work it out, which takes 5 ms. */
+/** Without this TLS option, Node.js compiles its patterns for IP addresses, which takes 5 ms. */
 const withoutServerName = { servername: '' };
 
 /** Sends requests over a Unix socket. `node:http`, because loading `fetch` costs more than a whole command may. */
@@ -83,7 +83,7 @@ function sendTo(socketPath: string): Send {
   };
 }
 
-/** A body piece by piece. One that breaks off says who ended it. */
+/** A body in pieces. After an early end, the error says who ended it. */
 async function* piecesOf(
   body: AsyncIterable<string>,
   signal: AbortSignal | undefined,
@@ -97,10 +97,10 @@ async function* piecesOf(
 
 function endOfTalk(cause: unknown, signal: AbortSignal | undefined): Error {
   if (signal?.aborted === true) return cancelled('cancelled', { cause });
-  return unavailable('the daemon ended while it was asked', { hint: 'try again', cause });
+  return unavailable('the daemon ended during the request', { hint: 'try again', cause });
 }
 
-/** Throws when the socket could be somebody else's. */
+/** Throws if the socket could belong to another user. */
 async function isListening({ socket: path, sharedSocketDirectory: shared }: StatePaths): Promise<boolean> {
   if (shared !== undefined) await requirePrivateDirectory(shared);
   const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -114,7 +114,7 @@ async function isListening({ socket: path, sharedSocketDirectory: shared }: Stat
 
 /** Starts a daemon that outlives this command and listens on its Unix socket only. */
 async function startDaemon(paths: StatePaths, { note, signal, debug }: Connection): Promise<void> {
-  // Not among the logs of workloads: one of them may be called daemon.
+  // Not among the workloads' logs, because a workload may have the name daemon.
   const logPath = join(paths.state, daemonLogFile);
   const log = openLog(logPath);
   const script = isSea() ? [] : [...process.execArgv, process.argv[1] ?? '']; // the single executable has its own
@@ -144,7 +144,7 @@ async function startDaemon(paths: StatePaths, { note, signal, debug }: Connectio
   note(`started a daemon in the background (log: ${logPath})`);
 }
 
-/** Opens the log of the daemon for appending. Throws `no-space` or `unavailable`, with its path, when that fails. */
+/** Opens the daemon's log for appending. Throws `no-space` or `unavailable`, with the path, if that fails. */
 function openLog(path: string): number {
   try {
     makeDirectory(dirname(path));

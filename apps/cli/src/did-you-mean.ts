@@ -4,18 +4,18 @@ import { namesOf } from './look-up.ts';
 import type { Invocation } from './program.ts';
 import { nearest } from './suggest.ts';
 
-/** Nobody waits longer for advice. */
+/** The longest acceptable delay for a suggestion. */
 const limitMs = 1_000;
 
 /**
- * What was thrown; when it is that something was not found, and a name was typed that is nearly that of something
- * there, it says which. Arguments and flags say what they name, for the completion of words, too.
+ * Adds a suggestion to a not-found error if the typed name resembles an existing one. Uses the completion kinds of
+ * arguments and flags.
  */
 export async function withNearestName(thrown: unknown, call: Invocation): Promise<unknown> {
   if (!(thrown instanceof ThvError) || thrown.kind !== 'not-found') return thrown;
   for (const { what, typed } of namesTyped(call)) {
     if (!thrown.message.includes(typed)) continue;
-    const known = await namesOf(what, AbortSignal.timeout(limitMs)).catch(() => []); // then there is no advice
+    const known = await namesOf(what, AbortSignal.timeout(limitMs)).catch(() => []); // without a suggestion
     const meant = nearest(
       typed,
       known.map(({ word }) => word),

@@ -3,10 +3,10 @@ import { flagsOf } from './command.ts';
 import type { Command, Flag, FlagKind, FlagValue, FlagValues } from './command.ts';
 import { millisecondsOf } from './duration.ts';
 
-/** What was typed for the flags of a command, text by text; `true` for one without a value. */
+/** The typed values of a command's flags, as text. `true` for a flag without a value. */
 export type GivenFlags = ReadonlyMap<string, readonly (string | true)[]>;
 
-/** Reads the values of flags as their kinds say, and refuses what is wrong, missing or excludes another. */
+/** Parses flag values by kind. Refuses invalid, missing, and mutually exclusive values. */
 export function readFlags(command: Command, given: GivenFlags): FlagValues {
   const flags = flagsOf(command);
   const values = new Map<string, FlagValue | undefined>(flags.map((flag) => [flag.name, presetOf(flag)]));
@@ -25,7 +25,7 @@ export function readFlags(command: Command, given: GivenFlags): FlagValues {
   };
   return {
     value: read,
-    text: (name) => read(name) as string | undefined, // the value is what the kind of the flag says
+    text: (name) => read(name) as string | undefined, // the value has the flag's kind
     number: (name) => read(name) as number | undefined,
     milliseconds: (name) => read(name) as number | undefined,
     list: (name) => [...((read(name) ?? []) as readonly string[])],

@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 
 /**
- * Waits for its input to end, which it does when whoever holds the other side of the pipe ends it, or is killed. The
- * group is an argument: the script is always the same.
+ * Waits for the end of its input, which occurs when the process at the other end of the pipe closes it or is killed.
+ * The group is an argument, so the script is constant.
  */
 const script = 'read -r _; kill -s KILL -- "-$1"';
 
 /**
- * Has a group of processes end with this one, even if this one is killed and can do nothing for that any more. Disposing
- * of it leaves the group alone. On Windows there are no such groups, and nothing is done.
+ * Ends a process group together with this process, even if this process is killed. Disposal releases the group.
+ * Windows has no process groups, so the function does nothing there.
  */
 export function guard(group: number): Disposable {
   if (process.platform === 'win32') return { [Symbol.dispose]() {} };
@@ -18,8 +18,8 @@ export function guard(group: number): Disposable {
     // Ctrl-C at a terminal goes to a whole group, and is not meant for this one.
     detached: true,
   });
-  watcher.on('error', () => {}); // without a shell the group lives on, as it would without any of this
-  watcher.stdin.on('error', () => {}); // it may have ended
+  watcher.on('error', () => {}); // without a shell, the group survives, as it would without this guard
+  watcher.stdin.on('error', () => {}); // the process may have ended
   watcher.unref();
   if (watcher.stdin instanceof Socket) watcher.stdin.unref();
   return {

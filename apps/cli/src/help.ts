@@ -2,7 +2,7 @@ import { flagsOf, isShown, namesOf } from './command.ts';
 import type { Argument, Command, CommandGroup, Flag, Program } from './command.ts';
 import { parentOf } from './program.ts';
 
-/** What all of it is for. */
+/** The product's summary. */
 export const about = 'Runs MCP servers isolated, behind a proxy that speaks every revision of the protocol.';
 
 /** Lines are not longer than this, however wide the terminal is. */
@@ -38,7 +38,7 @@ export function helpOf(program: Program, path: string): string {
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-/** Those of a command; of a word that leads to others, the first one of each of those, as far as they are few. */
+/** A command's examples. For a command group, the first example of each of its commands, up to a limit. */
 function examplesOf(program: Program, path: string): readonly string[] {
   const command = program.commands.find((candidate) => candidate.path === path);
   if (command !== undefined) return command.examples ?? [];
@@ -69,7 +69,7 @@ function widthNow(): number {
 
 /** Why a command does not print its result as others do. */
 export function formatRemark(unformatted: string): string {
-  return `It has no --format as other commands have, because ${unformatted}.`;
+  return `This command has no --format, because ${unformatted}.`;
 }
 
 /** A text with an end. */
@@ -94,7 +94,7 @@ export function usageOf(program: Program, path: string): string[] {
   ];
 }
 
-/** How an argument stands in the usage. */
+/** An argument in the usage line. */
 export function placeOf({ name, required, variadic }: Argument): string {
   const label = `${name.toUpperCase()}${variadic === true ? '...' : ''}`;
   return required === true ? label : `[${label}]`;
@@ -108,7 +108,10 @@ export function childrenOf({ commands, groups }: Program, path: string): (Comman
     .toSorted((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-/** The flags that are shown and available, under their headings. What has no heading of its own comes first, wherever it was declared. */
+/**
+ * The visible and available flags, under their headings. Flags without a heading come first, in any declaration
+ * order.
+ */
 export function flagSectionsOf(flags: readonly Flag[]): [title: string, flags: Flag[]][] {
   const sections = new Map<string, Flag[]>([['Flags', []]]);
   for (const flag of flags.filter(isShown)) {
@@ -149,7 +152,7 @@ function rowsOf(rows: readonly (readonly [string, string])[]): string[] {
   });
 }
 
-/** Breaks lines between words; every line but the first is indented. Paragraphs stay apart. */
+/** Wraps lines between words. Every line but the first is indented. Paragraphs stay separate. */
 function fill(text: string, indent: number): string {
   const width = widthNow() - indent;
   return text

@@ -5,9 +5,8 @@ import type { Logger } from 'pino';
 const endMs = 20_000;
 
 /**
- * Calls `end` after an exception that nothing has caught, or a rejection, which Node.js makes one: from then on nobody
- * knows what state the process is in. It is given some time to end in good order, and ended after that. The next daemon
- * makes the state on disk true again.
+ * Calls `end` after an uncaught exception or rejection, because the process state is then unknown. Gives the process
+ * a limited time for an orderly end. The next daemon restores the desired state.
  */
 export function endOnFault(log: Logger, end: (fault: Error) => void): void {
   let isEnding = false;

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import type { Logger } from 'pino';
 import { boundedLog } from './bounded-log.ts';
 
-/** What never stands in a log, wherever it comes from. */
+/** Fields that never appear in a log. */
 const redacted = [
   'env',
   '*.env',

@@ -5,7 +5,7 @@ import type { Completion } from './command.ts';
 import type { Candidate } from './complete.ts';
 import { findDaemon } from './daemon.ts';
 
-/** The names of all things of a kind that the daemon knows. Only a daemon that runs is asked: nobody waits for one to start. */
+/** All known names of a kind. Asks only a running daemon, because starting one takes too long. */
 export async function namesOf(what: Completion, signal: AbortSignal): Promise<readonly Candidate[]> {
   const daemon = await findDaemon();
   return daemon === undefined ? [] : ((await lists[what]?.(daemon, signal)) ?? []);

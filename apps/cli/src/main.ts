@@ -6,12 +6,12 @@ import { understand } from './program.ts';
 import type { Invocation } from './program.ts';
 import { reportFailure } from './report.ts';
 
-/** Runs one command line. The process ends by itself when everything is done. */
+/** Runs one command line. The process ends when all work is done. */
 export async function main(words: readonly string[]): Promise<void> {
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => interrupted.abort());
-  // A reader that has seen enough (`thv list | head`) is no failure.
+  // A reader that has seen enough (`thv list | head`) is not a failure.
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error;

@@ -2,37 +2,37 @@ import { stripVTControlCharacters, styleText } from 'node:util';
 import { escaped, printable } from '@toolhive/contract/printable';
 
 /**
- * Where a command writes. What came of it goes to standard output: a value for programs, and how people see it; the
- * user has chosen one of them. Everything about it goes to standard error.
+ * A command's output. The result goes to standard output, for programs or for people, as the user chose. Everything
+ * else goes to standard error.
  */
 export interface Out {
-  /** All that came of it: for programs the one JSON document. */
+  /** The complete result. For programs, one JSON document. */
   result: (value: unknown, shown: Shown) => void;
   /** The same for several things at once: people see each of them in its turn, programs get a list at the end. */
   results: (outcomes: readonly Promise<Outcome>[]) => Promise<void>;
-  /** Something that came of it while it goes on: for programs a line of JSON. */
+  /** A partial result of a running command. For programs, one line of JSON. */
   record: (value: unknown, shown: Shown) => void;
-  /** What is going on, for a person who waits. */
+  /** The current step, for a waiting user. */
   progress: (message: string) => void;
   /** Something that a person should know, on standard error. */
   note: (text: string) => void;
 }
 
-/** One of several results. Nothing is shown of some: what is wrong with those is said elsewhere. */
+/** One of several results. Some results show nothing, because their errors are reported elsewhere. */
 interface Outcome {
   value: unknown;
   shown?: Shown;
 }
 
-/** How people see a result: a line, or whatever is put on the page. */
+/** A result for people: a line, or a function that prints a page. */
 type Shown = string | ((page: Page) => void);
 
-/** Standard output, as people see it. */
+/** Standard output for people. */
 export interface Page {
   line: (text: string) => void;
-  /** Rows under a header; long cells are cut where a terminal is too narrow, and nowhere else. */
+  /** Rows under a header. Long cells are cut only on a narrow terminal. */
   table: (header: readonly string[], rows: readonly (readonly string[])[]) => void;
-  /** Removes what is on the terminal, for something that is shown again and again. */
+  /** Clears the terminal, for repeated output. */
   clear: () => void;
   /** Text in a colour, where colours are wanted. */
   paint: (colour: Colour, text: string) => string;
@@ -40,10 +40,10 @@ export interface Page {
 
 export type Colour = 'green' | 'red' | 'yellow' | 'dim' | 'bold';
 
-/** For whom results are printed. */
+/** The audience of the results. */
 export type OutputFormat = 'text' | 'json';
 
-/** Writes to the process's own streams; colours follow `NO_COLOR`, `FORCE_COLOR` and whether a terminal is there. */
+/** Writes to the process's streams. Colors depend on `NO_COLOR`, `FORCE_COLOR`, and the terminal. */
 export function processOut(format: OutputFormat): Out {
   let isMidLine = false;
   const finishLine = (): void => {
@@ -83,8 +83,8 @@ export function processOut(format: OutputFormat): Out {
       if (!isTTY && !isNews(message)) return;
       const step = `- ${printable(message)}`;
       const room = (columns || Infinity) - 1;
-      // On a terminal each step takes the place of the last one; anywhere else it stays. So does an address
-      // that somebody is to open, which would be of no use without its end.
+      // On a terminal, each step replaces the previous one. Elsewhere it stays. An address that the user must open
+      // stays too, because a cut address is useless.
       const isKept = !isTTY || (step.length > room && /https?:\/\//.test(step));
       const painted = styleText('dim', isKept ? step : step.slice(0, room), { stream: process.stderr });
       process.stderr.write(`${isTTY ? eraseLine : ''}${painted}${isKept ? '\n' : ''}`);
@@ -98,8 +98,8 @@ export function processOut(format: OutputFormat): Out {
 }
 
 /**
- * Tells which steps are worth a line that stays: those that do more than to count on, and of the others one every two
- * seconds, so that hundreds of packages do not make as many lines in a log.
+ * Decides which steps deserve a lasting line: all except progress counts, and one progress count every two seconds,
+ * so that hundreds of packages do not fill a log.
  */
 export function newsOf(now: () => number = () => performance.now()): (step: string) => boolean {
   let kind: string | undefined;
@@ -118,7 +118,7 @@ const quietMs = 2_000;
 /** Of JSON in several lines. */
 const indent = 2;
 
-/** To the beginning of the line, and all of it gone (ECMA-48, EL). */
+/** Moves to the start of the line and erases it (ECMA-48, EL). */
 export const eraseLine = '\r\u001b[2K';
 
 /** To the first line, and everything below gone (ECMA-48, CUP and ED). */
@@ -129,7 +129,7 @@ const gap = '   ';
 /** No column gets narrower than this, even where that is wider than the terminal. */
 const narrowest = 6;
 
-/** Rows under a header, as wide as their longest cells; cut to fit into `columns`, unless that is 0. */
+/** Rows under a header, as wide as their longest cells, cut to `columns` unless that is 0. */
 export function formatTable(
   header: readonly string[],
   rows: readonly (readonly string[])[],
@@ -162,19 +162,19 @@ function fitted(longest: readonly number[], room: number): number[] {
   return widths;
 }
 
-/** How wide a cell is on a screen: without the codes that colour it. */
+/** The visible width of a cell, without color codes. */
 function widthOf(cell: string): number {
   return stripVTControlCharacters(cell).length;
 }
 
-/** Cuts what is seen of a cell; the codes that colour it stay, so that colours end. */
+/** Cuts the visible part of a cell. Color codes stay, so that colors end. */
 function cut(cell: string, width: number): string {
   if (widthOf(cell) <= width) return cell;
   const plain = stripVTControlCharacters(cell);
   return cell.replace(plain, `${plain.slice(0, width - 1)}…`);
 }
 
-/** JSON has its own way to write such characters, and uses it for some of them only. */
+/** JSON has its own escapes for such characters, but uses them only for some. */
 export function harmlessJson(value: unknown, spaces = 0): string {
   return escaped(JSON.stringify(value, null, spaces));
 }

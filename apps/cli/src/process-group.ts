@@ -5,18 +5,18 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { guard } from './guard.ts';
 
-/** How long everything gets to end by itself. */
+/** How long the processes may take to exit. */
 const graceMs = 5_000;
 
-/** A program and everything that it starts. Disposing of it ends all of them; so does the end of this process. */
+/** A program and all its child processes. Disposal ends all of them, and so does the end of this process. */
 export interface ProcessGroup extends AsyncDisposable {
   output: readonly [Readable, Readable];
-  /** How the program has ended, or the code of why it was never there. What it has started may still be there. */
+  /** The program's exit, or the error code if it could not start. Its child processes may still exist. */
   ended: Promise<string>;
   hasEnded: () => boolean;
 }
 
-/** Starts a program in a group of its own, without input. */
+/** Starts a program in a new process group, without input. */
 export function startGroup(
   program: string,
   words: readonly string[],
@@ -26,7 +26,7 @@ export function startGroup(
   const guarded = child.pid === undefined ? undefined : guard(child.pid);
   let isOver = false;
   const ended = endOf(child).finally(() => (isOver = true));
-  const closed = once(child, 'close').catch(() => {}); // it was never there
+  const closed = once(child, 'close').catch(() => {}); // the program never started
   return {
     output: [child.stdout, child.stderr],
     ended,
@@ -34,7 +34,7 @@ export function startGroup(
     async [Symbol.asyncDispose]() {
       if (child.pid === undefined) return;
       await endGroup(child.pid);
-      // The last that was written; something that has left the group may hold the pipes for ever.
+      // The last output. A process outside the group may keep the pipes open forever.
       await Promise.race([closed, delay(graceMs, undefined, { ref: false })]);
       guarded?.[Symbol.dispose]();
     },
@@ -57,7 +57,7 @@ async function endGroup(group: number): Promise<void> {
   signalGroup(group, 'SIGKILL');
 }
 
-/** False when no process of the group is left. */
+/** Returns false if the group has no processes left. */
 function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-group, signal);

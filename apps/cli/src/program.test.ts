@@ -153,16 +153,16 @@ test('mistakes are named, and what to do about them', async () => {
 
   expect(mistakes.join('\n')).toMatchInlineSnapshot(`
     "rnu: thv has no command "rnu" [did you mean run?]
-    unheard-of: thv has no command "unheard-of" [\`thv --help\` shows what there is]
+    unheard-of: thv has no command "unheard-of" [run thv --help to see the commands]
     config gte: thv config has no command "gte" [did you mean get?]
-    logs prnue other: "other" is too much [\`thv logs --help\` shows how it is used]
-    config get more: thv config get has no command "more" [\`thv config get --help\` shows what there is]
-    run: SOURCE is missing [\`thv run --help\` shows how it is used]
-    run x y: "y" is too much [\`thv run --help\` shows how it is used]
+    logs prnue other: "other" is too much [run thv logs --help to see its usage]
+    config get more: thv config get has no command "more" [run thv config get --help to see the commands]
+    run: SOURCE is missing [run thv run --help to see its usage]
+    run x y: "y" is too much [run thv run --help to see its usage]
     run x --prot 1: thv run has no flag --prot [did you mean --port?]
-    run x --unheard-of: thv run has no flag --unheard-of [\`thv run --help\` shows how it is used]
-    run x -z: thv run has no flag -z [\`thv run --help\` shows how it is used]
-    run x --patsh 1: thv run has no flag --patsh [\`thv run --help\` shows how it is used]
+    run x --unheard-of: thv run has no flag --unheard-of [run thv run --help to see its usage]
+    run x -z: thv run has no flag -z [run thv run --help to see its usage]
+    run x --patsh 1: thv run has no flag --patsh [run thv run --help to see its usage]
     run x --port: --port needs a value []
     run x --port many: --port takes a whole number, not "many" []
     run x --rate -1: --rate takes a number, not "-1" []
@@ -246,7 +246,7 @@ describe('help', () => {
               --mode VALUE      How (one of sse, stdio; default: sse)
               --group VALUE     Of whom
               --format FORMAT   How to print the result (one of text, json; default: text)
-              --debug           Tell on standard error what is asked of the daemon, and why something failed
+              --debug           Show requests to the daemon and causes of failures on standard error
 
         Telemetry:
               --rate VALUE  How many of them (default: 0.1)
@@ -274,7 +274,7 @@ describe('help', () => {
 
       Flags:
             --format FORMAT  How to print the result (one of text, json; default: text)
-            --debug          Tell on standard error what is asked of the daemon, and why something failed
+            --debug          Show requests to the daemon and causes of failures on standard error
       "
     `);
   });

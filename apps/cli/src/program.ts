@@ -15,8 +15,8 @@ export interface Invocation {
 }
 
 /**
- * Understands what was typed. A text when that was a wish for help, which is the answer to it; mistakes are thrown
- * as `invalid`. A parser of our own, because loading one takes longer than a short command does.
+ * Parses the command line. Returns text if the user asked for help. Throws `invalid` for mistakes. This is a custom
+ * parser, because loading a library takes longer than a short command.
  */
 export async function understand(
   program: Program,
@@ -61,7 +61,7 @@ function find({ commands, groups }: Program, words: readonly string[]): Found {
   return { path, command: commands.find((candidate) => candidate.path === path), others };
 }
 
-/** The path that a word leads to from another; undefined where it leads nowhere. */
+/** The path that a word leads to from another path. Undefined if it leads nowhere. */
 export function stepFrom(path: string, word: string, { commands, groups }: Program): string | undefined {
   const prefix = path === '' ? '' : `${path} `;
   const command = commands.find(
@@ -76,7 +76,7 @@ export function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf(' ')));
 }
 
-/** How many words are for the command itself. What stands behind `--`, or belongs to another program, is not. */
+/** How many words belong to the command itself, without the words after `--` or of another program. */
 async function ownCount(command: Command, words: readonly string[]): Promise<number> {
   const end = command.takesRest === true && words.includes('--') ? words.indexOf('--') : words.length;
   const first = tokensOf(command, words).find(({ kind }) => kind === 'positional')?.index ?? end;
@@ -113,7 +113,7 @@ function labelOf({ name }: Argument): string {
 }
 
 function hintFor({ path }: Command): { hint: string } {
-  return { hint: `\`thv ${path} --help\` shows how it is used` };
+  return { hint: `run thv ${path} --help to see its usage` };
 }
 
 interface Words {
@@ -122,11 +122,11 @@ interface Words {
   given: GivenFlags;
 }
 
-/** Tells apart what belongs to flags, what are arguments, and what stands behind `--`. */
+/** Separates flags, arguments, and the words after `--`. */
 async function split(command: Command, all: readonly string[]): Promise<Words> {
   const flags = flagsOf(command);
   const count = await ownCount(command, all);
-  // The words of another program are none of ours, whatever they look like.
+  // The words of another program are passed on unread.
   const isOther = count < all.length && all[count] !== '--';
   const words = isOther ? [...all.slice(0, count), '--', ...all.slice(count)] : all;
   const tokens = tokensOf(command, words);
@@ -196,6 +196,6 @@ async function unknownCommand({ commands, groups }: Program, path: string, typed
   const meant = nearest(typed, known);
   const before = path === '' ? 'thv' : `thv ${path}`;
   return invalid(`${before} has no command ${JSON.stringify(typed)}`, {
-    hint: meant === undefined ? `\`${before} --help\` shows what there is` : `did you mean ${meant}?`,
+    hint: meant === undefined ? `run ${before} --help to see the commands` : `did you mean ${meant}?`,
   });
 }

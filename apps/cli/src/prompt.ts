@@ -4,14 +4,14 @@ import { cancelled } from '@toolhive/contract/failure';
 import type { ThvError } from '@toolhive/contract/failure';
 import { printable } from '@toolhive/contract/printable';
 
-/** Whether a person can be asked: both what is asked and what is typed go through a terminal. */
+/** Whether a user can answer: questions and answers both need a terminal. */
 export function canAsk(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
 }
 
 /**
- * Asks before something that cannot be undone; throws `cancelled` unless the answer is a yes. Without a terminal it goes
- * on; or, where `unanswered` says what is wrong without an answer, that is read from standard input.
+ * Asks before an irreversible operation. Throws `cancelled` unless the user agrees. Without a terminal, continues,
+ * or, if `unanswered` describes the missing answer, reads it from standard input.
  */
 export async function confirm(
   question: string,
@@ -24,14 +24,14 @@ export async function confirm(
   if (!/^y(es)?$/i.test(answer.trim())) throw cancelled('nothing was done');
 }
 
-/** Asks for a line. What is typed is not shown when it is `hidden`. */
+/** Asks for a line. A `hidden` answer is not shown. */
 export async function ask(
   question: string,
   { signal, hidden = false }: { signal: AbortSignal; hidden?: boolean },
 ): Promise<string> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  // The line editor echoes to its output; given none, nothing that is typed is seen.
+  // The line editor echoes to its output, so without an output nothing is shown.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const editor = createInterface({
     input: process.stdin,

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
 import { invalid, messageOf, tooLarge } from '@toolhive/contract/failure';
 
-/** Reads a file that a flag names; `what` says which one that is when it cannot be read. */
+/** Reads the file in a flag. `what` names the file in errors. */
 export async function readText(path: string, what: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
@@ -11,7 +11,7 @@ export async function readText(path: string, what: string): Promise<string> {
   }
 }
 
-/** More than any secret or configuration may have; this is only about memory. */
+/** More than any secret or configuration needs. Limits only the memory. */
 const mostCharacters = 1024 * 1024;
 
 /** Reads all of standard input. */

@@ -4,7 +4,7 @@ import { printable } from '@toolhive/contract/printable';
 import { eraseLine, harmlessJson } from './out.ts';
 import type { OutputFormat } from './out.ts';
 
-/** The exit codes that programs may tell failures apart by; every other failure is 1. */
+/** The exit codes of specific failures. Every other failure is 1. */
 const exitCodes: Partial<Record<FailureKind, number>> = {
   invalid: 2,
   conflict: 3,
@@ -18,21 +18,21 @@ export function exitCodeOf(kind: FailureKind): number {
   return exitCodes[kind] ?? 1;
 }
 
-/** Whatever was thrown, as programs read it. */
+/** Any error, for programs. */
 export interface Failure {
   kind: FailureKind | 'internal';
   message: string;
   hint?: string | undefined;
 }
 
-/** Tells programs of whatever was thrown, as the API does in a progress stream. */
+/** Reports an error to programs, in the format of an API progress stream. */
 export function failureOf(thrown: unknown): Failure {
   const message = messageOf(thrown);
   if (!(thrown instanceof ThvError)) return { kind: 'internal', message };
   return { kind: thrown.kind, message, hint: thrown.hint };
 }
 
-/** Prints what went wrong and what to do about it, and gives the exit code; with `debug`, what was behind it, too. */
+/** Prints an error and its fix, and returns the exit code. With `debug`, prints the cause, too. */
 export function reportFailure(
   thrown: unknown,
   { debug, format }: { debug: boolean; format: OutputFormat },
@@ -43,7 +43,7 @@ export function reportFailure(
     return thrown instanceof ThvError ? exitCodeOf(thrown.kind) : 1;
   }
   const message = printable(messageOf(thrown));
-  // A step of something that took time may still stand in the last line of a terminal.
+  // A progress step may still be on the terminal's last line.
   process.stderr.write(`${process.stderr.isTTY ? eraseLine : ''}Error: ${message}\n`);
   if (debug) for (const reason of reasonsOf(thrown)) process.stderr.write(`Reason: ${printable(reason)}\n`);
   if (!(thrown instanceof ThvError)) return 1;

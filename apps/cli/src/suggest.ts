@@ -1,4 +1,4 @@
-/** The known word that somebody may have meant, or undefined when none is near. */
+/** The known word that resembles a typed one. Undefined if none is similar. */
 export function nearest(typed: string, known: readonly string[]): string | undefined {
   const [best] = known
     .map((word) => ({ word, distance: distanceBetween(typed, word) }))

@@ -3,7 +3,7 @@ import { timedOut } from '@toolhive/contract/failure';
 
 const pollMs = 50;
 
-/** Asks again and again until there is an answer, and returns it. Throws `timeout` when there is none in time. */
+/** Polls until an answer is available, and returns it. Throws `timeout` after the time limit. */
 export async function waitUntil<Answer>(
   ask: () => Promise<Answer | undefined>,
   { timeoutMs, signal, what }: { timeoutMs: number; signal: AbortSignal; what: string },
@@ -12,7 +12,7 @@ export async function waitUntil<Answer>(
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
-    if (performance.now() > deadline) throw timedOut(`waited in vain for ${what}`);
+    if (performance.now() > deadline) throw timedOut(`timed out while waiting for ${what}`);
     await delay(pollMs, undefined, { signal });
   }
 }
@@ -25,7 +25,10 @@ export function limitOf(ms: number): AbortSignal {
   return AbortSignal.timeout(Math.min(Math.round(ms), longestMs));
 }
 
-/** Has work end with `signal`, or after a time; then it throws what `late` makes of what the work threw. */
+/**
+ * Runs work until `signal` aborts or a time limit ends. After the limit, throws the result of `late` for the work's
+ * error.
+ */
 export async function withinLimit<Result>(
   limitMs: number,
   signal: AbortSignal,
@@ -40,7 +43,7 @@ export async function withinLimit<Result>(
   }
 }
 
-/** Returns when it is over. */
+/** Returns after the abort. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

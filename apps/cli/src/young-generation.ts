@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 
-/** What V8 multiplies the size of its young generation by when much of it survives a collection. */
+/** V8's growth factor for its young generation when much of it survives a collection. */
 const defaultGrowthFactor = 2;
 
 /**

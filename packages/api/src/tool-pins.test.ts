@@ -278,7 +278,7 @@ describe('an approval', () => {
     expect(dismissed).toEqual({ decided: 2, pending: 0 });
     expect(await client.list('tools/list')).toEqual([add]);
     expect((await client.ask('tools/call', { name: 'add' })).error).toBeUndefined();
-    expect((await client.ask('tools/call', { name: 'other' })).error?.message).toContain('not one that');
+    expect((await client.ask('tools/call', { name: 'other' })).error?.message).toContain('not approved');
   });
 });
 
@@ -405,7 +405,9 @@ describe('a hostile server', () => {
     expect(first.text).toContain('9223372036854775807');
     expect(again.text).toContain('"constructor"');
     expect((await api.client.getToolPins(named)).pending).toBe(0);
-    expect((await client.ask('tools/call', { name: 'hasOwnProperty' })).error?.message).toContain('not one');
+    expect((await client.ask('tools/call', { name: 'hasOwnProperty' })).error?.message).toContain(
+      'not approved',
+    );
   });
 });
 

@@ -375,7 +375,7 @@ test('tells its health', async () => {
   });
 });
 
-test('says when its port belongs to somebody else', async () => {
+test('says when its port belongs to another user', async () => {
   await using first = await openTestProxy();
   const port = Number(new URL(first.url).port);
 

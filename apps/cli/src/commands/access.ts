@@ -5,8 +5,8 @@ import type { FlagValues } from '../command.ts';
 import { readText } from '../read-text.ts';
 
 /**
- * Who may use what listens on `host`, as the flags of `listenerFlags` say it. Beyond this machine that is everybody
- * only if somebody asks for it, and then loudly.
+ * The access rules for a listener on `host`, from the `listenerFlags`. Unauthenticated access from other machines
+ * requires an explicit flag, with a warning.
  */
 export async function accessFor(
   flags: FlagValues,
@@ -15,17 +15,17 @@ export async function accessFor(
   const asked = { ...(await readTokens(flags.text('token-file'))), oidc: oidcFrom(flags) };
   const access = await openAccessIfAsked(asked);
   if (access !== undefined || isLoopback(host)) return access;
-  const warning = `${what} on ${host} would let everybody who reaches it run programs on this machine`;
+  const warning = `${what} on ${host} would let anyone who reaches it run programs on this machine`;
   if (!flags.has('insecure-no-auth')) {
     throw invalid(warning, {
-      hint: 'give --token-file or --oidc-issuer; or --insecure-no-auth, if that is what you want',
+      hint: 'add --token-file or --oidc-issuer. If unauthenticated access is intended, add --insecure-no-auth',
     });
   }
   note(`WARNING: ${warning}`);
   return undefined;
 }
 
-/** Whose tokens are asked for, as the flags of `oidcFlags` say it. */
+/** The OIDC settings from the `oidcFlags`. */
 export function oidcFrom(flags: FlagValues): OidcOptions | undefined {
   const options = {
     issuer: flags.text('oidc-issuer'),
@@ -39,7 +39,7 @@ export function oidcFrom(flags: FlagValues): OidcOptions | undefined {
   return asked.some((value) => value !== undefined) ? { ...options, audience: audience ?? '' } : undefined;
 }
 
-/** Without tokens to check, the libraries that do it are not loaded. */
+/** Without OIDC, the libraries are not loaded. */
 async function openAccessIfAsked(asked: AccessOptions): Promise<Access | undefined> {
   const { token, tokens, oidc } = asked;
   if (token === undefined && tokens === undefined && oidc === undefined) return undefined;
@@ -57,7 +57,7 @@ async function readTokens(path: string | undefined): Promise<Pick<AccessOptions,
   const tokens = new Map<string, string>();
   for (const [index, [name = '', token, ...others]] of words.entries()) {
     if (token === undefined || others.length > 0 || !/^[\w.-]{1,64}$/.test(name)) {
-      // The text is not repeated, because it may be a token.
+      // The error does not quote the text, because it may be a token.
       throw invalid(`entry ${index + 1} of the token file is not a name and a token`, {
         hint: 'write one token alone, or NAME TOKEN in each line',
       });
@@ -65,6 +65,6 @@ async function readTokens(path: string | undefined): Promise<Pick<AccessOptions,
     if (tokens.has(name)) throw invalid(`the token file has two tokens with the name ${name}`);
     tokens.set(name, token);
   }
-  if (tokens.size === 0) throw invalid('the token file has no token', { hint: 'write one into it' });
+  if (tokens.size === 0) throw invalid('the token file has no token', { hint: 'write a token into it' });
   return { tokens: Object.fromEntries(tokens) };
 }

@@ -2,13 +2,13 @@ import { invalid } from '@toolhive/contract/failure';
 import type { FlagValues } from '../command.ts';
 import { readText } from '../read-text.ts';
 
-/** The flags for the secret of an OAuth client, by the part of a request that gets a reference to it. */
+/** The flags for an OAuth client secret, by the request field that receives its reference. */
 export const clientSecretFlags = {
   oauth_config: ['remote-auth-client-secret', 'remote-auth-client-secret-file'],
   token_exchange: ['token-exchange-client-secret', 'token-exchange-client-secret-file'],
 } as const;
 
-/** What one of the two flags says; that of the command line first. */
+/** The value of one of the two flags. The command line has precedence. */
 export async function clientSecretFrom(
   flags: FlagValues,
   part: keyof typeof clientSecretFlags,

@@ -6,7 +6,7 @@ type Asking = Pick<CommandCall, 'client' | 'signal'>;
 type Path = '/mcp' | '/sse';
 type Found = Awaited<ReturnType<Client['getWorkload']>>;
 
-/** The URL of a server: as it was given, or the endpoint of the workload of that name. */
+/** A server URL: the given one, or the endpoint of the named workload. */
 export async function endpointOf(server: string, call: Asking, path?: Path): Promise<string> {
   return /^https?:\/\//i.test(server) ? server : workloadEndpoint(server, call, path);
 }
@@ -17,7 +17,7 @@ export async function workloadEndpoint(workload: string, call: Asking, path: Pat
   return new URL(path, url).href;
 }
 
-/** A workload as commands print it: its URL is where clients reach it, here and in lists. */
+/** A workload in command output. Its URL is the client endpoint, here and in lists. */
 export function shownWorkload({ url: remote, proxy_url: url, ...rest }: Found) {
   return { ...rest, url, ...(remote === undefined ? {} : { remote_url: remote }) };
 }
@@ -27,7 +27,7 @@ export async function runningWorkload(workload: string, { client, signal }: Aski
   const daemon = await client();
   const found = await daemon.getWorkload({ params: { name: workload } }, { signal });
   if (found.status === 'running') return found;
-  throw conflict(`${found.name} does not run: it is ${found.status}`, {
-    hint: `\`thv start ${found.name}\` starts it`,
+  throw conflict(`${found.name} is not running: its status is ${found.status}`, {
+    hint: `run thv start ${found.name} to start it`,
   });
 }

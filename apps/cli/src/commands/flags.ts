@@ -8,7 +8,7 @@ export const workload: Argument = {
   completes: 'workload',
 };
 
-/** Only what is in a group. */
+/** The flag that limits a command to one group. */
 export const group: Flag = {
   name: 'group',
   kind: 'string',
@@ -29,26 +29,27 @@ export const oidcFlags: readonly Flag[] = inSection('Client authentication', [
     name: 'oidc-audience',
     kind: 'string',
     value: 'NAME',
-    description: 'Whom those tokens must be meant for; asked for with every other --oidc flag',
+    description: 'The required audience of tokens, mandatory with the other --oidc flags',
   },
   {
     name: 'oidc-jwks-url',
     kind: 'string',
     value: 'URL',
-    description: 'Where the keys of the provider are; the issuer knows',
+    description: 'The URL of the signing keys, if the issuer does not publish it',
   },
   {
     name: 'oidc-introspection-url',
     kind: 'string',
     value: 'URL',
-    description: 'Where tokens that are no JWTs are looked up',
+    description: 'The introspection URL for opaque tokens',
   },
-  { name: 'oidc-client-id', kind: 'string', value: 'ID', description: 'As whom they are looked up' },
+  { name: 'oidc-client-id', kind: 'string', value: 'ID', description: 'Client ID for token introspection' },
   {
     name: 'oidc-client-secret',
     kind: 'string',
     value: 'SECRET',
-    description: 'The secret of that client; better in TOOLHIVE_OIDC_CLIENT_SECRET, which nobody sees',
+    description:
+      'Client secret for token introspection. Prefer TOOLHIVE_OIDC_CLIENT_SECRET, which is not visible to other users',
   },
 ]);
 
@@ -57,13 +58,13 @@ export const remoteAuthFlags: readonly Flag[] = inSection('Remote authentication
   {
     name: 'remote-auth',
     kind: 'boolean',
-    description: 'Sign in; that is done anyway when the server asks for it',
+    description: 'Sign in first. Without this flag, ToolHive signs in when the server requires it',
   },
   {
     name: 'remote-auth-issuer',
     kind: 'string',
     value: 'URL',
-    description: 'The authorization server; the remote server usually names it',
+    description: 'The authorization server, if the remote server does not name it',
   },
   {
     name: 'remote-auth-authorize-url',
@@ -81,13 +82,13 @@ export const remoteAuthFlags: readonly Flag[] = inSection('Remote authentication
     name: 'remote-auth-client-id',
     kind: 'string',
     value: 'ID',
-    description: 'As which client to sign in; one is registered when absent',
+    description: 'The OAuth client ID. Without it, ToolHive registers a client',
   },
   {
     name: 'remote-auth-client-secret',
     kind: 'string',
     value: 'SECRET',
-    description: 'The secret of that client; better in a file, as others see the command line',
+    description: 'The OAuth client secret. Prefer a file, because other users can see command lines',
   },
   {
     name: 'remote-auth-client-secret-file',
@@ -106,14 +107,14 @@ export const remoteAuthFlags: readonly Flag[] = inSection('Remote authentication
     name: 'remote-auth-callback-port',
     kind: 'integer',
     value: 'PORT',
-    description: 'Where the browser comes back to on this machine; 0 is any free port',
+    description: "The local port for the browser's redirect. 0 selects a free port",
     default: 0,
   },
   {
     name: 'remote-auth-timeout',
     kind: 'duration',
     value: 'TIME',
-    description: 'How long to wait for somebody to sign in',
+    description: 'How long to wait for the sign-in',
     default: '5m',
   },
 ]);
@@ -125,14 +126,15 @@ export const tokenExchangeFlags: readonly Flag[] = inSection('Token exchange (RF
     name: 'token-exchange-audience',
     kind: 'string',
     value: 'NAME',
-    description: 'Whom the new token is meant for',
+    description: 'The audience of the new token',
   },
   { name: 'token-exchange-client-id', kind: 'string', value: 'ID', description: 'Who trades' },
   {
     name: 'token-exchange-client-secret',
     kind: 'string',
     value: 'SECRET',
-    description: 'The secret of that client; better in a file, as others see the command line',
+    description:
+      'The client secret for the token exchange. Prefer a file, because other users can see command lines',
   },
   {
     name: 'token-exchange-client-secret-file',
@@ -145,7 +147,7 @@ export const tokenExchangeFlags: readonly Flag[] = inSection('Token exchange (RF
     name: 'token-exchange-header-name',
     kind: 'string',
     value: 'HEADER',
-    description: 'The header for the new token; Authorization when absent',
+    description: 'The header for the new token, instead of Authorization',
   },
   { name: 'token-exchange-scopes', kind: 'words', value: 'SCOPE', description: 'What to ask permission for' },
   {
@@ -157,7 +159,7 @@ export const tokenExchangeFlags: readonly Flag[] = inSection('Token exchange (RF
   },
 ]);
 
-/** The URL of what is protected, told to callers (RFC 9728). `run` and `proxy` take it. */
+/** The resource URL that callers receive (RFC 9728). `run` and `proxy` take this flag. */
 export const resourceUrl: Flag = {
   name: 'resource-url',
   kind: 'string',
@@ -166,7 +168,7 @@ export const resourceUrl: Flag = {
   section: 'Client authentication',
 };
 
-/** The same flags under a heading of their own. */
+/** The same flags under a separate heading. */
 export function inSection(section: string, flags: readonly Flag[]): Flag[] {
   return flags.map((flag) => ({ ...flag, section }));
 }

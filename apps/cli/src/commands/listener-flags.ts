@@ -1,7 +1,7 @@
 import type { Flag } from '../command.ts';
 import { oidcFlags } from './flags.ts';
 
-/** Who may use what listens, for commands that give those who reach them the power over this machine. */
+/** Access flags for commands whose callers control this machine. */
 export const listenerFlags: readonly Flag[] = [
   {
     name: 'token-file',
@@ -16,6 +16,6 @@ export const listenerFlags: readonly Flag[] = [
     name: 'insecure-no-auth',
     kind: 'boolean',
     description:
-      'Listen beyond this machine without asking callers for a token: whoever reaches it, rules it',
+      'Listen on other addresses without authentication. Anyone who reaches the port controls this machine',
   },
 ];

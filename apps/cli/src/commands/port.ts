@@ -1,7 +1,7 @@
 import { invalid } from '@toolhive/contract/failure';
 import type { FlagValues } from '../command.ts';
 
-/** The port that a flag names, 0 for any free one; no number is a port only because it is one. */
+/** The port in a flag. 0 selects a free port. Other numbers are refused. */
 export function portFrom(flags: FlagValues, name = 'port'): number {
   return portOf(flags.number(name) ?? 0, `--${name}`);
 }

@@ -295,7 +295,7 @@ describe('entries of other people', () => {
 
     await clients.reconcile(wanted('cursor', anEntry(), anEntry({ name: 'other' })));
     expect(clients.problems.get('cursor')).toBe(
-      `${cursorFile()} has an entry fetch that ToolHive did not create. Rename one of the two`,
+      `${cursorFile()} already contains an entry fetch that ToolHive did not create. Rename one of the two`,
     );
     expect(await serversIn(cursorFile())).toMatchObject({ fetch: entry, other: {} });
     await clients.reconcile(none);

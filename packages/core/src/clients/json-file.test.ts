@@ -85,7 +85,7 @@ describe('a JSON file', () => {
     [
       'has servers twice',
       '{"mcpServers": {}, "mcp\\u0053ervers": {}}',
-      'line 1, column 20: the key mcpServers is there twice',
+      'line 1, column 20: the key mcpServers occurs twice',
     ],
     ['is too deep', '['.repeat(100_000), '/f is too deep or too tangled to be read'],
   ])('that %s is refused', (_what, text, message) => {
@@ -98,7 +98,7 @@ describe('a JSON file', () => {
   test('that has an entry twice is refused when that entry has to change', () => {
     const change = () => put('{"mcpServers": {"fetch": 1,\n "fetch": 2}}', 'fetch');
 
-    expect(change).toThrow('line 1, column 17: the key fetch is there twice');
+    expect(change).toThrow('line 1, column 17: the key fetch occurs twice');
   });
 });
 

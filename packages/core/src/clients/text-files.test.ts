@@ -97,7 +97,7 @@ describe('a file of another program', () => {
 
     const edit = files.edit(path, options, append('new'));
 
-    await expect(edit).rejects.toThrow(/is a link to something that is not there/);
+    await expect(edit).rejects.toThrow(/is a link to a missing file/);
     expect(await readdir(directory)).toEqual(['config.json']);
   });
 
@@ -166,7 +166,7 @@ describe('a file of another program', () => {
     await chmod(directory, 0o777);
 
     await asAnybody(async () => {
-      await expect(files.edit(path, options, append('new'))).rejects.toThrow(/belongs to somebody else/);
+      await expect(files.edit(path, options, append('new'))).rejects.toThrow(/belongs to another user/);
     });
     expect(await readFile(path, 'utf8')).toBe('old');
     expect(await readdir(directory)).toEqual(['config.json']);

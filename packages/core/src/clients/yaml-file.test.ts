@@ -119,7 +119,7 @@ describe('a YAML file', () => {
       'has an entry twice',
       goose,
       'extensions:\n  fetch: 1\n  fetch: 2\n',
-      'line 3, column 3: fetch is there twice',
+      'line 3, column 3: fetch occurs twice',
     ],
     ['has an alias of nothing', goose, 'a: *x\n', '/f is too deep or too tangled to be read'],
     ['is too deep', goose, '['.repeat(20_000), '/f'],

@@ -140,13 +140,13 @@ test.each<[PermissionProfile, rule: string, hint: string, more: object]>([
   [{ network: {} }, 'the server has no network access', '--permission-profile network', {}],
   [
     { network: { outbound: { insecure_allow_all: true } } },
-    'it may reach every public host',
+    'the server can reach every public host',
     '--isolate-network=false',
     {},
   ],
   [
     { network: { outbound: { allow_port: [443] } } },
-    'the loopback of this machine',
+    "this machine's loopback",
     'not loopback',
     { network_isolation: false },
   ],

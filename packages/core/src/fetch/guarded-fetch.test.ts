@@ -97,7 +97,7 @@ describe('where it may go', () => {
     ['http://example.com/', 'http://example.com/ is not https'],
     ['ftp://example.com/', 'is neither https nor http'],
     ['file:///etc/passwd', 'is neither https nor http'],
-    ['https://me:secret@example.com/', 'the address of example.com contains a user name or a password'],
+    ['https://me:secret@example.com/', 'the URL of example.com contains a user name or a password'],
     ['nonsense', '"nonsense" is not an address'],
   ])('refuses %s', async (address, message) => {
     const fetched = guardedFetch(address);
@@ -179,7 +179,7 @@ describe('redirects', () => {
 
   test.each([
     ['http://127.0.0.1:1/', 'redirects to plain http'],
-    ['https://a:b@127.0.0.1:1/', 'has a user name or a password'],
+    ['https://a:b@127.0.0.1:1/', 'contains a user name or a password'],
     ['https://224.0.0.1/', '224.0.0.1 is a multicast address'],
     ['file:///etc/passwd', 'is neither https nor http'],
     ['https://', 'is not an address'],
@@ -198,7 +198,7 @@ describe('redirects', () => {
 
     const posted = guardedFetch(server.url, privately({ method: 'POST', body: 'code=1' }));
 
-    await expect(posted).rejects.toThrow('redirects what was sent to it');
+    await expect(posted).rejects.toThrow('redirects a request with a body');
   });
 
   test('to somebody else lose every header that may be a secret', async () => {
@@ -311,7 +311,7 @@ describe('JSON', () => {
     [200, `${'['.repeat(65)}${']'.repeat(65)}`, 'nests deeper than 64 levels'],
     [200, '<html>internal secret</html>', 'is not JSON'],
     [500, 'internal secret', 'answered with status 500'],
-    [404, 'internal secret', 'is not there'],
+    [404, 'internal secret', 'not found'],
     [204, '', 'answered with status 204'],
   ])('that is none fails without telling what came instead: %i %j', async (status, body, message) => {
     await using server = await serve((_request, response) => response.writeHead(status).end(body));

@@ -153,7 +153,7 @@ describe('consent', () => {
       expect.objectContaining({
         kind: 'invalid',
         message:
-          'accepted_risks must contain mount-root, privileged: it can access /, which is every file on this machine; it gets a container without any hardening',
+          'accepted_risks must contain mount-root, privileged: the server can access /, which is every file on this machine; it gets a container without any hardening',
         hint: 'to accept that, add --accept-risks to thv run, or {"accepted_risks":["mount-root","privileged"]} to the request',
       }),
     );

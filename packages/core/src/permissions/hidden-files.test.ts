@@ -103,7 +103,9 @@ test('a mount inside a hidden directory is left out', async () => {
   });
 
   expect(visible.mounts.map(({ target }) => target)).toEqual(['/data']);
-  expect(visible.warnings).toEqual([`it cannot see ${there.home.path}, because /data/private is hidden`]);
+  expect(visible.warnings).toEqual([
+    `the server cannot see ${there.home.path}, because /data/private is hidden`,
+  ]);
 });
 
 test('what a mount covers is not hidden a second time', async () => {

@@ -12,7 +12,7 @@ test.each([
   ['/home', 'home directory'],
   ['/home/user/.ssh', 'credentials'],
   ['/home/user/.colima/default/docker.sock', 'socket of a container engine'],
-  ['/home/other', 'home directory of a user'],
+  ['/home/other', 'home directory'],
 ])('a mount of %s gets a warning', (source, text) => {
   expect(mountWarnings([source], '/home/user')).toEqual([expect.stringContaining(text)]);
 });

@@ -143,7 +143,7 @@ describe.each([
   });
 
   test.each<[string, Partial<BuildClaims>, string]>([
-    ['another repository', { repository: 'evil/server' }, 'was built from https://github.com/evil/server'],
+    ['another repository', { repository: 'evil/server' }, 'built from https://github.com/evil/server'],
     ['a repository with a suffix', { repository: 'example/server-evil' }, 'server-evil, not from'],
     ['a repository in other case', { repository: 'Example/server' }, 'Example/server, not from'],
     [
@@ -273,9 +273,7 @@ describe('a workload of an image', () => {
   test('with a wrong signature runs by default, with a warning', async () => {
     const details = await run(await tagged({ by: { repository: 'evil/server' } }));
 
-    expect(details.warnings?.join()).toContain(
-      'WARNING: the signature of its image is wrong: it was built from',
-    );
+    expect(details.warnings?.join()).toContain('WARNING: the signature of its image is wrong: built from');
   });
 
   test.each<[string, () => Promise<Record<string, Route>>, boolean, string]>([

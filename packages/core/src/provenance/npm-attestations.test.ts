@@ -86,7 +86,7 @@ test.each([
     'server@0.9.0, not about',
   ],
   ['of another content of the version', { sha512: '00'.repeat(64) }, 'is about another content'],
-  ['of another kind than the registry says', { type: 'https://example.com/v1' }, 'is no provenance'],
+  ['of another kind than the registry says', { type: 'https://example.com/v1' }, 'is not provenance'],
 ])('an attestation %s is refused', async (_name, change, reason) => {
   const found = await lookUp(answering(attestations(await sigstore.attest(aStatement(change)))));
 

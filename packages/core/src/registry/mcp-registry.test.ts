@@ -173,7 +173,10 @@ describe('a server of the MCP registry', () => {
   test.each([
     [[aPackage({ registryType: 'mcpb' })], 'packages of the type mcpb cannot be run'],
     [[aPackage({ registryType: 'nuget' })], 'packages of the type nuget cannot be run'],
-    [[aPackage({ registryBaseUrl: 'https://npm.evil.example' })], 'only https://registry.npmjs.org is asked'],
+    [
+      [aPackage({ registryBaseUrl: 'https://npm.evil.example' })],
+      'ToolHive uses only https://registry.npmjs.org',
+    ],
     [
       [aPackage({ runtimeArguments: [{ type: 'named', name: '--network', value: 'host' }] })],
       'its runtime argument --network cannot be honoured',

@@ -61,9 +61,9 @@ describe('a source', () => {
   });
 
   test.each([
-    ['meta-mcp', 'comes as a container image only'],
+    ['meta-mcp', 'is only available as a container image'],
     ['filesistem', 'the registry has no server filesistem'],
-    ['ghcr.io/example/server:1', 'is a container image, and there is no container engine here'],
+    ['ghcr.io/example/server:1', 'is a container image, and no container engine was found'],
     ['constructor', 'the registry has no server constructor'],
   ])('that cannot run here says why: %s', (word, message) => {
     expect(() => resolveSource(registry, word, 'process')).toThrow(message);

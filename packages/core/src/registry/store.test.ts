@@ -301,7 +301,7 @@ describe('an address', () => {
     await using store = await openStore('registry_url: https://me:secret@registry.example/r.json\n');
 
     expect(JSON.stringify(await store.info())).not.toContain('secret');
-    expect((await store.info()).problem).toContain('has a user name or a password');
+    expect((await store.info()).problem).toContain('contains a user name or a password');
   });
 
   test('inside is refused unless that is allowed', async () => {
@@ -366,7 +366,7 @@ describe('the list of an API', () => {
 
     const updated = store.update({ url: source.url, allow_private_ip: true });
 
-    await expect(updated).rejects.toThrow('leads back to where it was');
+    await expect(updated).rejects.toThrow('refers back to an earlier page');
   });
 
   test('that is too long is cut off, and that is told', async () => {
@@ -425,9 +425,9 @@ describe('a change of the source', () => {
     [{ url: 'http://a.example/' }, 'is not https'],
     [{ url: 'nonsense' }, 'is not an address'],
     [{ url: 'http://127.0.0.1:1/', allow_private_ip: true }, 'ECONNREFUSED'],
-    [{ local_path: '/nowhere/registry.json' }, '/nowhere/registry.json is not there'],
+    [{ local_path: '/nowhere/registry.json' }, '/nowhere/registry.json not found'],
     [{ local_path: '/etc/passwd' }, 'does not end in .json'],
-    [{ local_path: 'file:///%2fetc/x.json' }, 'is not there'],
+    [{ local_path: 'file:///%2fetc/x.json' }, 'not found'],
   ])('as %j is refused with the reason', async (change, reason) => {
     await using store = await openStore();
 
@@ -559,7 +559,7 @@ describe('a file', () => {
     await using store = await openFile();
 
     await rm(path);
-    await until(async () => expect((await store.info()).problem).toContain('is not there'));
+    await until(async () => expect((await store.info()).problem).toContain('not found'));
     const gone = names(store);
     await writeFile(path, JSON.stringify(registryWith('two')));
 
@@ -573,7 +573,7 @@ describe('a file', () => {
 
     for (const name of ['two', 'three']) {
       await rm(join(folder, 'files'), { recursive: true });
-      await until(() => expect(file.state.problem).toBe(`${path} is not there`));
+      await until(() => expect(file.state.problem).toBe(`${path} not found`));
       await mkdir(join(folder, 'files'));
       await writeFile(path, JSON.stringify(registryWith(name)));
       await until(() => expect(Object.keys(file.state.registry.servers)).toEqual([name]));
@@ -586,7 +586,7 @@ describe('a file', () => {
 
     await using store = await openFile();
 
-    expect((await store.info()).problem).toBe(`${path} is no file`);
+    expect((await store.info()).problem).toBe(`${path} is not a file`);
   });
 
   test('that is set anew is still followed', async () => {

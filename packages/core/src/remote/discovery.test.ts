@@ -96,7 +96,9 @@ describe('what a server says about itself', () => {
       wwwAuthenticate: `Bearer resource_metadata="${redirecting.origin}/about"`,
     });
 
-    expect(await failureOf(world)).toMatchObject({ message: expect.stringContaining('is not there') });
+    expect(await failureOf(world)).toMatchObject({
+      message: expect.stringContaining('missing resource metadata'),
+    });
     expect(world.remote.seen).not.toContain('GET /.well-known/oauth-protected-resource/mcp');
   });
 
@@ -162,7 +164,7 @@ describe('an address that a server names', () => {
     ['plain http', 'http://mcp.example/about', 'the resource metadata is not https'],
     ['a file', 'file:///etc/passwd', 'the resource metadata is not https'],
     ['nothing', 'about', 'the resource metadata is not a usable URL'],
-    ['someone with a password', 'https://a:b@mcp.example/about', 'is no address that can be used'],
+    ['someone with a password', 'https://a:b@mcp.example/about', 'is not a usable URL'],
     [
       'anywhere else, which is looked up with care',
       'https://other.example/about',
@@ -308,7 +310,7 @@ describe('an authorization server', () => {
     });
 
     expect(await failureOf(world)).toMatchObject({
-      message: expect.stringContaining('does not say that it supports PKCE with S256'),
+      message: expect.stringContaining('does not announce support for PKCE with S256'),
       hint: 'if it supports PKCE anyway, configure its authorize_url and token_url',
     });
     expect(world.authority.registrations).toEqual([]);

@@ -187,7 +187,7 @@ describe('signing in', () => {
 
     await expect(world.auth.authorize()).rejects.toMatchObject({
       kind: 'forbidden',
-      message: 'no token is sent to http://mcp.example/mcp: it is not https',
+      message: 'no token is sent to http://mcp.example/mcp, because the URL is not https',
     });
   });
 });
@@ -596,7 +596,7 @@ describe('a token endpoint', () => {
     ['that fails', 'unexpected HTTP status code', (reply: Reply) => reply(500, 'echo-of-secret')],
     [
       'that redirects',
-      'redirects what was sent to it',
+      'redirects a request with a body',
       (reply: Reply) => reply(307, '', { location: 'https://evil.example/' }),
     ],
     ['with an answer that is no JSON', 'JSON', (reply: Reply) => reply(200, 'echo-of-secret')],
@@ -607,7 +607,7 @@ describe('a token endpoint', () => {
     ],
     [
       'with a token that breaks the header',
-      'no bearer token',
+      'not a bearer token',
       (reply: Reply) => reply(200, { access_token: 'echo-of-secret\r\nhost: a', token_type: 'bearer' }),
     ],
     [

@@ -47,8 +47,8 @@ describe('the settings of signing in', () => {
   });
 
   test.each<[string, RemoteAuthConfig, string]>([
-    ['an issuer over plain http', { issuer: 'http://issuer.example' }, 'issuer is no https URL'],
-    ['an issuer that is no URL', { issuer: 'issuer' }, 'issuer is no https URL'],
+    ['an issuer over plain http', { issuer: 'http://issuer.example' }, 'issuer is not an https URL'],
+    ['an issuer that is no URL', { issuer: 'issuer' }, 'issuer is not an https URL'],
     [
       'half of the endpoints',
       { token_url: 'https://a.example', client_id: 'a' },

@@ -158,7 +158,7 @@ describe('a setup', () => {
 
     const { message } = await place.secrets.setup({ provider_type: 'encrypted' });
 
-    expect(message).toContain('TOOLHIVE_SECRETS_PROVIDER has the daemon use none all the same');
+    expect(message).toContain('but TOOLHIVE_SECRETS_PROVIDER makes the daemon use none');
     expect(await place.secrets.describe()).toMatchObject({ provider_type: 'none' });
   });
 

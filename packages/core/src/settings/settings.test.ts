@@ -5,7 +5,7 @@ import { getSetting } from './settings.ts';
 
 test.each([
   ['sampling-rate', 'abc', 'otel-sampling-rate', /"abc" is not a number/],
-  ['env-vars', [1, 2], 'otel-env-vars', /\[1,2\] is no value/],
+  ['env-vars', [1, 2], 'otel-env-vars', /\[1,2\] is not a valid value/],
 ] as const)(
   'a workload is refused with the name of the setting when %s is %j',
   async (key, value, name, why) => {

@@ -24,7 +24,7 @@ test.each([
   [
     inNode,
     'Error: API key BRAVE_API_KEY is required',
-    'store it with `thv secret set BRAVE_API_KEY` and run the server with --secret BRAVE_API_KEY,target=BRAVE_API_KEY',
+    'store it with thv secret set BRAVE_API_KEY and run the server with --secret BRAVE_API_KEY,target=BRAVE_API_KEY',
   ],
   [
     inPython,

@@ -27,13 +27,13 @@ test.each([
   ['open /data/state.db: read-only file system', '/data/state.db'],
 ])('names the flag that allows what the server could not write: %s', (output, path) => {
   expect(reportsOf(output)).toEqual([
-    `it cannot write ${path}. To allow it, mount a directory there with --volume DIR:/data`,
+    `the server cannot write ${path}. To allow it, mount a directory there with --volume DIR:/data`,
   ]);
 });
 
 test('names a mount that is read-only', () => {
   expect(reportsOf("EROFS: read-only file system, mkdir '/notes/new'")).toEqual([
-    'it cannot write /notes/new, because /home/ada/notes is mounted read-only. To allow it, remove :ro from --volume /home/ada/notes:/notes:ro',
+    'the server cannot write /notes/new, because /home/ada/notes is mounted read-only. To allow it, remove :ro from --volume /home/ada/notes:/notes:ro',
   ]);
 });
 
@@ -41,7 +41,7 @@ test('suggests the home directory for files of a package', () => {
   const path = '/opt/toolhive/package/node_modules/@modelcontextprotocol/server-memory/dist/memory.jsonl';
 
   expect(reportsOf(`{"text":"EROFS: read-only file system, open '${path}'"}`)).toEqual([
-    `it cannot write ${path}, which is part of its package. Set another path in /home/server with the server\'s argument or environment variable, for example -e NAME=/home/server/memory.jsonl`,
+    `the server cannot write ${path}, which is part of its package. Set another path in /home/server with the server's argument or environment variable, for example -e NAME=/home/server/memory.jsonl`,
   ]);
 });
 
@@ -54,7 +54,7 @@ test('names the variable that the catalog knows for files of a package', () => {
   );
 
   expect(reports).toEqual([
-    `it cannot write ${path}, which is part of its package. To store its files in its home directory, add -e MEMORY_FILE_PATH=/home/server/memory.jsonl`,
+    `the server cannot write ${path}, which is part of its package. To store its files in its home directory, add -e MEMORY_FILE_PATH=/home/server/memory.jsonl`,
   ]);
 });
 
@@ -85,7 +85,7 @@ test('takes no control characters from a server', () => {
 test('takes nothing from a server that a shell would run', () => {
   const [report] = reportsOf("EROFS: read-only file system, open '/data/$(touch x)/`id`;ls'");
 
-  expect(report).toMatch(/^it cannot write a file/);
+  expect(report).toMatch(/^the server cannot write a file/);
 });
 
 test('does not read a stream before others do', async () => {

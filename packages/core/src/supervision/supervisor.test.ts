@@ -51,7 +51,7 @@ test('says what a server wrote that exits at once', async () => {
   await using core = await openTestCore(home);
 
   await expect(run(core, 'exit-at-once')).rejects.toThrow(
-    /exited with code 3; it wrote: cannot start: THE_SETTING is not set/,
+    /exited with code 3; last output: cannot start: THE_SETTING is not set/,
   );
 
   expect(await logsOf(core, 'test', 'server', { tail: 100 }, never)).toContain('THE_SETTING is not set');
@@ -264,7 +264,7 @@ test('a removal that failed can be tried again', async () => {
   await mkdir(path);
   const first = await deleteWorkload(core, 'test');
   await expect(first.follow(() => {}, never)).rejects.toThrow(`cannot remove ${path}`);
-  expect(core.workloads.require('test').condition.context).toContain('`thv rm test` tries again');
+  expect(core.workloads.require('test').condition.context).toContain('run thv rm test to try again');
 
   await rm(path, { recursive: true });
   await (await deleteWorkload(core, 'test')).follow(() => {}, never);

@@ -144,7 +144,7 @@ test('a server that nobody signs in to says so, and is not asked for again and a
   const { name } = await run(daemon.core, { name: 'far', url: remote.url });
   await untilStatus(daemon.core, name, 'error');
 
-  expect(daemon.core.workloads.require(name).condition.context).toContain('nobody has signed in');
+  expect(daemon.core.workloads.require(name).condition.context).toContain('sign-in missing');
 });
 
 test('a user can begin to sign in after it failed, and whenever the server wants another token', async () => {

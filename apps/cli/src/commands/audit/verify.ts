@@ -2,7 +2,7 @@ import { forbidden } from '@toolhive/contract/failure';
 import { printable } from '@toolhive/contract/printable';
 import type { CommandCall } from '../../command.ts';
 
-/** Reports whether the audit log is unchanged, and fails if it is not. */
+/** Reports whether the audit log is unchanged. Fails if it is not. */
 export async function run({ out, client, signal }: CommandCall): Promise<void> {
   const daemon = await client();
   const verification = await daemon.verifyAudit({}, { signal });
@@ -22,7 +22,7 @@ export async function run({ out, client, signal }: CommandCall): Promise<void> {
   });
   if (!verification.intact) {
     throw forbidden('the audit log was changed by another program', {
-      hint: 'compare it with a copy that was made earlier',
+      hint: 'compare it with an earlier backup',
     });
   }
 }

@@ -1,11 +1,11 @@
 import type { Command } from '../../command.ts';
 import { workload } from '../flags.ts';
 
-/** Who may use what of a server. */
+/** Commands about authorization policies. */
 export const authorizationCommands: readonly Command[] = [
   {
     path: 'authz check',
-    summary: 'Check what the policies of a workload allow',
+    summary: 'Check the policy decision for a request to a workload',
     description:
       'Decides as the proxy does for a caller with this subject and these claims, and names the policies that decide. The exit code is 1 if the call is denied. Name one tool, prompt, or resource.',
     arguments: [workload],

@@ -5,7 +5,7 @@ import type { CommandCall, FlagValues } from '../../command.ts';
 import type { Page } from '../../out.ts';
 import { readAssignments } from '../workloads/assignments.ts';
 
-/** Asks the daemon what the policies of a workload decide. */
+/** Asks the daemon for the policies' decision. */
 export async function run({
   arguments: [name = ''],
   flags,
@@ -29,20 +29,20 @@ export async function run({
         resource: flags.text('resource'),
         claims: valuesOf(flags, 'claim'),
         arguments: valuesOf(flags, 'argument'),
-        annotations: valuesOf(flags, 'annotation') as Record<string, boolean>, // the daemon checks it
+        annotations: valuesOf(flags, 'annotation') as Record<string, boolean>, // the daemon validates the value
       },
     },
     { signal },
   );
   out.result(decision, (page) => show(page, decision));
-  if (!decision.allowed) throw forbidden(`the policies of ${name} deny it`);
+  if (!decision.allowed) throw forbidden(`the policies of ${name} deny the request`);
 }
 
 function show(page: Page, { allowed, policies, errors, warnings }: AuthorizationDecision): void {
   page.line(allowed ? 'allowed' : 'denied');
   for (const { id, policy } of policies) page.line(printable(`${id}: ${policy}`));
   for (const error of errors) page.line(printable(`error: ${error}`));
-  if (policies.length === 0 && errors.length === 0) page.line('No policy allows it.');
+  if (policies.length === 0 && errors.length === 0) page.line('No policy allows the request.');
   for (const warning of warnings) page.line(printable(`warning: ${warning}`));
 }
 

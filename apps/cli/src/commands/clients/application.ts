@@ -5,17 +5,17 @@ import { invalid } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
 import { nearest } from '../../suggest.ts';
 
-/** The client application that somebody has typed. Throws `invalid` with those that there are. */
+/** The client that the user typed. Throws `invalid` with the known clients. */
 export function applicationOf(typed: string | undefined): ClientName {
   const parsed = ClientName.safeParse(typed);
   if (parsed.success) return parsed.data;
   const meant = nearest(typed ?? '', ClientName.options);
-  throw invalid(`${JSON.stringify(typed)} is no client application that ToolHive knows`, {
-    hint: `${meant === undefined ? '' : `did you mean ${meant}? `}It knows ${ClientName.options.join(', ')}`,
+  throw invalid(`client ${JSON.stringify(typed)} not found`, {
+    hint: `${meant === undefined ? '' : `did you mean ${meant}? `}The known clients are ${ClientName.options.join(', ')}`,
   });
 }
 
-/** Whether a client application is kept configured, and for which groups; none means all of them, where it is. */
+/** Whether a client is registered, and for which groups. None means all groups. */
 interface Registration extends RegisteredClient {
   registered: boolean;
 }
@@ -35,7 +35,7 @@ export async function registrationsOf(
     });
 }
 
-/** Tells on standard error whose file does not say what it should. */
+/** Reports clients with outdated files on standard error. */
 export function noteProblems(
   out: CommandCall['out'],
   clients: readonly Pick<RegisteredClient, 'name' | 'problem'>[],

@@ -2,7 +2,7 @@ import type { Argument, Command, Flag } from '../../command.ts';
 
 const application: Argument = {
   name: 'client',
-  description: 'The client application; `thv client status` lists all of them',
+  description: 'The client. Run `thv client status` to list all clients',
   required: true,
   completes: 'client',
 };
@@ -33,7 +33,7 @@ export const clientCommands: readonly Command[] = [
     path: 'client register',
     summary: 'Keep a client application configured',
     description:
-      'From now on the configuration file of the application names the running workloads of the groups. Everything else in that file stays as it is.',
+      "Adds the running workloads of the groups to the client's configuration file, and keeps the entries up to date. Everything else in the file stays unchanged.",
     arguments: [application],
     flags: [{ ...inGroups, default: ['default'] }],
     examples: ['thv client register cursor', 'thv client register vscode --group research'],
@@ -61,12 +61,12 @@ export const clientCommands: readonly Command[] = [
     path: 'client remove',
     summary: 'No longer keep a client application configured',
     description:
-      'Takes all workloads of the groups out of the configuration file of the application; those of every group when none is given.',
+      "Removes the workloads of the groups from the client's configuration file. Without --group, removes the workloads of every group.",
     arguments: [application],
     flags: [
       {
         ...inGroups,
-        description: 'A group whose workloads the application no longer sees; all of them when absent',
+        description: 'A group whose workloads to remove from the client',
         default: [],
       },
     ],
@@ -77,7 +77,7 @@ export const clientCommands: readonly Command[] = [
     path: 'client setup',
     summary: 'Choose on the screen which client applications are kept configured',
     description:
-      'Shows the applications that are installed. The arrows or j and k move, Space chooses, Enter confirms, q leaves everything as it is.',
+      'Shows the installed clients. The arrows or j and k move, Space selects, Enter confirms, and q changes nothing.',
     examples: ['thv client setup'],
     load: () => import('./setup.ts'),
   },

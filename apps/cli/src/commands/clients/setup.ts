@@ -11,7 +11,7 @@ import { noteProblems, registrationsOf } from './application.ts';
 /** Lets a person choose which installed client applications see the workloads of which groups. */
 export async function run({ out, client, signal }: CommandCall): Promise<void> {
   if (!canAsk()) {
-    throw invalid('there is no terminal to choose on', {
+    throw invalid('no terminal available', {
       hint: 'use `thv client register CLIENT --group GROUP`',
     });
   }
@@ -49,7 +49,7 @@ export async function run({ out, client, signal }: CommandCall): Promise<void> {
   noteProblems(out, now);
 }
 
-/** Nobody is asked where there is one group only. */
+/** Skips the question if only one group exists. */
 async function chooseGroups(groups: readonly string[], signal: AbortSignal): Promise<string[]> {
   if (groups.length < 2) return [...groups];
   return chooseSeveral(

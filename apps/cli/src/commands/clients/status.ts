@@ -1,7 +1,7 @@
 import type { CommandCall } from '../../command.ts';
 import { noteProblems } from './application.ts';
 
-/** Tells of every client application whether it is installed and registered. */
+/** Shows for every client whether it is installed and registered. */
 export async function run({ out, client, signal }: CommandCall): Promise<void> {
   const daemon = await client();
   const { clients } = await daemon.discoverClients({}, { signal });

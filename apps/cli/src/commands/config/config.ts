@@ -16,7 +16,7 @@ const values: Record<SettingKind, Pick<Argument, 'name' | 'description' | 'compl
   hours: { name: 'hours', description: 'A number of hours' },
   registry: {
     name: 'url-or-path',
-    description: 'The https address of a registry, or a JSON file',
+    description: 'The https URL of a registry, or a JSON file',
     completes: 'file',
   },
 };

@@ -3,7 +3,7 @@ import { invalid } from '@toolhive/contract/failure';
 import { defaultRegistry } from '@toolhive/contract/names';
 import type { CommandCall } from '../../command.ts';
 
-/** Sets where the registry comes from. The daemon reads it before it says yes. */
+/** Sets the registry source. The daemon reads the registry before accepting it. */
 export async function run({
   arguments: [place = ''],
   flags,
@@ -29,7 +29,7 @@ export async function run({
   out.result(setting, message);
 }
 
-/** The daemon has a working directory of its own. It understands `file://` by itself. */
+/** The daemon has a different working directory. It understands `file://`. */
 function withAbsolutePath(place: string): string {
   return place.startsWith('file://') ? place : resolve(place);
 }

@@ -3,7 +3,7 @@ import type { SettingName, SettingValue } from '@toolhive/contract/setting';
 import type { CommandCall } from '../../command.ts';
 import { printable } from '@toolhive/contract/printable';
 
-/** Prints what a setting is. */
+/** Prints the value of a setting. */
 export async function tellSetting({ out, client, signal }: CommandCall, name: SettingName): Promise<void> {
   const daemon = await client();
   const setting = await daemon.getSetting({ params: { name } }, { signal });
@@ -11,13 +11,13 @@ export async function tellSetting({ out, client, signal }: CommandCall, name: Se
   out.result(setting, setting.value === null ? notSet(name) : shown(setting.value));
 }
 
-/** Sets a setting, to what the daemon makes of the text. */
+/** Sets a setting to the value that the daemon parses from the text. */
 export async function setSetting(
   { arguments: [text = ''], out, client, signal }: CommandCall,
   { name, isPath }: { name: SettingName; isPath: boolean },
 ): Promise<void> {
   const daemon = await client();
-  // The daemon has a working directory of its own.
+  // The daemon has a different working directory.
   const value = isPath ? resolve(text) : text;
   const setting = await daemon.changeSetting({ params: { name }, body: { value } }, { signal });
   out.result(setting, `${name} is ${shown(setting.value ?? '')}`);

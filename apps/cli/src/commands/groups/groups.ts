@@ -65,7 +65,7 @@ export const groupCommands: readonly Command[] = [
     path: 'group rm',
     summary: 'Remove a group',
     description:
-      'Removes a group. Its workloads move to the default group, or are removed with it. Asks first when there are any.',
+      'Removes a group. Moves its workloads to the default group, or removes them too. If the group has workloads, asks for confirmation first.',
     arguments: [{ ...group, completes: 'group' }],
     flags: [
       { name: 'with-workloads', kind: 'boolean', description: 'Remove its workloads, too' },
@@ -78,7 +78,7 @@ export const groupCommands: readonly Command[] = [
     path: 'group run',
     summary: 'Run all servers of a group of the registry',
     description:
-      'Makes a group of the same name, and runs the servers in it under their own names. When one cannot be run, the others are all the same.',
+      'Creates a group with the same name, and runs its servers under their own names. If a server fails to start, the other servers still start.',
     arguments: [
       { ...group, description: 'The name of a group of the registry', completes: 'registry-group' },
     ],
@@ -93,7 +93,7 @@ export const groupCommands: readonly Command[] = [
         name: 'secret',
         kind: 'list',
         value: 'NAME,target=SERVER.VARIABLE',
-        description: 'A stored secret for one of the servers, and the variable that receives it',
+        description: 'A stored secret for a server, and the environment variable that receives it',
         completes: 'secret',
       },
     ],

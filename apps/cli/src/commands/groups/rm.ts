@@ -20,7 +20,7 @@ export async function run({
     .join(', ')})`;
   const fate = removed ? `its ${what} will be removed` : `its ${what} will move to the group ${defaultGroup}`;
 
-  // The daemon refuses to remove the default group: nobody has to be asked about that.
+  // The daemon refuses to remove the default group, so no question is necessary.
   if (workloads.length > 0 && name !== defaultGroup && !flags.has('yes')) {
     await confirm(`Remove the group ${name}? Then ${fate}.`, {
       signal,

@@ -58,8 +58,9 @@ async function findGroup(daemon: Client, name: string, signal: AbortSignal): Pro
 }
 
 function hintAbout(groups: readonly RegistryGroup[]): string {
-  if (groups.length === 0) return 'it has no groups at all; `thv config set-registry` names another registry';
-  return `it has ${groups.map(({ name }) => name).join(', ')}`;
+  if (groups.length === 0)
+    return 'the registry has no groups. Run thv config set-registry to use another registry';
+  return `the known groups are ${groups.map(({ name }) => name).join(', ')}`;
 }
 
 /** Before anything is made: half of a group would only be in the way. */
@@ -102,7 +103,7 @@ function parseSecret(text: string, servers: readonly string[]): Secret {
   return { server, key, target: rest };
 }
 
-/** What was typed is not repeated beyond the name of a server: it may hold a secret. */
+/** The error quotes only the server name, because the text may contain a secret. */
 function split(
   text: string,
   servers: readonly string[],

@@ -52,7 +52,7 @@ async function callTool(call: CommandCall, { server, tool, texts, input }: Asked
   if (found === undefined) {
     const names = tools.map(({ name }) => String(name)).toSorted();
     throw notFound(`${server} has no tool ${tool}`, {
-      hint: names.length === 0 ? 'the server has no tools' : `it has ${names.join(', ')}`,
+      hint: names.length === 0 ? 'the server has no tools' : `the available tools are ${names.join(', ')}`,
     });
   }
   const args = { ...input, ...readArguments(texts, found['inputSchema']) };
@@ -72,9 +72,9 @@ async function readInput(flags: FlagValues, signal: AbortSignal): Promise<Values
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // Without its cause, which quotes what was read.
+    // Without its cause, which quotes the input.
   }
-  throw invalid('--input is not a JSON object', { hint: `write it as '{"NAME": VALUE}'` });
+  throw invalid('--input is not a JSON object', { hint: `use the form '{"NAME": VALUE}'` });
 }
 
 /** Reads `NAME=VALUE` as the tool describes its arguments: text stays text, everything else is JSON. */
@@ -83,7 +83,7 @@ function readArguments(texts: readonly string[], schema: unknown): Values {
     texts.map((text) => {
       const equals = text.indexOf('=');
       if (equals < 1)
-        throw invalid(`invalid argument ${JSON.stringify(text)}`, { hint: 'write it as NAME=VALUE' });
+        throw invalid(`invalid argument ${JSON.stringify(text)}`, { hint: 'use the form NAME=VALUE' });
       const name = text.slice(0, equals);
       return [name, readValue(name, text.slice(equals + 1), typesOf(schema, name))];
     }),
@@ -97,7 +97,7 @@ function readValue(name: string, text: string, types: readonly string[]): unknow
   } catch {
     if (types.length === 0) return text;
     throw invalid(`the argument ${name} is not ${types.join(' or ')}`, {
-      hint: `write it as JSON, such as ${name}=${examples[types[0] ?? ''] ?? 'null'}`,
+      hint: `use JSON, for example ${name}=${examples[types[0] ?? ''] ?? 'null'}`,
     });
   }
 }
@@ -110,7 +110,7 @@ const examples: Record<string, string> = {
   object: `'{"a":1}'`,
 };
 
-/** The JSON types that an argument may have; none if the schema does not say. */
+/** The JSON types of an argument. Empty if the schema does not restrict them. */
 function typesOf(schema: unknown, name: string): string[] {
   const properties = member(schema, 'properties');
   const property = member(properties, name);
@@ -122,7 +122,7 @@ function typesOf(schema: unknown, name: string): string[] {
   ].filter((type) => typeof type === 'string');
 }
 
-/** The text of a result; other content is described, as a terminal cannot show it. */
+/** The text of a result. Other content is described, because a terminal cannot show it. */
 function textOf(result: Values): string {
   const blocks = asList(result['content']).map((block) => {
     const text = member(block, 'text') ?? member(member(block, 'resource'), 'text');

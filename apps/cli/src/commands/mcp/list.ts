@@ -12,7 +12,7 @@ import type { Offer } from './mcp.ts';
 
 type Listed = Record<string, unknown>;
 
-/** Lists what a server has. */
+/** Lists everything that a server offers. */
 export function run(call: CommandCall): Promise<void> {
   const [wanted] = call.arguments;
   return listOffers(
@@ -21,7 +21,7 @@ export function run(call: CommandCall): Promise<void> {
   );
 }
 
-/** Lists some of what a server has. */
+/** Lists one kind of item that a server offers. */
 export async function listOffers(call: CommandCall, wanted: readonly Offer[]): Promise<void> {
   const { flags, out } = call;
   const timeoutMs = flags.milliseconds('timeout') ?? 0;
@@ -31,7 +31,7 @@ export async function listOffers(call: CommandCall, wanted: readonly Offer[]): P
     (signal) => ask({ ...call, signal }, wanted),
     (cause) =>
       timedOut(`${flags.text('server')} did not answer within ${timeoutMs / 1000} seconds`, {
-        hint: 'give it longer with --timeout, or try another --transport',
+        hint: 'increase --timeout, or try another --transport',
         cause,
       }),
   );
@@ -99,7 +99,7 @@ function argumentsIn(taken: unknown): string {
   return names.length === 0 ? '0' : `${names.length} (${names.join(', ')})`;
 }
 
-/** A table has one line for each; the whole text is in the JSON. */
+/** A table has one line per item. The JSON contains the complete text. */
 const widestCell = 100;
 
 /** What a server says, fit for a table. */

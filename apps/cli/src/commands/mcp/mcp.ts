@@ -6,7 +6,7 @@ const transport: Flag = {
   kind: 'string',
   value: 'KIND',
   choices: ['auto', 'sse', 'streamable-http'],
-  description: 'How the server is talked to; auto finds it out',
+  description: 'The transport. auto detects it',
   default: 'auto',
 };
 
@@ -34,13 +34,13 @@ export const offers = ['tools', 'resources', 'prompts'] as const;
 
 export type Offer = (typeof offers)[number];
 
-/** Servers as their clients see them, and this product as one of them. */
+/** Servers from a client's point of view, and ToolHive as a server. */
 export const mcpCommands: readonly Command[] = [
   {
     path: 'mcp list',
-    summary: 'List what a server has: its tools, resources and prompts',
+    summary: 'List the tools, resources, and prompts of a server',
     description:
-      'Asks a server for its tools, resources and prompts, page by page, whichever revision of MCP it speaks.',
+      "Lists a server's tools, resources, and prompts, including all pages, with any MCP protocol version.",
     arguments: [{ name: 'what', description: `One of ${offers.join(', ')}`, choices: offers }],
     flags: listFlags,
     examples: [
@@ -61,9 +61,9 @@ export const mcpCommands: readonly Command[] = [
   })),
   {
     path: 'mcp call',
-    summary: 'Call a tool of a server',
+    summary: 'Call a tool',
     description:
-      'Calls a tool and prints its result. Each argument is NAME=VALUE. ToolHive reads VALUE as JSON if the tool expects another type than text for it. The exit code is 1 if the tool reports an error.',
+      'Calls a tool and prints its result. Each argument is NAME=VALUE. If the tool expects another type than a string, ToolHive parses VALUE as JSON. The exit code is 1 if the tool reports an error.',
     arguments: [
       {
         name: 'server',
@@ -72,7 +72,7 @@ export const mcpCommands: readonly Command[] = [
         completes: 'workload',
       },
       { name: 'tool', description: 'The name of the tool', required: true },
-      { name: 'arguments', description: 'The arguments of the tool, as NAME=VALUE', variadic: true },
+      { name: 'arguments', description: 'The tool arguments, as NAME=VALUE', variadic: true },
     ],
     flags: [
       {
@@ -80,7 +80,7 @@ export const mcpCommands: readonly Command[] = [
         shorthand: 'i',
         kind: 'string',
         value: 'JSON',
-        description: 'The arguments as a JSON object, or - to read it from standard input',
+        description: 'The arguments as a JSON object, or - to read them from standard input',
       },
       transport,
       {
@@ -102,7 +102,7 @@ export const mcpCommands: readonly Command[] = [
     path: 'mcp serve',
     summary: 'Offer the control of this product as MCP tools',
     description:
-      'Runs an MCP server whose tools search the registry, and run, list, stop and remove servers. Whoever reaches it can run programs on this machine, so it listens on this machine only unless you say otherwise. Ends with Ctrl-C.',
+      'Runs an MCP server with tools that search the registry and that run, list, stop, and remove servers. Anyone who reaches the server can run programs on this machine, so by default it listens only on this machine. Press Ctrl-C to stop.',
     flags: [
       {
         name: 'host',
@@ -115,7 +115,7 @@ export const mcpCommands: readonly Command[] = [
         name: 'port',
         kind: 'integer',
         value: 'PORT',
-        description: 'The port to listen on; MCP_PORT counts when this is not given; 0 is any free port',
+        description: 'The port to listen on. 0 selects a free port. Without this flag, MCP_PORT applies',
         default: 4483,
       },
       ...listenerFlags,

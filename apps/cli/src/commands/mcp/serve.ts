@@ -6,7 +6,7 @@ import { untilAborted } from '../../wait.ts';
 import { accessFor } from '../access.ts';
 import { portFrom, portOf } from '../port.ts';
 
-/** Serves the tools of this product until it is told to end. */
+/** Serves ToolHive's tools until a signal stops it. */
 export async function run({ flags, out, signal, client }: CommandCall): Promise<void> {
   const host = flags.text('host') ?? 'localhost';
   const check = await accessFor(flags, { host, what: 'the tools', note: out.note });

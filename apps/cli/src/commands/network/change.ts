@@ -2,7 +2,7 @@ import type { PermissionChange } from '@toolhive/contract/network';
 import type { CommandCall } from '../../command.ts';
 import { showPermissions } from './permissions.ts';
 
-/** A command that changes what a workload can reach, and shows the result. */
+/** A command that changes a workload's network access, and shows the result. */
 export function changeWith(changeFor: (hosts: string[]) => PermissionChange) {
   return async ({ arguments: [name = '', ...hosts], out, client, signal }: CommandCall): Promise<void> => {
     const daemon = await client();

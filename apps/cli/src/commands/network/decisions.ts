@@ -3,7 +3,7 @@ import { printable } from '@toolhive/contract/printable';
 import type { CommandCall } from '../../command.ts';
 import type { Page } from '../../out.ts';
 
-/** Shows what was decided about the connections of a server, and continues with further decisions if asked to. */
+/** Shows the decisions about a server's connections, and optionally follows new ones. */
 export async function run({
   arguments: [name = ''],
   flags,

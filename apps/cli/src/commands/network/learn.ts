@@ -6,7 +6,7 @@ import type { Page } from '../../out.ts';
 import { canAsk, confirm } from '../../prompt.ts';
 import { describeNetwork, showPermissions } from './permissions.ts';
 
-/** Starts learning mode, shows what was learned and applies it, or ends learning mode without a change. */
+/** Starts learning mode, shows and applies the result, or ends learning mode without a change. */
 export async function run(call: CommandCall): Promise<void> {
   const {
     arguments: [name = ''],
@@ -37,7 +37,7 @@ export async function run(call: CommandCall): Promise<void> {
   });
 }
 
-/** Shows the generated profile, and applies exactly what was shown. */
+/** Shows the generated profile, and applies exactly the shown profile. */
 async function stop({ flags, out, client, signal }: CommandCall, name: string): Promise<void> {
   const daemon = await client();
   const proposal = await daemon.getLearning({ params: { name } }, { signal });
@@ -47,7 +47,7 @@ async function stop({ flags, out, client, signal }: CommandCall, name: string): 
   if (!isJson) out.result(proposal, (page) => showProposal(page, proposal, name));
   if (!isConfirmed && !canAsk()) {
     throw invalid(`the profile was not applied, and ${name} is still in learning mode`, {
-      hint: `to apply it: thv learn ${name} --stop --yes; to end learning mode without it: thv learn ${name} --discard`,
+      hint: `to apply the profile: thv learn ${name} --stop --yes. To end learning mode without it: thv learn ${name} --discard`,
     });
   }
   if (!isConfirmed) await confirm(`Apply this profile to ${name}?`, { signal });
@@ -62,7 +62,7 @@ function showProposal(page: Page, proposal: LearningProposal, name: string): voi
   const { since, network, compared_with: compared, hosts, ports, complete } = proposal;
   const { registry_entry: entry } = compared;
   if (network.hosts.length === 0) {
-    page.line(`${name} has reached no host since ${since}. It needs no network: the profile none.`);
+    page.line(`${name} has reached no host since ${since}. It needs no network access: the profile none.`);
   } else {
     page.line(`Hosts and ports that ${name} has reached since ${since}:`);
     page.line(`  hosts: ${printable(network.hosts.join(', '))}`);

@@ -14,16 +14,16 @@ const places: Argument = {
   variadic: true,
 };
 
-/** What servers can reach, and what they tried to reach. */
+/** The network access and the connection attempts of servers. */
 export const networkCommands: readonly Command[] = [
   {
     path: 'network',
     summary: 'Show which hosts a server tried to reach',
     description:
-      'Shows what the egress gateway decided about each host and port: allowed by which rule, or denied for which reason, and the command that allows it.',
+      "Shows the egress gateway's decision about each host and port: the rule that allowed it, or the reason for the denial and the command that allows it.",
     arguments: [workload],
     flags: [
-      { name: 'denied', kind: 'boolean', description: 'Only what was denied' },
+      { name: 'denied', kind: 'boolean', description: 'Show only denied connections' },
       {
         name: 'follow',
         shorthand: 'f',
@@ -36,7 +36,7 @@ export const networkCommands: readonly Command[] = [
   },
   {
     path: 'permission show',
-    summary: 'Show what a server may access',
+    summary: "Show a workload's permissions",
     arguments: [workload],
     examples: ['thv permission show github'],
     load: () => import('./show.ts'),
@@ -58,7 +58,7 @@ export const networkCommands: readonly Command[] = [
   },
   {
     path: 'permission deny',
-    summary: 'Take hosts from those that a server can reach',
+    summary: "Remove hosts from a workload's allowlist",
     description: 'Connections that are open stay open until the server is restarted.',
     arguments: [workload, places],
     examples: ['thv permission deny github api.example.com'],
@@ -71,7 +71,7 @@ export const networkCommands: readonly Command[] = [
     path: 'permission tighten',
     summary: 'Allow only the hosts that a server has reached so far',
     description:
-      'Replaces the rules of the workload with exactly the hosts and ports that it was allowed to reach. `thv network NAME` lists them.',
+      "Replaces the workload's rules with exactly the hosts and ports that it has used. `thv network NAME` lists them.",
     arguments: [workload],
     examples: ['thv permission tighten github'],
     load: async () => {
@@ -83,7 +83,7 @@ export const networkCommands: readonly Command[] = [
     path: 'learn',
     summary: 'Generate a permission profile from the hosts that a server uses',
     description:
-      'Puts a workload into learning mode: the server reaches every public host, but no private address, and ToolHive records each host and port. Use the server, and then run `thv learn NAME --stop`. This command generates the smallest profile that covers the recorded hosts, shows how it differs from the profile of the registry entry or the workload, and applies it after confirmation.',
+      'Starts learning mode: the server reaches every public host, but no private address, and ToolHive records each host and port. Use the server, and then run `thv learn NAME --stop`. That command generates the smallest profile that covers the recorded hosts, shows the difference from the profile of the registry entry or the workload, and applies the profile after confirmation.',
     arguments: [workload],
     flags: [
       { name: 'stop', kind: 'boolean', description: 'Show the generated profile and apply it' },

@@ -2,7 +2,7 @@ import type { NetworkAccess, Permissions } from '@toolhive/contract/network';
 import { printable } from '@toolhive/contract/printable';
 import type { Page } from '../../out.ts';
 
-/** Writes what a workload may access, a line for each thing. */
+/** Prints a workload's permissions, one per line. */
 export function showPermissions(page: Page, permissions: Permissions): void {
   const { network, inbound_hosts: inboundHosts, mounts, privileged, warnings } = permissions;
   page.line(`Network: ${printable(describeNetwork(network))}`);
@@ -15,7 +15,7 @@ export function showPermissions(page: Page, permissions: Permissions): void {
   for (const warning of warnings) page.line(`Note: ${printable(warning)}`);
 }
 
-/** Describes what a server reaches, in one line. */
+/** Describes a server's network access in one line. */
 export function describeNetwork(network: NetworkAccess): string {
   const { kind, hosts, ports = [], private_hosts: privateHosts, mode, enforced } = network;
   if (kind === 'none') return 'none';

@@ -1,7 +1,7 @@
 import type { CommandCall } from '../../command.ts';
 import { showPermissions } from './permissions.ts';
 
-/** Shows what a workload may access. */
+/** Shows a workload's permissions. */
 export async function run({ arguments: [name = ''], out, client, signal }: CommandCall): Promise<void> {
   const daemon = await client();
   const permissions = await daemon.getPermissions({ params: { name } }, { signal });

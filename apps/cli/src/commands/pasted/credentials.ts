@@ -43,7 +43,7 @@ export function credentialWarning(request: CreateWorkload & { name: string }): s
   const commands = [
     `thv rm ${request.name}`,
     ...credentials.map(({ name }) => `thv secret set ${secretKey(request, name)}`),
-    // The values are left out, as a terminal or a log keeps what it shows.
+    // The values are omitted, because a terminal or a log keeps its output.
     commandText(withReferences(request)),
   ];
   // No flag sets a header.
@@ -66,7 +66,7 @@ function credentialsIn({ env_vars: variables, headers }: CreateWorkload): Creden
   ].filter(({ name, value }) => isCredential(name, value));
 }
 
-/** Begins with the name of the workload, so that two servers can have a variable of the same name. */
+/** Starts with the workload name, so that two servers can have a variable with the same name. */
 function secretKey({ name, image, url }: CreateWorkload, variable: string): string {
   const source =
     image

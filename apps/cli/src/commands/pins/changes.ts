@@ -3,7 +3,7 @@ import type { PinFinding, PinnedItem } from '@toolhive/contract/tool-pins';
 import { oneLine } from '../../out.ts';
 import type { Colour, Page } from '../../out.ts';
 
-/** Writes what a server has changed about one item, with what is suspicious in it. */
+/** Prints the changes to one item, and its suspicious features. */
 export function showChange(page: Page, item: PinnedItem): void {
   const { state, pending_since: since = '', changed_members: members = [], diff, findings } = item;
   const what = members.length === 0 ? '' : ` (${oneLine(members.join(', '))})`;

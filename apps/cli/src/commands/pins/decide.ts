@@ -28,7 +28,7 @@ export function decideWith(decision: keyof typeof words) {
     if (waiting.length > 0 && !flags.has('yes')) {
       if (isJson || !canAsk()) {
         throw invalid(`nothing was ${done}`, {
-          hint: `look at the changes: thv pin show ${name}; then give --yes`,
+          hint: `review the changes with thv pin show ${name}, then add --yes`,
         });
       }
       await confirm(

@@ -1,7 +1,7 @@
 import type { ToolPinningMode } from '@toolhive/contract/tool-pins';
 import type { CommandCall } from '../../command.ts';
 
-/** Changes what happens when a server changes its tools. */
+/** Changes the reaction to changed tools. */
 export async function run({ arguments: [name = '', mode], out, client, signal }: CommandCall): Promise<void> {
   const daemon = await client();
   const body = { mode: mode as ToolPinningMode }; // its choices were checked

@@ -9,7 +9,7 @@ const workload: Argument = {
 
 const items: Argument = {
   name: 'items',
-  description: 'Names of tools, prompts, or resources; without any, everything that waits for approval',
+  description: 'Names of tools, prompts, or resources. By default, everything that waits for approval',
   variadic: true,
 };
 
@@ -24,16 +24,16 @@ const yes: Flag = {
 export const pinCommands: readonly Command[] = [
   {
     path: 'pin show',
-    summary: 'Show which tools of a server have changed',
+    summary: 'Show the changed tools of a workload',
     description:
-      'ToolHive records the tools, prompts, resources, and instructions of a server at their first use. This command shows what the server has changed since then, what is suspicious in its texts, and every recorded item. It ends with exit code 1 if a change waits for approval.',
+      "ToolHive records a server's tools, prompts, resources, and instructions at their first use. This command shows every recorded item, later changes, and suspicious text. The exit code is 1 if a change waits for approval.",
     arguments: [workload],
     examples: ['thv pin show github', 'thv pin show github --format json'],
     load: () => import('./show.ts'),
   },
   {
     path: 'pin approve',
-    summary: 'Approve changed tools of a server',
+    summary: 'Approve the changed tools of a workload',
     description:
       'Shows the changes and asks for confirmation. Only the versions that are shown are approved, even if the server changes them again in the meantime.',
     arguments: [workload, items],
@@ -59,7 +59,7 @@ export const pinCommands: readonly Command[] = [
   },
   {
     path: 'pin mode',
-    summary: 'Choose what happens when a server changes its tools',
+    summary: 'Choose the reaction to changed tools',
     description:
       'warn: clients see changes, and ToolHive reports them. block: clients see the approved version, and cannot use changed and new tools until you approve them. off: nothing is recorded. A change from or to off restarts the workload.',
     arguments: [

@@ -2,7 +2,7 @@ import { ThvError } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
 import { showChange, showItems } from './changes.ts';
 
-/** Shows what was recorded of a server. Throws if a change waits for approval, so that scripts notice it. */
+/** Shows a server's recorded items. Throws if a change waits for approval, so that scripts detect it. */
 export async function run({ arguments: [name = ''], out, client, signal }: CommandCall): Promise<void> {
   const daemon = await client();
   const pins = await daemon.getToolPins({ params: { name } }, { signal });
@@ -16,6 +16,6 @@ export async function run({ arguments: [name = ''], out, client, signal }: Comma
   if (pending === 0) return;
   const what = pending === 1 ? '1 change waits' : `${pending} changes wait`;
   throw new ThvError('forbidden', `${what} for your approval`, {
-    hint: `to approve: thv pin approve ${name}; to forget what the server has taken back: thv pin dismiss ${name}`,
+    hint: `to approve: thv pin approve ${name}. To forget changes that the server has reverted: thv pin dismiss ${name}`,
   });
 }

@@ -12,7 +12,7 @@ const Settings = z.strictObject({
   'dry-run': z.boolean().optional(),
 });
 
-/** A line of the agent's log; its fields have been the same since its version 2. */
+/** A line of the agent's log. Its fields have not changed since version 2. */
 const LogLine = z.looseObject({
   lvl: z.string().optional(),
   msg: z.string().optional(),
@@ -23,7 +23,7 @@ const LogLine = z.looseObject({
 /** The agent of ngrok, which must be installed. */
 export const ngrok: TunnelProvider = {
   program: 'ngrok',
-  howToGet: 'install it from https://ngrok.com/download, so that it is found in PATH',
+  howToGet: 'install it from https://ngrok.com/download and add it to PATH',
 
   launch(endpoint, given) {
     const read = Settings.safeParse(given);
@@ -34,7 +34,7 @@ export const ngrok: TunnelProvider = {
     const { url, pooling, 'auth-token': token, 'traffic-policy-file': policy } = read.data;
     if (policy !== undefined && !['.yml', '.yaml'].includes(extname(policy)))
       throw invalid('traffic-policy-file is no .yml or .yaml file');
-    // Never an argument: everybody on this machine sees those.
+    // Never as an argument, because all users of this machine can see arguments.
     const env: Record<string, string> = token === undefined ? {} : { NGROK_AUTHTOKEN: token };
     return {
       isDry: read.data['dry-run'] === true,
@@ -44,7 +44,7 @@ export const ngrok: TunnelProvider = {
         '--log=stdout',
         '--log-format=json',
         '--log-level=info',
-        // The proxy answers only those who call it by its own name.
+        // The proxy accepts only requests for its own host name.
         '--host-header=rewrite',
         ...(url === undefined ? [] : [`--url=${url}`]),
         ...(policy === undefined ? [] : [`--traffic-policy-file=${resolve(policy)}`]),
@@ -59,7 +59,7 @@ export const ngrok: TunnelProvider = {
     try {
       value = JSON.parse(line);
     } catch {
-      // What makes it end, the agent also says to people, on several lines.
+      // The agent also prints the reason for its end as text, on several lines.
       const [, problem] = /^ERROR:\s+(\S.*)$/.exec(line) ?? [];
       return problem === undefined ? {} : { problem };
     }

@@ -7,14 +7,14 @@ export const proxyCommands: readonly Command[] = [
     path: 'proxy',
     summary: 'Put a proxy in front of an MCP server, without a workload',
     description:
-      'Listens for clients of every revision of MCP, and passes what they ask on to a server. Signs in there for them, if the server wants that: what clients send to show who they are never goes further. Nothing is kept. The secret of an OAuth client can be in TOOLHIVE_REMOTE_OAUTH_CLIENT_SECRET, too. Ends with Ctrl-C.',
+      "Listens for clients with any MCP protocol version, and forwards their requests to a server. If the server requires authentication, signs in. Clients' credentials are never forwarded. Nothing is stored. The environment variable TOOLHIVE_REMOTE_OAUTH_CLIENT_SECRET can contain the OAuth client secret. Press Ctrl-C to stop.",
     arguments: [{ name: 'server_name', description: 'What the server is called here', required: true }],
     flags: [
       {
         name: 'target-uri',
         kind: 'string',
         value: 'URL',
-        description: 'The server: its endpoint, or only where it is',
+        description: 'The server: its endpoint, or its base URL',
         required: true,
       },
       {
@@ -28,7 +28,7 @@ export const proxyCommands: readonly Command[] = [
         name: 'port',
         kind: 'integer',
         value: 'PORT',
-        description: 'The port to listen on; 0 is any free port',
+        description: 'The port to listen on. 0 selects a free port',
         default: 0,
       },
       ...oidcFlags,
@@ -48,7 +48,7 @@ export const proxyCommands: readonly Command[] = [
     unformatted: 'its standard output belongs to the client that started it',
     summary: 'Let a client that only speaks stdio use a workload',
     description:
-      'Reads messages of MCP from standard input, asks the workload, and writes what it answers to standard output. Name this command where a client wants to start a server. Ends when its input does.',
+      'Reads MCP messages from standard input, forwards them to the workload, and writes the responses to standard output. Use this command in clients that only start servers over stdio. Ends with its input.',
     arguments: [workload],
     examples: ['thv proxy stdio filesystem'],
     load: () => import('./stdio.ts'),
@@ -57,7 +57,7 @@ export const proxyCommands: readonly Command[] = [
     path: 'proxy tunnel',
     summary: 'Make a server reachable from the internet',
     description:
-      'Runs the program of a tunnel provider, which gives a server a public URL. Whoever knows that URL can use the server. Ends with Ctrl-C, and the tunnel with it.\n\nngrok takes as arguments: auth-token (better in NGROK_AUTHTOKEN), url, traffic-policy-file, pooling, dry-run.',
+      "Runs a tunnel provider's program, which gives a server a public URL. Anyone with that URL can use the server. Press Ctrl-C to stop the program and close the tunnel.\n\nngrok accepts these arguments: auth-token (prefer NGROK_AUTHTOKEN), url, traffic-policy-file, pooling, dry-run.",
     arguments: [
       {
         name: 'target',
@@ -80,7 +80,7 @@ export const proxyCommands: readonly Command[] = [
         name: 'provider-args',
         kind: 'string',
         value: 'JSON',
-        description: 'What the provider is told, as a JSON object',
+        description: "The provider's arguments, as a JSON object",
         default: '{}',
       },
     ],

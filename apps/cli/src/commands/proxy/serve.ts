@@ -15,10 +15,10 @@ import { clientSecretFrom } from '../client-secret.ts';
 import { tokenExchangeFlags } from '../flags.ts';
 import { portFrom } from '../port.ts';
 
-/** How long the server may take until it has answered for the first time. */
+/** How long the server's first answer may take. */
 const findingMs = 30_000;
 
-/** Stands in front of a server until it is told to end. */
+/** Runs a proxy for a server until a signal stops it. */
 export async function run({ arguments: [name = ''], flags, out, signal }: CommandCall): Promise<void> {
   refuseTokenExchange(flags);
   const target = targetFrom(flags.text('target-uri') ?? '');
@@ -36,7 +36,7 @@ export async function run({ arguments: [name = ''], flags, out, signal }: Comman
     (looking) => findEndpoint(withoutCredentials(target), looking),
     (cause) =>
       timedOut(`${new URL(target).origin} did not answer within ${findingMs / 1000} seconds`, {
-        hint: 'is it an MCP server, and does it run?',
+        hint: 'check that it is a running MCP server',
         cause,
       }),
   );
@@ -68,7 +68,7 @@ export async function run({ arguments: [name = ''], flags, out, signal }: Comman
   remote.settle();
 
   if (access === undefined && !isLoopback(host))
-    out.note(`WARNING: everybody who reaches ${host} can use ${name} as you can`);
+    out.note(`WARNING: anyone who reaches ${host} can use ${name} as you can`);
   const shown = host.includes(':') ? `[${host}]` : host;
   const own = `http://${shown}:${proxy.port}/mcp`;
   out.record({ name, url: own }, `${name} is at ${own}`);
@@ -76,14 +76,14 @@ export async function run({ arguments: [name = ''], flags, out, signal }: Comman
 }
 
 const noOther = (): Promise<never> =>
-  Promise.reject(new Error('a server of somebody else is not started here'));
+  Promise.reject(new Error('a remote server is not started on this machine'));
 
 function targetFrom(text: string): string {
   const url = URL.parse(text);
   const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
-  // The text is not repeated: there may be a password in it.
+  // The error does not quote the text, because it may contain a password.
   if (url === null || !isHttp || url.username !== '' || url.password !== '') {
-    throw invalid('--target-uri is no http or https URL without user name and password', {
+    throw invalid('--target-uri must be an http or https URL without a user name and a password', {
       hint: 'such as http://127.0.0.1:3000 or https://mcp.example.com/mcp',
     });
   }
@@ -97,12 +97,12 @@ function accessFrom(flags: FlagValues): ProxyAccess | undefined {
   const resource = flags.text('resource-url');
   if (check === undefined || oidc === undefined) {
     if (resource === undefined) return undefined;
-    throw invalid('--resource-url tells callers what their tokens are for, and no tokens are asked for', {
+    throw invalid("--resource-url requires --oidc-issuer, because it describes the tokens' audience", {
       hint: 'give --oidc-issuer and --oidc-audience, too',
     });
   }
   if (resource === undefined) return { check };
-  if (!URL.canParse(resource)) throw invalid(`--resource-url is no URL: ${JSON.stringify(resource)}`);
+  if (!URL.canParse(resource)) throw invalid(`--resource-url is not a URL: ${JSON.stringify(resource)}`);
   const authorization_servers = oidc.issuer === undefined ? [] : [oidc.issuer];
   return { check, resource: { resource, authorization_servers } };
 }

@@ -16,6 +16,6 @@ export async function run(call: CommandCall): Promise<void> {
       signal,
     });
   } finally {
-    input.destroy(); // a pipe that nobody closes would keep this process
+    input.destroy(); // an open pipe would keep this process running
   }
 }

@@ -3,12 +3,12 @@ import { unavailable } from '@toolhive/contract/failure';
 import { startGroup } from '../../process-group.ts';
 import { untilAborted } from '../../wait.ts';
 
-/** A program that gives what listens on this machine a public URL. */
+/** A program that gives a local listener a public URL. */
 export interface TunnelProvider {
   program: string;
-  /** What to do when it is not there. */
+  /** How to install the program. */
   howToGet: string;
-  /** How it is started for this endpoint. Throws `invalid` for settings that it does not know. */
+  /** The command line for this endpoint. Throws `invalid` for unknown settings. */
   launch: (endpoint: URL, settings: object) => TunnelLaunch;
   /** What a line of its output says. */
   read: (line: string) => { url?: string; problem?: string };
@@ -18,18 +18,18 @@ export interface TunnelLaunch {
   arguments: readonly string[];
   /** Beside that of this process. */
   env: Readonly<Record<string, string>>;
-  /** It is only told how it would be started. */
+  /** Whether to only print the command line. */
   isDry: boolean;
 }
 
 export interface TunnelOptions {
   signal: AbortSignal;
   note: (text: string) => void;
-  /** Told the public URL, again when it has changed. */
+  /** Called with the public URL, and again after a change. */
   onOpen: (url: string) => void;
 }
 
-/** Runs the program until it is told to end. Throws `unavailable` when it is not there, or ends by itself. */
+/** Runs the program until a signal stops it. Throws `unavailable` if the program is missing or ends by itself. */
 export async function runTunnel(
   { program, howToGet, read }: TunnelProvider,
   { arguments: words, env }: TunnelLaunch,
@@ -47,11 +47,11 @@ export async function runTunnel(
   };
   for (const input of group.output) createInterface({ input }).on('line', hear);
   await Promise.race([group.ended, untilAborted(signal)]);
-  // Before anything is said of it: what it wrote last may say why.
+  // First, because the last output may contain the reason.
   await group[Symbol.asyncDispose]();
   if (signal.aborted) return;
   const failure = await group.ended;
-  if (failure === 'ENOENT') throw unavailable(`there is no program ${program} here`, { hint: howToGet });
+  if (failure === 'ENOENT') throw unavailable(`${program} is not installed`, { hint: howToGet });
   const why = problems.at(-1);
   throw unavailable(`${program} has ended (${failure})${why === undefined ? '' : `: ${why}`}`);
 }

@@ -8,12 +8,12 @@ import type { TunnelProvider } from './tunnel-program.ts';
 /** Who gives public URLs, by the name that `--tunnel-provider` takes. */
 const providers: Readonly<Record<string, TunnelProvider>> = { ngrok };
 
-/** Gives a server a public URL until it is told to end. */
+/** Gives a server a public URL until a signal stops it. */
 export async function run(call: CommandCall): Promise<void> {
   const { arguments: given, flags, out, signal } = call;
   const [target = '', name = ''] = given;
   const provider = providers[flags.text('tunnel-provider') ?? ''];
-  if (provider === undefined) throw invalid('there is no such provider of tunnels');
+  if (provider === undefined) throw invalid('unknown tunnel provider');
   const settings = parseObject(flags.text('provider-args') ?? '{}');
   const endpoint = new URL(await endpointOf(target, call));
   const launch = provider.launch(endpoint, settings);
@@ -27,7 +27,7 @@ export async function run(call: CommandCall): Promise<void> {
     note: out.note,
     onOpen(publicUrl) {
       const url = new URL(`${endpoint.pathname}${endpoint.search}`, publicUrl);
-      out.note(`WARNING: whoever knows this URL can use ${name}, and with it whatever the server may do`);
+      out.note(`WARNING: anyone with this URL can use ${name} with all its permissions`);
       out.record({ name, url: url.href }, `${name} is at ${url.href}`);
     },
   });
@@ -38,10 +38,10 @@ function parseObject(text: string): object {
   try {
     value = JSON.parse(text);
   } catch {
-    // What was typed is not repeated: it may hold a token.
-    throw invalid('--provider-args is no JSON');
+    // The error does not quote the text, because it may contain a token.
+    throw invalid('--provider-args is not valid JSON');
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw invalid('--provider-args is no JSON object');
+    throw invalid('--provider-args is not a JSON object');
   return value;
 }

@@ -3,10 +3,10 @@ import type { RegistryRemoteServer, RegistryServer } from '@toolhive/contract/re
 import type { CommandCall } from '../../command.ts';
 import { oneLine } from '../../out.ts';
 
-/** A server of the registry, whoever runs it. */
+/** A registry entry, local or remote. */
 export type Entry = RegistryServer | RegistryRemoteServer;
 
-/** The servers of the registry by name, or one page of them. Says on standard error what is wrong with the registry. */
+/** The registry entries by name, or one page of them. Reports problems with the registry on standard error. */
 export async function listEntries(
   { client, flags, out, signal }: CommandCall,
   search?: string,
@@ -24,13 +24,13 @@ export async function listEntries(
   const { registries } = await daemon.listRegistries({}, { signal });
   for (const { source, problem, stale, skipped_count: skipped } of registries) {
     if (problem !== undefined) out.note(`note: the registry ${source} cannot be read: ${problem}`);
-    if (stale === true) out.note('note: this is what it said last');
+    if (stale === true) out.note('note: this is the last known content');
     if (skipped !== undefined) out.note(`note: ${skipped} of its entries cannot be used`);
   }
   const entries = [...servers, ...remote].toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
   if (entries.length < total) {
     const first = (offset ?? 0) + 1;
-    out.note(`note: entries ${first} to ${first + entries.length - 1} of ${total}; --offset shows others`);
+    out.note(`note: entries ${first} to ${first + entries.length - 1} of ${total}; use --offset for others`);
   }
   return { entries, total };
 }
@@ -40,7 +40,7 @@ export function nameOf({ name = '' }: Entry): string {
   return name;
 }
 
-/** Whether a server runs here, or somebody else runs it. */
+/** Whether a server is local or remote. */
 export function typeOf(entry: Entry): 'container' | 'remote' {
   return 'image' in entry ? 'container' : 'remote';
 }
@@ -52,7 +52,7 @@ export function describe({ status, description }: Entry): string {
   return `${status === 'Deprecated' ? '(deprecated) ' : ''}${oneLine(description, widestDescription)}`;
 }
 
-/** How often something was done that nobody may have counted. */
+/** A count that may be unknown. */
 export function countOf(entry: Entry, what: 'stars' | 'pulls'): string {
   return String(entry.metadata?.[what] ?? 0);
 }

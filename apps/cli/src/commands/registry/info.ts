@@ -77,7 +77,7 @@ function remoteLines({ url, headers, oauth_config: oauth }: RegistryRemoteServer
 
 type Variable = NonNullable<Entry['env_vars']>[number];
 
-/** A variable or a header, and what there is to know before it is given. */
+/** A variable or a header, and the facts that help to choose its value. */
 function describeVariable({ name, description, required, secret, default: preset }: Variable): string {
   const marks = [
     ...(required ? ['required'] : []),
@@ -87,7 +87,7 @@ function describeVariable({ name, description, required, secret, default: preset
   return `${name}${marks.length === 0 ? '' : ` (${marks.join(', ')})`}${description === '' ? '' : `: ${description}`}`;
 }
 
-/** A command line that starts the server, with everything that it insists on. */
+/** A command line that starts the server, with all required values. */
 function exampleOf(entry: Entry): string {
   const needed = 'image' in entry ? (entry.env_vars ?? []).filter(({ required }) => required) : [];
   const flags = needed.map(({ name, secret }) =>

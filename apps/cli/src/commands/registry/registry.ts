@@ -5,7 +5,7 @@ const pageFlags: readonly Flag[] = [
     name: 'limit',
     kind: 'integer',
     value: 'COUNT',
-    description: 'The page size; 0 for all entries',
+    description: 'The page size. 0 shows all entries',
     default: 0,
   },
   {
@@ -17,7 +17,7 @@ const pageFlags: readonly Flag[] = [
   },
 ];
 
-/** The catalogue of servers. Where it comes from is a setting. */
+/** The registry commands. A setting selects the registry. */
 export const registryCommands: readonly Command[] = [
   {
     path: 'registry list',

@@ -2,7 +2,7 @@ import type { CommandCall } from '../../command.ts';
 import { oneLine } from '../../out.ts';
 import { countOf, describe, listEntries, nameOf, typeOf } from './entries.ts';
 
-/** Lists the servers of the registry that somebody may look for. */
+/** Lists the registry entries that match a search. */
 export async function run(call: CommandCall): Promise<void> {
   const {
     arguments: [query = ''],

@@ -1,11 +1,11 @@
 import { invalid } from '@toolhive/contract/failure';
 import { SecretsProviderType } from '@toolhive/contract/secrets';
 
-/** The provider that somebody has typed. Throws `invalid` with those that there are. */
+/** The provider that the user typed. Throws `invalid` with the known providers. */
 export function providerTypeOf(typed: string): SecretsProviderType {
   const parsed = SecretsProviderType.safeParse(typed);
   if (parsed.success) return parsed.data;
-  throw invalid(`${JSON.stringify(typed)} is no provider of secrets`, {
+  throw invalid(`secrets provider ${JSON.stringify(typed)} not found`, {
     hint: `there are ${SecretsProviderType.options.join(', ')}`,
   });
 }

@@ -1,11 +1,11 @@
 import type { CommandCall } from '../../command.ts';
 
-/** Has the keyring forget what opens the encrypted secrets. */
+/** Deletes the key of the encrypted secrets from the keyring. */
 export async function run({ out, client, signal }: CommandCall): Promise<void> {
   const daemon = await client();
   await daemon.forgetSecretsKey({}, { signal });
   out.result(
     await daemon.getSecretsProvider({}, { signal }),
-    'the keyring has nothing more that opens the secrets; their password does',
+    'removed the key from the keyring. The secrets now open only with their password',
   );
 }

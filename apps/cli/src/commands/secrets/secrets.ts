@@ -9,13 +9,13 @@ const secret: Argument = {
 
 const yes: Flag = { name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Do not ask' };
 
-/** Values that only servers get to see. */
+/** Secrets, which only servers receive. */
 export const secretCommands: readonly Command[] = [
   {
     path: 'secret setup',
     summary: 'Set up where secrets are kept',
     description:
-      'Asks for the provider, and for a password of the encrypted one. Done again, it unlocks the encrypted secrets with their password, or goes on with another provider; what is stored stays.\n\nWhere there is no terminal, --provider says which one, and the password comes from standard input. `thv secret provider encrypted` does without a password, where the system has a keyring.',
+      'Asks for the provider, and for the password of the encrypted provider. Run the command again to unlock the encrypted secrets or to switch the provider. Stored secrets stay.\n\nWithout a terminal, --provider selects the provider, and the password comes from standard input. On a system with a keyring, `thv secret provider encrypted` needs no password.',
     flags: [
       {
         name: 'provider',
@@ -41,7 +41,7 @@ export const secretCommands: readonly Command[] = [
     path: 'secret provider',
     summary: 'Choose where secrets are kept',
     description:
-      'Chooses where secrets are kept. The provider is tried out before it is used, and what another one keeps stays there.',
+      'Selects the provider for secrets. Tests the new provider first. Secrets in the previous provider stay there.',
     arguments: [
       {
         name: 'name',
@@ -57,7 +57,7 @@ export const secretCommands: readonly Command[] = [
     path: 'secret set',
     summary: 'Store a secret',
     description:
-      'Asks for the value without showing it, or takes it from standard input, where one newline at the end is left out. One of that name is replaced.',
+      'Asks for the value without showing it, or reads it from standard input and removes one newline at the end. Replaces an existing secret with the same name.',
     arguments: [secret],
     examples: ['thv secret set github-token', 'thv secret set github-token < token-file'],
     load: () => import('./set.ts'),
@@ -85,9 +85,9 @@ export const secretCommands: readonly Command[] = [
   },
   {
     path: 'secret reset-keyring',
-    summary: 'Have the keyring forget what opens the encrypted secrets',
+    summary: 'Remove the key of the encrypted secrets from the keyring',
     description:
-      'Has the keyring of the system forget what opens the encrypted secrets; from then on their password does. Does nothing to secrets without a password: nobody could open them.',
+      "Removes the key of the encrypted secrets from the system's keyring. Afterwards only their password opens them. Has no effect on secrets without a password, which could not be opened anymore.",
     examples: ['thv secret reset-keyring'],
     load: () => import('./reset-keyring.ts'),
   },

@@ -6,7 +6,7 @@ import { readHidden } from './typed.ts';
 /** Stores a secret, in place of one of the same name. */
 export async function run({ arguments: [key = ''], out, client, signal }: CommandCall): Promise<void> {
   const daemon = await client();
-  // Nobody should type a secret that cannot be stored.
+  // Checked first, so that users do not type a secret in vain.
   const present = await findProvider(daemon, signal);
   if (present === undefined) await setUpForFirst(daemon, { out, signal });
   const { provider_type: type, capabilities } = present ?? (await daemon.getSecretsProvider({}, { signal }));

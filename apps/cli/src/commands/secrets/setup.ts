@@ -47,13 +47,13 @@ async function askForProvider({ out, signal }: Pick<CommandCall, 'out' | 'signal
   }
   out.note('encrypted    in a file that only a key opens');
   out.note('1password    in 1Password, through OP_SERVICE_ACCOUNT_TOKEN of the daemon');
-  out.note('environment  in TOOLHIVE_SECRET_NAME of the environment of the daemon');
+  out.note("environment  in TOOLHIVE_SECRET_NAME in the daemon's environment");
   out.note('none         nowhere');
   const answer = await ask(`Where are secrets kept? [${preset}]`, { signal });
   return answer.trim() || preset;
 }
 
-/** The password that is there already, once: the daemon tells whether it is right. A new one, twice on a terminal. */
+/** Asks once for an existing password, because the daemon verifies it, and twice for a new one on a terminal. */
 async function passwordsFor(
   daemon: Client,
   { isChange, signal }: { isChange: boolean; signal: AbortSignal },
@@ -61,10 +61,10 @@ async function passwordsFor(
   const present = await findProvider(daemon, signal);
   if (isChange) return { new_password: await newPassword({ signal }) };
   if (present?.has_password !== true) return { password: await newPassword({ signal }) };
-  const password = await readHidden('The password of the secrets:', { signal });
+  const password = await readHidden('Password for the secrets:', { signal });
   if (password !== '') return { password };
   throw invalid('the secrets have a password, and none was given', {
-    hint: 'give it; `thv secret setup --change-password` takes another one, if the secrets are open',
+    hint: 'enter it again. To set a new password while the secrets are unlocked, run thv secret setup --change-password',
   });
 }
 

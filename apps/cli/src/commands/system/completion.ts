@@ -1,6 +1,6 @@
 import type { CommandCall } from '../../command.ts';
 
-/** Prints what a shell reads in order to complete the words of `thv`. */
+/** Prints a shell script that completes `thv` commands. */
 export async function run({ arguments: [shell = ''], out }: CommandCall): Promise<void> {
   const script = scripts[shell as Shell].trim(); // its choices were checked
   out.result(script, script);
@@ -8,7 +8,7 @@ export async function run({ arguments: [shell = ''], out }: CommandCall): Promis
 
 type Shell = keyof typeof scripts;
 
-/** Each asks `thv` itself, which answers with a kind, and then a line for each word and what it is, with a tab between. */
+/** Each script calls `thv`, which prints a kind, and then one line per word with its description after a tab. */
 const scripts = {
   bash: String.raw`
 _thv() {

@@ -1,7 +1,7 @@
 import type { CommandCall } from '../../command.ts';
 import { limitYoungGeneration } from '../../young-generation.ts';
 
-/** Runs the daemon until it is told to end. */
+/** Runs the daemon until a signal or a request stops it. */
 export async function run(call: CommandCall): Promise<void> {
   const limit = limitYoungGeneration();
   const { serve } = await import('./serve.ts');

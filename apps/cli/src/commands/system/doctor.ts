@@ -5,7 +5,7 @@ import type { CommandCall } from '../../command.ts';
 import { printable } from '@toolhive/contract/printable';
 import type { Colour, Page } from '../../out.ts';
 
-/** Tells what is right and wrong with a workload, a client application or the machine, and fails when something is wrong. */
+/** Reports the findings about a workload, a client, or the machine. Fails if something is wrong. */
 export async function run({ arguments: [name], out, client, signal }: CommandCall): Promise<void> {
   const daemon = await client();
   out.progress(`looking at ${name ?? 'this machine'}`);
@@ -31,7 +31,7 @@ async function diagnose(daemon: Client, name: string, signal: AbortSignal): Prom
     const { clients } = await daemon.discoverClients({}, { signal });
     const application = clients.find(({ client_type: type }) => type === name);
     if (application === undefined) {
-      throw notFound(`there is no workload and no client application ${printable(name)}`, {
+      throw notFound(`workload or client ${printable(name)} not found`, {
         hint: '`thv list --all` shows the workloads, `thv client status` the applications',
       });
     }
@@ -39,7 +39,7 @@ async function diagnose(daemon: Client, name: string, signal: AbortSignal): Prom
   }
 }
 
-/** A word beside the mark: colours are not for everybody, and screen readers read neither. */
+/** A word beside the symbol, because some users see no colors, and screen readers read neither. */
 const marks: Record<Finding['state'], { mark: string; colour: Colour }> = {
   ok: { mark: 'ok', colour: 'green' },
   warning: { mark: 'warning', colour: 'yellow' },

@@ -5,7 +5,7 @@ import { withinLimit } from '../../wait.ts';
 import { printable } from '@toolhive/contract/printable';
 import type { Page } from '../../out.ts';
 
-/** Tells what servers can run in here, and fails when it is nothing. */
+/** Reports the available runtimes. Fails if none is available. */
 export async function run({ flags, out, client, signal }: CommandCall): Promise<void> {
   const daemon = await client();
   const checks = await withinLimit(

@@ -33,13 +33,13 @@ import { uiPath } from '@toolhive/api/ui';
 import { webUi } from './ui-files.ts';
 import { untilUnused } from './unused.ts';
 
-/** The reason of an end that somebody has asked for. */
+/** The reason for a requested end. */
 const asked = Symbol('asked');
 
 /** How long a daemon in the background gets to end before this one gives up taking over. */
 const takeOverMs = 30_000;
 
-/** Runs the daemon until it is told to end, and calls `onReady` once it serves requests. */
+/** Runs the daemon until a signal or a request stops it, and calls `onReady` when it serves requests. */
 export async function serve(
   { flags, out, signal }: CommandCall,
   { onReady }: { onReady: () => void },
@@ -145,14 +145,14 @@ async function policiesFrom(flags: FlagValues, access: Access | undefined): Prom
   // They act for their callers with the rights of the user of this daemon.
   if (flags.has('experimental-mcp'))
     throw invalid('--experimental-mcp does not know the policies of --authz-config', {
-      hint: 'leave out one of them',
+      hint: 'omit one of them',
     });
   const { ApiPolicies } = await import('@toolhive/core/api-policies');
   const { readAuthzFile } = await import('@toolhive/core/authz-file');
   return ApiPolicies.open(await readAuthzFile(resolve(file)), apiActions);
 }
 
-/** A daemon that was started in the background ends by itself when nobody needs it. */
+/** Ends an unused background daemon. */
 async function endWhenUnused(
   watched: Parameters<typeof untilUnused>[0],
   log: Logger,
@@ -167,7 +167,7 @@ async function endWhenUnused(
   }
 }
 
-/** The documentation, for whoever starts this and has it: it may also come while the daemon runs. */
+/** The documentation site, if it is installed. It may also appear while the daemon runs. */
 function documentation(): Site | undefined {
   const folder = process.env['TOOLHIVE_SITE'];
   return folder === undefined ? undefined : openSite(folder);
@@ -175,7 +175,7 @@ function documentation(): Site | undefined {
 
 type Tools = Pick<ControlOptions, 'host' | 'port' | 'access'>;
 
-/** Where the tools of this product are offered, and to whom: to those who may use the API. */
+/** The endpoint and access rules of ToolHive's tools: the same callers as for the API. */
 async function toolsFrom(flags: FlagValues, note: (text: string) => void): Promise<Tools> {
   const host = flags.text('experimental-mcp-host') ?? 'localhost';
   const check = await accessFor(flags, { host, what: 'the tools', note });
@@ -195,7 +195,7 @@ function openTools(tools: Tools, log: Logger): Promise<Control> {
   });
 }
 
-/** A daemon that was started in the background gives way to one that somebody wants to see. */
+/** A background daemon gives way to a daemon in the foreground. */
 async function openOrTakeOver(
   options: CoreOptions,
   note: (text: string) => void,
@@ -209,7 +209,7 @@ async function openOrTakeOver(
     const { pid, background } = await other.getDaemon({});
     if (!background) {
       throw conflict(`a daemon runs in the foreground already, as process ${pid}`, {
-        hint: 'use that one, or end it first',
+        hint: 'use that daemon, or stop it first',
       });
     }
     note('taking over from the daemon that runs already');

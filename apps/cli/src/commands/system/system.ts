@@ -2,7 +2,7 @@ import type { Command } from '../../command.ts';
 import { inSection } from '../flags.ts';
 import { listenerFlags } from '../listener-flags.ts';
 
-/** The daemon itself, and what it runs on. */
+/** The daemon, and the machine that it runs on. */
 export const systemCommands: readonly Command[] = [
   {
     path: 'serve',
@@ -35,7 +35,7 @@ export const systemCommands: readonly Command[] = [
         name: 'authz-config',
         kind: 'string',
         value: 'FILE',
-        description: 'A JSON or YAML file of Cedar policies: who may do what through the API',
+        description: 'A JSON or YAML file with Cedar policies that define the permissions of API callers',
         completes: 'file',
       },
       ...inSection('The tools of this product, over MCP', [
@@ -55,14 +55,15 @@ export const systemCommands: readonly Command[] = [
           name: 'experimental-mcp-port',
           kind: 'integer',
           value: 'PORT',
-          description: 'The port that they are offered on; 0 is any free port',
+          description: 'The port of the tools. 0 selects a free port',
           default: 4483,
         },
       ]),
       {
         name: 'openapi',
         kind: 'boolean',
-        description: 'Serve a page about the API at /api/doc; its description is at /api/openapi.json anyway',
+        description:
+          'Serve an API reference page at /api/doc. The OpenAPI document is always at /api/openapi.json',
       },
       { name: 'background', kind: 'boolean', description: 'Listen on the Unix socket only', hidden: true },
     ],
@@ -78,14 +79,14 @@ export const systemCommands: readonly Command[] = [
     path: 'ui',
     summary: 'Open the web UI',
     description:
-      'Prints the address of the web UI and opens it in your browser. If no daemon listens on a port, the background daemon opens one on 127.0.0.1 that only accepts browsers that have signed in. The address contains a code that signs one browser in and expires after a minute. The port is 8080, or the one in TOOLHIVE_UI_PORT, or a free one if that is in use.',
-    flags: [{ name: 'no-browser', kind: 'boolean', description: 'Print the address without opening it' }],
+      'Prints the URL of the web UI and opens it in your browser. If no daemon listens on a port, the background daemon opens a port on 127.0.0.1 that accepts only browsers that have signed in. The URL contains a code that signs one browser in and expires after a minute. The port is 8080, or the value of TOOLHIVE_UI_PORT, or a free port if that one is in use.',
+    flags: [{ name: 'no-browser', kind: 'boolean', description: 'Print the URL without opening it' }],
     examples: ['thv ui', 'thv ui --no-browser'],
     load: () => import('./ui.ts'),
   },
   {
     path: 'runtime check',
-    summary: 'Tell what servers can run in on this machine',
+    summary: 'Check the runtimes on this machine',
     flags: [
       {
         name: 'timeout',
@@ -102,17 +103,17 @@ export const systemCommands: readonly Command[] = [
     path: 'doctor',
     summary: 'Tell why something works, or does not',
     description:
-      'Looks at a workload or a client application one layer after the other, from what it runs in to who uses it, and says of each what is right or wrong and what to do. Without a NAME it looks at the machine, and at everything in passing.\n\nIt ends with an error when something is wrong.',
+      'Checks a workload or a client layer by layer, from its runtime to its clients, and reports each problem with its fix. Without a NAME, checks the machine, and briefly all workloads and clients.\n\nThe exit code is 1 if something is wrong.',
     arguments: [{ name: 'name', description: 'A workload or a client application', completes: 'workload' }],
     examples: ['thv doctor', 'thv doctor filesystem', 'thv doctor cursor --format json'],
     load: () => import('./doctor.ts'),
   },
   {
     path: 'completion',
-    unformatted: 'what it prints is read by a shell',
-    summary: 'Print what a shell needs to complete words',
+    unformatted: 'a shell reads its output',
+    summary: 'Print a shell completion script',
     description:
-      'Prints a script for your shell. With it, Tab completes commands, flags and their values, and the names of workloads, groups, secrets, clients and servers of the registry, as long as a daemon runs.',
+      'Prints a completion script for your shell. With the script, Tab completes commands, flags, their values, and the names of workloads, groups, secrets, clients, and registry entries while a daemon is running.',
     arguments: [
       { name: 'shell', description: 'Your shell', required: true, choices: ['bash', 'zsh', 'fish'] },
     ],
@@ -125,8 +126,8 @@ export const systemCommands: readonly Command[] = [
   },
   {
     path: '__complete',
-    unformatted: 'what it prints is read by a shell',
-    summary: 'Tell a shell what can come next',
+    unformatted: 'a shell reads its output',
+    summary: 'Print shell completions',
     hidden: true,
     takesRest: true,
     load: () => import('./complete.ts'),

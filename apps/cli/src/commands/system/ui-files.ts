@@ -13,7 +13,7 @@ export function webUi(): Site | undefined {
       return names.has(key) ? new Uint8Array(getRawAsset(key)) : undefined;
     });
   }
-  // This code is in the bundle itself, or in a chunk in a folder of it.
+  // This code is in the bundle, or in a chunk in one of its directories.
   const folders = ['./ui', '../ui'].map((path) => fileURLToPath(new URL(path, import.meta.url)));
   const folder = process.env['TOOLHIVE_UI'] ?? folders.find((path) => existsSync(`${path}/index.html.br`));
   return folder === undefined ? undefined : openUi(uiFilesIn(folder));

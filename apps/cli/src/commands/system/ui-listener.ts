@@ -7,7 +7,7 @@ import type { Core } from '@toolhive/core/core';
 import { ThvError, invalid, unauthorized, unavailable } from '@toolhive/contract/failure';
 import { webUi } from './ui-files.ts';
 
-/** Where the web UI is if `thv serve` serves it. */
+/** The address of the web UI, if `thv serve` serves it. */
 interface Served {
   host: string;
   port: number;
@@ -25,8 +25,8 @@ function usualPort(): number {
 }
 
 /**
- * Serves the web UI to `thv ui`: on the TCP listener of `thv serve`, or on one of its own that accepts only browsers
- * that have signed in, because every program and web page on this machine can reach a port.
+ * Serves the web UI for `thv ui`: on the TCP listener of `thv serve`, or on a separate listener that accepts only
+ * browsers that have signed in, because every program and web page on this machine can reach a port.
  */
 export class UiListener implements AsyncDisposable {
   readonly #core: Core;

@@ -1,6 +1,6 @@
 import type { CommandCall } from '../../command.ts';
 
-/** Prints the address of the web UI, and opens it in the browser of the user. */
+/** Prints the URL of the web UI, and opens it in the user's browser. */
 export async function run({ flags, out, client, signal }: CommandCall): Promise<void> {
   const daemon = await client();
   const address = await daemon.openUi({}, { signal });
@@ -10,6 +10,6 @@ export async function run({ flags, out, client, signal }: CommandCall): Promise<
   try {
     await open(address.url);
   } catch {
-    out.note('no browser could be started; open the address yourself');
+    out.note('no browser could be started. Open the URL yourself');
   }
 }

@@ -16,7 +16,7 @@ interface Watched {
   signal: AbortSignal;
 }
 
-/** Waits until nobody needs a background daemon, and returns the reason. Rejects when `signal` aborts. */
+/** Waits until a background daemon is unused, and returns the reason. Rejects when `signal` aborts. */
 export async function untilUnused({ core, listeners, env, signal }: Watched): Promise<string> {
   const idleMs = idleLimit(env);
   const own = await identityOf(core.paths.lock);
@@ -26,7 +26,7 @@ export async function untilUnused({ core, listeners, env, signal }: Watched): Pr
     // Another daemon may have made a new directory in its place.
     if (await isGone(core.paths.lock, own)) return 'the state directory was removed';
     if (idleMs > 0 && listeners.every((one) => one.idleMs() >= idleMs) && (await isIdle(core)))
-      return 'it is not used';
+      return 'the daemon is unused';
   }
 }
 
@@ -35,7 +35,7 @@ function idleLimit(env: NodeJS.ProcessEnv): number {
   const idleMs = text === '' ? defaultIdleMs : millisecondsOf(text);
   if (idleMs !== undefined) return idleMs;
   throw invalid(`TOOLHIVE_IDLE_TIMEOUT is not a duration: ${JSON.stringify(text)}`, {
-    hint: 'write it as 15m or 1h; 0 keeps the daemon running',
+    hint: 'use a duration such as 15m or 1h. 0 keeps the daemon running',
   });
 }
 
@@ -43,11 +43,11 @@ function idleLimit(env: NodeJS.ProcessEnv): number {
 async function isIdle({ workloads, secrets }: Core): Promise<boolean> {
   if (workloads.all().some(({ condition }) => condition.status !== 'stopped')) return false;
   const provider = await secrets.describe().catch((thrown: unknown) => {
-    if (thrown instanceof ThvError) return undefined; // there are no secrets yet
+    if (thrown instanceof ThvError) return undefined; // no secrets exist yet
     throw thrown;
   });
   if (provider?.provider_type !== 'encrypted') return true;
-  // A password is only in memory, so the user would have to type it again.
+  // A password is only in memory, so the user would have to enter it again.
   return provider.locked || !provider.has_password;
 }
 

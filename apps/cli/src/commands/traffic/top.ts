@@ -9,7 +9,7 @@ import type { Page } from '../../out.ts';
 /** How long the processor time is measured for a single table. */
 const firstMs = 500;
 
-/** Shows what workloads use: once for programs, and again and again on a terminal. */
+/** Shows the workloads' resource use: once for programs, and continuously on a terminal. */
 export async function run({ arguments: names, flags, out, client, signal }: CommandCall): Promise<void> {
   const daemon = await client();
   const measure = async (): Promise<Usage[]> => {
@@ -20,7 +20,7 @@ export async function run({ arguments: names, flags, out, client, signal }: Comm
     return names.length === 0 ? usage : usage.filter(({ name }) => names.includes(name));
   };
   try {
-    const before = await measure(); // processor time is what was spent between two measurements
+    const before = await measure(); // the processor time between two measurements
     await delay(before.length === 0 ? 0 : firstMs, undefined, { signal });
     const isLive = process.stdout.isTTY && !flags.has('once') && flags.text('format') !== 'json';
     for (;;) {
@@ -33,7 +33,7 @@ export async function run({ arguments: names, flags, out, client, signal }: Comm
       await delay(flags.milliseconds('interval'), undefined, { signal });
     }
   } catch (error) {
-    if (!signal.aborted) throw error; // Ctrl-C is how it ends
+    if (!signal.aborted) throw error; // Ctrl-C is the usual end
   }
 }
 

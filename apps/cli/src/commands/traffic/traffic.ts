@@ -4,18 +4,18 @@ import { workload } from '../flags.ts';
 const severalWorkloads: Argument = {
   ...workload,
   name: 'names',
-  description: 'The names of workloads; all running ones by default',
+  description: 'The workloads. By default, all running ones',
   required: false,
   variadic: true,
 };
 
-/** How servers are used, and what they use. */
+/** Commands about the use of servers. */
 export const trafficCommands: readonly Command[] = [
   {
     path: 'traffic',
     summary: 'Show the calls to a server',
     description:
-      'Shows the latest calls to a workload: which client called which tool, how long it took, and how it ended. The daemon keeps at most 1,000 calls of each workload, in memory. Their content is not recorded.',
+      'Shows the latest calls to a workload: the client, the tool, the duration, and the outcome. The daemon keeps at most 1,000 calls per workload, in memory. The content is not recorded.',
     arguments: [workload],
     flags: [
       {
@@ -50,7 +50,7 @@ export const trafficCommands: readonly Command[] = [
   },
   {
     path: 'top',
-    summary: 'Show what running workloads use',
+    summary: 'Show the resource use of running workloads',
     description:
       'Shows the processor time, the memory, the processes, the sessions, and the calls of running workloads. On a terminal, the table is renewed until Ctrl-C.',
     arguments: [severalWorkloads],

@@ -20,7 +20,7 @@ export async function run({ arguments: chosen, flags, out, client, signal }: Com
     updates.push(await daemon.getWorkloadUpdate({ params: { name }, query }, { signal }));
   }
   out.result(updates, (page) => {
-    if (updates.length === 0) return page.line('There are no workloads.');
+    if (updates.length === 0) return page.line('No workloads found.');
     page.table(
       ['NAME', 'CURRENT', 'NEWEST', 'PUBLISHED', 'NOTE'],
       updates.map((update) => [

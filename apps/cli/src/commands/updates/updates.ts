@@ -1,6 +1,6 @@
 import type { Command } from '../../command.ts';
 
-/** Newer versions of the packages of servers. */
+/** Newer versions of packages. */
 export const updateCommands: readonly Command[] = [
   {
     path: 'outdated',
@@ -10,7 +10,7 @@ export const updateCommands: readonly Command[] = [
     arguments: [
       {
         name: 'names',
-        description: 'Workloads; all of them if not given',
+        description: 'The workloads. By default, all',
         variadic: true,
         completes: 'workload',
       },
@@ -19,7 +19,7 @@ export const updateCommands: readonly Command[] = [
       {
         name: 'changes',
         kind: 'boolean',
-        description: 'Also show what each upgrade changes: dependencies, provenance, tools, and hosts',
+        description: 'Also show the changes of each upgrade: dependencies, provenance, tools, and hosts',
       },
     ],
     examples: ['thv outdated', 'thv outdated memory --changes'],
@@ -29,7 +29,7 @@ export const updateCommands: readonly Command[] = [
     path: 'upgrade',
     summary: 'Run a newer version of a server',
     description:
-      'Shows the newest version, when it was published, where it was built, and which dependencies change, and asks for confirmation. Nothing of the new version is installed before that. The workload keeps its permissions and settings. An upgrade approves no changed tools: look at them afterwards with `thv pin show NAME`.',
+      'Shows the newest version with its publication time, provenance, and changed dependencies, and asks for confirmation. Installs nothing before that. The workload keeps its permissions and settings. An upgrade does not approve changed tools: review them afterwards with `thv pin show NAME`.',
     arguments: [{ name: 'name', description: 'The workload', required: true, completes: 'workload' }],
     flags: [{ name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Do not ask for confirmation' }],
     examples: ['thv upgrade memory', 'thv upgrade memory --yes'],

@@ -54,7 +54,7 @@ function listed(workload: string, title: string, lines: readonly string[]): stri
   return [
     `${title}:`,
     ...lines.slice(0, MOST_LISTED).map((line) => `  ${oneLine(line)}`),
-    ...(more > 0 ? [`  and ${more} more; to see all: thv outdated ${workload} --changes --format json`] : []),
+    ...(more > 0 ? [`and ${more} more; to see all: thv outdated ${workload} --changes --format json`] : []),
   ];
 }
 

@@ -12,7 +12,7 @@ import { commandText } from '../pasted/run-command.ts';
 import { readEnvFile } from './assignments.ts';
 import { localPackage, sourceOf } from './source.ts';
 
-/** Finds out what the words after `thv run` ask for: a source, or the command line of another program. */
+/** Interprets the words after `thv run`: a source, or the command line of another program. */
 export async function askedFor(
   { arguments: [word], rest, signal }: Pick<CommandCall, 'arguments' | 'rest' | 'signal'>,
   daemon: Client,
@@ -38,12 +38,12 @@ export async function askedFor(
     const { readLocalPath } = await import('@toolhive/core/pasted-path');
     return readLocalPath([local?.path ?? word, ...rest], from, local?.scheme);
   }
-  // No container image begins with @, but every scoped npm package does.
+  // Container images never begin with @, but scoped npm packages do.
   const source = word.startsWith('@') ? { image: `npx://${word}` } : sourceOf(word);
   return { request: { ...source, cmd_arguments: [...rest] }, notes: [] };
 }
 
-/** Puts what flags of `thv run` say over what was pasted. */
+/** Applies the flags of `thv run` to a pasted command. */
 export function withFlags(pasted: CreateWorkload, flags: CreateWorkload): CreateWorkload {
   const env_vars = { ...pasted.env_vars, ...flags.env_vars };
   const labels = { ...pasted.labels, ...flags.labels };
@@ -79,7 +79,7 @@ export function unreachablePaths(request: CreateWorkload): string[] {
   });
   const paths = [...new Set(inner.values())].join(', ');
   return [
-    `the server has no access to ${paths}. To grant it (with :ro behind a path to read only), run: ${commandText(granted)}`,
+    `the server has no access to ${paths}. To grant access (with :ro after a path for read-only access), run: ${commandText(granted)}`,
   ];
 }
 
@@ -89,11 +89,11 @@ export function namingPackages(thrown: unknown, word: string | undefined): unkno
   if (!isBareName || !(thrown instanceof ThvError)) return thrown;
   if (!['not-found', 'unavailable', 'unsupported'].includes(thrown.kind) || !thrown.message.includes(word))
     return thrown;
-  const hint = `for an npm package, run thv run npx://${word}; for a PyPI package, run thv run uvx://${word}; to find registry entries, run thv search ${word}`;
+  const hint = `for an npm package, run thv run npx://${word}. For a PyPI package, run thv run uvx://${word}. To find registry entries, run thv search ${word}`;
   return new ThvError(thrown.kind, thrown.message, { hint, cause: thrown });
 }
 
-/** The repository in a GitHub URL, and the directory in it. */
+/** The repository and the directory in a GitHub URL. */
 function repositoryOf(word: string): string | undefined {
   const [, repository, directory = ''] =
     /^(?:https?:\/\/)?(?:www\.)?github\.com\/([^/#?]+\/[^/#?]+)(?:\/(?:tree|blob)\/[^/]+\/([^#?]*))?/i.exec(
@@ -122,7 +122,7 @@ async function findByRepository(
     return own === undefined || name === undefined ? [] : [{ name, own }];
   });
   const matching = known.filter(({ own }) => own === repository || own.startsWith(`${repository}/`));
-  // An entry may name the repository only, and be named like the directory in it.
+  // An entry may name only the repository, and have the name of its directory.
   const above = known.filter(
     ({ name, own }) => repository.startsWith(`${own}/`) && repository.endsWith(`/${name}`),
   );

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { invalid, messageOf } from '@toolhive/contract/failure';
 import { readText } from '../../read-text.ts';
 
-/** Reads `NAME=VALUE` texts. The flag is named in the failure; what it was given may hold a secret, and is not. */
+/** Parses `NAME=VALUE` arguments. Errors name the flag but never the value, which may be a secret. */
 export function readAssignments(flag: string, texts: readonly string[]): Record<string, string> {
   return Object.fromEntries(readPairs(flag, texts));
 }
 
-/** The same as they stand there, for those who care whether one name has several values. */
+/** The same with duplicates, for callers that need every value. */
 export function readPairs(flag: string, texts: readonly string[]): (readonly [string, string])[] {
   return texts.map((text) => {
     const equals = text.indexOf('=');
@@ -17,7 +17,10 @@ export function readPairs(flag: string, texts: readonly string[]): (readonly [st
   });
 }
 
-/** Reads a file of variables: `NAME=VALUE` a line, perhaps after `export`; what begins with # is a remark. */
+/**
+ * Reads a file of variables: one `NAME=VALUE` per line, optionally after `export`. Lines that begin with # are
+ * comments.
+ */
 export async function readEnvFile(path: string): Promise<Record<string, string>> {
   const lines = (await readText(path, 'the file of variables')).split(/\r?\n/);
   const assignments = lines
@@ -31,7 +34,7 @@ export async function readEnvFile(path: string): Promise<Record<string, string>>
   );
 }
 
-/** Reads all files of variables in a folder, in the order of their names; hidden ones are none. */
+/** Reads all variable files in a directory, in alphabetical order, without hidden files. */
 export async function readEnvFolder(path: string): Promise<Record<string, string>> {
   const entries = await readdir(path, { withFileTypes: true }).catch((cause: unknown) => {
     throw invalid(`the folder of variables ${path} cannot be read: ${messageOf(cause)}`, { cause });
@@ -44,14 +47,14 @@ export async function readEnvFolder(path: string): Promise<Record<string, string
   return Object.assign({}, ...files) as Record<string, string>;
 }
 
-/** Reads a file that holds a JSON object; `what` says which one that is when it does not. */
+/** Reads a file with a JSON object. `what` names the file in errors. */
 export async function readJsonObject(path: string, what: string): Promise<Record<string, unknown>> {
   const text = await readText(path, what);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    // Without its cause, which quotes what was read.
+    // Without its cause, which quotes the content.
     throw invalid(`${what} ${path} is not JSON`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -3,7 +3,7 @@ import type { CommandCall } from '../../command.ts';
 import { writeOwnFile } from './own-file.ts';
 import { sourceOf } from './source.ts';
 
-/** Makes a container image of a package, or tells how that would be done. */
+/** Builds a container image from a package, or shows the Dockerfile. */
 export async function run({
   arguments: [word = ''],
   flags,
@@ -13,7 +13,7 @@ export async function run({
 }: CommandCall): Promise<void> {
   const found = sourceOf(word);
   if ('url' in found)
-    throw invalid(`${word} is no package`, { hint: 'name one as npx://NAME, uvx://NAME, go://NAME' });
+    throw invalid(`${word} is not a package`, { hint: 'name one as npx://NAME, uvx://NAME, go://NAME' });
   const source = found.image;
   const daemon = await client();
   const file = flags.text('output');
@@ -26,5 +26,5 @@ export async function run({
   const body = { source, tag: flags.text('tag') };
   const { image } = await daemon.buildImage({ body }, { signal, onProgress: out.progress });
   out.result({ image }, image);
-  out.note(`\`thv run ${image}\` runs it`);
+  out.note(`run thv run ${image} to run it`);
 }

@@ -3,14 +3,14 @@ import type { Client } from '@toolhive/contract/client';
 import type { Need } from '@toolhive/core/pasted';
 import { defaultRegistry } from '@toolhive/contract/names';
 
-/** What the registry says of a server that can be run by its name: what it needs to be told, and who runs it. */
+/** A registry entry that can run by name: its inputs, and whether it is remote. */
 export interface Catalogued {
   name: string;
   isRemote: boolean;
   needs: Need[];
 }
 
-/** The entry of the registry that somebody means, or undefined when the word means something else. */
+/** The registry entry that a word names. Undefined if the word means something else. */
 export async function findCatalogued(
   word: string,
   { daemon, signal }: { daemon: Client; signal: AbortSignal },
@@ -18,7 +18,7 @@ export async function findCatalogued(
   if (word.includes('://')) return undefined;
   const params = { name: defaultRegistry, serverName: word };
   const found = await daemon.getRegistryServer({ params }, { signal }).catch((thrown: unknown) => {
-    // An image, or a name that nobody knows; the daemon tells.
+    // An image, or an unknown name, which the daemon reports.
     if (thrown instanceof ThvError && (thrown.kind === 'not-found' || thrown.kind === 'invalid'))
       return undefined;
     throw thrown;

@@ -10,7 +10,7 @@ export async function withClientSecrets(
   secrets: StoredSecrets,
 ): Promise<CreateWorkload> {
   const { name, image, url } = request;
-  // The name that the original gives it.
+  // The original uses this name.
   const key = `OAUTH_CLIENT_SECRET_${name ?? image ?? URL.parse(url ?? '')?.hostname ?? 'remote'}`;
   let completed = request;
   for (const part of Object.keys(clientSecretFlags) as (keyof typeof clientSecretFlags)[]) {

@@ -4,7 +4,10 @@ import type { Risk } from '@toolhive/contract/risk';
 import type { Out } from '../../out.ts';
 import { canAsk, confirm } from '../../prompt.ts';
 
-/** Tries a request. If it asks for dangerous access, lists that in a terminal, and tries again when the user accepts it. */
+/**
+ * Sends a request. If it needs consent to dangerous access, shows the access in a terminal, and sends the request
+ * again after the user has agreed.
+ */
 export async function withConsent<Body extends object>(
   body: Body,
   { out, signal }: { out: Out; signal: AbortSignal },

@@ -4,7 +4,7 @@ import type { CreateWorkload } from '@toolhive/contract/workload';
 import { ask, canAsk } from '../../prompt.ts';
 import { readProfile } from './request.ts';
 
-/** Tries a request. If the user has to choose a permission profile, asks for one in a terminal and tries again. */
+/** Sends a request. If the user must choose a permission profile, asks in a terminal and sends the request again. */
 export async function withChosenProfile(
   request: CreateWorkload,
   signal: AbortSignal,
@@ -20,6 +20,6 @@ export async function withChosenProfile(
     const answer = (await ask(question, { signal })).trim();
     if (answer === '') throw thrown;
     const profile = await readProfile(answer);
-    return attempt({ ...request, permission_profile: profile as CreateWorkload['permission_profile'] }); // the daemon validates it
+    return attempt({ ...request, permission_profile: profile as CreateWorkload['permission_profile'] }); // the daemon validates the value
   }
 }

@@ -2,7 +2,7 @@ import type { CommandCall } from '../../command.ts';
 import { asMcpJson } from './mcp-json.ts';
 import { writeOwnFile } from './own-file.ts';
 
-/** Writes a workload to a file: as the run config that it is, or for Kubernetes. */
+/** Exports a workload: as a run config, or for Kubernetes. */
 export async function run({
   arguments: [name = '', path = ''],
   flags,

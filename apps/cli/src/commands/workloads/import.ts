@@ -77,7 +77,7 @@ interface Preparing {
   isDry: boolean;
 }
 
-/** Translates an entry and completes it. What is wrong with one entry is no reason to leave the others. */
+/** Converts and completes an entry. A problem with one entry does not affect the others. */
 async function prepare(
   name: string,
   entry: Readonly<Record<string, unknown>>,
@@ -155,13 +155,13 @@ function chosen(entries: RawEntries, names: readonly string[], source: string): 
   const unknown = names.filter((name) => !entries.has(name));
   if (unknown.length > 0) {
     throw notFound(`${source} has no server ${unknown.join(', ')}`, {
-      hint: `it has ${[...entries.keys()].join(', ')}`,
+      hint: `the entries are ${[...entries.keys()].join(', ')}`,
     });
   }
   return names.length === 0 ? entries : new Map([...entries].filter(([name]) => names.includes(name)));
 }
 
-/** Why an entry is not imported: it is turned off, or leads to a workload. */
+/** Why an entry is not imported: it is disabled, or leads to a workload. */
 function skipReason(
   entry: Readonly<Record<string, unknown>>,
   workloads: readonly Workload[],
@@ -173,5 +173,5 @@ function skipReason(
   const url = typeof text === 'string' ? URL.parse(text) : null;
   if (url === null || !isLoopback(url.hostname)) return undefined;
   const own = workloads.find(({ port }) => String(port) === url.port);
-  return own && `it is the workload ${own.name}`;
+  return own && `already the workload ${own.name}`;
 }

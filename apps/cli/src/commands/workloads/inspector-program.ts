@@ -2,10 +2,10 @@ import { dirname, delimiter } from 'node:path';
 import { startGroup } from '../../process-group.ts';
 import type { ProcessGroup } from '../../process-group.ts';
 
-/** The official one. It is installed by npm when it is wanted for the first time. */
+/** The official MCP Inspector. npm installs it on first use. */
 const inspectorPackage = '@modelcontextprotocol/inspector@2.12.0';
 
-/** The last of what it wrote is kept, to say why it could not be started. */
+/** How much of its output is kept to explain a failed start. */
 const keptCharacters = 4_000;
 
 interface InspectorOptions {
@@ -19,11 +19,11 @@ interface Inspector extends Pick<ProcessGroup, 'ended' | 'hasEnded' | typeof Sym
   lastLine: () => string;
 }
 
-/** Starts the inspector for one server, on loopback, with a token that its page asks for. Disposing of it ends all of it. */
+/** Starts the inspector for one server, on loopback, with a token for its page. Disposal ends all its processes. */
 export function startInspector({ url, mode, ports, token }: InspectorOptions): Inspector {
   const transport = mode === 'sse' ? 'sse' : 'http';
   const words = ['--web', '--transport', transport, '--server-url', url];
-  // Packages that need to be compiled are none that it cannot do without, so no script of any package is run.
+  // The inspector does not need compiled packages, so no package scripts run.
   const npm = [
     'exec',
     '--yes',
@@ -35,7 +35,7 @@ export function startInspector({ url, mode, ports, token }: InspectorOptions): I
   ];
   const group = startGroup('npm', npm, {
     ...withoutOwn(process.env),
-    // The Node.js that runs this is new enough; that of the system may not be.
+    // The current Node.js is new enough. The system's may not be.
     PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`,
     HOST: '127.0.0.1',
     CLIENT_PORT: String(ports.page),
@@ -55,7 +55,7 @@ export function startInspector({ url, mode, ports, token }: InspectorOptions): I
   };
 }
 
-/** Everything but what ToolHive itself is told by variables: some of that is secret. */
+/** The environment without ToolHive's own variables, some of which are secret. */
 function withoutOwn(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TOOLHIVE_')));
 }

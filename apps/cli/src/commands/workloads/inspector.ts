@@ -8,10 +8,10 @@ import { portFrom } from '../port.ts';
 import { answersAt, isFree } from './loopback.ts';
 import { startInspector } from './inspector-program.ts';
 
-/** How long it may take to be installed and to answer. */
+/** How long the installation and the first answer may take. */
 const startMs = 5 * 60_000;
 
-/** Opens the MCP Inspector for a workload, and keeps it until somebody ends it. */
+/** Opens the MCP Inspector for a workload, until the user ends it. */
 export async function run({
   arguments: [name = ''],
   flags,
@@ -46,7 +46,7 @@ export async function run({
   );
   const address = `${page}?${tokenParameter}=${token}`;
   out.record({ url: address }, address);
-  out.note(`The inspector is connected to ${name}; Ctrl-C ends it. Whoever has this address can use it.`);
+  out.note(`The inspector is connected to ${name}. Press Ctrl-C to stop. Anyone with this URL can use it.`);
   const given = new AbortController();
   const interrupted = once(signal, 'abort', { signal: given.signal }).catch(() => {}); // it ended first
   await Promise.race([interrupted, inspector.ended]);

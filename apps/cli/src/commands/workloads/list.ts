@@ -41,7 +41,7 @@ function nothing(isAll: boolean, group: string | undefined, hasLabels: boolean):
     ...(hasLabels ? [' with these labels'] : []),
   ].join('');
   return isAll
-    ? `There are no workloads${which}.`
+    ? `No workloads found${which}.`
     : `No workload runs${which}. \`thv list --all\` shows the others.`;
 }
 

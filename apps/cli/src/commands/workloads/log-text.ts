@@ -1,7 +1,7 @@
 import type { Out } from '../../out.ts';
 import { printable } from '@toolhive/contract/printable';
 
-/** Prints a log line by line as it comes, fit for a terminal, or for programs. */
+/** Prints a log line by line, escaped for a terminal, or for programs. */
 export async function followLog(
   out: Out,
   read: (onText: (piece: string) => void) => Promise<unknown>,

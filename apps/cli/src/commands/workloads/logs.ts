@@ -1,7 +1,7 @@
 import type { CommandCall } from '../../command.ts';
 import { followLog } from './log-text.ts';
 
-/** Prints what a server wrote last, or what its proxy noted, and goes on with that if asked to. */
+/** Prints the last output of a server or the last notes of its proxy, and optionally follows the log. */
 export async function run({
   arguments: [name = ''],
   flags,

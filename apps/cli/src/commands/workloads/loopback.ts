@@ -10,7 +10,7 @@ export async function isFree(port: number): Promise<boolean> {
   return promise;
 }
 
-/** Whether a page is there. */
+/** Whether a page answers. */
 export async function answersAt(url: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const asked = request(url, { agent: false, timeout: 5_000 }, (response) => {

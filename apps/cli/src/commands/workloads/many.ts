@@ -2,7 +2,7 @@ import { ThvError, invalid, messageOf } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
 import { failureOf } from '../../report.ts';
 
-/** The workloads that a command is about: those that are named, all of them, or those of a group. */
+/** The workloads of a command: the named ones, all, or those in a group. */
 export async function selectedNames({
   arguments: names,
   flags,
@@ -22,15 +22,15 @@ export async function selectedNames({
   return workloads.map(({ name }) => name);
 }
 
-/** What came of one of several workloads: what there is to know of it, and how people see that. */
+/** The result for one of several workloads, for programs and for people. */
 interface Done {
   value?: object;
   shown: string;
 }
 
 /**
- * Does the same to several workloads at once, and tells of each in the order of the names: programs whether it is
- * done, or else why not. One that fails does not keep the others from it; what failed is thrown at the end.
+ * Runs an operation on several workloads at once, and reports the results in the order of the names. A failure does
+ * not affect the others, and is thrown at the end.
  */
 export async function forEach(
   names: readonly string[],
@@ -58,7 +58,7 @@ export async function forEach(
   const [kind] = kinds;
   const failed = failures.map(({ name }) => name).toSorted();
   const message = `${failed.length} of ${names.length} workloads could not be ${what}: ${failed.join(', ')}`;
-  // One kind of failure keeps its exit code; a mixture has none of its own.
+  // Failures of one kind keep their exit code. Mixed failures have the general one.
   throw kinds.size === 1 && kind !== undefined
     ? new ThvError(kind, message)
     : new ThvError('unsupported', message);

@@ -1,6 +1,6 @@
 import type { RunConfig } from '@toolhive/contract/run-config';
 
-/** How an MCP client starts or reaches a server by itself. */
+/** How an MCP client starts or reaches a server without ToolHive. */
 interface McpJson {
   value: { mcpServers: Record<string, object> };
   /** What a client does not do for the server. */
@@ -23,7 +23,7 @@ export function asMcpJson(runConfig: RunConfig): McpJson {
       ...(lost.length === 0
         ? []
         : [
-            `a client that starts the server itself does not apply ${lost.join(', ')}; \`thv import\` does, with its defaults. The URL of the workload is in thv list --format mcpservers`,
+            `a client that starts the server itself does not apply ${lost.join(', ')}. Only thv import does, with its defaults. To see the workload's URL, run thv list --format mcpservers`,
           ]),
       ...((secrets ?? []).length > 0
         ? ['the file refers to secrets as ${NAME}: set these environment variables for the client']

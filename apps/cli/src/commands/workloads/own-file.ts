@@ -3,7 +3,7 @@ import { lstat, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { invalid, messageOf } from '@toolhive/contract/failure';
 
-/** Writes a file that is there as a whole or not at all, for its owner only, with the folders above it. */
+/** Writes a file atomically, for its owner only, and creates missing directories. */
 export async function writeOwnFile(path: string, text: string): Promise<string> {
   const whole = resolve(path);
   const beside = `${whole}.${randomBytes(4).toString('hex')}.tmp`;
@@ -22,7 +22,7 @@ export async function writeOwnFile(path: string, text: string): Promise<string> 
     }
     await rename(beside, whole);
   } catch (cause) {
-    await rm(beside, { force: true }).catch(() => {}); // it may never have been made
+    await rm(beside, { force: true }).catch(() => {}); // the file may not exist
     throw invalid(`${path} cannot be written: ${messageOf(cause).replaceAll(beside, whole)}`, { cause });
   }
   return whole;

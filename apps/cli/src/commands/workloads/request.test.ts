@@ -86,7 +86,7 @@ test('a server that runs here', async () => {
   });
 });
 
-test('a server that somebody else runs', async () => {
+test('a remote server', async () => {
   const asked = await request(
     'remote',
     ['--remote-auth', '--remote-auth-issuer', 'https://id.example', '--remote-auth-client-id', 'me'],

@@ -12,7 +12,7 @@ import { readText } from '../../read-text.ts';
 import { clientSecretFlags } from '../client-secret.ts';
 import { readAssignments, readEnvFile, readEnvFolder, readJsonObject } from './assignments.ts';
 
-/** A part of the request and the flags that it comes from. It is absent when none of them is given. */
+/** A request field and its flags. Absent if none of the flags is given. */
 interface FlagMapping {
   field: keyof CreateWorkload;
   flags: readonly string[];
@@ -21,7 +21,7 @@ interface FlagMapping {
   read: (flags: FlagValues) => unknown;
 }
 
-/** Whether a server runs here, or somebody else runs it. */
+/** Whether a server is local or remote. */
 export type ServerKind = 'local' | 'remote';
 
 const mappings: readonly FlagMapping[] = [
@@ -65,7 +65,7 @@ const mappings: readonly FlagMapping[] = [
     section('ignore_config', { loadGlobal: 'ignore-globally', printOverlays: 'print-resolved-overlays' }),
   ),
   plain('tools_override', 'tools-override', async (file) => {
-    const what = 'the file of tools';
+    const what = 'the tools file';
     const { toolsOverride: overrides } = await readJsonObject(String(file), what);
     if (overrides === undefined) throw invalid(`${what} ${String(file)} has no key toolsOverride`);
     return overrides;
@@ -113,7 +113,7 @@ const mappings: readonly FlagMapping[] = [
       header_name: 'token-exchange-header-name',
     }),
   ),
-  // Signing in happens whenever the server asks for it, so the bare --remote-auth changes nothing.
+  // ToolHive signs in whenever the server requires it, so --remote-auth alone changes nothing.
   withFlags(['remote-auth', ...clientSecretFlags.oauth_config], {
     ...section('oauth_config', {
       issuer: 'remote-auth-issuer',
@@ -134,7 +134,7 @@ export function requestFlags(): string[] {
   return mappings.flatMap(({ flags }) => flags);
 }
 
-/** Turns the flags of `thv run` into a request. Refuses those that a server of this kind could not honour. */
+/** Converts the flags of `thv run` to a request. Refuses flags that do not apply to this kind of server. */
 export async function requestFrom(flags: FlagValues, kind: ServerKind): Promise<CreateWorkload> {
   const request: Partial<Record<keyof CreateWorkload, unknown>> = {};
   for (const { field, flags: names, only, read } of mappings) {
@@ -150,10 +150,13 @@ export async function requestFrom(flags: FlagValues, kind: ServerKind): Promise<
       ...new Set([...((request.accepted_risks as Risk[] | undefined) ?? []), 'open-network']),
     ];
   }
-  return request as CreateWorkload; // the daemon validates it, as it does for everybody
+  return request as CreateWorkload; // the daemon validates the value
 }
 
-/** Whether the user has typed words that mean just that. A file is something else: others may have written it. */
+/**
+ * Whether the user has explicitly typed words with this meaning. A file is different, because another person may have
+ * written it.
+ */
 function asksForOpenNetwork(flags: FlagValues): boolean {
   const isIsolationOff = flags.isGiven('isolate-network') && !flags.has('isolate-network');
   return isIsolationOff || flags.text('permission-profile') === 'network';
@@ -161,10 +164,10 @@ function asksForOpenNetwork(flags: FlagValues): boolean {
 
 const described: Record<ServerKind, string> = {
   local: 'a server that runs here',
-  remote: 'a server that somebody else runs',
+  remote: 'a remote server',
 };
 
-/** The same failure, naming the flag that asked for what is not available instead of the field. */
+/** The same failure, with the flag instead of the field. */
 export function namingFlags(thrown: unknown, flags: FlagValues): unknown {
   if (!(thrown instanceof ThvError) || thrown.kind !== 'not-implemented') return thrown;
   const mapping = mappings.find(({ field }) => new RegExp(`\\b${field}\\b`).test(thrown.message));
@@ -205,7 +208,7 @@ function section(
   };
 }
 
-/** Where nobody sees it, unlike in a command line. */
+/** From the environment, which other users cannot see, unlike the command line. */
 function withSecretFromEnvironment(mapping: FlagMapping): FlagMapping {
   return {
     ...mapping,
@@ -224,7 +227,7 @@ function local(mapping: FlagMapping): FlagMapping {
   return { ...mapping, only: 'local' };
 }
 
-/** As the user typed it. What the daemon would refuse is refused here, with the flag. */
+/** The flag as typed, so that errors can name it. */
 function asResource(name: ResourceName): Convert {
   return (value) => {
     const text = String(value);
@@ -243,7 +246,7 @@ function asList(value: FlagValue): readonly string[] {
   return Array.isArray(value) ? (value as readonly string[]) : [];
 }
 
-/** The daemon has a working directory of its own, so paths are made absolute here. */
+/** The daemon has a different working directory, so paths become absolute here. */
 function asPath(value: FlagValue): string {
   return resolve(String(value));
 }
@@ -257,7 +260,7 @@ async function readEnvironment(flags: FlagValues): Promise<Record<string, string
   };
 }
 
-/** As much of what is said as the original writes down unless it is told otherwise. */
+/** The original's default for recorded data. */
 const auditedBytes = 1024;
 
 async function readAudit(flags: FlagValues): Promise<unknown> {
@@ -274,7 +277,7 @@ function withAbsoluteSource(volume: string): string {
   const [host = '', ...others] = volume.split(':');
   if (host === '' || others.length === 0) {
     throw invalid(`${JSON.stringify(volume)} is not a volume`, {
-      hint: 'write it as HOST:CONTAINER or HOST:CONTAINER:ro',
+      hint: 'use the form HOST:CONTAINER or HOST:CONTAINER:ro',
     });
   }
   return [resolve(host), ...others].join(':');
@@ -283,7 +286,7 @@ function withAbsoluteSource(volume: string): string {
 function parseSecret(reference: string): { name: string; target: string } {
   const [, name, target] = /^([^,]+),target=(.+)$/.exec(reference) ?? [];
   if (name !== undefined && target !== undefined) return { name, target };
-  // Somebody may have written the secret itself, so nothing is repeated.
+  // The error does not quote the text, because it may be the secret itself.
   throw invalid('--secret takes NAME,target=VARIABLE', { hint: 'name a stored secret, not its value' });
 }
 
@@ -294,16 +297,16 @@ export async function readProfile(nameOrPath: string): Promise<unknown> {
     return builtInProfiles[nameOrPath as keyof typeof builtInProfiles];
   const what = 'the permission profile';
   const profile = await readJsonObject(nameOrPath, what);
-  const { data: understood } = PermissionProfile.safeParse(profile); // what is wrong in it, the daemon says
+  const { data: understood } = PermissionProfile.safeParse(profile); // the daemon reports errors in the profile
   const unknown = understood && unknownKey(profile, understood);
   if (unknown === undefined) return profile;
-  // A grant that is misspelt is no grant, and somebody should be told.
+  // A misspelled key grants nothing, which users should know.
   throw invalid(`${what} ${nameOrPath} has a key ${unknown} that nothing reads`, {
-    hint: 'is it misspelt? `thv export` shows a profile as it is understood',
+    hint: 'check the spelling. Run thv export to see the profile as ToolHive reads it',
   });
 }
 
-/** The first key that did not survive being understood, with the way to it. */
+/** The path of the first unknown key. */
 function unknownKey(given: unknown, understood: unknown): string | undefined {
   if (!isObject(given) || !isObject(understood)) return undefined;
   for (const [key, value] of Object.entries(given)) {

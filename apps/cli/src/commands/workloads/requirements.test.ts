@@ -40,7 +40,7 @@ describe('a header that a remote server needs, where nobody can be asked', () =>
 
     await expect(completed).rejects.toMatchObject({
       message: 'wiki needs X-Team',
-      hint: 'store it with `thv secret set wiki-X-Team`; X-Team: Whose it is',
+      hint: 'store it with thv secret set wiki-X-Team; X-Team: Whose it is',
     });
   });
 });

@@ -6,14 +6,14 @@ import { ask, canAsk } from '../../prompt.ts';
 import type { Need } from '@toolhive/core/pasted';
 import type { Catalogued } from './catalogued.ts';
 
-/** What is asked of, and who is asked. */
+/** The server's inputs, and how to ask for them. */
 interface Asking extends Pick<CommandCall, 'out' | 'signal'> {
   daemon: Client;
 }
 
 /**
- * Completes a request with what the server needs and nobody gave: secrets that are stored already, and what a
- * person types. Where nobody can be asked, everything that is missing is named.
+ * Completes a request with missing inputs of the server: stored secrets, and values that the user types. Without a
+ * terminal, throws with all missing inputs.
  */
 export async function withNeeds(
   request: CreateWorkload,
@@ -36,10 +36,10 @@ export async function withNeeds(
   return completed(request, needs, answers);
 }
 
-/** A value as it is, or the name of the secret that has it. */
+/** A literal value, or the name of the secret that contains it. */
 type Answer = { value: string } | { secret: string };
 
-/** No flag has the value of a header, so that it can be stored even if it is no secret. */
+/** No flag sets a header value, so headers can be stored even if they are not secret. */
 function canBeStored({ kind, secret }: Need): boolean {
   return secret || kind === 'header';
 }
@@ -62,7 +62,7 @@ async function storedNames({ daemon, signal }: Asking): Promise<Set<string>> {
   }
 }
 
-/** That of this server first: another server may have a variable of the same name, and its secret is none of ours. */
+/** This server's own secret first, because another server's secret may have the same variable name. */
 function storedFor({ kind, name }: Need, server: string, stored: ReadonlySet<string>): string | undefined {
   const candidates = [ownSecret(server, name), ...(kind === 'variable' ? [name] : [])];
   return candidates.find((candidate) => stored.has(candidate));
@@ -76,7 +76,7 @@ function needsMore(server: string, needs: readonly Need[]): Error {
   const names = needs.map(({ name }) => name);
   const ways = needs.map((need) =>
     canBeStored(need)
-      ? `store it with \`thv secret set ${need.kind === 'header' ? ownSecret(server, need.name) : need.name}\``
+      ? `store it with thv secret set ${need.kind === 'header' ? ownSecret(server, need.name) : need.name}`
       : `give --env ${need.name}=VALUE`,
   );
   const meanings = needs.flatMap(({ name, description }) =>

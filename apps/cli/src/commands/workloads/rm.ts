@@ -9,7 +9,7 @@ export async function run(call: CommandCall): Promise<void> {
   const { arguments: named, flags, out, client, signal } = call;
   const names = await selectedNames(call);
   if (names.length === 0) out.note('There is nothing to remove.');
-  // Whoever names them knows what they are; scripts are not asked, as they could not answer.
+  // Users who name workloads know them, and scripts could not answer.
   const daemon = await client();
   if (!flags.has('yes') && names.length > 0) {
     const stored = canAsk() ? await storedFiles(names, daemon, signal) : [];
@@ -29,7 +29,7 @@ async function storedFiles(names: readonly string[], daemon: Client, signal: Abo
   const homes = await Promise.all(
     names.map(async (name) => {
       const details = await daemon.getWorkload({ params: { name } }, { signal }).catch((error: unknown) => {
-        if (error instanceof ThvError && error.kind === 'not-found') return undefined; // the removal reports it
+        if (error instanceof ThvError && error.kind === 'not-found') return undefined; // the removal reports the error
         throw error;
       });
       return details?.home;

@@ -3,7 +3,7 @@ import type { ResourceName } from '@toolhive/contract/resources';
 import type { Flag } from '../../command.ts';
 import { inSection, oidcFlags, remoteAuthFlags, resourceUrl, tokenExchangeFlags } from '../flags.ts';
 
-/** What to do with the credentials in a pasted command or configuration. `run` and `import` take it. */
+/** How to handle the credentials in a pasted command or configuration. `run` and `import` take this flag. */
 export const storeSecrets: Flag = {
   name: 'store-secrets',
   kind: 'boolean',
@@ -16,17 +16,17 @@ function resourceFlag(name: ResourceName): Flag {
     name: flag,
     kind: 'string',
     value: unit === 'bytes' ? 'SIZE' : 'NUMBER',
-    description: `Limit on ${summary}; ${describeResource(name, amount)} by default`,
+    description: `Limit on ${summary}. The default is ${describeResource(name, amount)}`,
   };
 }
 
-/** Everything that `thv run` takes. `request.ts` says what becomes of each. */
+/** The flags of `thv run`. `request.ts` defines their effects. */
 export const runFlags: readonly Flag[] = [
   {
     name: 'name',
     kind: 'string',
     value: 'NAME',
-    description: 'The name of the workload; derived from SOURCE when absent',
+    description: 'The workload name. By default, derived from SOURCE',
   },
   {
     name: 'group',
@@ -46,19 +46,19 @@ export const runFlags: readonly Flag[] = [
   {
     name: 'dry-run',
     kind: 'boolean',
-    description: 'Show what the server could access, and run nothing',
+    description: "Show the server's access without running the server",
   },
   {
     name: 'foreground',
     shorthand: 'f',
     kind: 'boolean',
-    description: 'Stay and show what the server writes; Ctrl-C removes the workload',
+    description: "Stay attached and show the server's output. Ctrl-C removes the workload",
   },
   {
     name: 'from-config',
     kind: 'string',
     value: 'FILE',
-    description: 'Run what `thv export` has written, instead of SOURCE and other flags',
+    description: 'Run an exported run config instead of SOURCE and other flags',
     completes: 'file',
   },
   ...inSection('Server', [
@@ -67,7 +67,7 @@ export const runFlags: readonly Flag[] = [
       kind: 'string',
       value: 'KIND',
       choices: ['stdio', 'sse', 'streamable-http'],
-      description: 'How the server talks; the registry knows, else stdio',
+      description: "The server's transport. By default, the registry entry's, or else stdio",
     },
     {
       name: 'env',
@@ -80,21 +80,21 @@ export const runFlags: readonly Flag[] = [
       name: 'env-file',
       kind: 'string',
       value: 'FILE',
-      description: 'A file of environment variables, one NAME=VALUE a line; --env counts more',
+      description: 'A file of environment variables, one NAME=VALUE per line. --env has precedence',
       completes: 'file',
     },
     {
       name: 'env-file-dir',
       kind: 'string',
       value: 'FOLDER',
-      description: 'A folder of such files; --env-file counts more',
+      description: 'A directory of such files. --env-file has precedence',
       completes: 'folder',
     },
     {
       name: 'secret',
       kind: 'list',
       value: 'NAME,target=VARIABLE',
-      description: 'A stored secret for the server, and the variable that receives it',
+      description: 'A stored secret for the server, and the environment variable that receives it',
       completes: 'secret',
     },
     storeSecrets,
@@ -102,7 +102,7 @@ export const runFlags: readonly Flag[] = [
       name: 'target-port',
       kind: 'integer',
       value: 'PORT',
-      description: 'The port that an HTTP server listens on; 0 is what the registry says',
+      description: "The port that an HTTP server listens on. 0 uses the registry entry's",
       default: 0,
     },
     {
@@ -116,7 +116,7 @@ export const runFlags: readonly Flag[] = [
       name: 'ca-cert',
       kind: 'string',
       value: 'FILE',
-      description: 'A certificate authority to trust while a package is made ready',
+      description: 'An additional certificate authority for package downloads',
       completes: 'file',
     },
     {
@@ -144,7 +144,7 @@ export const runFlags: readonly Flag[] = [
       value: 'MODE',
       choices: ['warn', 'enabled', 'disabled'],
       description:
-        'What to do about an image from the registry whose signature is missing or wrong: note it, refuse it, or do not look',
+        'What to do about a registry image with a missing or invalid signature: warn, refuse it, or skip the check',
       default: 'warn',
     },
     {
@@ -168,26 +168,26 @@ export const runFlags: readonly Flag[] = [
       name: 'ephemeral',
       kind: 'boolean',
       description:
-        'Delete the home directory of the server when it stops. Without this flag, it is kept until you remove the workload',
+        "Delete the server's home directory when it stops. Without this flag, ToolHive keeps it until you remove the workload",
     },
     {
       name: 'permission-profile',
       kind: 'string',
       value: 'PROFILE',
-      description: 'none, public, network, or a JSON file; the registry knows, else public',
+      description: "none, public, network, or a JSON file. By default, the registry entry's, or else public",
       completes: 'file',
     },
     {
       name: 'network',
       kind: 'string',
       value: 'MODE',
-      description: 'A network of the container engine, or none; instead of that of the profile',
+      description: 'A network of the container engine, or none. Overrides the profile',
     },
     {
       name: 'isolate-network',
       kind: 'boolean',
       description:
-        'Enforce the hosts and ports of the profile, as is done anyway; with =false, the server reaches everything',
+        "Enforce the profile's hosts and ports, which is the default. With =false, the server reaches every host",
     },
     {
       name: 'accept-risks',
@@ -199,7 +199,7 @@ export const runFlags: readonly Flag[] = [
       name: 'learn',
       kind: 'boolean',
       description:
-        'Allow every public host and record which ones the server uses; `thv learn NAME --stop` makes a profile of them',
+        'Allow every public host and record the hosts that the server uses. Create a profile with `thv learn NAME --stop`',
     },
     {
       name: 'ignore-globally',
@@ -232,7 +232,7 @@ export const runFlags: readonly Flag[] = [
       name: 'proxy-port',
       kind: 'integer',
       value: 'PORT',
-      description: 'The port of the proxy; 0 is any free one',
+      description: 'The proxy port. 0 selects a free port',
       default: 0,
     },
     {
@@ -240,7 +240,7 @@ export const runFlags: readonly Flag[] = [
       kind: 'string',
       value: 'MODE',
       choices: ['sse', 'streamable-http'],
-      description: 'The endpoint in the workload URL; the proxy serves both',
+      description: 'The endpoint in the workload URL. The proxy serves both',
       default: 'streamable-http',
     },
     {
@@ -248,13 +248,14 @@ export const runFlags: readonly Flag[] = [
       kind: 'string',
       value: 'KIND',
       choices: ['own', 'shared'],
-      description: 'Whether each client has a server process of its own; the registry knows, else own',
+      description:
+        "Whether each client has a separate server process. By default, the registry entry's value, or else own",
     },
     {
       name: 'tools',
       kind: 'list',
       value: 'NAME',
-      description: 'A tool that clients may see, and no others than those that are named',
+      description: 'A tool that clients may use. All other tools are hidden',
     },
     {
       name: 'tools-override',
@@ -269,7 +270,7 @@ export const runFlags: readonly Flag[] = [
       value: 'MODE',
       choices: ['warn', 'block', 'off'],
       description:
-        'Report changed tools of the server (warn), hold them back until you approve them (block), or neither; warn if not given',
+        'What to do about changed tools: report them (warn, the default), hold them back until you approve them (block), or nothing (off)',
     },
     {
       name: 'trust-proxy-headers',
@@ -322,7 +323,7 @@ export const runFlags: readonly Flag[] = [
       name: 'thv-ca-bundle',
       kind: 'string',
       value: 'FILE',
-      description: 'Certificate authorities to trust when the provider is asked',
+      description: 'Certificate authorities for requests to the provider',
       completes: 'file',
     },
   ]),
@@ -365,7 +366,7 @@ export const runFlags: readonly Flag[] = [
     {
       name: 'otel-enable-prometheus-metrics-path',
       kind: 'boolean',
-      description: 'Let Prometheus fetch metrics from /metrics on the port of the proxy',
+      description: 'Serve Prometheus metrics at /metrics on the proxy port',
     },
     {
       name: 'otel-env-vars',

@@ -21,7 +21,7 @@ import { withNeeds } from './requirements.ts';
 import { cleanUp, stayWith } from './stay.ts';
 import { StoredSecrets } from './stored-secrets.ts';
 
-/** Runs a server and returns when clients can reach it, or, in the foreground, when somebody ends it. */
+/** Runs a server. Returns when clients can reach it, or, in the foreground, when the user ends it. */
 export async function run(call: CommandCall): Promise<void> {
   const { flags, out, signal } = call;
   const file = flags.text('from-config');
@@ -74,8 +74,8 @@ async function runAsked(call: CommandCall, daemon: Client): Promise<string> {
     pasted.image === undefined ? undefined : await findCatalogued(pasted.image, { daemon, signal });
   const kind = pasted.url !== undefined || entry?.isRemote === true ? 'remote' : 'local';
   if (kind === 'remote' && pasted.cmd_arguments?.length) {
-    throw invalid('a server that somebody else runs takes no arguments', {
-      hint: 'leave out what stands behind --',
+    throw invalid('a remote server takes no arguments', {
+      hint: 'omit the arguments after --',
     });
   }
   for (const note of notes) out.note(`note: ${note}`);
@@ -92,7 +92,7 @@ async function runAsked(call: CommandCall, daemon: Client): Promise<string> {
   const request = await withClientSecrets(needed, flags, secrets);
   for (const note of unreachablePaths(request)) out.note(`note: ${note}`);
   try {
-    // Awaited here, as what was stored may go when this ends.
+    // Awaited here, because stored secrets may be removed at the end.
     const name = await withChosenProfile(request, signal, (complete) =>
       create(call, daemon, complete, (is) => secrets.keep(is)),
     );
@@ -104,7 +104,7 @@ async function runAsked(call: CommandCall, daemon: Client): Promise<string> {
   }
 }
 
-/** Creates the workload and waits until it runs, after the user has accepted what is dangerous. */
+/** Creates the workload and waits until it runs, after the user has consented to dangerous access. */
 function create(
   call: CommandCall,
   daemon: Client,
@@ -114,7 +114,10 @@ function create(
   return withConsent(body, call, (accepted) => attempt(call, daemon, accepted, isThere));
 }
 
-/** Creates the workload and waits until it runs. Nothing of it stays when that is interrupted. A dry run only checks it. */
+/**
+ * Creates the workload and waits until it runs. Removes the workload after an interruption. A dry run only checks the
+ * request.
+ */
 async function attempt(
   { flags, out, signal }: CommandCall,
   daemon: Client,
@@ -135,7 +138,7 @@ async function attempt(
         signal,
         onProgress: out.progress,
         onAccepted: (answer) => {
-          begun = (answer as { name: string }).name; // what the operation answers with
+          begun = (answer as { name: string }).name; // the operation's result
           isThere(true);
         },
       },
@@ -151,7 +154,7 @@ async function attempt(
   }
 }
 
-/** Writes what a request would create. */
+/** Prints the workload that a request would create. */
 function showCheck(page: Page, { name, package: source, remote, permissions, risks }: WorkloadCheck): void {
   page.line(`Name: ${name}`);
   page.line(`${remote ? 'Remote server' : 'Source'}: ${printable(source)}`);
@@ -165,7 +168,7 @@ async function remove(daemon: Client, name: string, signal: AbortSignal): Promis
   await daemon.deleteWorkload({ params: { name } }, { signal, onProgress: () => {} });
 }
 
-/** A run config contains everything except for consent; the others say how to show what happens. */
+/** A run config contains every setting except consent. The other flags control the output. */
 const besideRunConfig = ['from-config', 'accept-risks', 'dry-run', 'format', 'debug'];
 
 function refuseOthers({ arguments: words, flags, rest }: CommandCall): void {
@@ -183,7 +186,8 @@ function refuseOthers({ arguments: words, flags, rest }: CommandCall): void {
 
 async function readRunConfig(file: string, flags: CommandCall['flags']): Promise<Record<string, unknown>> {
   const { runConfigVersion } = await import('@toolhive/contract/run-config');
-  // Files of earlier versions of the original have no version in them. A file cannot give consent: others may have written it.
+  // Files from earlier versions of the original have no version. A file cannot give consent, because another person
+  // may have written it.
   const { accepted_risks: _, ...runConfig } = await readJsonObject(file, 'the run config');
   const accepted_risks = flags.has('accept-risks') ? riskNames : [];
   return { schema_version: runConfigVersion, ...runConfig, accepted_risks };

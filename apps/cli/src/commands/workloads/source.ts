@@ -9,13 +9,13 @@ export function sourceOf(word: string): { url: string } | { image: string } {
 }
 
 /**
- * A package of this machine: `npx://./dir`, `uvx:///dir/server.py`, `go://~/dir`. The daemon has a working directory of its
- * own, so the path is made absolute here. The version that `thv list` shows is left out.
+ * A local package: `npx://./dir`, `uvx:///dir/server.py`, `go://~/dir`. The daemon has a different working directory,
+ * so the path becomes absolute here. Removes the version that `thv list` shows.
  */
 export function localPackage(word: string): { scheme: 'npx' | 'uvx' | 'go'; path: string } | undefined {
   const found = /^(npx|uvx|go):\/\/(\.{1,2}(?:\/.*)?|~?\/.*?)(?:@local-[0-9a-f]{16})?$/.exec(word);
   if (found === null) return undefined;
   const [, scheme, path = ''] = found;
   const absolute = resolve(path.replace(/^~(?=\/)/, homedir()));
-  return { scheme: scheme as 'npx' | 'uvx' | 'go', path: absolute }; // the pattern allows nothing else
+  return { scheme: scheme as 'npx' | 'uvx' | 'go', path: absolute }; // the pattern allows only these
 }

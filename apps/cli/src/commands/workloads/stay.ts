@@ -6,12 +6,12 @@ import { followLog } from './log-text.ts';
 /** How long cleaning up may take after Ctrl-C. */
 const cleanUpMs = 30_000;
 
-/** How much of what a server wrote before is shown to whoever stays. */
+/** How much earlier output is shown when attaching. */
 const earlierLines = 100;
 
 /**
- * Shows what a server writes until Ctrl-C; then `leave` is called, with a signal of its own that gives it some time.
- * Throws when somebody else stops or removes the workload.
+ * Shows a server's output until Ctrl-C, and then calls `leave` with a time limit. Throws if another command stops or
+ * removes the workload.
  */
 export async function stayWith(
   name: string,
@@ -22,7 +22,7 @@ export async function stayWith(
   const either = AbortSignal.any([signal, over.signal]);
   const stopped = untilStopped(name, daemon, either).then(
     () => over.abort(),
-    () => {}, // whoever reads the log is told, too
+    () => {}, // the reader of the log is told, too
   );
   try {
     await followLog(out, (onText) =>
@@ -37,14 +37,14 @@ export async function stayWith(
     over.abort();
     await stopped;
   }
-  if (!signal.aborted) throw unavailable(`${name} was stopped or removed by somebody else`);
+  if (!signal.aborted) throw unavailable(`${name} was stopped or removed by another command`);
   await cleanUp(name, out, leave);
 }
 
 /** Returns when the workload is stopped. */
 async function untilStopped(name: string, daemon: Client, signal: AbortSignal): Promise<void> {
   const events = await daemon.watchEvents({ headers: {} }, { signal });
-  // It may have been stopped before the first event that comes.
+  // The workload may have stopped before the first event.
   const { status } = await daemon.getWorkloadStatus({ params: { name } }, { signal });
   if (status === 'stopped') return;
   for await (const { event } of events) {
@@ -53,8 +53,8 @@ async function untilStopped(name: string, daemon: Client, signal: AbortSignal): 
 }
 
 /**
- * Does what is left to do after Ctrl-C, with a signal of its own. What somebody else has removed meanwhile is as gone as
- * it should be; of any other failure people are told here, as the exit code only says that they wanted to stop.
+ * Cleans up after Ctrl-C, with a time limit. Ignores a workload that is already gone. Reports other failures here,
+ * because the exit code only reports the interruption.
  */
 export async function cleanUp(
   name: string,
@@ -66,8 +66,10 @@ export async function cleanUp(
     await work(limit);
   } catch (thrown) {
     if (thrown instanceof ThvError && thrown.kind === 'not-found') return;
-    const why = limit.aborted ? `it took longer than ${cleanUpMs / 1000} seconds` : messageOf(thrown);
-    out.note(`${name} may still be there: ${why}; \`thv list --all\` tells`);
+    const why = limit.aborted
+      ? `the operation took longer than ${cleanUpMs / 1000} seconds`
+      : messageOf(thrown);
+    out.note(`${name} may still exist: ${why}. Run thv list --all to check`);
     throw thrown;
   }
 }

@@ -19,7 +19,7 @@ export async function run(call: CommandCall): Promise<void> {
     } catch (thrown) {
       if (!limit.aborted || signal.aborted) throw thrown;
       throw timedOut(`${name} has not stopped yet`, {
-        hint: 'the daemon goes on with it; `thv list --all` tells',
+        hint: 'the daemon continues the operation. Run thv list --all to check',
         cause: thrown,
       });
     }

@@ -14,7 +14,7 @@ export class StoredSecrets implements AsyncDisposable {
     this.#signal = signal;
   }
 
-  /** Stores a value under a key, or under one with an ending of its own when that is taken, and returns the key. */
+  /** Stores a value under a key, or with a suffix if the key is taken, and returns the key. */
   async store(key: string, value: string): Promise<string> {
     const stored = await this.#create(key, value).catch((thrown: unknown) => {
       if (!(thrown instanceof ThvError) || thrown.kind !== 'conflict') throw thrown;

@@ -20,7 +20,7 @@ const startFlags: readonly Flag[] = [
     name: 'foreground',
     shorthand: 'f',
     kind: 'boolean',
-    description: 'Stay and show what the server writes; Ctrl-C stops the workload',
+    description: "Stay attached and show the server's output. Ctrl-C stops the workload",
   },
 ];
 
@@ -30,7 +30,7 @@ export const workloadCommands: readonly Command[] = [
     path: 'run',
     summary: 'Run an MCP server',
     description:
-      'Runs a server isolated, with a proxy in front, and prints where clients reach it.\n\nSOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE, each with @VERSION if you like), a path of this machine (a directory with a package.json, pyproject.toml, or go.mod, a script, a wheel, or a .tgz archive), a container image, the URL of a remote server, or the GitHub URL of a registered server. ToolHive passes everything after -- to the server.\n\nYou can also paste the command of another program: npx, uvx, pipx run, go run, docker run, and their like. Write flags of thv run in front of the command.',
+      'Runs a server in isolation behind a proxy, and prints its URL for clients.\n\nSOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE, each optionally with @VERSION), a local path (a directory with a package.json, pyproject.toml, or go.mod, a script, a wheel, or a .tgz archive), a container image, the URL of a remote server, or the GitHub URL of a registered server. ToolHive passes everything after -- to the server unchanged.\n\nYou can also paste the command of another program: npx, uvx, pipx run, go run, docker run, and similar ones. Put flags of thv run before the command.',
     arguments: [{ name: 'source', description: 'What to run', completes: 'registry-server' }],
     takesRest: true,
     async isOther(words) {
@@ -81,7 +81,7 @@ export const workloadCommands: readonly Command[] = [
       'Runs the MCP servers that a client starts without isolation as workloads. SOURCE is a client (cursor, claude-desktop), a configuration file in JSON, YAML, or TOML, or - for standard input. The client configuration is not changed.',
     arguments: [
       { name: 'source', description: 'A client, a file, or - for standard input', completes: 'client' },
-      { name: 'names', description: 'The names of entries; all of them by default', variadic: true },
+      { name: 'names', description: 'The entries to import. By default, all', variadic: true },
     ],
     flags: [
       { ...group, description: 'The group of the workloads' },
@@ -97,7 +97,7 @@ export const workloadCommands: readonly Command[] = [
   },
   {
     path: 'export',
-    unformatted: 'its own --format says what is written to the file',
+    unformatted: 'its own --format selects the format of the file',
     summary: 'Write down how a workload is run',
     description:
       'Writes everything that is needed to run a workload again, here or elsewhere, into a file: for `thv run --from-config`, as a manifest for Kubernetes, or as the mcpServers JSON that `thv import` and MCP clients read. Secrets are only referred to.',
@@ -105,7 +105,7 @@ export const workloadCommands: readonly Command[] = [
       workload,
       {
         name: 'path',
-        description: 'The file; one that is there is replaced',
+        description: 'The output file. An existing file is replaced',
         required: true,
         completes: 'file',
       },
@@ -129,9 +129,9 @@ export const workloadCommands: readonly Command[] = [
   },
   {
     path: 'build',
-    summary: 'Make a container image of a package',
+    summary: 'Build a container image from a package',
     description:
-      'Makes the container image that `thv run` would make of a package, and does not run it. Needs Docker or Podman, unless only the recipe is wanted.',
+      'Builds the container image that `thv run` would use for a package, without running it. Requires Docker or Podman, except for --dry-run, which only prints the Dockerfile.',
     arguments: [
       { name: 'protocol', description: 'The package: npx://NAME, uvx://NAME or go://MODULE', required: true },
     ],
@@ -164,7 +164,7 @@ export const workloadCommands: readonly Command[] = [
     path: 'inspector',
     summary: 'Try out a workload in the MCP Inspector',
     description:
-      'Starts the official MCP Inspector, connected to a workload, and prints the address of its page, with the token that it asks for. It is reached from this machine only. npm installs it when it is wanted for the first time.',
+      'Starts the official MCP Inspector, connected to a workload, and prints the URL of its page with the access token. Only this machine can reach the page. npm installs the inspector on first use.',
     arguments: [workload],
     flags: [
       {
@@ -180,7 +180,7 @@ export const workloadCommands: readonly Command[] = [
         shorthand: 'p',
         kind: 'integer',
         value: 'PORT',
-        description: 'Its second port, where it shows what servers bring along as pages',
+        description: "The inspector's second port, for pages that servers provide",
         default: 6277,
       },
     ],
@@ -189,23 +189,24 @@ export const workloadCommands: readonly Command[] = [
   },
   {
     path: 'logs',
-    summary: 'Show what a server wrote',
+    summary: "Show a workload's log",
     description:
-      'Shows what a server wrote, or with --proxy what its proxy noted. Both are kept until the workload is removed.',
+      "Shows a server's output, or with --proxy the notes of its proxy. Both logs are kept until the workload is removed.",
     arguments: [workload],
     flags: [
       {
         name: 'follow',
         shorthand: 'f',
         kind: 'boolean',
-        description: 'Go on with what is written from now on, until Ctrl-C',
+        description: 'Follow new output until Ctrl-C',
       },
       { name: 'proxy', shorthand: 'p', kind: 'boolean', description: 'What the proxy noted instead' },
       {
         name: 'tail',
         kind: 'integer',
         value: 'LINES',
-        description: 'At most so many lines, counted from the end; 100, or with --proxy all of them',
+        description:
+          'The maximum number of lines, counted from the end. The default is 100, or all lines with --proxy',
       },
     ],
     examples: [
@@ -217,7 +218,7 @@ export const workloadCommands: readonly Command[] = [
   },
   {
     path: 'logs prune',
-    summary: 'Remove logs of workloads that are gone',
+    summary: 'Remove the logs of removed workloads',
     examples: ['thv logs prune'],
     load: () => import('./logs-prune.ts'),
   },
@@ -245,7 +246,7 @@ export const workloadCommands: readonly Command[] = [
     path: 'start',
     summary: 'Start workloads that do not run',
     description:
-      'Starts workloads with their run config, on the same port. A workload that runs is left alone; `thv restart` restarts it.',
+      'Starts workloads with their run config, on the same port. Running workloads are not changed. To restart them, use `thv restart`.',
     arguments: [severalWorkloads],
     flags: startFlags,
     exclusive: [['all', 'group']],
@@ -267,7 +268,7 @@ export const workloadCommands: readonly Command[] = [
     path: 'rm',
     summary: 'Stop workloads and remove all of them',
     description:
-      'Stops workloads and removes everything of them: containers, logs, the files that their servers have stored, and their entries in the files of clients. On a terminal, asks before it deletes stored files.',
+      'Stops workloads and removes them completely: containers, logs, stored files, and entries in client configuration files. On a terminal, asks before deleting stored files.',
     arguments: [severalWorkloads],
     flags: [
       all,

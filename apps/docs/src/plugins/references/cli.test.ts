@@ -119,7 +119,7 @@ test('a page says nothing that MDX would take for code, and keeps tables whole',
 
     | Flag | What it does |
     | --- | --- |
-    | \`--debug\` | Tell on standard error what is asked of the daemon, and why something failed |
+    | \`--debug\` | Show requests to the daemon and causes of failures on standard error |
     | \`--help\`, \`-h\` | Show how it is used, and do nothing |
 
     </div>
