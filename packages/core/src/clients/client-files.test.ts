@@ -93,7 +93,7 @@ describe('applications', () => {
     await clients.reconcile(wanted('cursor', anEntry()));
 
     expect(clients.problems.get('cursor')).toBe(
-      `Cursor editor is not installed: ${join(home, '.cursor')} is not there`,
+      `Cursor editor is not installed: ${join(home, '.cursor')} not found`,
     );
     expect(await readdir(home)).toEqual([]);
   });

@@ -181,7 +181,7 @@ describe('a package of npm', () => {
     await upgradeWorkload(core, 'one', '1.1.0', call);
 
     expect((await getWorkload(core, 'one')).warnings?.join()).toContain(
-      'built 1.1.0 built from https://github.com/evil/server, but another version was built from https://github.com/example/server',
+      'built 1.1.0 was built from https://github.com/evil/server, but another version was built from https://github.com/example/server',
     );
   });
 
@@ -213,7 +213,7 @@ describe('a package of npm', () => {
         newest: expect.objectContaining({ repository: 'https://github.com/evil/server' }),
       },
       warnings: [
-        'WARNING: built 1.1.0 built from https://github.com/evil/server, but another version was built from https://github.com/example/server',
+        'WARNING: built 1.1.0 was built from https://github.com/evil/server, but another version was built from https://github.com/example/server',
       ],
     });
     expect(downloads()).toBe(0);
