@@ -1,6 +1,7 @@
 // Counts the wording that makes text read as translated, and reports each pattern that exceeds its limit.
 import { glob, readFile } from 'node:fs/promises';
 import { relative } from 'node:path';
+import { Visitor, parseSync } from 'oxc-parser';
 import { glossary } from '../apps/docs/src/plugins/references/glossary.ts';
 
 /** A text in which everything except prose is blank, so that every word keeps its place in the file. */
@@ -182,19 +183,30 @@ export function readPage(file: string, source: string): Prose {
   return { file, text, headings };
 }
 
-/** The comments and the sentences in strings of a TypeScript file. */
+/** The comments and the sentences in strings of a TypeScript file. Template literals of several lines are programs. */
 export function readCode(file: string, source: string): Prose {
-  const prose =
-    /\/\*([\s\S]*?)\*\/|(?<![:\w])\/\/(.*)|'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g;
+  const { program, comments } = parseSync(file, source);
+  const spans: Span[] = [...comments];
+  const add = ({ start, end }: Span): void => void spans.push({ start, end });
+  new Visitor({
+    Literal: (node) => typeof node.value === 'string' && add(node),
+    TemplateLiteral: (node) => source.slice(node.start, node.end).includes('\n') || add(node),
+    JSXText: add,
+  }).visit(program);
   let text = '';
   let end = 0;
-  for (const match of source.matchAll(prose)) {
-    const content = match.slice(1).find((group) => group !== undefined) ?? '';
-    text +=
-      blank(source.slice(end, match.index)) + (isSentence(content) ? sentenceOf(match[0]) : blank(match[0]));
-    end = match.index + match[0].length;
+  for (const span of spans.toSorted((one, other) => one.start - other.start)) {
+    if (span.start < end) continue; // inside of a template literal
+    const part = source.slice(span.start, span.end);
+    text += blank(source.slice(end, span.start)) + (isSentence(part) ? sentenceOf(part) : blank(part));
+    end = span.end;
   }
   return { file, text: text + blank(source.slice(end)), headings: [] };
+}
+
+interface Span {
+  start: number;
+  end: number;
 }
 
 /** Identifiers, paths, and keys are shorter. */

@@ -1,11 +1,12 @@
+import { rm } from 'node:fs/promises';
 import { isSea } from 'node:sea';
 import { conflict, invalid, unavailable } from '@toolhive/contract/failure';
-import { removeFile, writeWhole } from '@toolhive/core/files';
 import type { CommandCall } from '../../command.ts';
 import { findDaemon } from '../../daemon.ts';
 import { exitCodeOf } from '../../report.ts';
 import { waitUntil } from '../../wait.ts';
 import { portFrom } from '../port.ts';
+import { writeOwnFile } from '../workloads/own-file.ts';
 import type { ServiceDefinition } from './managed-service.ts';
 import { serviceManager } from './service-manager.ts';
 
@@ -35,7 +36,7 @@ export async function run({ flags, out, signal }: CommandCall): Promise<void> {
   const content = manager.format(definitionOf(port));
   const previous = await manager.state();
   if (!previous.running) await stopBackgroundDaemon(out.note, signal);
-  await writeWhole(manager.path, content);
+  await writeOwnFile(manager.path, content);
   try {
     await manager.enable();
     await waitUntil(async () => (await findDaemon()) ?? undefined, {
@@ -45,7 +46,7 @@ export async function run({ flags, out, signal }: CommandCall): Promise<void> {
     });
   } catch (error) {
     await manager.disable().catch(() => {}); // the cause counts
-    await removeFile(manager.path);
+    await rm(manager.path, { force: true });
     throw unavailable('the service did not start', {
       hint: `run ${manager.logs} to see the reason`,
       cause: error,

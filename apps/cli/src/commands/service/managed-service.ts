@@ -11,7 +11,7 @@ export interface ServiceDefinition {
   finalExitCodes: readonly number[];
 }
 
-export interface ServiceState {
+interface ServiceState {
   /** The operating system starts the service when the user logs in. */
   enabled: boolean;
   running: boolean;

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { notFound } from '@toolhive/contract/failure';
-import { removeFile } from '@toolhive/core/files';
 import type { CommandCall } from '../../command.ts';
 import { isUnavailable } from './managed-service.ts';
 import { serviceManager } from './service-manager.ts';
@@ -14,7 +14,7 @@ export async function run({ out }: CommandCall): Promise<void> {
     if (!isUnavailable(error)) throw error;
     out.note(error instanceof Error ? error.message : String(error));
   });
-  await removeFile(manager.path);
+  await rm(manager.path, { force: true });
   await manager.forget().catch(() => {}); // the manager reads its files again when it starts
   out.result({ manager: manager.name, path: manager.path }, `Removed the ToolHive service: ${manager.path}`);
 }
