@@ -104,7 +104,7 @@ async function freePortsFor({ blocks }: Page): Promise<(command: string) => stri
 
 /** Said only of machines where the tests run as root, or when a package is new, or a daemon, or of some registries. */
 const sometimes =
-  /runs as root, and what a server is granted|^note: provenance: |was published very recently, at |^started a daemon in|^- (?:resolving|installing|installed|downloading|downloaded) /;
+  /runs as root, so servers read and write their granted files as root|^note: provenance: |was published very recently, at |^started a daemon in|^- (?:resolving|installing|installed|downloading|downloaded) /;
 
 /** What is another value on every machine, and what stands for it. */
 const values: readonly [RegExp, string][] = [
