@@ -870,7 +870,9 @@ describe('learning mode', () => {
 
     expect(described).toMatchObject({ network: { kind: 'rules', enforced: true } });
     expect(described.network).not.toHaveProperty('hosts');
-    expect(described.warnings).toContainEqual(expect.stringContaining('To end learning mode: thv learn echo --stop'));
+    expect(described.warnings).toContainEqual(
+      expect.stringContaining('To end learning mode: thv learn echo --stop'),
+    );
     expect(again).toEqual({ since: learning?.since, restarted: false });
     expect(proposal).toMatchObject({ since: learning?.since, network: { hosts: [] }, complete: true });
     expect(ended).toMatchObject({ permissions: { network: { kind: 'none' } }, restarted: true });

@@ -76,7 +76,7 @@ function containsProto(value: unknown): boolean {
   return Object.hasOwn(value, '__proto__') || Object.values(value).some(containsProto);
 }
 
-/** From an opening quote to behind the closing one; 0 when there is none. */
+/** Returns the offset after the closing quote, given the opening one. 0 if the string has no end. */
 export function skipString(text: string, at: number): number {
   for (;;) {
     at = text.indexOf('"', at + 1);

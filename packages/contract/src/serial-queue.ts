@@ -1,13 +1,13 @@
 /**
- * Runs tasks one after the other, in the order of the calls. A task that fails rejects for its own caller only; the
- * tasks after it still run.
+ * Runs tasks one after the other, in the order of the calls. A task that fails rejects only for its caller, and the
+ * following tasks still run.
  */
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
 
   run<Result>(task: () => Promise<Result> | Result): Promise<Result> {
     const done = this.#last.then(task);
-    this.#last = done.catch(() => {}); // rejects for the caller; later tasks are not concerned
+    this.#last = done.catch(() => {}); // rejects for the caller, without an effect on later tasks
     return done;
   }
 

@@ -53,7 +53,7 @@ async function lead(tell: (message: Message) => void): Promise<never> {
         tell({ event });
       }
     } catch {
-      // The connection is lost or refused, which the state below tells; the next attempt finds out more.
+      // The connection is lost or refused, which the state below shows. The next attempt determines the cause.
     }
     tell({ connection: 'lost' });
     await new Promise((resolve) => setTimeout(resolve, retryMs));

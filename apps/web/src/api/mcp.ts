@@ -9,7 +9,7 @@ const clientCapabilities = { elicitation: { form: {}, url: {} }, sampling: {}, r
 
 export type Values = Record<string, unknown>;
 
-/** A request of the server that the user has to answer before the call can continue. */
+/** A server request that the user must answer before the call can continue. */
 export interface InputRequest {
   key: string;
   method: string;
@@ -151,7 +151,7 @@ export function withMeta(params: Values, progressToken: number): Values {
   };
 }
 
-/** The headers that repeat arguments of a tool (MCP 2026-07-28, Streamable HTTP, Custom Headers). */
+/** The headers that repeat tool arguments (MCP 2026-07-28, Streamable HTTP, Custom Headers). */
 export function mirroredHeaders(schema: unknown, args: unknown, depth = 0): Record<string, string> {
   const properties = asObject(asObject(schema)['properties']);
   const headers: Record<string, string> = {};
@@ -210,7 +210,7 @@ function parsed(text: string): Values | undefined {
   try {
     return asObject(JSON.parse(text));
   } catch {
-    return undefined; // not JSON, so it is no message
+    return undefined; // not JSON, so not a message
   }
 }
 
@@ -220,7 +220,7 @@ function resultOf(message: Values): Values {
   throw new McpError(Number(code), String(text), data);
 }
 
-/** The value as an object, empty if it is none. */
+/** The value as an object. Empty for other values. */
 export function asObject(value: unknown): Values {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : {};
 }

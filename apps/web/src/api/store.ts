@@ -9,11 +9,11 @@ export interface Resource<Data> {
   /** Unique among all resources. */
   key: string;
   load: (signal: AbortSignal) => Promise<Data>;
-  /** Whether an event changes the data, so that it has to be loaded again. */
+  /** Whether an event changes the data, so that a reload is necessary. */
   isChangedBy?: (event: DaemonEvent) => boolean;
   /** Applies an event to loaded data at once, before it is loaded again. */
   apply?: (data: Data, event: DaemonEvent) => Data;
-  /** Loaded again after this time while it is shown, for data that no event tells about. */
+  /** The reload interval while a screen shows the data, for data without events. */
   everyMs?: number;
 }
 
@@ -34,7 +34,7 @@ interface Entry {
   /** An event has arrived during the loading. */
   isOutdated: boolean;
   timer: ReturnType<typeof setTimeout> | undefined;
-  /** When nobody shows it any more, the data is forgotten at this time. */
+  /** When no screen shows the data anymore, the time at which to forget the data. */
   forget: ReturnType<typeof setTimeout> | undefined;
 }
 
@@ -141,7 +141,7 @@ function set(entry: Entry, state: Loaded<unknown>): void {
   for (const listener of entry.listeners) listener();
 }
 
-/** Whatever was thrown as a failure that can be shown. */
+/** Converts any exception to a failure that can be shown. */
 export function failureOf(thrown: unknown): ThvError {
   return thrown instanceof ThvError ? thrown : new ThvError('unavailable', messageOf(thrown));
 }

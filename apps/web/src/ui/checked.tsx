@@ -10,12 +10,12 @@ import { profileOf, requestOf } from './workload-draft.ts';
 import type { Draft } from './workload-draft.ts';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 
-/** The pause after a change before the daemon is asked. */
+/** The pause after a change before the request to the daemon. */
 const pauseMs = 400;
 
 /**
- * What the server of a draft could access, before it starts. The daemon decides that; until its answer arrives, and while
- * the form is not complete, the profile is described as the form has it.
+ * The access that a draft's server would have, before it starts. The daemon decides. Until its answer arrives, and
+ * while the form is incomplete, the description uses the form's profile.
  */
 export function CheckedPermissions({
   draft,
@@ -84,7 +84,7 @@ export function CheckedPermissions({
   );
 }
 
-/** New secrets are stored when the server is run, so a text stands for them. */
+/** New secrets are stored when the server starts, so a placeholder replaces them. */
 function checkable(draft: Draft): ReturnType<typeof requestOf> {
   const variables = draft.variables.map((variable) =>
     variable.kind === 'new-secret'

@@ -14,7 +14,7 @@ import type { Draft } from './workload-draft.ts';
 
 interface Props {
   draft: Draft;
-  /** The workload that is changed; absent to create one. */
+  /** The workload to change. Absent to create one. */
   edited?: string;
   /** The revision that the user has edited. The daemon refuses to save if there is another one. */
   revision?: string;
@@ -83,7 +83,7 @@ export function Launch({ draft, edited, revision, isValid, onDone, failure, onFa
       const required = risksIn(failed.message);
       if (required.length > 0) setAsked(required);
       else if (!current.signal.aborted) onFailure(failed);
-      // The form shows what was changed elsewhere as soon as it is loaded.
+      // The form shows changes from elsewhere as soon as they are loaded.
       if (failed.kind === 'precondition-failed' && edited !== undefined) refresh(`workload/${edited}`);
     } finally {
       setController(undefined);
@@ -155,7 +155,7 @@ async function removeSecrets(stored: Map<string, string>): Promise<void> {
   refresh('secrets');
 }
 
-/** Stores the new secrets of a draft, each under a name of its own. */
+/** Stores a draft's new secrets, each under a separate name. */
 async function storeSecrets(draft: Draft, stored: Map<string, string>): Promise<void> {
   const fresh = draft.variables.filter(
     ({ kind, value, name }) => kind === 'new-secret' && value !== '' && name !== '',

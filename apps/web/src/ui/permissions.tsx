@@ -76,7 +76,7 @@ function networkLines({
   mode,
   enforced,
 }: Permissions['network']): Line[] {
-  const unenforced = enforced ? '' : '; the runtime does not enforce this';
+  const unenforced = enforced ? '' : ', which the runtime does not enforce';
   switch (kind) {
     case 'none':
       return [{ risk: enforced ? 'low' : 'high', text: `Cannot use the network${unenforced}` }];

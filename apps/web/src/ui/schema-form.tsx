@@ -313,7 +313,7 @@ function NumberField({
             value={text}
             onChange={({ target }) => {
               setText(target.value);
-              // A text that is no exact number stays in the value, so that the check finds it.
+              // Text that is not an exact number stays in the value, so that the check finds it.
               onChange(target.value === '' ? undefined : (readNumber(target.value) ?? target.value));
             }}
           />
@@ -324,7 +324,7 @@ function NumberField({
   );
 }
 
-/** A number that is sent exactly as it was typed; undefined if there is none. */
+/** A number that is sent exactly as typed. Undefined for other text. */
 function readNumber(text: string): number | undefined {
   const trimmed = text.trim();
   if (!/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(trimmed)) return undefined;

@@ -15,7 +15,7 @@ export type Control =
 /** References within references, after which a schema is entered as JSON. */
 const maxReferences = 20;
 
-/** Replaces references by what they refer to, and merges what `allOf` requires. */
+/** Replaces references with their targets, and merges the requirements of `allOf`. */
 export function resolve(schema: unknown, root: unknown, depth = 0): Values {
   const own = asObject(schema);
   if (depth > maxReferences) return {};
@@ -179,7 +179,7 @@ function alternatives(schema: Values, root: unknown): { title: string; schema: V
   return types.map((each) => ({ title: String(each), schema: { ...rest, type: each as unknown } }));
 }
 
-/** The value that a form begins with: the defaults and constants of the schema. */
+/** The initial value of a form: the defaults and constants in the schema. */
 export function initialValue(schema: unknown, root: unknown, depth = 0): unknown {
   const resolved = resolve(schema, root);
   if (resolved['default'] !== undefined) return resolved['default'];

@@ -12,7 +12,7 @@ const looks: Record<WorkloadStatus, { label: string; kind: 'good' | 'busy' | 'ba
   unknown: { label: 'Unknown', kind: 'off' },
 };
 
-/** The status of a workload as a word and a shape, so that color is not needed to tell it. */
+/** A workload's status as a word and a shape, so that color is never the only sign. */
 export function Status({ status }: { status: WorkloadStatus }): ReactNode {
   const { label, kind } = looks[status];
   return (

@@ -9,7 +9,7 @@ export type Problems = Record<string, string>;
 self.addEventListener('message', ({ data }: MessageEvent<{ schema: Schema; value: unknown }>) => {
   const { errors } = new Validator(data.schema, '2020-12', false).validate(data.value);
   const problems: Problems = {};
-  // The innermost errors are the ones that tell what to change.
+  // The innermost errors describe the necessary changes.
   for (const { instanceLocation, keyword, error } of errors) {
     if (keyword === 'properties' || keyword === 'items' || keyword === '$ref') continue;
     const missing = keyword === 'required' ? /property "(.*)"/s.exec(error)?.[1] : undefined;

@@ -22,16 +22,16 @@ export interface Mount {
   isReadOnly: boolean;
 }
 
-/** What a server can reach: what its entry or the default says, or what the user chose. */
+/** A server's network access: its entry's or the default, or the user's choice. */
 export type NetworkChoice = 'default' | 'none' | 'public' | 'hosts' | 'open';
 
-/** A workload as the form has it. */
+/** A workload in the form's terms. */
 export interface Draft {
   name: string;
   group: string;
-  /** An image, a package, or a registry entry; empty for a remote server. */
+  /** An image, a package, or a registry entry. Empty for a remote server. */
   image: string;
-  /** The URL of a remote server; empty for all others. */
+  /** The URL of a remote server. Empty for all others. */
   url: string;
   transport: string;
   arguments: string;
@@ -44,7 +44,7 @@ export interface Draft {
   cpus: string;
   toolPinning: string;
   isEphemeral: boolean;
-  /** What the form does not show, as it was. */
+  /** The original settings that the form does not show. */
   others: Partial<CreateWorkload>;
 }
 
@@ -67,7 +67,7 @@ export const emptyDraft: Draft = {
   others: {},
 };
 
-/** A draft for an entry of the registry. */
+/** A draft for a registry entry. */
 export function draftOfEntry(entry: RegistryServer | RegistryRemoteServer, name: string): Draft {
   const variables = (entry.env_vars ?? []).map(
     ({ name: variable, description, required, secret, default: value = '' }): Variable => ({
@@ -242,7 +242,7 @@ export function requestOf(
   };
 }
 
-/** The profile that the user chose; undefined for that of the entry or the default. */
+/** The profile that the user chose. Undefined for the entry's or the default profile. */
 export function profileOf({ network, hosts, ports, others }: Draft): PermissionProfile | undefined {
   const allowPort = ports
     .split(/[\s,]+/)

@@ -10,13 +10,13 @@ import type { Draft, Mount, NetworkChoice, Variable } from './workload-draft.ts'
 interface Props {
   draft: Draft;
   onChange: (draft: Draft) => void;
-  /** Which source the form asks for; none if it is given. */
+  /** The kind of source that the form asks for. None if the source is given. */
   source: 'package' | 'remote' | 'none';
   /** A workload that exists keeps its name. */
   isNameFixed?: boolean;
 }
 
-/** The settings of a workload. */
+/** A workload's settings. */
 export function WorkloadForm({ draft, onChange, source, isNameFixed = false }: Props): ReactNode {
   const set = (changes: Partial<Draft>): void => onChange({ ...draft, ...changes });
   const isRemote = draft.url !== '' || source === 'remote';
@@ -337,7 +337,7 @@ function MountRow({
 }
 
 const networkChoices: readonly (readonly [NetworkChoice, string])[] = [
-  ['default', 'What the registry entry allows; for other servers, the public internet on ports 80 and 443'],
+  ['default', "The registry entry's rules. For other servers, the public internet on ports 80 and 443"],
   ['none', 'No network'],
   ['public', 'Every public host'],
   ['hosts', 'Only these hosts'],

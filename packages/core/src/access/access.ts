@@ -19,7 +19,7 @@ export interface AccessOptions {
 /** Returns the caller with this `Authorization` header, or throws `unauthorized`. */
 export type Access = (authorization: string | undefined) => Promise<Principal>;
 
-/** The minimum length of a token that nobody can guess. */
+/** The minimum length of a token, which makes guessing impossible. */
 const minTokenLength = 16;
 
 /**

@@ -110,8 +110,8 @@ export class AuditLog implements AsyncDisposable {
     afterId: string | undefined,
     signal: AbortSignal,
   ): Promise<AsyncGenerator<Sent<AuditWritten>, void, void>> {
-    await this.flush(); // so that it does not begin with what was recorded before
-    // Here, because the generator begins only after the client was answered.
+    await this.flush(); // so that the watch begins after all earlier records
+    // Checked here, because the generator starts only after the response to the client.
     if (this.#watchers.size >= maxWatchers) {
       throw unavailable(`${maxWatchers} clients already watch the audit log`, {
         hint: 'close one of these clients',

@@ -14,7 +14,7 @@ export interface Plan {
   taken: readonly string[];
 }
 
-/** Compares what a file has with what it should have. Entries of other people are not for us to change. */
+/** Compares a file's entries with the desired entries. Other programs' entries are never changed. */
 export function planChanges(
   application: ClientApplication,
   wanted: readonly Entry[],

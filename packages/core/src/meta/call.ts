@@ -26,8 +26,8 @@ interface CallWorld {
 const nearest = 3;
 
 /**
- * Calls a tool of a workload through its proxy, as its caller. Progress, cancellation, and questions of the server pass
- * through in both directions.
+ * Calls a workload's tool through its proxy, as the proxy's caller. Progress, cancellation, and questions of the
+ * server pass through in both directions.
  */
 export async function callTool(
   input: z.output<typeof CallTool>,
@@ -76,7 +76,7 @@ function resolve(
   if (second === undefined) return first;
   const servers = candidates.map(({ view }) => view.member.name).join(', ');
   throw new ToolFailure(
-    `several servers have the tool ${asked}: ${servers}; name one of them in server_name`,
+    `several servers have the tool ${asked}: ${servers}. Name one of them in server_name`,
   );
 }
 

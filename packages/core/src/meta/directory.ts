@@ -8,7 +8,7 @@ import type { Member } from './members.ts';
 import { ToolView } from './tool-view.ts';
 import type { ListedTool } from './tool-view.ts';
 
-/** A tool of a workload that a meta server finds. */
+/** A tool that a meta server finds. */
 export interface IndexedTool extends SearchableTool {
   group: string;
   /** The tool as the workload lists it. */

@@ -93,7 +93,7 @@ export class Finder {
 }
 
 const noMatch =
-  'No tool matches. Search for one step with other words, list the tools of a server with list_tools, or look for another server with search_registry.';
+  "No tool matches. Search for one step with other words, list a server's tools with list_tools, or look for another server with search_registry.";
 
 function queryOf({
   query,

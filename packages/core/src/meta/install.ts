@@ -79,7 +79,7 @@ export class Installer {
   #ask(name: string, about: string, { caller }: MetaCall): MetaResult {
     if (caller.client.capabilities['elicitation'] === undefined)
       throw new ToolFailure(
-        `the user must agree to install ${name}, but the client does not support elicitation; ask the user to run thv run ${name}, or to set ALLOW_INSTALL=true for meta-mcp`,
+        `the user must agree to install ${name}, but the client does not support elicitation. Ask the user to run thv run ${name}, or to set ALLOW_INSTALL=true for meta-mcp`,
       );
     const inputRequests = {
       [questionKey]: {
@@ -121,7 +121,7 @@ export class Installer {
   }
 }
 
-/** Reports what an installation is doing, if the client wants to know. */
+/** Reports an installation's progress, if the client wants to know. */
 function reporter({ params, notify }: MetaCall): (message: string) => void {
   const { progressToken } = isObject(params['_meta']) ? params['_meta'] : {};
   let progress = 0;

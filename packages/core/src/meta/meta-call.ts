@@ -3,7 +3,7 @@ import type { InProcessCall, InProcessResult } from '@toolhive/proxy/in-process-
 
 /** One call of a tool of the meta server. */
 export interface MetaCall extends InProcessCall {
-  /** The parameters of `tools/call`, among them what a client answers to a question. */
+  /** The parameters of `tools/call`, including a client's answers to questions. */
   params: Record<string, unknown>;
   /** Identifies the caller among all callers of the proxy. */
   callerKey: string;

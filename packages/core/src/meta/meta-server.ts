@@ -112,7 +112,7 @@ function keyOf({ principal, authorization = '', client }: InProcessCaller): stri
 function readResult(part: ReturnType<ResultStore['read']>, handle: string): object {
   if (part === undefined)
     throw new ToolFailure(
-      `result ${handle} not found; results are kept in memory for a while, call the tool again`,
+      `result ${handle} not found, because results are kept in memory only for a while. Call the tool again`,
     );
   const { text, nextOffset, length } = part;
   return { text, length, ...(nextOffset === undefined ? {} : { next_offset: nextOffset }) };

@@ -29,10 +29,7 @@ export const FindTool = z
 export const CallTool = z.object({
   server_name: serverName,
   tool_name: z.string().min(1).max(300).meta({ description: 'The tool, as find_tool names it.' }),
-  parameters: z
-    .record(z.string(), z.unknown())
-    .optional()
-    .meta({ description: 'The arguments of the tool.' }),
+  parameters: z.record(z.string(), z.unknown()).optional().meta({ description: 'The tool arguments.' }),
 });
 
 export const ListTools = z.object({ server: serverName, group });

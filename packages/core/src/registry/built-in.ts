@@ -36,7 +36,7 @@ function isSamePackage(one: ServerSource, other: PackageSource): boolean {
   return one.kind === 'package' && one.scheme === other.scheme && one.name === other.name;
 }
 
-/** The catalogue that comes with the product. */
+/** The built-in registry's entries. */
 export function openBuiltIn(): Source {
   const registry = Registry.parse(builtInRegistry);
   return {

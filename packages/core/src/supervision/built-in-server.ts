@@ -8,7 +8,7 @@ export interface BuiltInServer extends AsyncDisposable {
   readonly stdio: NonNullable<StartedServer['server']['stdio']>;
 }
 
-/** Opens the built-in server of a run config. `note` writes to the log of the server. */
+/** Opens the built-in server of a run config. `note` writes to the server's log. */
 type OpenBuiltIn = (runConfig: RunConfig, note: (text: string) => void) => Promise<BuiltInServer>;
 
 export interface BuiltInServerOptions {

@@ -9,7 +9,7 @@ import { mcpToolConfig } from './mcp-tool-config.ts';
 import { apiGroup, apiVersion } from './resource.ts';
 import type { Resource } from './resource.ts';
 
-/** Every kind of resource, in the order of the reference. */
+/** Every custom resource, in the order of the reference. */
 export const resources: readonly Resource[] = [
   mcpServer,
   mcpRemoteProxy,
@@ -29,7 +29,7 @@ export function crdFiles(): Record<string, string> {
   );
 }
 
-/** The CustomResourceDefinition of a kind, as the API server takes it. */
+/** A custom resource's CustomResourceDefinition, in the API server's format. */
 export function crdOf(resource: Resource): object {
   const { kind, singular, plural, shortNames, categories, columns } = resource;
   return {
@@ -69,7 +69,7 @@ export function schemaOf({ summary, spec, status }: Resource): ResourceSchema {
     properties: {
       apiVersion: { type: 'string', description: 'The group and version of the kind.' },
       kind: { type: 'string', description: 'The kind.' },
-      metadata: { type: 'object' }, // the API server has its own schema for it, and forbids any other word here
+      metadata: { type: 'object' }, // the API server has its own schema for metadata, and forbids others here
       spec: { description: 'What is wanted.', ...structural(spec) },
       status: { description: 'What the operator has found.', ...structural(status) },
     },
@@ -90,7 +90,7 @@ export function exampleOf({ kind, example: { name, spec } }: Resource): string {
   );
 }
 
-/** A schema without what Kubernetes refuses in one: no references, no words for strangers among the keys. */
+/** A schema without features that Kubernetes refuses: without references and unknown keywords. */
 function structural(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
   const { $schema, ...rest } = z.toJSONSchema(schema, {
     io: 'input',

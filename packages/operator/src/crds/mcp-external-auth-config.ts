@@ -8,19 +8,19 @@ const TokenExchange = z.object({
   clientSecretRef: say(
     z.object({
       name: say(z.string(), 'The name of the Secret.'),
-      key: say(z.string(), 'The key in it.'),
+      key: say(z.string(), 'The key in the Secret.'),
     }),
     'The secret of that client, in a Secret of this namespace.',
   ),
-  audience: say(z.string(), 'Whom the new token is meant for.'),
+  audience: say(z.string(), 'The audience of the new token.'),
   scopes: say(z.array(z.string()), 'What to ask permission for.').optional(),
   externalTokenHeaderName: say(
     z.string(),
-    'The header for the new token; it takes the place of the one of the caller when absent.',
+    "The header for the new token. If absent, the new token replaces the caller's token.",
   ).optional(),
 });
 
-/** Which token goes on to a server. */
+/** The token exchange for a server. */
 export const mcpExternalAuthConfig = resource({
   kind: 'MCPExternalAuthConfig',
   singular: 'mcpexternalauthconfig',

@@ -8,12 +8,12 @@ export const mcpGroup = resource({
   singular: 'mcpgroup',
   plural: 'mcpgroups',
   shortNames: ['mcpg', 'mcpgroup'],
-  summary: 'MCPServers of a namespace that belong together. Each says itself which group it is in.',
+  summary: 'A group of MCPServers in a namespace. Each MCPServer names its group.',
   spec: z.object({ description: say(z.string(), 'What the servers have in common.').optional() }),
   status: z.object({
     phase: say(z.enum(['Ready', 'Pending', 'Failed']).default('Pending'), 'Whether its members are known.'),
-    conditions: say(Conditions, 'What holds of it.').optional(),
-    serverCount: say(z.int(), 'How many members it has.').optional(),
+    conditions: say(Conditions, 'The latest observations.').optional(),
+    serverCount: say(z.int(), 'The number of members.').optional(),
     servers: say(z.array(z.string()), 'The names of its members, sorted.').optional(),
   }),
   columns: [

@@ -5,15 +5,15 @@ import { Conditions, Reference, Time, off, say } from './values.ts';
 const notEmpty = z.string().min(1);
 
 const Selection = z.object({
-  include: say(z.array(z.string()), 'Only these; all of them when absent.').optional(),
-  exclude: say(z.array(z.string()), 'Not these, whatever is included.').optional(),
+  include: say(z.array(z.string()), 'The only entries to include. If absent, all entries.').optional(),
+  exclude: say(z.array(z.string()), 'The entries to exclude, even if they are included.').optional(),
 });
 
 const Source = z.object({
   type: say(z.enum(['configmap', 'git', 'api']).default('configmap'), 'Where the registry is.'),
   format: say(
     z.enum(['toolhive', 'upstream']).default('toolhive'),
-    'How it is written: as registries of this product, or as the MCP project writes them.',
+    "The format: ToolHive's registry format or the MCP registry's.",
   ),
   configmap: say(
     z.object({
@@ -28,7 +28,7 @@ const Source = z.object({
         notEmpty.regex(/^(file:\/\/\/|https?:\/\/|git@|ssh:\/\/|git:\/\/).*/),
         'The address of the repository.',
       ),
-      branch: say(notEmpty, 'The branch; give at most one of branch, tag and commit.').optional(),
+      branch: say(notEmpty, 'The branch. Set at most one of branch, tag, and commit.').optional(),
       tag: say(notEmpty, 'The tag.').optional(),
       commit: say(notEmpty, 'The commit.').optional(),
       path: say(z.string().regex(/^.*\.json$/).default('registry.json'), 'The file in the repository.'), // prettier-ignore
@@ -42,24 +42,24 @@ const Source = z.object({
 });
 
 const Sync = z.object({
-  phase: say(z.enum(['Syncing', 'Complete', 'Failed']), 'How far it is.'),
-  message: say(z.string(), 'Why it is so, for a person.').optional(),
-  lastAttempt: say(Time, 'When it was tried last.').optional(),
-  attemptCount: say(z.int().min(0), 'How often it was tried since it last worked.').optional(),
-  lastSyncTime: say(Time, 'When it worked last.').optional(),
-  lastSyncHash: say(z.string(), 'The hash of what was fetched then.').optional(),
+  phase: say(z.enum(['Syncing', 'Complete', 'Failed']), 'The phase of the synchronization.'),
+  message: say(z.string(), 'The reason for the phase, for people.').optional(),
+  lastAttempt: say(Time, 'The time of the last attempt.').optional(),
+  attemptCount: say(z.int().min(0), 'The number of attempts since the last success.').optional(),
+  lastSyncTime: say(Time, 'The time of the last success.').optional(),
+  lastSyncHash: say(z.string(), 'The hash of the content at that time.').optional(),
   serverCount: say(z.int().min(0), 'How many servers there were.').optional(),
 });
 
 const Api = z.object({
-  phase: say(z.enum(['NotStarted', 'Deploying', 'Ready', 'Unhealthy', 'Error']), 'How far it is.'),
-  message: say(z.string(), 'Why it is so, for a person.').optional(),
-  endpoint: say(z.string(), 'Where it is reached in the cluster.').optional(),
-  readySince: say(Time, 'Since when it answers.').optional(),
+  phase: say(z.enum(['NotStarted', 'Deploying', 'Ready', 'Unhealthy', 'Error']), 'The phase of the API.'),
+  message: say(z.string(), 'The reason for the phase, for people.').optional(),
+  endpoint: say(z.string(), 'The URL of the API in the cluster.').optional(),
+  readySince: say(Time, 'The time since which the API answers.').optional(),
 });
 
 const Storage = z.object({
-  type: say(z.enum(['configmap']), 'What it is kept in.'),
+  type: say(z.enum(['configmap']), 'The kind of the storage.'),
   configMapRef: say(
     z
       .object({ name: say(Reference.shape.name.default(''), 'The name of the ConfigMap.') })
@@ -68,16 +68,16 @@ const Storage = z.object({
   ).optional(),
 });
 
-/** A catalogue of servers for the cluster. */
+/** A server registry for the cluster. */
 export const mcpRegistry = resource({
   kind: 'MCPRegistry',
   singular: 'mcpregistry',
   plural: 'mcpregistries',
   categories: ['toolhive'],
-  summary: 'A catalogue of servers for a cluster, fetched from somewhere and offered over HTTP.',
+  summary: 'A server registry for a cluster, fetched from a ConfigMap or a Git repository.',
   spec: z.object({
-    displayName: say(z.string(), 'What people call it.').optional(),
-    source: say(Source, 'Where it comes from.'),
+    displayName: say(z.string(), 'The display name.').optional(),
+    source: say(Source, 'The source.'),
     syncPolicy: say(
       z.object({
         interval: say(
@@ -85,11 +85,11 @@ export const mcpRegistry = resource({
           'How long to wait in between, such as `1h` or `30m`.',
         ),
       }),
-      'Fetch it again and again; once, and on demand, when absent.',
+      'How often to fetch the source. If absent, the operator fetches the source once and on demand.',
     ).optional(),
     filter: say(
       z.object({
-        names: say(Selection, 'By name; `*` and `?` stand for any characters.').optional(),
+        names: say(Selection, 'Filters by name. `*` and `?` match any characters.').optional(),
         tags: say(Selection, 'By tag.').optional(),
       }),
       'Which of its servers to take.',
@@ -99,13 +99,13 @@ export const mcpRegistry = resource({
   status: z.object({
     phase: say(
       z.enum(['Pending', 'Ready', 'Failed', 'Syncing', 'Terminating']),
-      'What it is doing.',
+      'The current phase.',
     ).optional(),
-    message: say(z.string(), 'Why the phase is what it is, for a person.').optional(),
-    conditions: say(Conditions, 'What holds of it.').optional(),
+    message: say(z.string(), 'The reason for the phase, for people.').optional(),
+    conditions: say(Conditions, 'The latest observations.').optional(),
     syncStatus: say(Sync, 'How the last fetch went.').optional(),
-    apiStatus: say(Api, 'The HTTP server that offers it.').optional(),
-    storageRef: say(Storage, 'Where what was fetched is kept.').optional(),
+    apiStatus: say(Api, 'The HTTP server that serves the registry.').optional(),
+    storageRef: say(Storage, 'The storage of the fetched content.').optional(),
     lastAppliedFilterHash: say(z.string(), 'The hash of the filter in use.').optional(),
     lastManualSyncTrigger: say(z.string(), 'The last demand that was met.').optional(),
   }),

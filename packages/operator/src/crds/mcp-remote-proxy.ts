@@ -4,12 +4,12 @@ import { OidcConfig, proxySpec, proxyStatus } from './proxy.ts';
 import { age, resource } from './resource.ts';
 import { Conditions, Generation, say } from './values.ts';
 
-/** A proxy in front of a server that somebody else runs. */
+/** A proxy in front of a remote server. */
 export const mcpRemoteProxy = resource({
   kind: 'MCPRemoteProxy',
   singular: 'mcpremoteproxy',
   plural: 'mcpremoteproxies',
-  summary: 'A proxy in the cluster, in front of an MCP server that somebody else runs.',
+  summary: 'A proxy in the cluster, in front of a remote MCP server.',
   spec: z.object({
     remoteURL: say(z.string().regex(/^https?:\/\//), 'The address of the remote server.'),
     transport: say(
@@ -20,8 +20,8 @@ export const mcpRemoteProxy = resource({
     ...proxySpec,
   }),
   status: z.object({
-    phase: say(z.enum(['Pending', 'Ready', 'Failed', 'Terminating']), 'What it is doing.').optional(),
-    conditions: say(Conditions, 'What holds of it.').optional(),
+    phase: say(z.enum(['Pending', 'Ready', 'Failed', 'Terminating']), 'The current phase.').optional(),
+    conditions: say(Conditions, 'The latest observations.').optional(),
     externalURL: say(z.string(), 'Where clients outside the cluster reach the proxy.').optional(),
     observedGeneration: say(Generation, 'The generation that the operator has seen last.').optional(),
     ...proxyStatus,

@@ -6,15 +6,18 @@ import { Conditions, PortNumber, Variable, off, say } from './values.ts';
 
 const Secret = z.object({
   name: say(z.string(), 'The name of the Secret.'),
-  key: say(z.string(), 'The key in it.'),
-  targetEnvName: say(z.string(), 'The variable that receives it; the key when absent.').optional(),
+  key: say(z.string(), 'The key in the Secret.'),
+  targetEnvName: say(
+    z.string(),
+    'The environment variable that receives the value. The default is the key.',
+  ).optional(),
 });
 
 const Volume = z.object({
   name: say(z.string(), 'What the volume is called.'),
-  hostPath: say(z.string(), 'Where it is on the node.'),
-  mountPath: say(z.string(), 'Where the server finds it.'),
-  readOnly: say(off, 'The server may only read it.'),
+  hostPath: say(z.string(), 'The path on the node.'),
+  mountPath: say(z.string(), 'The path in the server container.'),
+  readOnly: say(off, 'Whether the mount is read-only.'),
 });
 
 const PermissionProfile = z.object({
@@ -27,34 +30,37 @@ const PermissionProfile = z.object({
 });
 
 const spec = z.object({
-  image: say(z.string(), 'The container image of the server.'),
+  image: say(z.string(), "The server's container image."),
   transport: say(z.enum(Transport.exclude(['inspector']).options).default('stdio'), 'How the server talks.'),
   proxyMode: say(
     z.enum(ProxyMode.options).default('sse'),
-    'Which endpoint of a stdio server its URL names; both are there.',
+    'The endpoint in the URL of a stdio server. The proxy serves both endpoints.',
   ),
   targetPort: say(
     PortNumber,
-    'The port that the server listens on. Asked for unless it talks over stdio.',
+    'The port that the server listens on. Required unless the transport is stdio.',
   ).optional(),
   args: say(z.array(z.string()), 'Arguments for the server.').optional(),
-  env: say(z.array(Variable), 'Environment variables of the server.').optional(),
+  env: say(z.array(Variable), 'Environment variables for the server.').optional(),
   secrets: say(
     z.array(Secret),
     'Values for the server that are kept in Secrets of this namespace.',
   ).optional(),
   volumes: say(z.array(Volume), 'Folders of the node to share with the server.').optional(),
-  permissionProfile: say(PermissionProfile, 'What the server may touch.').optional(),
+  permissionProfile: say(PermissionProfile, "The server's permissions.").optional(),
   tools: say(
     z.array(z.string()),
-    'The tools that clients may see; all of them when absent. What an MCPToolConfig says counts more.',
+    'The tools that clients may see. If absent, all tools. An MCPToolConfig has precedence.',
   ).optional(),
-  groupRef: say(z.string(), 'The MCPGroup of this namespace that it belongs to.').optional(),
+  groupRef: say(z.string(), "The server's MCPGroup in this namespace.").optional(),
   oidcConfig: OidcConfig.optional(),
-  serviceAccount: say(z.string(), 'The service account of the server; one is made when absent.').optional(),
+  serviceAccount: say(
+    z.string(),
+    "The server's service account. If absent, the operator creates one.",
+  ).optional(),
   podTemplateSpec: say(
     z.looseObject({}).meta({ 'x-kubernetes-preserve-unknown-fields': true }),
-    'A pod template to build on. The container of the server in it is called `mcp`.',
+    'A pod template to extend. The server container in it has the name `mcp`.',
   ).optional(),
   ...proxySpec,
 });
@@ -67,8 +73,8 @@ export const mcpServer = resource({
   summary: 'An MCP server that runs in the cluster, with a proxy in front.',
   spec,
   status: z.object({
-    phase: say(z.enum(['Pending', 'Running', 'Failed', 'Terminating']), 'What it is doing.').optional(),
-    conditions: say(Conditions, 'What holds of it.').optional(),
+    phase: say(z.enum(['Pending', 'Running', 'Failed', 'Terminating']), 'The current phase.').optional(),
+    conditions: say(Conditions, 'The latest observations.').optional(),
     ...proxyStatus,
   }),
   columns: [

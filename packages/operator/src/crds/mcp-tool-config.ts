@@ -4,24 +4,24 @@ import { ReferencedStatus, say } from './values.ts';
 
 const Override = z.object({
   name: say(z.string(), 'What clients call the tool.').optional(),
-  description: say(z.string(), 'What clients are told about it.').optional(),
+  description: say(z.string(), "The tool's description for clients.").optional(),
 });
 
-/** Which tools of servers are offered. */
+/** A tool filter with overrides. */
 export const mcpToolConfig = resource({
   kind: 'MCPToolConfig',
   singular: 'mcptoolconfig',
   plural: 'mcptoolconfigs',
   shortNames: ['tc', 'toolconfig'],
-  summary: 'Which tools of servers are offered, and under which names.',
+  summary: 'The tools that clients may see, and their names.',
   spec: z.object({
     toolsFilter: say(
       z.array(z.string()),
-      'The tools that clients may see, by the names that clients see; all of them when absent.',
+      'The tools that clients may see, by the names that clients see. If absent, all tools.',
     ).optional(),
     toolsOverride: say(
       z.record(z.string(), Override),
-      'By the name that the server gives a tool: what clients see instead.',
+      "The replacements that clients see, by the server's tool name.",
     ).optional(),
   }),
   status: ReferencedStatus,

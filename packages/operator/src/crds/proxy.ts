@@ -23,13 +23,13 @@ const Authorization = z.object({
 
 const inlineOidc = {
   issuer: say(z.string(), 'The OpenID provider whose tokens are accepted.'),
-  audience: say(z.string(), 'Whom tokens must be meant for.').optional(),
-  clientId: say(z.string(), 'As whom the proxy looks up tokens that are no JWTs.').optional(),
-  clientSecret: say(z.string(), 'The secret of that client. Everybody who may read the resource sees it.')
+  audience: say(z.string(), 'The required audience of tokens.').optional(),
+  clientId: say(z.string(), 'The client ID for token introspection.').optional(),
+  clientSecret: say(z.string(), 'The client secret for token introspection. Anyone who may read this resource can see the secret.')
     .optional(), // prettier-ignore
-  jwksUrl: say(z.string(), 'Where the keys of the provider are; the issuer knows.').optional(),
-  introspectionUrl: say(z.string(), 'Where tokens that are no JWTs are looked up.').optional(),
-  thvCABundlePath: say(z.string(), 'Certificate authorities to trust when the provider is asked.').optional(),
+  jwksUrl: say(z.string(), 'The URL of the signing keys, if the issuer does not publish it.').optional(),
+  introspectionUrl: say(z.string(), 'The introspection URL for opaque tokens.').optional(),
+  thvCABundlePath: say(z.string(), 'Certificate authorities for requests to the provider.').optional(),
   jwksAuthTokenPath: say(z.string(), 'A file with a token to send where the keys are.').optional(),
   jwksAllowPrivateIP: say(off, 'The provider may have an address of a private network.'),
   insecureAllowHTTP: say(off, 'The provider may be reached over plain http.'),
@@ -47,14 +47,17 @@ const Oidc = z.object({
   kubernetes: say(
     z.object({
       issuer: say(z.string().default('https://kubernetes.default.svc'), 'The issuer of the cluster.'),
-      audience: say(z.string().default('toolhive'), 'Whom tokens must be meant for.'),
+      audience: say(z.string().default('toolhive'), 'The required audience of tokens.'),
       serviceAccount: say(z.string(), 'The service account of callers.').optional(),
       namespace: say(z.string(), 'The namespace of that service account.').optional(),
-      jwksUrl: say(z.string(), 'Where the keys of the cluster are; the issuer knows.').optional(),
+      jwksUrl: say(
+        z.string(),
+        "The URL of the cluster's signing keys, if the issuer does not publish it.",
+      ).optional(),
       introspectionUrl: say(z.string(), 'Where tokens are looked up.').optional(),
       useClusterAuth: say(
         z.boolean(),
-        'Ask the cluster for its keys with its own certificate authority and the token of the pod; so unless it is false.',
+        "Whether requests for the cluster's keys use its certificate authority and the pod's token. The default is true.",
       ).optional(),
     }),
     'Tokens of service accounts, for `type: kubernetes`.',
@@ -74,8 +77,8 @@ const Telemetry = z.object({
     z.object({
       enabled: say(off, 'Send traces and metrics.'),
       endpoint: say(z.string(), 'Who collects them (OTLP over HTTP).').optional(),
-      serviceName: say(z.string(), 'As whom to report; the name of the resource when absent.').optional(),
-      headers: say(z.array(z.string()), 'Headers for whoever collects them, as NAME=VALUE.').optional(),
+      serviceName: say(z.string(), 'The service name. The default is the name of the resource.').optional(),
+      headers: say(z.array(z.string()), 'Headers for the collector, as NAME=VALUE.').optional(),
       insecure: say(off, 'Send them over plain http.'),
       tracing: say(
         z.object({
@@ -95,7 +98,7 @@ const Telemetry = z.object({
     'What is sent to a collector.',
   ).optional(),
   prometheus: say(
-    z.object({ enabled: say(off, 'Let Prometheus fetch metrics from `/metrics` on the port of the proxy.') }),
+    z.object({ enabled: say(off, 'Serve Prometheus metrics at `/metrics` on the proxy port.') }),
     'What others fetch.',
   ).optional(),
 });
@@ -106,8 +109,8 @@ const Amounts = z.object({
 });
 
 const Resources = z.object({
-  limits: say(Amounts, 'The most that it gets.').optional(),
-  requests: say(Amounts, 'What is set aside for it.').optional(),
+  limits: say(Amounts, 'The resource limits.').optional(),
+  requests: say(Amounts, 'The resource requests.').optional(),
 });
 
 const labels = say(Texts, 'Labels to add.').optional();
@@ -118,7 +121,7 @@ const ResourceOverrides = z.object({
     z.object({
       labels,
       annotations,
-      env: say(z.array(Variable), 'Environment variables of the proxy.').optional(),
+      env: say(z.array(Variable), 'Environment variables for the proxy.').optional(),
       podTemplateMetadataOverrides: say(
         z.object({ labels, annotations }),
         'What is added to the pods of the proxy.',
@@ -132,10 +135,10 @@ const ResourceOverrides = z.object({
   ).optional(),
 });
 
-/** What is said of a proxy, whatever stands behind it. */
+/** The proxy settings for every kind of server. */
 export const proxySpec = {
   port: say(PortNumber.default(8080), 'The port that clients reach the proxy on.'),
-  trustProxyHeaders: say(off, 'Believe what a reverse proxy in front says about itself (`X-Forwarded-*`).'),
+  trustProxyHeaders: say(off, 'Trust the `X-Forwarded-*` headers of a reverse proxy.'),
   authzConfig: say(Authorization, 'Who may call what.').optional(),
   audit: say(Audit, 'Whether calls are written down.').optional(),
   telemetry: say(Telemetry, 'Traces and metrics of the proxy.').optional(),
@@ -145,7 +148,7 @@ export const proxySpec = {
   ).optional(),
   externalAuthConfigRef: say(
     Reference,
-    'An MCPExternalAuthConfig of this namespace: which token goes on to the server.',
+    'An MCPExternalAuthConfig in this namespace, which defines the token exchange for the server.',
   ).optional(),
   resources: say(Resources, 'Processor time and memory of the proxy.').optional(),
   resourceOverrides: say(
@@ -157,9 +160,9 @@ export const proxySpec = {
 /** Whose tokens callers have to send. */
 export const OidcConfig = say(Oidc, 'Whose tokens callers have to send.');
 
-/** What the operator tells of a proxy. */
+/** The proxy status that the operator reports. */
 export const proxyStatus = {
-  message: say(z.string(), 'Why the phase is what it is, for a person.').optional(),
+  message: say(z.string(), 'The reason for the phase, for people.').optional(),
   url: say(z.string(), 'Where clients in the cluster reach the proxy.').optional(),
   toolConfigHash: say(z.string(), 'The hash of the MCPToolConfig in use.').optional(),
   externalAuthConfigHash: say(z.string(), 'The hash of the MCPExternalAuthConfig in use.').optional(),

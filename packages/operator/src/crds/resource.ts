@@ -6,22 +6,22 @@ export const apiGroup = 'toolhive.stacklok.dev';
 /** The version of every kind. There is one so far, which is served and stored. */
 export const apiVersion = 'v1alpha1';
 
-/** A kind of resource, defined once: its CRD, what the operator reads, and its reference come from here. */
+/** A custom resource, defined once. Its CRD, its TypeScript types, and its reference derive from this definition. */
 export interface Resource<Spec extends z.ZodObject = z.ZodObject, Status extends z.ZodObject = z.ZodObject> {
   kind: string;
   singular: string;
   plural: string;
-  /** What it can be called on a command line instead. */
+  /** Alternative names on the command line. */
   shortNames?: readonly string[];
   /** Names for several kinds at once. */
   categories?: readonly string[];
-  /** What one of them stands for. */
+  /** A description of one object. */
   summary: string;
   spec: Spec;
   status: Status;
   /** What `kubectl get` shows beside the name. */
   columns: readonly Column[];
-  /** One that somebody may write. */
+  /** A writable object. */
   example: { name: string; spec: z.input<Spec> };
 }
 
@@ -31,7 +31,7 @@ interface Column {
   jsonPath: string;
 }
 
-/** When it was made. */
+/** The creation time. */
 export const age: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 
 /** Keeps the types of a definition. */

@@ -1,12 +1,12 @@
 import { Port } from '@toolhive/contract/names';
 import * as z from 'zod';
 
-/** A field with what it says. */
+/** A field with its description. */
 export function say<T extends z.ZodType>(schema: T, description: string): T {
   return schema.meta({ ...schema.meta(), description });
 }
 
-/** A flag that is off unless it is set. */
+/** A flag that is false by default. */
 export const off = z.boolean().default(false);
 
 /** Texts by a name. */
@@ -39,7 +39,7 @@ const Condition = z.object({
       .regex(
         /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$/,
       ),
-    'What it is about.',
+    'The type of the condition.',
   ),
   status: say(z.enum(['True', 'False', 'Unknown']), 'Whether it holds.'),
   reason: say(
@@ -51,14 +51,14 @@ const Condition = z.object({
     'Why, as one word for programs.',
   ),
   message: say(z.string().max(32768), 'Why, for a person.'),
-  lastTransitionTime: say(Time, 'Since when it is so.'),
+  lastTransitionTime: say(Time, 'The time of the last change.'),
   observedGeneration: say(
     Generation.min(0).meta({ format: 'int64' }),
-    'The generation of the resource that it is about.',
+    'The observed generation of the resource.',
   ).optional(),
 });
 
-/** What holds of a resource; one of each type. */
+/** The conditions of a resource, one per type. */
 export const Conditions = z
   .array(Condition)
   .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] });
@@ -69,6 +69,6 @@ export const ReferencedStatus = z.object({
   configHash: say(z.string(), 'Changes when the spec does.').optional(),
   referencingServers: say(
     z.array(z.string()),
-    'The MCPServers that refer to it. It cannot be deleted while there are any.',
+    'The MCPServers that reference this resource. It cannot be deleted while any exist.',
   ).optional(),
 });

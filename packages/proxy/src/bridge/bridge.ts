@@ -45,7 +45,7 @@ export interface BridgeOptions {
   isSlowToStart: boolean;
   /** Called when the shared connection ends and nothing else reports the end. */
   onLost?: () => void;
-  /** The limits on what clients and servers send. */
+  /** The limits on messages from clients and servers. */
   input: WorkloadInput;
   /** Told that the shared server has exceeded a limit and must be stopped. */
   onExcess: (reason: string) => void;
@@ -90,7 +90,7 @@ export class Bridge implements ConnectionOwner, AsyncDisposable {
   readonly sessions: SessionTable;
   readonly workload: string;
   readonly trustProxyHeaders: boolean;
-  /** The limits on what clients and servers send. */
+  /** The limits on messages from clients and servers. */
   readonly input: WorkloadInput;
   /** Requests whose connections must be kept alive. */
   readonly pending: Set<KeepAlive> = new Set();

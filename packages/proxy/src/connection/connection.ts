@@ -32,7 +32,7 @@ export interface ConnectionOwner {
 export interface ConnectionOptions {
   transport: Transport;
   owner: ConnectionOwner;
-  /** The limits on what the server sends. */
+  /** The limits on server messages. */
   input: WorkloadInput;
   /** Told of bugs in this code. */
   onFault: (error: unknown) => void;

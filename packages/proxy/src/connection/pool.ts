@@ -26,7 +26,7 @@ export interface PoolOptions {
   probeMs: number;
   /** Opening a connection takes time, so the pool opens one before the next client needs it. */
   isSlow: boolean;
-  /** The limits on what servers send. */
+  /** The limits on server messages. */
   input: WorkloadInput;
   onFault: (error: unknown) => void;
 }

@@ -29,7 +29,7 @@ async function getPrompt(name: string, given: Record<string, string>, caller: Ca
   return { messages: content.map((part) => ({ role: 'user' as const, content: part })) };
 }
 
-/** Who the servers say they are, and what they say they can do. */
+/** The identity and the capabilities of the servers. */
 export const identity = { name: 'toolhive-conformance', version: '1.0.0' };
 export const capabilities = {
   tools: { listChanged: true },

@@ -1,19 +1,19 @@
-/** Whoever sent the request that is being answered, in the same words for every revision of the protocol. */
+/** The sender of the current request, with the same interface for every protocol version. */
 export interface Caller {
-  /** What the client said it can be asked. */
+  /** The client's declared capabilities. */
   readonly capabilities: { elicitation?: object; sampling?: object; roots?: object };
   readonly progressToken: string | number | undefined;
   log(message: string): Promise<void>;
   progress(progress: number, total: number): Promise<void>;
-  /** Asks the client and returns its answers by the same keys, as soon as all of them are there. */
+  /** Asks the client and returns its answers by the same keys, when all have arrived. */
   ask<Key extends string>(questions: Record<Key, Question>): Promise<Record<Key, Answer>>;
   /** Tells every listening client that a list has changed. */
   listChanged(list: 'tools' | 'prompts'): Promise<void>;
-  /** Ends the stream of this request, which the client then picks up where it ended. */
+  /** Ends this request's stream. The client then resumes it. */
   hangUp(): void;
 }
 
-/** A request to the client: sent as it is, or part of an `input_required` result. */
+/** A request to the client: sent directly, or as part of an `input_required` result. */
 export interface Question {
   method: 'elicitation/create' | 'sampling/createMessage' | 'roots/list';
   params?: Record<string, unknown>;
@@ -42,7 +42,7 @@ export function prompt(text: string, maxTokens: number): Question {
 /** Asks which folders the client works in. */
 export const roots: Question = { method: 'roots/list', params: {} };
 
-/** Whether a client's answer has what was asked for; what a client sends may be anything. */
+/** Whether a client's answer contains the requested content. A client may send anything. */
 export function isAnswer(question: Question, answer: unknown): answer is Answer {
   if (typeof answer !== 'object' || answer === null) return false;
   return looksRight[question.method](answer as Answer);

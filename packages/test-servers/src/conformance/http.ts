@@ -23,7 +23,7 @@ export interface HttpFixture extends AsyncDisposable {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Serves the conformance server of an era over streamable HTTP, to this machine only; port 0 is a free one. */
+/** Serves a generation's conformance server over streamable HTTP, on this machine only. Port 0 selects a free port. */
 export async function serveHttp(
   era: 'legacy' | 'modern' | 'dual',
   { host, port }: { host: string; port: number },
@@ -98,7 +98,7 @@ async function openSession(
   return transport;
 }
 
-/** Keeps what was sent, so that a client which comes back gets what it has missed. */
+/** Stores messages, so that a returning client receives the missed ones. */
 function eventsOfSession(): EventStore {
   type Message = Parameters<EventStore['storeEvent']>[1];
   const events: { stream: string; message: Message }[] = [];

@@ -79,7 +79,7 @@ function callerOf(server: Server, extra: Extra): Caller {
     async ask(questions) {
       const asked = Object.entries<(typeof questions)[keyof typeof questions]>(questions).map(
         async ([key, question]) => {
-          // The schema of the result tells the SDK's types apart; here every answer is looked at below.
+          // The result schema distinguishes the SDK's types. The code below checks every answer.
           const answer = await extra.sendRequest(question as ServerRequest, z.looseObject({}));
           if (!isAnswer(question, answer)) throw new Error(`${question.method} was not answered`);
           return [key, answer];

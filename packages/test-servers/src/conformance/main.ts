@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// Usage: toolhive-conformance legacy|modern|dual stdio|http. Over HTTP it listens on MCP_PORT.
+// Usage: toolhive-conformance legacy|modern|dual stdio|http. Over HTTP, the server listens on MCP_PORT.
 const [era = '', transport = ''] = process.argv.slice(2);
 
-/** Each loads only what it needs, because a proxy may start a process for every session. */
+/** Loads only the necessary modules, because a proxy may start a process for every session. */
 const servers: Record<string, () => Promise<unknown>> = {
   'legacy stdio': async () => (await import('./legacy.ts')).serveStdio(),
   'modern stdio': async () => (await import('./modern.ts')).serveStdio('reject'),

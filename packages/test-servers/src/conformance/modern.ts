@@ -22,7 +22,7 @@ import { text } from './content.ts';
 import { readResource } from './resources.ts';
 import { tools } from './tools.ts';
 
-/** How a server tells its listeners of changes; over HTTP they listen to the endpoint, not to one server. */
+/** How a server notifies its listeners of changes. Over HTTP, they listen to the endpoint instead of one server. */
 type Announce = Pick<ServerNotifier, 'toolsChanged' | 'promptsChanged'>;
 
 /**
@@ -62,7 +62,7 @@ export function modernServer(announce?: Announce): McpServer {
   return server;
 }
 
-/** Serves the client at the other end of standard input and output. `legacy` says what becomes of a legacy client. */
+/** Serves the client on standard input and output. `legacy` decides how to handle a legacy client. */
 export function serveStdio(legacy: 'serve' | 'reject'): void {
   stdio.serveStdio(() => modernServer(), { legacy });
 }
@@ -78,19 +78,19 @@ const modernAnswers: typeof answers = {
 /** Keeps the answers of earlier rounds with the client, who can read but not change them. */
 const sealedAnswers = createRequestStateCodec<Record<string, Answer>>({ key: randomBytes(32) });
 
-/** What is thrown at a tool that has to ask, and caught around it. */
+/** The exception that ends a tool which must ask the client. */
 class Unanswered extends Error {
   readonly questions: Record<string, Question>;
 
   constructor(questions: Record<string, Question>) {
-    super('the client is asked first');
+    super('the client must be asked first');
     this.questions = questions;
   }
 }
 
 /**
- * Answers a request, or returns what the client has to be asked first. The client then sends the request again,
- * and the answer is worked out from the beginning with what it has said so far.
+ * Answers a request, or returns the questions for the client. The client repeats the request with its answers, and
+ * the function starts again from the beginning.
  */
 async function answering<Result>(
   context: ServerContext,
@@ -107,7 +107,7 @@ async function answering<Result>(
   }
 }
 
-/** What comes with every request. The SDK has checked it, and has no type for it. */
+/** The metadata of every request. The SDK has checked it, but has no type for it. */
 type Envelope = { [CLIENT_CAPABILITIES_META_KEY]?: Caller['capabilities'] };
 
 function callerOf(context: ServerContext, announce: Announce, answered: Record<string, Answer>): Caller {

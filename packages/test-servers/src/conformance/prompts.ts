@@ -5,7 +5,7 @@ import type { Content } from './content.ts';
 
 export interface Prompt {
   description: string;
-  /** The names of the arguments, all of them required, with what they are. */
+  /** The required arguments with their descriptions. */
   arguments: Record<string, string>;
   get(given: Record<string, string>, caller: Caller): Content[] | Promise<Content[]>;
 }

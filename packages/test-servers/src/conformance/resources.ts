@@ -31,7 +31,7 @@ export const resourceTemplates = [
   { uriTemplate: 'test://template/{id}/data', name: 'template', mimeType: 'application/json' },
 ];
 
-/** The contents of a resource; undefined if there is none at the URI. */
+/** The contents of a resource. Undefined if the URI has none. */
 export function readResource(uri: string) {
   const [, id] = /^test:\/\/template\/([^/]+)\/data$/.exec(uri) ?? [];
   const resource = id === undefined ? resources[uri] : templated(id);

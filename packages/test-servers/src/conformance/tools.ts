@@ -7,7 +7,7 @@ import type { Content } from './content.ts';
 export interface Tool {
   description: string;
   inputSchema: { type: 'object' } & Record<string, unknown>;
-  /** Its content, as a list or as a text; what it throws becomes an error result. */
+  /** The content, as a list or as text. An exception becomes an error result. */
   call(given: Record<string, unknown>, caller: Caller): Called | Promise<Called>;
 }
 
@@ -17,8 +17,8 @@ const nothing = { type: 'object' as const };
 const string = { type: 'string' };
 
 /**
- * The tools that the conformance suite asks for, by name: all that a revision scores, and what else the SDKs can do.
- * The extension for tasks is missing, because no SDK has it, and no revision requires it.
+ * The tools that the conformance suite calls, by name: all scored ones, and others that the SDKs support. The tasks
+ * extension is missing, because no SDK implements it and no protocol version requires it.
  */
 export const tools: Record<string, Tool> = {
   test_simple_text: {
@@ -162,7 +162,7 @@ export const tools: Record<string, Tool> = {
   test_input_required_result_request_state: asking('Asks for a confirmation.', {}, () => confirmation),
   test_input_required_result_tampered_state: asking('Asks for a confirmation.', {}, () => confirmation),
   test_input_required_result_capabilities: asking(
-    'Asks for what the client can give.',
+    'Asks the client for everything that the client supports.',
     {},
     (_given, { capabilities }) => ({
       ...(capabilities.elicitation && { user_name: nameForm }),
@@ -186,7 +186,7 @@ export const tools: Record<string, Tool> = {
   })),
 
   test_streaming_elicitation: {
-    description: 'Asks nothing, whatever the client can be asked.',
+    description: "Asks nothing, regardless of the client's capabilities.",
     inputSchema: nothing,
     call: () => 'nothing was asked',
   },
@@ -219,7 +219,7 @@ export const tools: Record<string, Tool> = {
 /** Between two messages of one call, so that a proxy which holds them back is seen. */
 const stepMs = 50;
 
-/** A tool that asks the client for something and tells what it got. */
+/** A tool that asks the client and reports the answer. */
 function asking(
   description: string,
   properties: Record<string, object>,

@@ -15,7 +15,7 @@ import { ForeignLink, ForeignText } from '../../ui/text.tsx';
 import { draftOfEntry } from '../../ui/workload-draft.ts';
 import { WorkloadForm } from '../../ui/workload-form.tsx';
 
-/** The form for an entry of a registry, with what the server would be allowed to do. */
+/** The form for a registry entry, with the server's permissions. */
 export function AddEntry(): ReactNode {
   const { registry = '', server = '' } = useParams();
   const name = decodeURIComponent(server);

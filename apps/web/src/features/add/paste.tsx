@@ -18,7 +18,7 @@ type Imported = ImportPreview['servers'][number];
 
 const example = '{ "mcpServers": { "time": { "command": "uvx", "args": ["mcp-server-time"] } } }';
 
-/** Turns the configuration of a client into workloads. */
+/** Converts a client configuration to workloads. */
 export function Paste(): ReactNode {
   const [text, setText] = useState('');
   const [servers, setServers] = useState<readonly Imported[] | undefined>();

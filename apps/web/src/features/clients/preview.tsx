@@ -8,7 +8,7 @@ import { Diff } from '../../ui/diff.tsx';
 import { Notice, Shown } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 
-/** How the configuration file of a client would change, before it does. */
+/** A preview of the changes to a client's configuration file. */
 export function Preview({
   name,
   group,

@@ -19,7 +19,7 @@ interface Command {
   run: () => void;
 }
 
-/** More commands than these are not shown; the search finds the others. */
+/** The maximum number of shown commands. The search finds the others. */
 const maxShown = 50;
 
 /** Finds screens and runs actions by name (ARIA Authoring Practices, combobox with a listbox). */

@@ -39,7 +39,7 @@ export function Secrets(): ReactNode {
 const providers = {
   encrypted: 'an encrypted file',
   '1password': '1Password',
-  environment: 'environment variables of the daemon',
+  environment: "the daemon's environment variables",
   none: 'nowhere',
 } as const;
 

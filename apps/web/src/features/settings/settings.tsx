@@ -13,7 +13,7 @@ import { chooseTheme, storedTheme, themes } from '../../ui/theme.ts';
 import type { Theme } from '../../ui/theme.ts';
 import { attempt } from '../../ui/toasts.tsx';
 
-/** The settings of the daemon, and the theme of this browser. */
+/** The daemon's settings, and this browser's theme. */
 export function Settings(): ReactNode {
   const loaded = useResource(settings);
   const { data: running } = useResource(version);

@@ -9,7 +9,7 @@ import { ForeignLink, ForeignText } from '../../ui/text.tsx';
 import { useValidation } from '../../ui/validate.ts';
 import { AreaField } from '../../ui/fields.tsx';
 
-/** Asks the user for what a server wants to know in the course of a call. Closing it cancels the call. */
+/** Asks the user for the input that a server requests during a call. Closing the dialog cancels the call. */
 export function InputDialog({
   workload,
   requests,

@@ -23,7 +23,7 @@ const overscan = 20;
 /** The lines that are read at first, and with each "Load older lines". */
 const pageLines = 2_000;
 
-/** What the server wrote and what its proxy noted, in one column. */
+/** The server's output and the proxy's notes, in one column. */
 export function Logs(): ReactNode {
   const name = useWorkloadName();
   return (
@@ -33,7 +33,7 @@ export function Logs(): ReactNode {
   );
 }
 
-/** The log of a workload, without the frame of its screens. */
+/** A workload's log, without the frame of its screens. */
 export function LogView({ name }: { name: string }): ReactNode {
   const lines = useMemo(() => new LogLines(), []);
   const [version, setVersion] = useState(0);
@@ -56,7 +56,7 @@ export function LogView({ name }: { name: string }): ReactNode {
       }),
     );
     const records = found.flat().toSorted((a, b) => ((a.at ?? '') < (b.at ?? '') ? -1 : 1));
-    if (records.length === 0) toast('There are no older lines');
+    if (records.length === 0) toast('No older lines');
     lines.addOlder(records);
     changed();
   };
@@ -214,7 +214,7 @@ function Line({
 }): ReactNode {
   const { at, level, stream, text } = record;
   return (
-    // Selecting a line is only a shortcut for copying a link to it.
+    // Selecting a line is only a shortcut for copying a link.
     <div
       className={isMatch ? 'log-line match' : 'log-line'}
       ref={(element) => void (element && (element.style.top = `${offset}px`))}

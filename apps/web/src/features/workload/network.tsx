@@ -168,7 +168,7 @@ function Learning({
       {isLearning ? (
         <Action
           onClick={() =>
-            void attempt('Cannot read what was learned', async () =>
+            void attempt('Cannot read the learned rules', async () =>
               setProposal(await client.getLearning({ params: { name } })),
             )
           }
