@@ -71,26 +71,26 @@ import type { Site } from './site.ts';
 import type { Followed } from './mount.ts';
 
 export interface ApiOptions {
-  /** Where it listens: only there are requests answered. */
+  /** The listener. The API answers only requests for its address. */
   listener: TcpListener | DaemonSocket;
-  /** What else is served there, to everybody: the documentation. */
+  /** The documentation, which is served without authentication. */
   site?: Site | undefined;
-  /** The files of the web UI, which are served to everybody, too. */
+  /** The files of the web UI, which are also served without authentication. */
   ui?: Site | undefined;
   /** The browsers that have signed in. */
   uiSessions?: UiSessions | undefined;
   /** Traces and measures the requests. */
   telemetry?: ApiTelemetry | undefined;
-  /** Is there a page about the API at `/api/doc`? */
+  /** Whether to serve an API reference at `/api/doc`. */
   reference?: boolean;
 }
 
 export interface TcpListener {
   host: string;
   port: number;
-  /** Who may call; everybody who reaches it, when there is no rule. */
+  /** The authentication. Without it, every program that can reach the listener can use the API. */
   access?: Access | undefined;
-  /** What callers may do; everything by default. Needs `access`, which says who they are. */
+  /** The authorization policies, by default none. They require `access`, which identifies callers. */
   policies?: ApiPolicies | undefined;
 }
 
@@ -114,11 +114,11 @@ export function createApi(
     return failureResponse(error, core.log, context.req.header('accept'));
   });
   if (telemetry !== undefined) app.use(telemetry.middleware);
-  // Foreign requests use up nothing of what the user's own programs may ask.
+  // Foreign requests do not use the rate limit of the user's programs.
   app.use(securityHeaders, ownRequestsOnly(listener), rateLimit());
   if (ui !== undefined) app.use(pagesOf(ui));
   if (site !== undefined) app.use(pagesOf(site));
-  // Whoever opens the Unix socket is the user of this daemon: the file system says so.
+  // Only the user of this daemon can open the Unix socket, because of its file mode.
   if ('access' in listener && listener.access !== undefined) {
     const [signInPath = ''] = pathsOf(operations.createUiSession);
     app.use(authenticated(listener.access, uiSessions, signInPath));
@@ -439,7 +439,7 @@ function accepted({ follow }: Accepted): Followed<void> {
   return { result: undefined, follow: ({ report, signal }) => follow(report, signal) };
 }
 
-/** What can be done at a path: a path that exists with other methods is told apart from one that does not exist. */
+/** The methods of a path, which distinguish a wrong method from a path that does not exist. */
 function methodsOf(path: string): string[] {
   const here = Object.values<Operation>(operations).filter(
     (operation) =>

@@ -15,7 +15,7 @@ type Log = Core['audit'];
 
 const ids = new Map(Object.entries(operations).map(([id, operation]) => [operation as Operation, id]));
 
-/** Operations that only read what they return, although they are no GET requests. */
+/** Operations that only read, although they are not GET requests. */
 const reading: readonly Operation[] = [
   operations.writeRecipe,
   operations.checkWorkload,
@@ -24,7 +24,7 @@ const reading: readonly Operation[] = [
 /** Operations that read something that is worth a record. */
 const telling: readonly Operation[] = [operations.readSecret];
 
-/** Returns what records every call of the API that changes something or reads a secret. */
+/** Returns a function that records every API call that changes state or reads a secret. */
 export function callRecorder(log: Log): RecordCall {
   return ({ operation, context, startMs, input }, thrown) => {
     // Calls that pass through are recorded by the workload, as its audit configuration says, unless they are denied here.
@@ -72,7 +72,7 @@ function outcomeOf(thrown: unknown): AuditOutcome {
   return expectedFailure(thrown) === undefined ? 'error' : 'failure';
 }
 
-/** What the client is told. Of a bug, that is nothing. */
+/** The error message for the client, without details of a bug. */
 function reasonOf(thrown: unknown): string | undefined {
   return thrown === undefined ? undefined : (expectedFailure(thrown)?.message ?? 'internal error');
 }
@@ -89,7 +89,7 @@ function callerOf(context: Context, { isLocalUser }: { isLocalUser: boolean }): 
   };
 }
 
-/** What an operation is about, by the parameters and bodies that operations have. Never a value of a secret. */
+/** The object of an operation, from its parameters and body. Never contains a secret value. */
 function nameIn(part: unknown): string | undefined {
   if (typeof part !== 'object' || part === null) return undefined;
   const { name, key, serverName, names, group } = part as Record<string, unknown>;

@@ -9,12 +9,12 @@ import type { Principal } from '@toolhive/proxy/principal';
 import type { Context } from 'hono';
 import { uiPrincipal } from './guards.ts';
 
-/** Operations that only return something, although they are no GET requests. */
+/** Operations that only read, although they are not GET requests. */
 const reading: readonly Operation[] = [operations.writeRecipe, operations.checkAuthorization];
 
 const actions = new Map<Operation, ApiAction>(
   Object.entries<Operation>(operations).map(([id, operation]) => {
-    // A stream of a relayed session carries what a caller without more rights may not ask for.
+    // The stream of a relayed session contains data that a read-only caller cannot request.
     const isRead =
       (operation.method === 'GET' && operation.passThrough !== true) || reading.includes(operation);
     return [operation, { id, kind: isRead ? 'read' : 'write' }];
@@ -29,7 +29,7 @@ interface Input {
   body?: unknown;
 }
 
-/** Lists that contain what the caller may read, instead of being allowed or denied as a whole. */
+/** Lists that contain only items that the caller can read, instead of an allowed or denied list. */
 const filtered: readonly Operation[] = [
   operations.listWorkloads,
   operations.listGroups,
@@ -45,7 +45,7 @@ function isOwner(context: Context): boolean {
 /** How long one request is decided about before everything else gets its turn. */
 const turnMs = 4;
 
-/** Decides what callers of the API may do. Everything, unless there are policies. */
+/** Authorizes API callers. Without policies, everything is allowed. */
 export class ApiAuthorization {
   readonly #core: Core;
   readonly #policies: ApiPolicies | undefined;
@@ -71,7 +71,7 @@ export class ApiAuthorization {
     }
   }
 
-  /** Returns what tells whether the caller may read a workload or a group. */
+  /** Returns a function that tells whether the caller can read a workload or a group. */
   visibility(context: Context): (kind: 'Workload' | 'Group', name: string) => boolean {
     if (this.#policies === undefined || isOwner(context)) return () => true;
     return (kind, name) =>

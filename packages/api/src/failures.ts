@@ -14,7 +14,7 @@ import type { Logger } from 'pino';
 import { ZodError } from 'zod';
 import type { ZodType } from 'zod';
 
-/** The media type of everything that is for a person to read. */
+/** The media type of texts for users. */
 export const plainText = 'text/plain; charset=utf-8';
 
 /**
@@ -43,13 +43,13 @@ function prefersProblem(accept = ''): boolean {
 /** Longer than the Accept header of any program, in characters. */
 const maxAcceptLength = 2_000;
 
-/** What the standards ask answers of some kinds to say beside their text (RFC 9110, RFC 6750). */
+/** The headers that standards require for some kinds of failures (RFC 9110, RFC 6750). */
 const extraHeaders: Partial<Record<FailureKind, Record<string, string>>> = {
   unauthorized: { 'www-authenticate': 'Bearer realm="toolhive"' },
   'too-many-requests': { 'retry-after': '1' },
 };
 
-/** The failure as it may be told to a caller; undefined for a bug. */
+/** The failure for the caller, or undefined for a bug. */
 export function expectedFailure(thrown: unknown): ThvError | undefined {
   const failure = thrown instanceof ZodError ? invalidInput(thrown) : thrown;
   if (!(failure instanceof ThvError)) return undefined;
@@ -61,10 +61,10 @@ export function expectedFailure(thrown: unknown): ThvError | undefined {
   });
 }
 
-/** Longer than anybody reads; what callers sent may stand in a message, however much it was. */
+/** The maximum length of a message, which can contain long input of callers. */
 const maxTextLength = 1_500;
 
-/** In one line, so that nothing in it passes for a hint, and without what would move a cursor or turn a text around. */
+/** Returns a text in one line, so that no part looks like a hint, and without characters that move a cursor or change the text direction. */
 function readable(text: string): string {
   const short = text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text;
   return escaped(short.toWellFormed().replace(/\s*[\r\n]\s*/g, ' '));
@@ -88,7 +88,7 @@ export function parseInput(
   );
 }
 
-/** More problems than these help nobody who corrects a request. */
+/** The maximum number of problems in a response. */
 const maxProblems = 50;
 
 /** The fields that an issue is about: usually one, but one issue can name several unknown members. */

@@ -24,7 +24,7 @@ const maxBodyBytes = 1024 * 1024;
 /** How deep its JSON may nest. */
 const maxDepth = 32;
 
-/** Sent with every answer that says nothing else: it is no page, and nobody may frame, sniff or keep it. */
+/** The default headers of every response: not a page, and no framing, sniffing, or caching. */
 export const fixedHeaders = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -41,8 +41,8 @@ export const securityHeaders: MiddlewareHandler = async (context, next) => {
 };
 
 /**
- * Answers only requests that name this listener and that no foreign web page made. Loopback is no
- * authentication: every page in the user's browser can reach it.
+ * Answers only requests for this listener that no foreign web page has sent. Loopback is not
+ * authentication, because every page in the user's browser can reach a loopback address.
  */
 export function ownRequestsOnly(listener: { host: string } | object): MiddlewareHandler {
   const isOwnHost = hostRule('host' in listener ? [listener.host] : []);
@@ -59,7 +59,7 @@ export function ownRequestsOnly(listener: { host: string } | object): Middleware
       });
     }
     const origin = context.req.header('origin');
-    // A page may call what it came from, and that is one exact address: other ports are other programs.
+    // A page can call only its own origin, which is an exact address. Other ports belong to other programs.
     if (origin !== undefined && hostOfOrigin(origin).toLowerCase() !== host.toLowerCase()) {
       throw forbidden(`requests from ${JSON.stringify(origin)} are not answered here`);
     }
@@ -84,9 +84,9 @@ function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** The address that a caller has dialled; undefined on a Unix socket, and where there is no connection at all. */
+/** The address that a caller has connected to. Undefined for a Unix socket, and without a connection. */
 function localAddressOf({ env }: Context): string | undefined {
-  const { incoming } = (env ?? {}) as { incoming?: IncomingMessage }; // what @hono/node-server brings along
+  const { incoming } = (env ?? {}) as { incoming?: IncomingMessage }; // from @hono/node-server
   return incoming?.socket.localAddress;
 }
 
@@ -124,7 +124,7 @@ const burst = 2_000;
 const perSecond = 1_000;
 
 /**
- * Refuses what comes faster than any honest client asks. All callers of a listener share the allowance: they all
+ * Refuses requests above the rate limit. All callers of a listener share the limit, because they all
  * come from this machine.
  */
 export function rateLimit(now: () => number = () => performance.now()): MiddlewareHandler {
@@ -153,7 +153,7 @@ export const bodiesAsJsonOnly: MiddlewareHandler = async ({ req }, next) => {
   await next();
 };
 
-/** Says a request that it has a body (RFC 9112, section 6)? */
+/** Whether a request has a body (RFC 9112, section 6). */
 function hasBody({
   'content-length': length = '0',
   'transfer-encoding': encoding,
@@ -196,7 +196,7 @@ async function readText(context: Context): Promise<string> {
   return text + decoded(decoder);
 }
 
-/** Without a chunk, what is left: nothing, unless the last character is cut off. */
+/** Decodes a chunk. Without a chunk, checks that the last character is complete. */
 function decoded(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): string {
   try {
     return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });

@@ -45,12 +45,12 @@ export async function listenOnTcp(
 export async function listenOnSocket(app: Hono, path: string): Promise<Listener> {
   const server = serverOf(app, defaultLimits);
   if (process.platform === 'win32') {
-    await opened(server, { path }); // a named pipe, which is no file
+    await opened(server, { path }); // a named pipe, which is not a file
     return listenerOf(server);
   }
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  // Until its mode is set, nobody else can reach it in here. The name is fixed, so that the next start clears
-  // what a kill left, and the path inside is no longer than the socket's own, which fits into an address.
+  // Until the mode is set, this directory protects the socket. The name is fixed, so that the next start removes
+  // remains of a killed daemon, and the path is not longer than the final path, which fits into an address.
   const own = join(dirname(path), basename(path, '.sock'));
   await rm(own, { recursive: true, force: true });
   await mkdir(own, { mode: 0o700 });
@@ -81,7 +81,7 @@ function serverOf(app: Hono, limits: ConnectionLimits): Server {
     connectionsCheckingInterval: Math.min(limits.headersMs, checkingMs),
     requireHostHeader: false, // Node's answer to that would not be in our words
   });
-  server.maxHeadersCount = 0; // their size is bounded; those that are dropped beyond a number nobody could check
+  server.maxHeadersCount = 0; // their size is bounded, and dropped headers could not be checked
   serveConnections(server, limits, {
     answer: (request, response) => void listener(request, response),
     headers: fixedHeaders,
@@ -92,7 +92,7 @@ function serverOf(app: Hono, limits: ConnectionLimits): Server {
 /** How often it is looked for connections that are too slow. */
 const checkingMs = 1_000;
 
-/** The adapter tells by this name what cannot be made a request of, such as a host that is none. */
+/** The name of the adapter's error for input that is not a request, such as an invalid host. */
 function errorHandler(error: unknown): Response {
   return faultResponse(error instanceof Error && error.name === 'RequestError' ? 400 : 500);
 }
@@ -126,7 +126,7 @@ function listenerOf(server: Server): Listener {
       const { promise, resolve } = Promise.withResolvers<void>();
       server.close(() => resolve());
       server.closeIdleConnections();
-      // Answers that are on their way get a moment; streams would go on for ever.
+      // Pending responses get a moment to complete. Streams would never end.
       const insist = setTimeout(() => server.closeAllConnections(), 500);
       await promise;
       clearTimeout(insist);

@@ -12,11 +12,11 @@ import type { ApiAuthorization } from './authorization.ts';
 import { expectedFailure, parseInput, plainText } from './failures.ts';
 import { fixedHeaders, readJson } from './guards.ts';
 
-/** What a handler may use beside its input. */
+/** The context of a handler. */
 export interface Call {
   /** The request and the response of an operation whose body and response pass through. */
   exchange?: { request: IncomingMessage; response: ServerResponse; principal: Principal | undefined };
-  /** Tells whoever listens what a long operation is doing. */
+  /** Reports the progress of a long operation. */
   report: (message: string) => void;
   /** Whether a text is to be sent as JSON lines. */
   asLines: boolean;
@@ -32,7 +32,7 @@ export interface Call {
   responseHeaders: Headers;
 }
 
-/** What a handler of a long operation gives back: the answer now, and the rest to follow. */
+/** The result of a handler of a long operation: the response, and the remaining work. */
 export interface Followed<Result> {
   result: Result;
   follow: (call: Call) => Promise<void>;
@@ -50,9 +50,9 @@ type Handler<O extends Operation> = (
       : OperationResult<O>
 >;
 
-/** How long an operation may take that neither goes on nor gets a server ready. */
+/** The time limit of operations that neither stream nor install a server. */
 const timeLimitMs = 60_000;
-/** How often a stream without news shows that it is alive; shorter than the patience of any proxy between. */
+/** The interval of heartbeats in a stream, shorter than the idle timeouts of proxies. */
 const heartbeatMs = 15_000;
 
 /** Mounts operations on an application: routing, validation and answers come from their declarations. */
@@ -135,7 +135,7 @@ export interface RecordedCall {
   operation: Operation;
   context: Context;
   startMs: number;
-  /** What was read of it before it ended. */
+  /** The parsed input, if any. */
   input: Input | undefined;
 }
 
@@ -191,13 +191,13 @@ function wantsLines({ success }: Operation, context: Context, { query }: Input):
   return context.req.header('accept')?.includes(progressMediaType) === true;
 }
 
-/** Work that was ended because nobody waits for it any more is no fault, whatever it says about that. */
+/** An error of work that was canceled because the caller disconnected is not a fault. */
 function unlessGivenUp(thrown: unknown, signal: AbortSignal): unknown {
   const isEnded = thrown === signal.reason || (thrown instanceof Error && thrown.name === 'AbortError');
   return signal.aborted && isEnded ? cancelled('the caller went away', { cause: thrown }) : thrown;
 }
 
-/** The work itself goes on: what was begun is finished, though nobody waits for it any more. */
+/** Limits the time until the response. The work itself continues after the limit. */
 async function withinTime<Result>(work: Promise<Result>): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(
@@ -250,7 +250,7 @@ function streamed(
   signal: AbortSignal,
   heartbeat?: string,
 ): Response {
-  // Nobody would ever read the pieces, nor say that there is no need for more.
+  // A HEAD response has no body, so the stream would never be read or canceled.
   if (context.req.method === 'HEAD') return context.body(null, 200, { 'content-type': mediaType });
   const encoder = new TextEncoder();
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
@@ -260,7 +260,7 @@ function streamed(
   const timer = setInterval(beat, heartbeatMs).unref();
   const pump = async (): Promise<void> => {
     try {
-      beat(); // so that the headers leave at once, and whoever asked knows that it is listened to
+      beat(); // sends the headers immediately, so that the client knows that the stream is open
       for await (const piece of pieces) {
         if (signal.aborted) return;
         await writer.write(encoder.encode(piece));
@@ -270,11 +270,11 @@ function streamed(
       await writer.close();
     }
   };
-  pump().catch(() => {}); // nobody reads any more
+  pump().catch(() => {}); // the client has disconnected
   return context.body(readable, 200, { 'content-type': mediaType });
 }
 
-/** Runs a long operation to its end while the caller reads along, a JSON object a line. */
+/** Runs a long operation, and streams its progress as one JSON object per line. */
 function progressStream(
   { context, log, isVisible }: { context: Context; log: Logger } & Pick<Call, 'isVisible'>,
   begin: (call: Call) => Promise<Followed<unknown>>,
@@ -284,7 +284,7 @@ function progressStream(
   const writer = writable.getWriter();
   const encoder = new TextEncoder();
   const write = (line: ProgressLine<unknown>): void => {
-    void writer.write(encoder.encode(`${JSON.stringify(line)}\n`)).catch(() => {}); // nobody reads any more
+    void writer.write(encoder.encode(`${JSON.stringify(line)}\n`)).catch(() => {}); // the client has disconnected
   };
   const call: Call = { ...silentCall(context, isVisible, false), report: (progress) => write({ progress }) };
   const run = async (): Promise<void> => {
@@ -296,7 +296,7 @@ function progressStream(
     } catch (thrown) {
       write({ failure: describeFailure(unlessGivenUp(thrown, signal), log) });
     } finally {
-      await writer.close().catch(() => {}); // nobody reads any more
+      await writer.close().catch(() => {}); // the client has disconnected
     }
   };
   void run();

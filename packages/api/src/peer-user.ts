@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 
 /**
  * Returns the user whose program is at the other end of a connection, as far as Linux tells: the owner of the socket
- * of this machine that has the other end. Undefined if that is a program of another machine, and on other systems.
+ * of this machine at the other end. Undefined for a program on another machine, and on other systems.
  */
 export async function peerUser(socket: Socket): Promise<number | undefined> {
   const { remoteAddress, remotePort, localAddress, localPort } = socket;

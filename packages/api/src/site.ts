@@ -5,11 +5,11 @@ import { fixedHeaders } from './guards.ts';
 
 /** The documentation: a folder of files that a build has made. */
 export interface Site {
-  /** Answers a request for a page or a file of it; undefined when there is no such site now, as before its first build. */
+  /** Answers a request for a page or a file. Undefined if the site does not exist, for example before its first build. */
   answer(request: Request): Promise<Response | undefined>;
 }
 
-/** The site in a folder. It may come, go and be replaced while it is served. */
+/** The site in a directory, which can be created, removed, or replaced at any time. */
 export function openSite(folder: string): Site {
   return {
     async answer(request) {
@@ -57,7 +57,7 @@ async function fileAt(folder: string, path: string): Promise<SiteFile | undefine
     const name = real.slice(root.length + 1);
     return stats.isFile() ? { path: real, name, size: stats.size, modified: stats.mtime } : undefined;
   } catch {
-    return undefined; // whatever keeps a file from being read, there is no page
+    return undefined; // an unreadable file is a missing page
   }
 }
 
@@ -78,11 +78,11 @@ async function fileResponse(
   const { path, encoding } = await encoded(folder, file, request.headers.get('accept-encoding') ?? '');
   // A weak one, for the file in every encoding: they mean the same.
   const etag = `W/"${file.size.toString(36)}-${file.modified.getTime().toString(36)}"`;
-  // What has a hash in its name never changes; of all else the browser asks whether it did.
+  // Files with a hash in their name never change. The browser revalidates all other files.
   const isAsset = file.name.startsWith(`assets${sep}`);
   const headers: Record<string, string> = {
     ...fixedHeaders,
-    // Those say what a page may do. Scripts, styles and fonts are no pages, and there are many of them on one.
+    // These headers restrict pages. Scripts, styles, and fonts do not need them.
     ...(isAsset ? {} : await headersOf(folder)),
     'content-type': typeOf(file.name),
     'cache-control': isAsset ? 'public, max-age=31536000, immutable' : 'no-cache',
@@ -97,13 +97,13 @@ async function fileResponse(
   return new Response(request.method === 'HEAD' ? null : await readFile(path), { status, headers });
 }
 
-/** What the build may have made of a file, the smallest first. */
+/** The compressed versions of a file, the smallest first. */
 const encodings = [
   { encoding: 'br', end: '.br' },
   { encoding: 'gzip', end: '.gz' },
 ] as const;
 
-/** The smallest of what the build has made of a file that the browser takes. */
+/** The smallest version of a file that the browser accepts. */
 async function encoded(
   folder: string,
   { path }: SiteFile,
@@ -129,7 +129,7 @@ export function acceptsEncoding(list: string, coding: string): boolean {
 
 const Headers = z.record(z.string(), z.string());
 
-/** What the build wants to be sent with every page, the Content-Security-Policy above all. */
+/** The headers of every page from the build, including the Content-Security-Policy. */
 async function headersOf(folder: string): Promise<Record<string, string>> {
   const text = await readFile(join(folder, 'headers.json'), 'utf8').catch(() => undefined); // none is as strict as can be
   return text === undefined ? {} : Headers.parse(JSON.parse(text));

@@ -12,7 +12,7 @@ export type ReadUiFile = (name: string) => Promise<Uint8Array | undefined>;
 /** The path of the web UI. */
 export const uiPath = '/ui/';
 
-/** What the pages of the web UI may do: nothing but load their own files and call their own API. */
+/** The policy for pages of the web UI: they can load only their own files and call only their own API. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -49,7 +49,7 @@ export function openUi(read: ReadUiFile): Site {
       const name = isFile ? path : 'index.html';
       const bytes = await encodedFile(read, name, request.headers.get('accept-encoding') ?? '');
       if (bytes !== undefined) return fileResponse(request, name, bytes);
-      // Workload names may contain dots, so a path that is no file is a screen.
+      // Workload names can contain dots, so a path without a file is a screen.
       const page = await encodedFile(read, 'index.html', request.headers.get('accept-encoding') ?? '');
       return page !== undefined && !path.startsWith('assets/')
         ? fileResponse(request, 'index.html', page)
@@ -97,6 +97,6 @@ function fileResponse({ method }: Request, name: string, { body, isBrotli }: Enc
 export function uiFilesIn(folder: string): ReadUiFile {
   return async (name) => {
     if (extname(name) === '') return undefined;
-    return readFile(join(folder, name)).catch(() => undefined); // there is no such file
+    return readFile(join(folder, name)).catch(() => undefined); // the file does not exist
   };
 }

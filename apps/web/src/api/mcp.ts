@@ -36,7 +36,7 @@ export interface CallTarget {
   authorization?: string | undefined;
 }
 
-/** What an MCP server answers with instead of a result. */
+/** The error of an MCP server instead of a result. */
 export class McpError extends Error {
   override readonly name = 'McpError';
   readonly code: number;
@@ -210,7 +210,7 @@ function parsed(text: string): Values | undefined {
   try {
     return asObject(JSON.parse(text));
   } catch {
-    return undefined; // not JSON, so not a message
+    return undefined; // not JSON, and therefore not a message
   }
 }
 

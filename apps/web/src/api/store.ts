@@ -34,7 +34,7 @@ interface Entry {
   /** An event has arrived during the loading. */
   isOutdated: boolean;
   timer: ReturnType<typeof setTimeout> | undefined;
-  /** When no screen shows the data anymore, the time at which to forget the data. */
+  /** The timer that removes data after the last component with the data is unmounted. */
   forget: ReturnType<typeof setTimeout> | undefined;
 }
 
@@ -62,7 +62,7 @@ export function useResource<Data>(resource: Resource<Data>): Loaded<Data> {
         entry.forget = setTimeout(() => drop(key), keptMs);
       };
     },
-    // The key stands for the resource, which is a new object at each rendering.
+    // The key identifies the resource, which is a new object at each rendering.
     [key],
   );
   const state = useSyncExternalStore(subscribe, () => entries.get(key)?.state ?? nothing);

@@ -14,8 +14,8 @@ import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 const pauseMs = 400;
 
 /**
- * The access that a draft's server would have, before it starts. The daemon decides. Until its answer arrives, and
- * while the form is incomplete, the description uses the form's profile.
+ * The permissions of a draft before its server starts. The daemon determines them. Until its response arrives, and while
+ * the form is not complete, the profile is described as the form has it.
  */
 export function CheckedPermissions({
   draft,
@@ -84,7 +84,7 @@ export function CheckedPermissions({
   );
 }
 
-/** New secrets are stored when the server starts, so a placeholder replaces them. */
+/** New secrets are stored when the server runs, so the check contains a placeholder. */
 function checkable(draft: Draft): ReturnType<typeof requestOf> {
   const variables = draft.variables.map((variable) =>
     variable.kind === 'new-secret'

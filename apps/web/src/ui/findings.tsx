@@ -9,7 +9,7 @@ const looks = {
   skipped: { label: 'Skipped', className: 'status off', rank: 3 },
 } as const;
 
-/** What a diagnosis has found, failures first, each with its fix. */
+/** The findings of a diagnosis, failures first, each with its fix. */
 export function Findings({ findings }: { findings: readonly Finding[] }): ReactNode {
   const sorted = findings.toSorted((a, b) => looks[a.state].rank - looks[b.state].rank);
   return (

@@ -155,7 +155,7 @@ async function removeSecrets(stored: Map<string, string>): Promise<void> {
   refresh('secrets');
 }
 
-/** Stores a draft's new secrets, each under a separate name. */
+/** Stores the new secrets of a draft under unused names. */
 async function storeSecrets(draft: Draft, stored: Map<string, string>): Promise<void> {
   const fresh = draft.variables.filter(
     ({ kind, value, name }) => kind === 'new-secret' && value !== '' && name !== '',

@@ -94,7 +94,7 @@ export function MenuButton({
   );
 }
 
-/** Places an open popover below its button, or above if the space below is too small. */
+/** Places an open popover below its button, or above without enough space. */
 function place(popover: HTMLElement, button: HTMLElement | null): void {
   if (button === null) return;
   const anchor = button.getBoundingClientRect();

@@ -13,7 +13,7 @@ interface Line {
 const rank: Record<Risk, number> = { high: 0, medium: 1, low: 2 };
 const labels: Record<Risk, string> = { high: 'High risk', medium: 'Medium', low: 'Low' };
 
-/** What a server may do, in words, the most dangerous first. */
+/** The permissions of a server in words, the most dangerous first. */
 export function PermissionList({ permissions }: { permissions: Permissions }): ReactNode {
   return <Lines lines={linesOf(permissions)} warnings={permissions.warnings} />;
 }

@@ -313,7 +313,7 @@ function NumberField({
             value={text}
             onChange={({ target }) => {
               setText(target.value);
-              // Text that is not an exact number stays in the value, so that the check finds it.
+              // A text that is not an exact number stays in the value, so that the check reports it.
               onChange(target.value === '' ? undefined : (readNumber(target.value) ?? target.value));
             }}
           />

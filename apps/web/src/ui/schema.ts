@@ -15,7 +15,7 @@ export type Control =
 /** References within references, after which a schema is entered as JSON. */
 const maxReferences = 20;
 
-/** Replaces references with their targets, and merges the requirements of `allOf`. */
+/** Replaces references with their definitions, and merges the parts of `allOf`. */
 export function resolve(schema: unknown, root: unknown, depth = 0): Values {
   const own = asObject(schema);
   if (depth > maxReferences) return {};

@@ -8,8 +8,8 @@ const maxLength = 20_000;
 const hidden = unprintable();
 
 /**
- * Shows text from a server, a registry, or a client. Invisible characters appear as their code points, and the text
- * cannot change the direction of the surrounding text.
+ * Shows text that a server, a registry, or a client wrote. Characters that cannot be seen are shown as their code
+ * points, and the text cannot change the direction of the surrounding text.
  */
 export function ForeignText({ children }: { children: string }): ReactNode {
   const isLong = children.length > maxLength;

@@ -22,7 +22,7 @@ export interface Mount {
   isReadOnly: boolean;
 }
 
-/** A server's network access: its entry's or the default, or the user's choice. */
+/** The network access of a server: from its registry entry, the default, or the user. */
 export type NetworkChoice = 'default' | 'none' | 'public' | 'hosts' | 'open';
 
 /** A workload in the form's terms. */
@@ -44,7 +44,7 @@ export interface Draft {
   cpus: string;
   toolPinning: string;
   isEphemeral: boolean;
-  /** The original settings that the form does not show. */
+  /** The unchanged settings that the form does not show. */
   others: Partial<CreateWorkload>;
 }
 

@@ -10,7 +10,7 @@ import { ForeignText } from '../../ui/text.tsx';
 import { Table } from '../../ui/table.tsx';
 import { download } from '../../ui/download.ts';
 
-/** Who did what: calls of clients, changes by API and CLI, denied connections, and use of secrets. */
+/** The audit log: calls of clients, changes by API and CLI, denied connections, and use of secrets. */
 export function Activity(): ReactNode {
   const [workload, setWorkload] = useState('');
   const [outcome, setOutcome] = useState('');

@@ -7,7 +7,7 @@ import { ago } from '../../ui/format.ts';
 import { Page } from '../../ui/page.tsx';
 import { Shown } from '../../ui/states.tsx';
 
-/** What works and what does not, on this machine and in every workload and client. */
+/** The diagnosis of this machine, and of every workload and client. */
 export function Doctor(): ReactNode {
   const loaded = useResource(machineDiagnosis);
   return (

@@ -5,7 +5,7 @@ import type { Workload } from '@toolhive/contract/workload';
 import { useEvents } from '../../api/store.ts';
 import { ForeignText } from '../../ui/text.tsx';
 
-/** Running installations for workloads that do not exist yet, from any client of the daemon. */
+/** The installations of workloads that do not exist yet, from this page and from other programs. */
 export function Installations({ known }: { known: readonly Workload[] }): ReactNode {
   const [messages, setMessages] = useState<ReadonlyMap<string, string>>(new Map());
   const [onEvent] = useState(

@@ -14,7 +14,7 @@ import { draftOfWorkload, requestOf } from '../../ui/workload-draft.ts';
 import { WorkloadForm } from '../../ui/workload-form.tsx';
 import { WorkloadFrame, useWorkloadName } from './frame.tsx';
 
-/** The form of a workload, and the resulting changes. */
+/** The form of a workload, and its changes. */
 export function Edit(): ReactNode {
   const name = useWorkloadName();
   const resource = workload(name);
@@ -29,7 +29,7 @@ export function Edit(): ReactNode {
 }
 
 function EditForm({ details }: { details: WorkloadDetails }): ReactNode {
-  // The form keeps the user's edits, although the workload changes its status.
+  // The form keeps the user's edits when the workload changes its status.
   const [original, setOriginal] = useState(details);
   const [draft, setDraft] = useState(() => draftOfWorkload(details));
   const form = useRef<HTMLFormElement>(null);

@@ -23,7 +23,7 @@ const overscan = 20;
 /** The lines that are read at first, and with each "Load older lines". */
 const pageLines = 2_000;
 
-/** The server's output and the proxy's notes, in one column. */
+/** The log lines of the server and of its proxy, in one column. */
 export function Logs(): ReactNode {
   const name = useWorkloadName();
   return (

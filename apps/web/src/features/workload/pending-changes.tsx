@@ -8,7 +8,7 @@ import { Diff } from '../../ui/diff.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt } from '../../ui/toasts.tsx';
 
-/** The server's changes since the user's approval, with the difference before the decision. */
+/** The changes of the server since the last approval, with their differences. */
 export function PendingChanges({ name }: { name: string }): ReactNode {
   const { data } = useResource(toolPins(name));
   const pending =

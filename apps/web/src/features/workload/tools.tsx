@@ -197,7 +197,7 @@ function Details({ item }: { item: Item }): ReactNode {
   );
 }
 
-/** What annotations say, in words (MCP, Tool Annotations). */
+/** The meaning of annotations in words (MCP, Tool Annotations). */
 const hints: Record<string, [whenTrue: string, whenFalse: string]> = {
   readOnlyHint: ['only reads', 'changes data'],
   destructiveHint: ['can destroy data', 'adds data only'],

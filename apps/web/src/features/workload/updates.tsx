@@ -10,7 +10,7 @@ import { Failure } from '../../ui/states.tsx';
 import { ForeignText } from '../../ui/text.tsx';
 import { attempt, toast } from '../../ui/toasts.tsx';
 
-/** Looks up a newer version on request, and shows the changes before the installation. */
+/** Looks up a newer version on request, and shows its changes before the installation. */
 export function Updates({ name }: { name: string }): ReactNode {
   const [isAsked, setAsked] = useState(false);
   return isAsked ? (
