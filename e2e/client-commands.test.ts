@@ -31,7 +31,7 @@ test('tells which applications are installed and registered', async () => {
 });
 
 test('says that none is registered', async () => {
-  expect(await registered()).toMatch(/^No client application is registered\./);
+  expect(await registered()).toMatch(/^No clients are registered\./);
 });
 
 test('registers an application, whose file then names the workloads of the group', async () => {

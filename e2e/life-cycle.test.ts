@@ -367,7 +367,7 @@ describe('thv build', () => {
     expect(printed).toMatch(
       /^FROM node:22-alpine AS build\n[^]*"@example\/server@1\.0\.0"[^]*\nENTRYPOINT .*\n$/,
     );
-    expect(written).toBe(`wrote the recipe to ${path}\n`);
+    expect(written).toBe(`wrote the Dockerfile to ${path}\n`);
     expect(await readFile(path, 'utf8')).toBe(printed);
   });
 

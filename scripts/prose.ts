@@ -42,7 +42,7 @@ const patterns = {
     unit: 'words',
   },
   'somebody, nobody, everybody, whoever, whom': {
-    matches: /\b(?:somebody|nobody|everybody|whoever|whom)\b/gi,
+    matches: /(?<!")\b(?:somebody|nobody|everybody|whoever|whom)\b/gi,
     unit: 'words',
   },
   'stands in, is there, is no, of yours': {
@@ -103,7 +103,7 @@ const scopes: readonly Scope[] = [
     exclude: [/\.test\.tsx?$/, /\/testing\//, /generated/],
     read: readCode,
     limits: ceilings,
-    isEnforced: false,
+    isEnforced: true,
   },
 ];
 

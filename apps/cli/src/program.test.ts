@@ -5,7 +5,7 @@ import { understand } from './program.ts';
 
 const load = async () => ({ run: async () => {} });
 const program: Program = {
-  groups: [{ path: 'config', summary: 'Look at and change settings' }],
+  groups: [{ path: 'config', summary: 'Manage settings' }],
   commands: [
     {
       path: 'run',
@@ -196,7 +196,7 @@ describe('help', () => {
         thv COMMAND
 
       Commands:
-        config  Look at and change settings
+        config  Manage settings
         logs    Show a log
         run     Run a server
 
@@ -207,7 +207,7 @@ describe('help', () => {
 
   test.each(['config', 'config --help', 'help config', 'config -h'])('of a group, for "%s"', async (line) => {
     expect(await help(line)).toMatchInlineSnapshot(`
-      "Look at and change settings.
+      "Manage settings.
 
       Usage:
         thv config COMMAND

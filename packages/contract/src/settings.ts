@@ -10,7 +10,7 @@ export type SettingKind =
   | 'network'
   | 'hours';
 
-/** A setting of the daemon. */
+/** A daemon setting. */
 export interface SettingDefinition {
   /** The setting name, the same as the name of the `thv run` flag with the same meaning. */
   name: string;

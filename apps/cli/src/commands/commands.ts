@@ -39,18 +39,18 @@ const commands: readonly Command[] = [
 
 /** The words that only lead to others. */
 const groups: readonly CommandGroup[] = [
-  { path: 'mcp', summary: 'Look at servers as their clients do, and be one' },
-  { path: 'registry', summary: 'Look at the catalogue of servers' },
+  { path: 'mcp', summary: 'Call MCP servers, and run ToolHive as one' },
+  { path: 'registry', summary: 'Search the registry' },
   { path: 'authz', summary: 'Check authorization policies' },
   { path: 'permission', summary: 'Show and change permissions' },
   { path: 'pin', summary: 'Review and approve changed tools' },
   { path: 'runtime', summary: 'Show the available runtimes' },
-  { path: 'group', summary: 'Put workloads together' },
-  { path: 'client', summary: 'Keep applications that use servers configured' },
+  { path: 'group', summary: 'Manage groups' },
+  { path: 'client', summary: 'Manage clients' },
   { path: 'secret', summary: 'Manage secrets' },
-  { path: 'service', summary: 'Run the daemon as a service of the operating system' },
-  { path: 'config', summary: 'Look at and change settings' },
-  { path: 'config otel', summary: 'Settings of telemetry' },
+  { path: 'service', summary: 'Run the daemon as an operating system service' },
+  { path: 'config', summary: 'Manage settings' },
+  { path: 'config otel', summary: 'Manage telemetry settings' },
 ];
 
 /** All of `thv`. */

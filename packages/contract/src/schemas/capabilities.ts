@@ -37,7 +37,7 @@ export const ListedTool = z
     }),
     pin: ItemPin.optional(),
   })
-  .meta({ id: 'ListedTool', description: 'A tool of a server.' });
+  .meta({ id: 'ListedTool', description: 'A server tool.' });
 export type ListedTool = z.infer<typeof ListedTool>;
 
 export const ListedPrompt = z

@@ -110,7 +110,7 @@ export const Permissions = z
     }),
     warnings: z.array(z.string()).meta({ description: 'The warnings about reduced safety.' }),
   })
-  .meta({ id: 'Permissions', description: 'The permissions of a workload.' });
+  .meta({ id: 'Permissions', description: "A workload's permissions." });
 export type Permissions = z.infer<typeof Permissions>;
 
 export const PermissionChange = z
@@ -139,7 +139,7 @@ export const ChangedPermissions = z
       description: 'Whether the workload was restarted. Only new ports require a restart.',
     }),
   })
-  .meta({ id: 'ChangedPermissions', description: 'The changed permissions of a workload.' });
+  .meta({ id: 'ChangedPermissions', description: "A workload's changed permissions." });
 export type ChangedPermissions = z.infer<typeof ChangedPermissions>;
 
 export const StartedLearning = z

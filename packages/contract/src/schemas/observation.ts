@@ -41,7 +41,7 @@ export const TelemetryConfig = z.looseObject({
   metricsEnabled: flag.meta({ description: 'Send metrics.' }),
   samplingRate: z.number().min(0).max(1).optional().meta({ description: 'The share of traces to send.' }),
   enablePrometheusMetricsPath: flag.meta({ description: 'Provide metrics for Prometheus at /metrics.' }),
-  environmentVariables: texts.meta({ description: 'Environment variables of the daemon to add to traces.' }),
+  environmentVariables: texts.meta({ description: 'Daemon environment variables to add to traces.' }),
   customAttributes: z
     .record(z.string(), z.string())
     .nullish()

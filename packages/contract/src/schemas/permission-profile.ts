@@ -60,7 +60,7 @@ export const PermissionProfile = z
       .meta({ description: 'The writable mounts, as `PATH` or `HOST:CONTAINER`.' }),
     network: NetworkPermissions.optional(),
   })
-  .meta({ id: 'PermissionProfile', description: 'The permissions of a server.' });
+  .meta({ id: 'PermissionProfile', description: "A server's permissions." });
 
 export type PermissionProfile = z.infer<typeof PermissionProfile>;
 

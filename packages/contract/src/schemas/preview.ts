@@ -19,7 +19,7 @@ export const WorkloadCheck = z
     remote: z.boolean(),
     runtime: z.string().optional().meta({ description: 'Absent for remote servers.' }),
     permissions: Permissions.optional().meta({
-      description: 'The permissions of the server. Absent for remote servers.',
+      description: 'The server permissions. Absent for remote servers.',
     }),
     risks: z
       .array(z.object({ risk: Risk, text: z.string() }))

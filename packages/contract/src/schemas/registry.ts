@@ -134,7 +134,7 @@ function registryFormat(strictness: 'authoring' | 'reading') {
       secret: z.boolean().default(false).describe('Whether the value is a secret.'),
       default: z.string().optional().describe('The default value.'),
     }),
-    { id: 'RegistryVariable', description: 'An environment variable of a server.' },
+    { id: 'RegistryVariable', description: 'A server environment variable.' },
   );
 
   const Header = note(
@@ -235,7 +235,7 @@ function registryFormat(strictness: 'authoring' | 'reading') {
     tags: words(text({ pattern: /^[a-z0-9][a-z0-9_-]*[a-z0-9]$/ }), { min: 1 })
       .optional()
       .describe('Search terms.'),
-    env_vars: z.array(Variable).optional().describe('The environment variables of the server.'),
+    env_vars: z.array(Variable).optional().describe('The server environment variables.'),
     metadata: Popularity.optional(),
     repository_url: link().optional().describe('The URL of the source repository.'),
     custom_metadata: z

@@ -31,7 +31,7 @@ const limits = Object.fromEntries(resourceNames.map((name) => [name, limit(name)
 export const ResourceRequest = z.strictObject(limits).meta({
   id: 'ResourceRequest',
   description:
-    'The resource limits of a server. Sizes are in bytes, or text with a binary unit: 512m, 2g, 1.5GiB.',
+    'Resource limits for a server. Sizes are in bytes, or text with a binary unit: 512m, 2g, 1.5GiB.',
   examples: [{ memory: '512m', cpus: 1, pids: 100, disk: '1g', open_files: 1024 }],
 });
 
@@ -48,5 +48,5 @@ export const StoredResources = z.looseObject(limits);
 /** The resource limits in bytes, cores, and counts. */
 export const ResourceLimits = z.object(effective).meta({
   id: 'ResourceLimits',
-  description: 'The resource limits of a server. Sizes are in bytes.',
+  description: 'Resource limits for a server. Sizes are in bytes.',
 });

@@ -112,7 +112,7 @@ export const RunConfig = z
     registry_hosts: z.array(z.string()).optional().meta({
       description: 'The hosts in the registry entry. ToolHive does not connect to their private addresses.',
     }),
-    cmd_args: z.array(Argument).nullish().meta({ description: 'The arguments of the server.' }),
+    cmd_args: z.array(Argument).nullish().meta({ description: 'The server arguments.' }),
     transport: Transport,
     proxy_mode: ProxyMode.optional(),
     host: z.string().default('127.0.0.1').meta({ description: 'The address that the proxy listens on.' }),
@@ -132,7 +132,7 @@ export const RunConfig = z
     learning: LearningMode.optional().meta({
       description: 'Present in learning mode. An imported run config does not start learning mode.',
     }),
-    env_vars: Environment.nullish().meta({ description: 'The environment variables of the server.' }),
+    env_vars: Environment.nullish().meta({ description: 'The server environment variables.' }),
     env_file_dir: text('A directory with environment variable files.'),
     secrets: z.array(z.string()).nullish().meta({ description: 'References, as NAME,target=VARIABLE.' }),
     volumes: texts('Mounts, as HOST:CONTAINER or HOST:CONTAINER:ro.'),
@@ -189,7 +189,7 @@ export const RunConfig = z
   })
   .meta({
     id: 'RunConfig',
-    description: 'All settings of a workload.',
+    description: 'All workload settings.',
     examples: [
       {
         schema_version: runConfigVersion,

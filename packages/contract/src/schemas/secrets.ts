@@ -4,7 +4,7 @@ import * as z from 'zod';
 export const SecretsProviderType = z.enum(['encrypted', '1password', 'none', 'environment']).meta({
   id: 'SecretsProviderType',
   description:
-    'The secrets provider: an encrypted file of ToolHive, 1Password, no storage, or environment variables of the daemon.',
+    'The secrets provider: an encrypted ToolHive file, 1Password, no storage, or variables in the environment of the daemon.',
   examples: ['encrypted'],
 });
 export type SecretsProviderType = z.infer<typeof SecretsProviderType>;

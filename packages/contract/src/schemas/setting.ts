@@ -32,7 +32,7 @@ export const Setting = z
   })
   .meta({
     id: 'Setting',
-    description: 'A setting of the daemon.',
+    description: 'A daemon setting.',
     examples: [
       { name: 'otel-endpoint', summary: 'who collects traces', value: 'collector.example.com:4318' },
     ],

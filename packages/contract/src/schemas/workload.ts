@@ -30,7 +30,7 @@ export type Sessions = z.infer<typeof Sessions>;
 
 export const WorkloadStatus = z
   .enum(['running', 'stopped', 'error', 'starting', 'stopping', 'unhealthy', 'removing', 'unknown'])
-  .meta({ id: 'WorkloadStatus', description: 'The status of a workload.' });
+  .meta({ id: 'WorkloadStatus', description: 'A workload status.' });
 export type WorkloadStatus = z.infer<typeof WorkloadStatus>;
 
 /** A stored secret, and the environment variable of the server that receives it. */
@@ -242,7 +242,7 @@ export const CreateWorkload = z
         'Delete the home directory of the server whenever the server stops, instead of keeping it until the workload is removed.',
     }),
     resources: ResourceRequest.nullish().meta({
-      description: 'The resource limits of the server. A registry entry cannot change the limits.',
+      description: 'Resource limits for the server. A registry entry cannot change the limits.',
     }),
     sessions: Sessions.optional().meta({
       description: 'By default, the value of the registry entry, otherwise own.',

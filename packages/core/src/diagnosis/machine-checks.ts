@@ -82,9 +82,7 @@ function workloadsOf({ workloads }: Core): Found[] {
 function clientsOf({ clients }: Core): Found[] {
   const registered = clients.list();
   if (registered.length === 0)
-    return [
-      warning('no client application is registered', '`thv client setup` registers those of this machine'),
-    ];
+    return [warning('no clients are registered', '`thv client setup` registers those of this machine')];
   return registered.map(({ name, problem }) =>
     problem === undefined
       ? ok(`${name} is configured`)

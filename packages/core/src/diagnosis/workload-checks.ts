@@ -294,7 +294,7 @@ function clientsOf({ core, supervisor: { runConfig } }: Subject): Found[] {
   if (users.length === 0)
     return [
       warning(
-        `no client application sees the group ${group}`,
+        `no client has access to the group ${group}`,
         '`thv client setup` registers those of this machine',
       ),
     ];

@@ -39,8 +39,8 @@ export interface RegistrationsOptions {
 }
 
 /**
- * Which client application sees the workloads of which groups, and their files kept so. An application that is
- * registered without a group sees all of them.
+ * The registrations of clients in groups, and the clients' configuration files. A client without a group has access to all
+ * groups.
  */
 export class Registrations implements AsyncDisposable {
   readonly #options: RegistrationsOptions;

@@ -5,7 +5,7 @@ import { isObject } from '@toolhive/proxy/message';
 import { modernMeta } from '@toolhive/proxy/protocol';
 import type { Member } from './members.ts';
 
-/** A tool as the proxy of a workload lists it. */
+/** A tool as a workload's proxy lists it. */
 export type ListedTool = Record<string, unknown> & { name: string };
 
 /** How long a workload may take to list its tools. */

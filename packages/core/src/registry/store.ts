@@ -210,7 +210,7 @@ export class RegistryStore implements AsyncDisposable {
     await old[Symbol.asyncDispose]();
     if (old.type === 'url' && old.place !== source.place) {
       await dropCopy(cacheDir, old.place).catch((error: unknown) => {
-        log.warn({ err: error }, 'the file is unused'); // nobody reads it
+        log.warn({ err: error }, 'the file is unused'); // the file is unused
       });
     }
     onChange();

@@ -57,11 +57,11 @@ describe('a search', () => {
     const [found] = index.search('show folder', { limit: 1 });
 
     expect(found?.reason).toEqual([
-      { term: 'show', through: 'list', fields: ['name', 'first sentence', 'other tools of the server'] },
+      { term: 'show', through: 'list', fields: ['name', 'first sentence', 'other tools on the server'] },
       {
         term: 'folder',
         through: 'directori',
-        fields: ['name', 'first sentence', 'other tools of the server'],
+        fields: ['name', 'first sentence', 'other tools on the server'],
       },
     ]);
   });

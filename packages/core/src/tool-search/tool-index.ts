@@ -75,14 +75,14 @@ const fields = [
   { name: 'annotations', weight: 0.2, b: 0.5, usual: 1 },
   { name: 'server name', weight: 1, b: 0.3, usual: 2 },
   { name: 'server description', weight: 0.3, b: 0.2, usual: 10 },
-  { name: 'other tools of the server', weight: 0.3, b: 0.7, usual: 40 },
+  { name: 'other tools on the server', weight: 0.3, b: 0.7, usual: 40 },
 ] as const;
 
 const unknownIdf = 4;
 const relatedWeight = 0.4;
 /** The words related to one word of the query count at most this often: a server could list all of them. */
 const maxRelated = 2;
-/** The first fields belong to one tool, and the others to all tools of a server. */
+/** The first fields belong to one tool, and the others to all tools on a server. */
 const ownFields = 7;
 /** The average lengths of fields begin with this many usual tools, so that one tool cannot decide them. */
 const usualTools = 10;
@@ -284,7 +284,7 @@ export class ToolIndex<Tool extends SearchableTool = SearchableTool> {
     }
   }
 
-  /** A tool of a server that fits is more likely than the same tool of another server. */
+  /** A matching server's tool is more likely than the same tool of another server. */
   #addServers(scores: Float64Array): void {
     const best = new Float64Array(this.#tools.length);
     for (let at = 0; at < scores.length; at++) {
@@ -450,7 +450,7 @@ function toolFieldsOf(tool: SearchableTool): string[][] {
   ];
 }
 
-/** The terms of the remaining fields, which are the same for all tools of a server. */
+/** The terms of the remaining fields, which are the same for all tools on a server. */
 function serverFieldsOf({ server, serverDescription }: SearchableTool, siblings: string): string[][] {
   return [
     nameTermsOf(server.slice(0, maxName)),
@@ -503,7 +503,7 @@ function objectOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** The names of all tools of each server. A tool alone has no siblings. */
+/** The names of all tools on each server. A tool alone has no siblings. */
 function namesByServer(tools: readonly SearchableTool[]): Map<string, string> {
   const names = new Map<string, string[]>();
   for (const { server, name } of tools) {

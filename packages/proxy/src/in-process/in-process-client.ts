@@ -14,7 +14,7 @@ import { HttpTransport } from '../transport/http-transport.ts';
 import { UpstreamClient } from '../transport/upstream-client.ts';
 
 export interface InProcessClientOptions {
-  /** The proxy of the workload. */
+  /** The workload's proxy. */
   proxy: Pick<WorkloadProxy, 'accept'>;
   /** The `Authorization` header of the caller, for a workload that authenticates its callers. */
   authorization?: string | undefined;
@@ -29,7 +29,7 @@ export interface InProcessRequest {
 }
 
 /**
- * A client in this process of a workload on this machine. Requests pass through the proxy of the workload with all of its
+ * A client in this process of a workload on this machine. Requests pass through the workload's proxy with all of its
  * middleware, in the newest protocol version, but over no network.
  */
 export class InProcessClient implements AsyncDisposable {

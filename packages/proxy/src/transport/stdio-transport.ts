@@ -15,7 +15,7 @@ interface StdioTransportOptions {
   end?: () => Promise<void>;
 }
 
-/** Reaches a server over the standard streams of its process, one message per line (MCP, Transports, stdio). */
+/** Reaches a server over stdio, one message per line (MCP, Transports, stdio). */
 export class StdioTransport implements Transport {
   readonly #options: StdioTransportOptions;
   readonly #input: ServerInput;

@@ -1,7 +1,7 @@
 import type { Message } from '../jsonrpc/message.ts';
 
 /**
- * Carries messages to one server and back: over the standard streams of a process, or as HTTP requests. A transport
+ * Carries messages to one server and back: over stdio or HTTP. A transport
  * belongs to one connection.
  */
 export interface Transport {

@@ -14,7 +14,7 @@ export interface BaseImages {
 export const DOCKERFILE = '.toolhive.Dockerfile';
 /** The name of the file with certificate authorities in every build context. */
 export const CERTIFICATES = '.toolhive.ca.crt';
-/** Where every recipe puts the server. */
+/** The directory of the server in every image. */
 const SERVER_PATH = '/app/server';
 /** The home and working directory of every package. */
 export const PACKAGE_HOME = '/home/server';

@@ -116,7 +116,7 @@ export class OwnNetwork implements AsyncDisposable {
    * in that namespace, too, so it has none of a root daemon's privileges.
    */
   async attach(pid: number): Promise<void> {
-    // Until the mapping exists, root inside is nobody and cannot configure the network.
+    // Until the mapping exists, root inside is the user "nobody" and cannot configure the network.
     if (!(await waitUntil(() => hasIdentity(pid), { timeoutMs: IDENTITY_TIMEOUT_MS }))) {
       throw unavailable('the sandbox got no user namespace in time');
     }

@@ -19,19 +19,19 @@ const inGroups: Flag = {
 export const clientCommands: readonly Command[] = [
   {
     path: 'client status',
-    summary: 'Tell which client applications are installed and registered',
+    summary: 'Show the status of all clients',
     examples: ['thv client status', 'thv client status --format json'],
     load: () => import('./status.ts'),
   },
   {
     path: 'client list-registered',
-    summary: 'List the client applications that are kept configured',
+    summary: 'List registered clients',
     examples: ['thv client list-registered'],
     load: () => import('./list-registered.ts'),
   },
   {
     path: 'client register',
-    summary: 'Keep a client application configured',
+    summary: 'Register a client',
     description:
       "Adds the running workloads of the groups to the client's configuration file, and keeps the entries up to date. Everything else in the file stays unchanged.",
     arguments: [application],
@@ -59,7 +59,7 @@ export const clientCommands: readonly Command[] = [
   },
   {
     path: 'client remove',
-    summary: 'No longer keep a client application configured',
+    summary: 'Remove a client',
     description:
       "Removes the workloads of the groups from the client's configuration file. Without --group, removes the workloads of every group.",
     arguments: [application],
@@ -75,7 +75,7 @@ export const clientCommands: readonly Command[] = [
   },
   {
     path: 'client setup',
-    summary: 'Choose on the screen which client applications are kept configured',
+    summary: 'Select clients to register',
     description:
       'Shows the installed clients. The arrows or j and k move, Space selects, Enter confirms, and q changes nothing.',
     examples: ['thv client setup'],

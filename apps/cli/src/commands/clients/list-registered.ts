@@ -8,9 +8,7 @@ export async function run({ out, client, signal }: CommandCall): Promise<void> {
   const clients = listed.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   out.result(clients, (page) => {
     if (clients.length === 0) {
-      return page.line(
-        'No client application is registered. `thv client register` and `thv client setup` do that.',
-      );
+      return page.line('No clients are registered. `thv client register` and `thv client setup` do that.');
     }
     page.table(
       ['CLIENT TYPE', 'GROUPS'],

@@ -1,7 +1,7 @@
 import type { CommandCall } from '../../command.ts';
 import { applicationOf, noteProblems, registrationsOf } from './application.ts';
 
-/** Keeps a client application configured. */
+/** Registers a client. */
 export async function run({ arguments: [typed], flags, out, client, signal }: CommandCall): Promise<void> {
   const name = applicationOf(typed);
   const groups = flags.list('group');

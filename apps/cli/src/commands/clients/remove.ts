@@ -2,7 +2,7 @@ import { unavailable } from '@toolhive/contract/failure';
 import type { CommandCall } from '../../command.ts';
 import { applicationOf, noteProblems, registrationsOf } from './application.ts';
 
-/** No longer keeps a client application configured. */
+/** Removes a client. */
 export async function run({ arguments: [typed], flags, out, client, signal }: CommandCall): Promise<void> {
   const name = applicationOf(typed);
   const groups = flags.list('group');

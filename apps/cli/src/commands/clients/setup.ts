@@ -18,7 +18,7 @@ export async function run({ out, client, signal }: CommandCall): Promise<void> {
   const daemon = await client();
   const { clients } = await daemon.discoverClients({}, { signal });
   const installed = clients.filter((found) => found.installed).map(({ client_type: type }) => type);
-  if (installed.length === 0) return out.result([], 'No client application was found on this machine.');
+  if (installed.length === 0) return out.result([], 'No clients found on this machine.');
 
   const all = await daemon.listGroups({}, { signal });
   const shown = all.groups.filter(isShown).map(({ name }) => name);

@@ -39,7 +39,7 @@ function readCommand({ name, summary }: Setting): Command {
   const path = settingCommand('get', name);
   return {
     path,
-    summary: `Tell ${summary}`,
+    summary: `Show ${summary}`,
     examples: [`thv ${path}`],
     load: async () => {
       const { tellSetting } = await import('./settings.ts');
@@ -69,7 +69,7 @@ function unsetCommand({ name, summary }: Setting): Command {
   const path = settingCommand('unset', name);
   return {
     path,
-    summary: `No longer set ${summary}`,
+    summary: `Unset ${summary}`,
     examples: [`thv ${path}`],
     load: async () => {
       const { unsetSetting } = await import('./settings.ts');

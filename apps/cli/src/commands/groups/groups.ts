@@ -6,7 +6,7 @@ const group: Argument = { name: 'name', description: 'The name of the group', re
 export const groupCommands: readonly Command[] = [
   {
     path: 'group create',
-    summary: 'Make a group',
+    summary: 'Create a group',
     arguments: [group],
     flags: [
       {
@@ -76,7 +76,7 @@ export const groupCommands: readonly Command[] = [
   },
   {
     path: 'group run',
-    summary: 'Run all servers of a group of the registry',
+    summary: 'Run all servers in a registry group',
     description:
       'Creates a group with the same name, and runs its servers under their own names. If a server fails to start, the other servers still start.',
     arguments: [

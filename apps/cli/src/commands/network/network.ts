@@ -18,7 +18,7 @@ const places: Argument = {
 export const networkCommands: readonly Command[] = [
   {
     path: 'network',
-    summary: 'Show which hosts a server tried to reach',
+    summary: "Show a server's connection attempts",
     description:
       "Shows the egress gateway's decision about each host and port: the rule that allowed it, or the reason for the denial and the command that allows it.",
     arguments: [workload],
@@ -43,7 +43,7 @@ export const networkCommands: readonly Command[] = [
   },
   {
     path: 'permission allow',
-    summary: 'Let a server reach further hosts',
+    summary: "Add hosts to a workload's allowlist",
     description:
       'Applies to the next connection, without a restart unless the port is a new one. Without a port, the ports stay as they are.',
     arguments: [workload, places],
@@ -69,7 +69,7 @@ export const networkCommands: readonly Command[] = [
   },
   {
     path: 'permission tighten',
-    summary: 'Allow only the hosts that a server has reached so far',
+    summary: 'Restrict a workload to the hosts that its server has used',
     description:
       "Replaces the workload's rules with exactly the hosts and ports that it has used. `thv network NAME` lists them.",
     arguments: [workload],
@@ -81,7 +81,7 @@ export const networkCommands: readonly Command[] = [
   },
   {
     path: 'learn',
-    summary: 'Generate a permission profile from the hosts that a server uses',
+    summary: 'Generate a permission profile from recorded connections',
     description:
       'Starts learning mode: the server reaches every public host, but no private address, and ToolHive records each host and port. Use the server, and then run `thv learn NAME --stop`. That command generates the smallest profile that covers the recorded hosts, shows the difference from the profile of the registry entry or the workload, and applies the profile after confirmation.',
     arguments: [workload],

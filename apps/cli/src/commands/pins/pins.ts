@@ -24,7 +24,7 @@ const yes: Flag = {
 export const pinCommands: readonly Command[] = [
   {
     path: 'pin show',
-    summary: 'Show the changed tools of a workload',
+    summary: "Show a workload's changed tools",
     description:
       "ToolHive records a server's tools, prompts, resources, and instructions at their first use. This command shows every recorded item, later changes, and suspicious text. The exit code is 1 if a change waits for approval.",
     arguments: [workload],
@@ -33,7 +33,7 @@ export const pinCommands: readonly Command[] = [
   },
   {
     path: 'pin approve',
-    summary: 'Approve the changed tools of a workload',
+    summary: "Approve a workload's changed tools",
     description:
       'Shows the changes and asks for confirmation. Only the versions that are shown are approved, even if the server changes them again in the meantime.',
     arguments: [workload, items],
@@ -46,7 +46,7 @@ export const pinCommands: readonly Command[] = [
   },
   {
     path: 'pin dismiss',
-    summary: 'Forget changes that a server has taken back',
+    summary: 'Dismiss changes that a server has reverted',
     description:
       'Removes changes from the list without approving them. They are reported again if the server shows them again.',
     arguments: [workload, items],

@@ -5,7 +5,7 @@ import { oidcFlags, remoteAuthFlags, resourceUrl, tokenExchangeFlags, workload }
 export const proxyCommands: readonly Command[] = [
   {
     path: 'proxy',
-    summary: 'Put a proxy in front of an MCP server, without a workload',
+    summary: 'Run a proxy for an MCP server without a workload',
     description:
       "Listens for clients with any MCP protocol version, and forwards their requests to a server. If the server requires authentication, signs in. Clients' credentials are never forwarded. Nothing is stored. The environment variable TOOLHIVE_REMOTE_OAUTH_CLIENT_SECRET can contain the OAuth client secret. Press Ctrl-C to stop.",
     arguments: [{ name: 'server_name', description: 'What the server is called here', required: true }],
@@ -46,7 +46,7 @@ export const proxyCommands: readonly Command[] = [
   {
     path: 'proxy stdio',
     unformatted: 'its standard output belongs to the client that started it',
-    summary: 'Let a client that only speaks stdio use a workload',
+    summary: 'Connect a stdio client to a workload',
     description:
       'Reads MCP messages from standard input, forwards them to the workload, and writes the responses to standard output. Use this command in clients that only start servers over stdio. Ends with its input.',
     arguments: [workload],
@@ -55,7 +55,7 @@ export const proxyCommands: readonly Command[] = [
   },
   {
     path: 'proxy tunnel',
-    summary: 'Make a server reachable from the internet',
+    summary: 'Expose a server to the internet through a tunnel',
     description:
       "Runs a tunnel provider's program, which gives a server a public URL. Anyone with that URL can use the server. Press Ctrl-C to stop the program and close the tunnel.\n\nngrok accepts these arguments: auth-token (prefer NGROK_AUTHTOKEN), url, traffic-policy-file, pooling, dry-run.",
     arguments: [

@@ -2,7 +2,7 @@ import { adaptStdio } from '@toolhive/proxy/stdio-adapter';
 import type { CommandCall } from '../../command.ts';
 import { workloadEndpoint } from '../endpoint.ts';
 
-/** Carries messages between this process's standard streams and a workload. */
+/** Carries messages between this process's standard input and output and a workload. */
 export async function run(call: CommandCall): Promise<void> {
   const { arguments: given, out, signal } = call;
   const { stdin: input, stdout: output } = process;

@@ -22,7 +22,7 @@ export const registryCommands: readonly Command[] = [
   {
     path: 'registry list',
     aliases: ['ls'],
-    summary: 'List the servers of the registry',
+    summary: 'List registry entries',
     flags: pageFlags,
     examples: [
       'thv registry list',
@@ -33,7 +33,7 @@ export const registryCommands: readonly Command[] = [
   },
   {
     path: 'registry info',
-    summary: 'Tell all about a server of the registry',
+    summary: 'Show a registry entry',
     arguments: [
       {
         name: 'server',

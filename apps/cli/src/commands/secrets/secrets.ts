@@ -13,7 +13,7 @@ const yes: Flag = { name: 'yes', shorthand: 'y', kind: 'boolean', description: '
 export const secretCommands: readonly Command[] = [
   {
     path: 'secret setup',
-    summary: 'Set up where secrets are kept',
+    summary: 'Set up a secrets provider',
     description:
       'Asks for the provider, and for the password of the encrypted provider. Run the command again to unlock the encrypted secrets or to switch the provider. Stored secrets stay.\n\nWithout a terminal, --provider selects the provider, and the password comes from standard input. On a system with a keyring, `thv secret provider encrypted` needs no password.',
     flags: [
@@ -39,7 +39,7 @@ export const secretCommands: readonly Command[] = [
   },
   {
     path: 'secret provider',
-    summary: 'Choose where secrets are kept',
+    summary: 'Select a secrets provider',
     description:
       'Selects the provider for secrets. Tests the new provider first. Secrets in the previous provider stay there.',
     arguments: [
@@ -64,14 +64,14 @@ export const secretCommands: readonly Command[] = [
   },
   {
     path: 'secret get',
-    summary: 'Print the value of a secret',
+    summary: 'Print a secret',
     arguments: [secret],
     examples: ['thv secret get github-token'],
     load: () => import('./get.ts'),
   },
   {
     path: 'secret list',
-    summary: 'List the names of secrets',
+    summary: 'List secrets',
     examples: ['thv secret list', 'thv secret list --format json'],
     load: () => import('./list.ts'),
   },

@@ -6,7 +6,7 @@ import { listenerFlags } from '../listener-flags.ts';
 export const systemCommands: readonly Command[] = [
   {
     path: 'serve',
-    summary: 'Run the daemon in the foreground, with its HTTP API',
+    summary: 'Run the daemon in the foreground with its HTTP API',
     description:
       'Ends a daemon that runs in the background, takes over its workloads, and listens on HOST and PORT.',
     flags: [
@@ -35,7 +35,7 @@ export const systemCommands: readonly Command[] = [
         name: 'authz-config',
         kind: 'string',
         value: 'FILE',
-        description: 'A JSON or YAML file with Cedar policies that define the permissions of API callers',
+        description: 'A JSON or YAML file with Cedar policies that define the permissions of callers',
         completes: 'file',
       },
       ...inSection('The tools of this product, over MCP', [
@@ -55,7 +55,7 @@ export const systemCommands: readonly Command[] = [
           name: 'experimental-mcp-port',
           kind: 'integer',
           value: 'PORT',
-          description: 'The port of the tools. 0 selects a free port',
+          description: 'The port for the tools. 0 selects a free port',
           default: 4483,
         },
       ]),
@@ -101,10 +101,10 @@ export const systemCommands: readonly Command[] = [
   },
   {
     path: 'doctor',
-    summary: 'Tell why something works, or does not',
+    summary: 'Diagnose problems',
     description:
       'Checks a workload or a client layer by layer, from its runtime to its clients, and reports each problem with its fix. Without a NAME, checks the machine, and briefly all workloads and clients.\n\nThe exit code is 1 if something is wrong.',
-    arguments: [{ name: 'name', description: 'A workload or a client application', completes: 'workload' }],
+    arguments: [{ name: 'name', description: 'A workload or a client', completes: 'workload' }],
     examples: ['thv doctor', 'thv doctor filesystem', 'thv doctor cursor --format json'],
     load: () => import('./doctor.ts'),
   },

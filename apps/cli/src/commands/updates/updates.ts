@@ -4,7 +4,7 @@ import type { Command } from '../../command.ts';
 export const updateCommands: readonly Command[] = [
   {
     path: 'outdated',
-    summary: 'Show which servers have a newer version',
+    summary: 'List workloads with newer package versions',
     description:
       'Looks up the newest version of each npm and Python package in its registry, and installs nothing. Versions of container images and Go modules are not looked up.',
     arguments: [
@@ -27,7 +27,7 @@ export const updateCommands: readonly Command[] = [
   },
   {
     path: 'upgrade',
-    summary: 'Run a newer version of a server',
+    summary: 'Upgrade workloads to a newer package version',
     description:
       'Shows the newest version with its publication time, provenance, and changed dependencies, and asks for confirmation. Installs nothing before that. The workload keeps its permissions and settings. An upgrade does not approve changed tools: review them afterwards with `thv pin show NAME`.',
     arguments: [{ name: 'name', description: 'The workload', required: true, completes: 'workload' }],

@@ -21,7 +21,7 @@ export async function run({
     const { dockerfile } = await daemon.writeRecipe({ body: { source } }, { signal });
     if (file === undefined) return out.result({ dockerfile }, dockerfile.trimEnd());
     const written = await writeOwnFile(file, dockerfile);
-    return out.result({ file: written }, `wrote the recipe to ${written}`);
+    return out.result({ file: written }, `wrote the Dockerfile to ${written}`);
   }
   const body = { source, tag: flags.text('tag') };
   const { image } = await daemon.buildImage({ body }, { signal, onProgress: out.progress });

@@ -372,7 +372,7 @@ export const runFlags: readonly Flag[] = [
       name: 'otel-env-vars',
       kind: 'list',
       value: 'NAME',
-      description: 'An environment variable of the daemon to include in traces',
+      description: 'A daemon environment variable to include in traces',
     },
     {
       name: 'otel-custom-attributes',

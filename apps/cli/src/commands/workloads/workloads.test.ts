@@ -166,7 +166,7 @@ test('the help of run says what it takes, by what it is about', () => {
           --otel-insecure            Use plain http instead of https
           --otel-enable-prometheus-metrics-path
                                      Serve Prometheus metrics at /metrics on the proxy port
-          --otel-env-vars NAME       An environment variable of the daemon to include in traces (can be
+          --otel-env-vars NAME       A daemon environment variable to include in traces (can be
                                      repeated)
           --otel-custom-attributes NAME=VALUE,…
                                      Further attributes of all traces and metrics

@@ -76,7 +76,7 @@ export const workloadCommands: readonly Command[] = [
   },
   {
     path: 'import',
-    summary: 'Run the servers of a client configuration',
+    summary: 'Import servers from a client configuration',
     description:
       'Runs the MCP servers that a client starts without isolation as workloads. SOURCE is a client (cursor, claude-desktop), a configuration file in JSON, YAML, or TOML, or - for standard input. The client configuration is not changed.',
     arguments: [
@@ -98,7 +98,7 @@ export const workloadCommands: readonly Command[] = [
   {
     path: 'export',
     unformatted: 'its own --format selects the format of the file',
-    summary: 'Write down how a workload is run',
+    summary: 'Export the configuration of a workload',
     description:
       'Writes everything that is needed to run a workload again, here or elsewhere, into a file: for `thv run --from-config`, as a manifest for Kubernetes, or as the mcpServers JSON that `thv import` and MCP clients read. Secrets are only referred to.',
     arguments: [
@@ -143,13 +143,13 @@ export const workloadCommands: readonly Command[] = [
         value: 'NAME:TAG',
         description: 'The name of the image',
       },
-      { name: 'dry-run', kind: 'boolean', description: 'Print the recipe, a Dockerfile, and build nothing' },
+      { name: 'dry-run', kind: 'boolean', description: 'Print the Dockerfile without building' },
       {
         name: 'output',
         shorthand: 'o',
         kind: 'string',
         value: 'FILE',
-        description: 'Write the recipe to a file, and build nothing',
+        description: 'Write the Dockerfile to a file without building',
         completes: 'file',
       },
     ],
@@ -162,7 +162,7 @@ export const workloadCommands: readonly Command[] = [
   },
   {
     path: 'inspector',
-    summary: 'Try out a workload in the MCP Inspector',
+    summary: 'Open a workload in the MCP Inspector',
     description:
       'Starts the official MCP Inspector, connected to a workload, and prints the URL of its page with the access token. Only this machine can reach the page. npm installs the inspector on first use.',
     arguments: [workload],
@@ -244,7 +244,7 @@ export const workloadCommands: readonly Command[] = [
   },
   {
     path: 'start',
-    summary: 'Start workloads that do not run',
+    summary: 'Start stopped workloads',
     description:
       'Starts workloads with their run config, on the same port. Running workloads are not changed. To restart them, use `thv restart`.',
     arguments: [severalWorkloads],
@@ -255,7 +255,7 @@ export const workloadCommands: readonly Command[] = [
   },
   {
     path: 'restart',
-    summary: 'Stop workloads and start them again',
+    summary: 'Restart workloads',
     description:
       'Stops workloads and starts them with their run config, on the same port. The servers get the present values of their secrets. A workload that does not run is started.',
     arguments: [severalWorkloads],
@@ -266,7 +266,7 @@ export const workloadCommands: readonly Command[] = [
   },
   {
     path: 'rm',
-    summary: 'Stop workloads and remove all of them',
+    summary: 'Remove workloads',
     description:
       'Stops workloads and removes them completely: containers, logs, stored files, and entries in client configuration files. On a terminal, asks before deleting stored files.',
     arguments: [severalWorkloads],
