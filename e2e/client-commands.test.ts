@@ -81,7 +81,7 @@ test.each([
   [
     ['register', 'cursr'],
     2,
-    /"cursr" is no client application.*\nHint: did you mean cursor\? It knows roo-code, /,
+    /client "cursr" not found.*\nHint: did you mean cursor\? The known clients are roo-code, /,
   ],
   [['remove', 'vim'], 2, /Hint: It knows roo-code, /],
   [['register', 'cursor', '--group', 'unheard-of'], 4, /group unheard-of not found/],

@@ -40,7 +40,7 @@ describe('dangerous access', () => {
 
     for (const { code, stderr } of [direct, link]) {
       expect(code).toBe(2);
-      expect(stderr).toContain('accepted_risks must contain mount-credentials: it can access ');
+      expect(stderr).toContain('accepted_risks must contain mount-credentials: the server can access ');
       expect(stderr).toContain('Hint: to accept that, add --accept-risks to thv run');
     }
     expect(await names()).toEqual([]);
@@ -59,11 +59,11 @@ describe('dangerous access', () => {
     accepted.type('y\r');
     codes.push(await accepted.ended);
 
-    expect(accepted.screen()).toContain(`- it can access ${keys}, which contains credentials, and change it`);
+    expect(accepted.screen()).toContain(`- the server can access ${keys}, which contains credentials, and change it`);
     expect(codes[0]).not.toBe(0);
     expect(codes[1]).toBe(0);
     expect(afterNo).toEqual([]);
-    expect(await user.mustThv('permission', 'show', 'asked')).toContain(`it can access ${keys}`);
+    expect(await user.mustThv('permission', 'show', 'asked')).toContain(`the server can access ${keys}`);
     await user.mustThv('restart', 'asked'); // asks nothing
   });
 

@@ -23,7 +23,7 @@ test('thv doctor tells what works and what does not, for people and for programs
     /^network +warning +the server has no network access, .*getaddrinfo \w+ api\.invalid$/m,
   );
   expect(broken.code).toBe(5);
-  expect(broken.stdout).toMatch(/^process +failed +it does not run: .*exited with code 3/m);
+  expect(broken.stdout).toMatch(/^process +failed +the server is not running: .*exited with code 3/m);
   expect(broken.stdout).toMatch(/^ +-> `thv logs broken` shows more/m);
   expect(broken.stderr).toContain('Error: something is wrong: process\n');
   expect(JSON.parse(machine.stdout)).toMatchObject({ subject: 'machine', healthy: false });

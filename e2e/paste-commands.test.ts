@@ -120,7 +120,7 @@ describe('a pasted command', () => {
   });
 
   test.each([
-    [['docker', 'run', '--privileged', 'example/server'], '--privileged of docker'],
+    [['docker', 'run', '--privileged', 'example/server'], "Docker's --privileged"],
     [['docker', 'run', '--network=host', 'example/server'], 'add --network host after thv run'],
     [['docker', 'run', '-v', '/var/run/docker.sock:/s', 'example/server'], 'control over this machine'],
     [['npx -y package'], 'thv run npx -y package'],
@@ -183,7 +183,7 @@ describe('thv import', () => {
     );
     expect([code, stdout]).toEqual([2, expect.stringMatching(/^echo runs at http:\S+\n$/)]);
     expect(stderr).toContain('skipped off: it is disabled');
-    expect(stderr).toContain('bad one: --privileged of docker');
+    expect(stderr).toContain("bad one: ToolHive does not accept Docker's --privileged");
     expect(runConfig).toMatchObject({ env_vars: { MODE: 'fast' }, secrets: ['echo-API_KEY,target=API_KEY'] });
     expect([again.code, again.stderr]).toEqual([3, expect.stringContaining('workload echo already exists')]);
     expect(`${stdout}${stderr}${dry.stdout}${dry.stderr}`).not.toContain(credential);

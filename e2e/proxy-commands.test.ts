@@ -151,13 +151,13 @@ describe('thv proxy', () => {
   });
 
   test.each([
-    ['http://user:secret@127.0.0.1:1', [], 2, '--target-uri is no http or https URL'],
-    ['ftp://127.0.0.1', [], 2, '--target-uri is no http or https URL'],
+    ['http://user:secret@127.0.0.1:1', [], 2, '--target-uri must be an http or https URL'],
+    ['ftp://127.0.0.1', [], 2, '--target-uri must be an http or https URL'],
     ['http://127.0.0.1:1/mcp', [], 5, 'cannot be reached'],
     ['http://127.0.0.1:1/mcp', ['--port', '99999'], 2, '--port takes a port'],
     ['http://127.0.0.1:1/mcp', ['--token-exchange-url', 'https://x.example'], 1, '--token-exchange-url'],
     ['http://127.0.0.1:1/mcp', ['--oidc-issuer', 'https://x.example'], 2, 'need an audience'],
-    ['http://127.0.0.1:1/mcp', ['--resource-url', 'https://x.example'], 2, 'no tokens are asked for'],
+    ['http://127.0.0.1:1/mcp', ['--resource-url', 'https://x.example'], 2, 'requires --oidc-issuer'],
     ['http://127.0.0.1:1/mcp', ['--remote-auth-token-url', 'https://x.example'], 2, 'authorize_url'],
   ])('says what is wrong with %s %j', async (target, words, code, message) => {
     const outcome = await user.thv('proxy', 'somewhere', '--target-uri', target, ...words);

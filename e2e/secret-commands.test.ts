@@ -205,7 +205,7 @@ test('a value is told over the socket of the daemon, and not over TCP', async ()
 });
 
 test('the keyring has nothing to forget where there is none', async () => {
-  expect(await user.mustThv('secret', 'reset-keyring')).toMatch(/^the keyring has nothing more/);
+  expect(await user.mustThv('secret', 'reset-keyring')).toMatch(/^the keyring contains no key/);
 });
 
 test('a provider that cannot be written refuses values, before anybody types one', async () => {

@@ -106,7 +106,7 @@ describe('a server that changes its tools after their first use', () => {
     const off = await user.thv('pin', 'show', 'warned');
 
     expect(tools).toContain('<IMPORTANT>');
-    expect(list.stdout + list.stderr).toContain('to review: thv pin show warned');
+    expect(list.stdout + list.stderr).toContain('To review: thv pin show warned');
     expect(log).toContain('the server has changed an item since the user approved it');
     expect(mode).toContain('warned has the tool pinning mode off.');
     expect(off.stdout).toContain('Tool pinning of warned is off');

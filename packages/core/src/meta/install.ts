@@ -24,7 +24,7 @@ const questionKey = 'install';
 export class Installer {
   readonly #core: Core;
   readonly #options: InstallerOptions;
-  /** Signs questions, so that an answer counts only for the server that the user was asked about. */
+  /** Signs questions, so that an answer counts only for the server and the access that the user was asked about. */
   readonly #key = randomBytes(32);
 
   constructor(core: Core, options: InstallerOptions) {
@@ -35,7 +35,7 @@ export class Installer {
   async install({ name }: z.output<typeof InstallServer>, call: MetaCall): Promise<MetaResult> {
     const about = await this.#describe(name);
     if (!this.#options.allowsInstall) {
-      const answer = this.#answerIn(name, call);
+      const answer = this.#answerIn(name, about, call);
       if (answer === undefined) return this.#ask(name, about, call);
       if (answer === 'declined') throw new ToolFailure(`the user declined to install ${name}`);
     }
@@ -73,7 +73,7 @@ export class Installer {
           ? 'Network access: none.'
           : `Network access: ${printable(hosts.join(', '))}.`;
     const source = server?.package?.source ?? server?.image ?? name;
-    return `ToolHive will install and run ${printable(source)}. ${network} It cannot access files of this machine.`;
+    return `ToolHive will install and run ${printable(source)}. ${network} It cannot access files on this machine.`;
   }
 
   #ask(name: string, about: string, { caller }: MetaCall): MetaResult {
@@ -99,24 +99,28 @@ export class Installer {
       passed: {
         resultType: 'input_required',
         inputRequests,
-        requestState: this.#sign(name, caller.principal),
+        requestState: this.#sign(name, about, caller.principal),
       },
     };
   }
 
-  #answerIn(name: string, { params, caller }: MetaCall): 'agreed' | 'declined' | undefined {
+  /** Reads the answer to a question. Undefined if the registry entry has changed since the question. */
+  #answerIn(name: string, about: string, { params, caller }: MetaCall): 'agreed' | 'declined' | undefined {
     const { inputResponses, requestState } = params;
     const response = isObject(inputResponses) ? inputResponses[questionKey] : undefined;
     if (!isObject(response) || typeof requestState !== 'string') return undefined;
-    const [given, expected] = [Buffer.from(requestState), Buffer.from(this.#sign(name, caller.principal))];
+    const [given, expected] = [
+      Buffer.from(requestState),
+      Buffer.from(this.#sign(name, about, caller.principal)),
+    ];
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
     const { action, content } = response;
     return action === 'accept' && isObject(content) && content['agree'] === true ? 'agreed' : 'declined';
   }
 
-  #sign(name: string, principal: string): string {
+  #sign(name: string, about: string, principal: string): string {
     return createHmac('sha256', this.#key)
-      .update(JSON.stringify([name, principal]))
+      .update(JSON.stringify([name, about, principal]))
       .digest('base64url');
   }
 }

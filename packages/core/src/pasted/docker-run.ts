@@ -73,7 +73,7 @@ const translations: Record<string, { kind: 'switch' | 'value'; names: readonly s
       kind: 'switch',
       names: ['--privileged'],
       read: () => {
-        throw invalid("ToolHive ignores Docker's --privileged, because it removes the isolation", {
+        throw invalid("ToolHive does not accept Docker's --privileged, because it removes the isolation", {
           hint: 'remove it. If the server needs it and you trust the server, use --permission-profile FILE with "privileged": true',
         });
       },

@@ -6,6 +6,6 @@ export async function run({ out, client, signal }: CommandCall): Promise<void> {
   await daemon.forgetSecretsKey({}, { signal });
   out.result(
     await daemon.getSecretsProvider({}, { signal }),
-    'removed the key from the keyring. The secrets now open only with their password',
+    'the keyring contains no key for the secrets. They open only with their password',
   );
 }

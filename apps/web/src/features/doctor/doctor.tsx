@@ -13,7 +13,7 @@ export function Doctor(): ReactNode {
   return (
     <Page
       title="Doctor"
-      help="/toolhive/guides-cli/quickstart"
+      help="/toolhive/tutorials/quickstart-cli"
       action={
         <Action disabled={loaded.isLoading} onClick={() => refresh(machineDiagnosis.key)}>
           {loaded.isLoading ? 'Checking' : 'Check again'}
