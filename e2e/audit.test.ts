@@ -117,7 +117,7 @@ describe('the audit log', () => {
     );
 
     expect(code).not.toBe(0);
-    expect(stderr).toContain('it is a file of another program or user');
+    expect(stderr).toContain('the file belongs to another program or user');
     expect(await readFile(join(user.home, 'notes.log'), 'utf8')).toBe('export A=1\n');
   });
 

@@ -83,7 +83,7 @@ test.each([
     2,
     /client "cursr" not found.*\nHint: did you mean cursor\? The known clients are roo-code, /,
   ],
-  [['remove', 'vim'], 2, /Hint: It knows roo-code, /],
+  [['remove', 'vim'], 2, /Hint: The known clients are roo-code, /],
   [['register', 'cursor', '--group', 'unheard-of'], 4, /group unheard-of not found/],
   [['setup'], 2, /no terminal available\nHint: use `thv client register CLIENT/],
 ])('refuses: client %j', async (words, exitCode, message) => {

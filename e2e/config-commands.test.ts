@@ -58,13 +58,13 @@ describe.each(settings.map(({ name, kind, example, at }) => ({ name, kind, examp
 );
 
 test.each([
-  [['otel', 'set-endpoint', 'https://collector:4318'], /begins with a scheme\nHint: write HOST:PORT/],
+  [['otel', 'set-endpoint', 'https://collector:4318'], /begins with a scheme\nHint: use the form HOST:PORT/],
   [['otel', 'set-sampling-rate', '2'], /is not a number from 0\.0 to 1\.0/],
   [['otel', 'set-insecure', 'perhaps'], /is not true or false/],
   [['otel', 'set-env-vars', 'A B'], /is not names of environment variables/],
   [['set-ca-cert', '/unheard/of.pem'], /the certificate \/unheard\/of\.pem cannot be read/],
   [['set-ca-cert', process.execPath], /larger than a megabyte/],
-  [['set-ca-cert', '/dev/zero'], /the certificate \/dev\/zero is no file/],
+  [['set-ca-cert', '/dev/zero'], /the certificate \/dev\/zero is not a file/],
   [['set-registry', '/unheard/of.json'], /the registry cannot come from there/],
   [['set-registry', 'http://127.0.0.1:1/registry.json'], /the registry cannot come from there/],
   [['set-registry', 'registry.json', '--allow-private-ip'], /is about addresses, not about files/],

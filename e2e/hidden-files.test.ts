@@ -416,7 +416,7 @@ describe.each(available)('files that are hidden from a hostile server in $name',
     const { stderr } = await start([`${folder}:/data`], '--print-resolved-overlays');
 
     const hidden = ['.env', 'app/config/key.pem', 'secrets'].map(
-      (path) => `note: ${join(folder, path)} is hidden from it`,
+      (path) => `note: ${join(folder, path)} is hidden from the server`,
     );
     expect(stderr.split('\n')).toEqual(expect.arrayContaining(hidden));
   });

@@ -389,12 +389,12 @@ describe('thv build', () => {
 
     expect(outcomes.map(({ stderr }) => stderr).join('\n')).toMatchInlineSnapshot(`
       "Error: PROTOCOL is missing
-      Hint: \`thv build --help to see its usage
+      Hint: run thv build --help to see its usage
 
-      Error: filesystem is no package
+      Error: filesystem is not a package
       Hint: name one as npx://NAME, uvx://NAME, go://NAME
 
-      Error: https://example.com is no package
+      Error: https://example.com is not a package
       Hint: name one as npx://NAME, uvx://NAME, go://NAME
 
       Error: cargo://server has the unknown scheme cargo

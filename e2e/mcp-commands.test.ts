@@ -85,7 +85,7 @@ describe('thv mcp list', () => {
 
     expect(asleep).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('`thv start asleep` starts it'),
+      stderr: expect.stringContaining('run thv start asleep to start it'),
     });
     expect(unknown).toMatchObject({ code: 4, stderr: expect.stringContaining('workload nobody not found') });
     expect(nowhere).toMatchObject({ code: 5, stderr: expect.stringContaining('cannot be reached') });

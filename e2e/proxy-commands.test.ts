@@ -247,7 +247,7 @@ describe('thv proxy stdio', () => {
     const resting = await user.thv('proxy', 'stdio', 'resting');
     const unknown = await user.thv('proxy', 'stdio', 'nobody');
 
-    expect(resting).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('does not run') });
+    expect(resting).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('is not running') });
     expect(unknown).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('not found') });
   });
 });
@@ -350,7 +350,7 @@ describe('thv proxy tunnel', () => {
     const { code, stderr } = await user.thv(...tunnel('http://127.0.0.1:1/mcp'));
 
     expect(code).toBe(5);
-    expect(stderr).toContain('ngrok here');
+    expect(stderr).toContain('ngrok is not installed');
     expect(stderr).toContain('https://ngrok.com/download');
   });
 

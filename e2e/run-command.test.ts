@@ -169,7 +169,7 @@ describe('the flags of thv run', () => {
       Hint: \`thv group list\` shows every group
 
       Error: weather has no tool guess
-      Hint: it has echo, environment
+      Hint: the available tools are echo, environment
 
       Error: this is not the URL of a remote server
       Hint: use an http or https URL without a user name and a password, which belong in headers
@@ -220,7 +220,7 @@ describe('what a server needs', () => {
     expect(code).toBe(2);
     expect(stderr).toMatchInlineSnapshot(`
       "Error: weather needs WEATHER_KEY, WEATHER_CITY
-      Hint: store it with thv secret set WEATHER_KEY\`; give --env WEATHER_CITY=VALUE; WEATHER_KEY: A key for the service; WEATHER_CITY: The city to begin with
+      Hint: store it with thv secret set WEATHER_KEY; give --env WEATHER_CITY=VALUE; WEATHER_KEY: A key for the service; WEATHER_CITY: The city to begin with
       "
     `);
   });

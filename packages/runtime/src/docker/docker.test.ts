@@ -570,7 +570,7 @@ function imageCases(socket: string): void {
     const again = await prepare(image);
 
     expect(again).toBe(pinned);
-    expect(report.at(-1)).toBe(`using the copy of ${image}, because the pull failed`);
+    expect(report.at(-1)).toBe(`using the local copy of ${image}, because the pull failed`);
   });
 
   test('that nobody has is not found', async () => {
