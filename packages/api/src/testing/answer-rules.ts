@@ -139,11 +139,19 @@ function wrongInSuccess(possible: readonly Operation[], reply: Reply): string[] 
   const complaints = fitting.map(({ success, progress }) => {
     if (progress === true && type === progressMediaType) return wrongInProgress(success.body, text);
     if (success.body === undefined) return text === '' ? [] : [`a body that is not documented: ${text}`];
-    if (success.body === 'text') return type === 'text/plain; charset=utf-8' ? [] : [`a text is ${type}`];
+    if (success.body === 'text') return wrongInText(type, text);
     if ('events' in success.body) return type === 'text/event-stream' ? [] : [`a stream is ${type}`];
     return wrongInJson(success.body, type, text);
   });
   return complaints.some((complaint) => complaint.length === 0) ? [] : (complaints[0] ?? []);
+}
+
+/** Logs are also available as JSON lines. */
+function wrongInText(type: string, text: string): string[] {
+  if (type === 'text/plain; charset=utf-8') return [];
+  if (type !== progressMediaType) return [`a text is ${type}`];
+  for (const line of text.split('\n').filter((each) => each !== '')) JSON.parse(line);
+  return [];
 }
 
 function wrongInJson(schema: z.ZodType, type: string, text: string): string[] {
