@@ -47,7 +47,8 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // More than the two processors of the CI machine, because many tests wait for processes.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
       'apps/web/vitest.config.ts',
