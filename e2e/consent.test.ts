@@ -59,7 +59,9 @@ describe('dangerous access', () => {
     accepted.type('y\r');
     codes.push(await accepted.ended);
 
-    expect(accepted.screen()).toContain(`- the server can access ${keys}, which contains credentials, and change it`);
+    expect(accepted.screen()).toContain(
+      `- the server can access ${keys}, which contains credentials, and change it`,
+    );
     expect(codes[0]).not.toBe(0);
     expect(codes[1]).toBe(0);
     expect(afterNo).toEqual([]);

@@ -129,7 +129,9 @@ function mainJob(engine: string, socket: string): void {
     const { HostConfig } = (await ask(socket, `/containers/${id}/json`)) as Inspected;
 
     expect(code).toBe(0);
-    expect(stderr).toContain('WARNING: the server reaches every host, because network isolation is turned off');
+    expect(stderr).toContain(
+      'WARNING: the server reaches every host, because network isolation is turned off',
+    );
     expect(HostConfig.NetworkMode).toMatch(/^(toolhive-external-.*|bridge)$/);
   });
 
