@@ -98,7 +98,7 @@ async function invocationOf(
   const excess = declared.at(-1)?.variadic === true ? undefined : positionals[declared.length];
   if (excess !== undefined) {
     if (positionals.length === 1) throw await unknownCommand(program, command.path, excess);
-    throw invalid(`${JSON.stringify(excess)} is too much`, hintFor(command));
+    throw invalid(`unexpected argument ${JSON.stringify(excess)}`, hintFor(command));
   }
   for (const [index, { choices, ...argument }] of declared.entries()) {
     const text = positionals[index];
