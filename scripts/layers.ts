@@ -4,11 +4,12 @@ import { dirname, join, relative } from 'node:path';
 /** What each package may import of the others. Dependencies point one way. */
 const layers: Record<string, readonly string[]> = {
   'packages/contract': [],
+  'packages/kubernetes': ['@toolhive/contract'],
   'packages/runtime': ['@toolhive/contract'],
   'packages/proxy': ['@toolhive/contract', '@toolhive/runtime'],
   'packages/core': ['@toolhive/contract', '@toolhive/runtime', '@toolhive/proxy'],
   'packages/control': ['@toolhive/contract', '@toolhive/proxy'],
-  'packages/operator': ['@toolhive/contract', '@toolhive/core'],
+  'packages/operator': ['@toolhive/contract', '@toolhive/core', '@toolhive/kubernetes'],
   'packages/api': ['@toolhive/contract', '@toolhive/proxy', '@toolhive/core'],
   'apps/cli': ['@toolhive/contract'],
   'apps/web': ['@toolhive/contract'],
