@@ -68,7 +68,7 @@ describe.skipIf(!isInstalled('fish'))('in fish', () => {
         .toSorted(),
     );
     expect(words).toEqual(lines.map(([, expected]) => [...expected]));
-    expect(offered[0]).toContain('restart\tStop');
+    expect(offered[0]).toContain('restart\tRestart');
   });
 });
 

@@ -45,7 +45,7 @@ const guides: Record<string, (world: UiWorld) => Promise<unknown>> = {
   'guides-ui/playground': runEverything,
 };
 
-test.each(Object.entries(guides))('the steps of %s work', { timeout: 300_000 }, async (path, prepare) => {
+test.each(Object.entries(guides))('the steps of %s work', { timeout: 600_000 }, async (path, prepare) => {
   const steps = await readGuide(path);
   await using world = await openWorld({
     entries: 'built-in',

@@ -28,7 +28,7 @@ test('until the daemon answers, the permissions of the form are shown, and then 
   const sent = answerAs({ checkWorkload: () => checked });
   const screen = await render(<CheckedPermissions draft={draft} />);
 
-  expect(screen.container.textContent).toContain('api.weather.example');
+  await expect.poll(() => screen.container.textContent).toContain('api.weather.example');
   await expect
     .element(screen.getByText('Needs your consent: /home/ada/.ssh contains <b>private</b> keys'))
     .toBeVisible();

@@ -53,7 +53,8 @@ export function Palette({ onClose }: { onClose: () => void }): ReactNode {
       setSelected(next % shown.length);
     } else if (event.key === 'Enter') {
       event.preventDefault();
-      run(shown[selected]);
+      // The list may still show the results of an earlier text.
+      run(matching(commands, text)[selected]);
     }
   };
   return (

@@ -102,11 +102,9 @@ const started = (version: string, command: string): Install => ({
 
 /** The modules in a program: the main module first, then its dependencies. */
 async function modulesOf(program: string, context: InstallContext): Promise<Artifact[]> {
-  const { stdout } = await go(
-    ['version', '-m', `${inside.package}/${program}`],
-    { isOffline: true },
-    context,
-  );
+  const read = await go(['version', '-m', `${inside.package}/${program}`], { isOffline: true }, context);
+  if (read.code !== 0) throw unavailable(`go cannot read the modules in ${program}: ${read.stderr.trim()}`);
+  const { stdout } = read;
   const lines = [...stdout.matchAll(/^\t(mod|dep|=>)\t(\S+)\t(\S+)(?:\t(\S+))?/gm)];
   const own = lines.filter(([, kind]) => kind === 'mod');
   return [...own, ...lines.filter(([, kind]) => kind !== 'mod')].map(
