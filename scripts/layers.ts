@@ -11,6 +11,7 @@ const layers: Record<string, readonly string[]> = {
   'packages/control': ['@toolhive/contract', '@toolhive/proxy'],
   'packages/operator': ['@toolhive/contract', '@toolhive/core', '@toolhive/kubernetes'],
   'packages/api': ['@toolhive/contract', '@toolhive/proxy', '@toolhive/core'],
+  'apps/operator': ['@toolhive/api', '@toolhive/contract', '@toolhive/core'],
   'apps/cli': ['@toolhive/contract'],
   'apps/web': ['@toolhive/contract'],
 };

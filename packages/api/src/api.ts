@@ -66,6 +66,7 @@ import { authenticated, bodiesAsJsonOnly, ownRequestsOnly, rateLimit, securityHe
 import { mounter, pathsOf } from './mount.ts';
 import { UiSessions, sessionCookie } from './ui-sessions.ts';
 import { peerUser } from './peer-user.ts';
+import { createRegistryApi } from './registry-api.ts';
 import { referencePage } from './reference-page.ts';
 import type { Site } from './site.ts';
 import type { Followed } from './mount.ts';
@@ -102,6 +103,9 @@ export interface DaemonSocket {
   /** Returns the address of the web UI, and opens a listener for it if there is none. */
   openUi: () => Promise<string>;
 }
+
+/** The base URL of this registry for clients of the MCP registry's API. */
+const registryApiBase = '/api/registry';
 
 /** The HTTP API over a core, for one listener. */
 export function createApi(
@@ -165,6 +169,22 @@ export function createApi(
   let document: object | undefined;
   app.get(documentOperation.path, (context) => context.json((document ??= openApiDocument())));
   if (reference) app.get('/api/doc', async (context) => context.html(await referencePage()));
+  // The API of another project, so its paths and errors are not those of our operations.
+  const registryApi = createRegistryApi({
+    read: () => core.registry.read(),
+    version: core.version,
+    log: core.log,
+  });
+  app.all(`${registryApiBase}/*`, async (context) => {
+    await authorization.require(context, operations.listRegistryServers, {
+      params: { name: defaultRegistry },
+    });
+    const url = new URL(context.req.url);
+    url.pathname = url.pathname.slice(registryApiBase.length);
+    return registryApi.fetch(
+      new Request(url, { method: context.req.method, headers: context.req.raw.headers }),
+    );
+  });
   app.notFound(({ req }) => {
     const { method, path } = req;
     const accept = req.header('accept');

@@ -25,6 +25,8 @@ export interface FileSourceOptions {
 /** How long a file is left alone after a change, which is often one of several. */
 const settleMs = 50;
 const defaultPollMs = 5_000;
+/** The link that Kubernetes replaces when the content of a mounted ConfigMap changes. */
+const mountedData = '..data';
 
 /**
  * A registry in a file that users edit. It is read again after every change: the directory is watched, because
@@ -108,7 +110,7 @@ export class FileSource implements Source {
     watchFile(this.place, { interval, persistent: false }, this.#changed);
     try {
       this.#watcher = watch(dirname(this.place), { persistent: false }, (_event, name) => {
-        if (name === null || name === basename(this.place)) this.#changed();
+        if (name === null || name === basename(this.place) || name === mountedData) this.#changed();
       });
       this.#watcher.on('error', () => {}); // the directory disappeared, so only the periodic check remains
     } catch {

@@ -2,6 +2,10 @@ import { createHash } from 'node:crypto';
 
 const maxKeyLength = 80;
 
+/** The namespace of ToolHive's own entries in an MCP registry. Their keys are the names without this namespace. */
+export const ownNamespace = 'dev.toolhive';
+const ownName = new RegExp(`^${RegExp.escape(ownNamespace)}/([\\w.-]+)$`);
+
 /**
  * Keys for names such as `io.github.user/server`, which a registry's keys cannot be: `io-github-user-server`. Names
  * that would become the same key each get a part of their hash, so that none takes the place of another. What
@@ -26,6 +30,8 @@ export function keysFor(names: readonly string[]): Map<string, string> {
 }
 
 function plainKey(name: string): string {
+  const [, ownKey] = ownName.exec(name) ?? [];
+  if (ownKey !== undefined) return ownKey;
   const key = name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')

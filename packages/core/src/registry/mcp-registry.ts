@@ -153,7 +153,12 @@ interface Listing {
   extension: Record<string, unknown>;
 }
 
-const officialKey = 'io.modelcontextprotocol.registry/official';
+/** The metadata that the registry itself adds to a server. */
+export const officialKey = 'io.modelcontextprotocol.registry/official';
+/** The metadata that the server's publisher adds. */
+export const publisherKey = 'io.modelcontextprotocol.registry/publisher-provided';
+/** ToolHive's part of the publisher's metadata. */
+export const toolhiveKey = 'dev.toolhive';
 const formerOfficialKey = 'x-io.modelcontextprotocol.registry';
 const Official = z
   .object({
@@ -172,6 +177,7 @@ const Outer = z.looseObject({
 /** What the publisher may say in the terms of this product. */
 const Extension = z
   .object({
+    description: z.unknown(),
     tier: z.unknown(),
     transport: z.unknown(),
     tools: z.unknown(),
@@ -182,10 +188,17 @@ const Extension = z
     target_port: z.unknown(),
     docker_tags: z.unknown(),
     provenance: z.unknown(),
+    package: z.unknown(),
+    sessions: z.unknown(),
+    oauth_config: z.unknown(),
   })
   .partial()
   .catch({});
-const Publisher = z.object({ 'x-dev.toolhive': Extension }).catch({ 'x-dev.toolhive': {} });
+const FormerPublisher = z.object({ 'x-dev.toolhive': Extension }).catch({ 'x-dev.toolhive': {} });
+const Publisher = z
+  .object({ _meta: z.object({ [publisherKey]: z.object({ [toolhiveKey]: Extension }) }) })
+  .transform(({ _meta }) => _meta[publisherKey][toolhiveKey])
+  .catch({});
 
 function parseListing(value: unknown): Listing {
   const outer = Outer.parse(value);
@@ -196,7 +209,10 @@ function parseListing(value: unknown): Listing {
     status: (official.status ?? server.status)?.toLowerCase(),
     isLatest: official.isLatest ?? official.is_latest,
     updatedAt: official.updatedAt ?? official.updated_at,
-    extension: Publisher.parse(outer['x-publisher'])['x-dev.toolhive'],
+    extension: {
+      ...FormerPublisher.parse(outer['x-publisher'])['x-dev.toolhive'],
+      ...Publisher.parse(outer.server ?? value),
+    },
   };
 }
 

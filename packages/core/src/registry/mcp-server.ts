@@ -56,6 +56,7 @@ const image: PackageKind = { source: imageOf };
 
 const packageKinds: Record<string, PackageKind | undefined> = {
   npm: { registry: 'https://registry.npmjs.org', source: (each) => packageUrl('npx', each) },
+  go: { registry: 'https://proxy.golang.org', source: (each) => packageUrl('go', each) },
   pypi: { registry: 'https://pypi.org', source: (each) => packageUrl('uvx', each) },
   oci: image,
   docker: image,

@@ -80,6 +80,12 @@ export class RegistryStore implements AsyncDisposable {
     return this.#source.state.registry;
   }
 
+  /** Reads the source if necessary, and returns the entries. Undefined if the source has never been read. */
+  async read(): Promise<Registry | undefined> {
+    await this.#source.read();
+    return this.#source.state.isUnread ? undefined : this.current;
+  }
+
   /** Resolves a word, optionally in one group of the registry. Only words that can be entry names need the registry. */
   async resolve(word: string, runtime: RuntimeName, group?: string): Promise<Resolved> {
     if (group === undefined && !/[/:]/.test(word)) await this.#requireRead(word);
