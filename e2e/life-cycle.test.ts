@@ -330,11 +330,10 @@ describe('thv export', () => {
 
     expect([code, stderr]).toEqual([
       0,
-      'note: npx://toolhive-test-servers@1.0.0 is not an image: build one with thv build, push it, and set its name in spec.image\n' +
-        'note: the operator does not know its permission profile, so the server gets none: create a ConfigMap with the profile and name it in spec.permissionProfile\n',
+      'note: npx://toolhive-test-servers@1.0.0 is not an image: build one with thv build, push it, and set its name in spec.image\n',
     ]);
     expect(await readFile(path, 'utf8')).toMatch(
-      /^apiVersion: toolhive.stacklok.dev\/v1alpha1\nkind: MCPServer\n/,
+      /^apiVersion: v1\nkind: ConfigMap\n[^]*\n---\napiVersion: toolhive.stacklok.dev\/v1alpha1\nkind: MCPServer\n/,
     );
   });
 

@@ -235,7 +235,7 @@ export const workloadOperations = {
     tag: 'workloads',
     summary: 'Export a workload for Kubernetes',
     description:
-      'Returns the workload as an MCPServer for the Kubernetes operator, without its secrets. Remote servers are not supported.',
+      'Returns the workload as manifests for the Kubernetes operator, without its secrets: an MCPServer or an MCPRemoteProxy, and the objects that it references. A remote server requires OIDC settings.',
     params: byName,
     success: { status: 200, description: 'The manifest, and the remaining steps.', body: Manifest },
     failures: ['not-found', 'unsupported'],

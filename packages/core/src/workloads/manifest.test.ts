@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { RunConfig } from '@toolhive/contract/run-config';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { manifestOf } from './manifest.ts';
 
 const plain = {
@@ -66,118 +66,249 @@ describe('a manifest for Kubernetes', () => {
     );
 
     expect(manifest).not.toContain('hidden');
-    expect(parse(manifest)).toMatchInlineSnapshot(`
-      {
-        "apiVersion": "toolhive.stacklok.dev/v1alpha1",
-        "kind": "MCPServer",
-        "metadata": {
-          "labels": {
-            "team": "red",
+    expect(documentsOf(manifest)).toMatchInlineSnapshot(`
+      [
+        {
+          "apiVersion": "toolhive.stacklok.dev/v1alpha1",
+          "kind": "MCPGroup",
+          "metadata": {
+            "name": "research",
           },
-          "name": "my-server",
         },
-        "spec": {
-          "args": [
-            "--yes",
-            "no: yaml",
-          ],
-          "audit": {
-            "enabled": true,
-          },
-          "authzConfig": {
-            "inline": {
-              "policies": [
-                "permit(principal, action, resource);",
-              ],
-            },
-            "type": "inline",
-          },
-          "env": [
-            {
-              "name": "ONE",
-              "value": "1",
-            },
-            {
-              "name": "EMPTY",
-              "value": "",
-            },
-            {
-              "name": "MANY",
-              "value": "a
-      b",
-            },
-          ],
-          "groupRef": "research",
-          "image": "npx://example@1.0.0",
-          "oidcConfig": {
-            "inline": {
-              "audience": "me",
-              "clientId": "id",
-              "issuer": "https://id.example",
-            },
-            "type": "inline",
-          },
-          "permissionProfile": {
-            "name": "none",
-            "type": "builtin",
-          },
-          "port": 4000,
-          "secrets": [
-            {
-              "key": "my-token",
-              "name": "my-server",
-              "targetEnvName": "TOKEN",
-            },
-          ],
-          "targetPort": 8080,
-          "telemetry": {
-            "openTelemetry": {
-              "enabled": true,
-              "endpoint": "otel:4318",
-              "metrics": {
-                "enabled": true,
-              },
-              "tracing": {
-                "enabled": true,
-                "samplingRate": "0.5",
-              },
-            },
-          },
-          "tools": [
-            "say",
-          ],
-          "transport": "streamable-http",
-          "volumes": [
-            {
-              "hostPath": "/var/tmp",
-              "mountPath": "/var/tmp",
-              "name": "volume-0",
-              "readOnly": false,
-            },
-            {
-              "hostPath": "/srv",
-              "mountPath": "/data",
-              "name": "volume-1",
-              "readOnly": true,
-            },
-          ],
-        },
+        {
+          "apiVersion": "v1",
+          "data": {
+            "profile.json": "{
+        "network": {
+          "outbound": {
+            "allow_host": [
+              "example.com"
+            ]
+          }
+        }
       }
+      ",
+          },
+          "kind": "ConfigMap",
+          "metadata": {
+            "name": "my-server-permissions",
+          },
+        },
+        {
+          "apiVersion": "toolhive.stacklok.dev/v1alpha1",
+          "kind": "MCPToolConfig",
+          "metadata": {
+            "name": "my-server-tools",
+          },
+          "spec": {
+            "toolsFilter": [
+              "say",
+            ],
+            "toolsOverride": {
+              "echo": {
+                "name": "say",
+              },
+            },
+          },
+        },
+        {
+          "apiVersion": "toolhive.stacklok.dev/v1alpha1",
+          "kind": "MCPServer",
+          "metadata": {
+            "labels": {
+              "team": "red",
+            },
+            "name": "my-server",
+          },
+          "spec": {
+            "args": [
+              "--yes",
+              "no: yaml",
+            ],
+            "audit": {
+              "enabled": true,
+            },
+            "authzConfig": {
+              "inline": {
+                "policies": [
+                  "permit(principal, action, resource);",
+                ],
+              },
+              "type": "inline",
+            },
+            "env": [
+              {
+                "name": "ONE",
+                "value": "1",
+              },
+              {
+                "name": "EMPTY",
+                "value": "",
+              },
+              {
+                "name": "MANY",
+                "value": "a
+      b",
+              },
+            ],
+            "groupRef": "research",
+            "image": "npx://example@1.0.0",
+            "oidcConfig": {
+              "inline": {
+                "audience": "me",
+                "clientId": "id",
+                "issuer": "https://id.example",
+              },
+              "type": "inline",
+            },
+            "permissionProfile": {
+              "key": "profile.json",
+              "name": "my-server-permissions",
+              "type": "configmap",
+            },
+            "port": 4000,
+            "secrets": [
+              {
+                "key": "my-token",
+                "name": "my-server",
+                "targetEnvName": "TOKEN",
+              },
+            ],
+            "targetPort": 8080,
+            "telemetry": {
+              "openTelemetry": {
+                "enabled": true,
+                "endpoint": "otel:4318",
+                "metrics": {
+                  "enabled": true,
+                },
+                "tracing": {
+                  "enabled": true,
+                  "samplingRate": "0.5",
+                },
+              },
+            },
+            "toolConfigRef": {
+              "name": "my-server-tools",
+            },
+            "transport": "streamable-http",
+            "volumes": [
+              {
+                "hostPath": "/var/tmp",
+                "mountPath": "/var/tmp",
+                "name": "volume-0",
+                "readOnly": false,
+              },
+              {
+                "hostPath": "/srv",
+                "mountPath": "/data",
+                "name": "volume-1",
+                "readOnly": true,
+              },
+            ],
+          },
+        },
+      ]
     `);
     expect(warnings.join('\n')).toMatchInlineSnapshot(`
       "npx://example@1.0.0 is not an image: build one with thv build, push it, and set its name in spec.image
       no secret is exported: create the Secret my-server with the keys my-token
-      the operator does not know its permission profile, so the server gets none: create a ConfigMap with the profile and name it in spec.permissionProfile
-      other names of tools are left out: put them into an MCPToolConfig and name that in spec.toolConfigRef
-      create the MCPGroup research, because the server belongs to it
+      mounts become hostPath volumes: each node needs these paths, and the restricted Pod Security Standard refuses them
       the secret of the OIDC client is left out
       headers for telemetry are left out"
     `);
   });
 
-  test('is not to be had of a remote server', () => {
-    const remote = RunConfig.parse({ ...plain, image: undefined, remote_url: 'https://mcp.example.com' });
+  test('of a remote server is an MCPRemoteProxy', () => {
+    const { manifest, warnings } = manifestOf(
+      RunConfig.parse({
+        ...aRemote,
+        oidc_config: { issuer: 'https://id.example', audience: 'me' },
+        tools_filter: ['say'],
+        remote_auth_config: { headers: [{ name: 'X-Key', description: '', required: true, secret: true }] },
+      }),
+    );
 
-    expect(() => manifestOf(remote)).toThrow('My_Server is a remote server');
+    expect(documentsOf(manifest)).toMatchInlineSnapshot(`
+      [
+        {
+          "apiVersion": "toolhive.stacklok.dev/v1alpha1",
+          "kind": "MCPToolConfig",
+          "metadata": {
+            "name": "my-server-tools",
+          },
+          "spec": {
+            "toolsFilter": [
+              "say",
+            ],
+          },
+        },
+        {
+          "apiVersion": "toolhive.stacklok.dev/v1alpha1",
+          "kind": "MCPRemoteProxy",
+          "metadata": {
+            "name": "my-server",
+          },
+          "spec": {
+            "oidcConfig": {
+              "inline": {
+                "audience": "me",
+                "issuer": "https://id.example",
+              },
+              "type": "inline",
+            },
+            "port": 4000,
+            "remoteURL": "https://mcp.example.com/mcp",
+            "toolConfigRef": {
+              "name": "my-server-tools",
+            },
+            "transport": "streamable-http",
+          },
+        },
+      ]
+    `);
+    expect(warnings.join('\n')).toMatchInlineSnapshot(`
+      "headers for the remote server are left out
+      the sign-in at the remote server is left out: to get tokens for the remote server, name an MCPExternalAuthConfig in spec.externalAuthConfigRef"
+    `);
+  });
+
+  test('of a remote server requires OIDC settings', () => {
+    expect(() => manifestOf(RunConfig.parse(aRemote))).toThrow('My_Server has no OIDC settings');
+  });
+
+  test('has only names and labels that Kubernetes accepts', () => {
+    const labels = { team: 'red', 'bad key': 'x', role: 'two words' };
+
+    const { manifest, warnings } = manifestOf(
+      RunConfig.parse({ ...plain, name: `${'A'.repeat(45)}-_${'b'.repeat(45)}`, container_labels: labels }),
+    );
+
+    expect(parse(manifest)).toMatchObject({ metadata: { name: 'a'.repeat(45), labels: { team: 'red' } } });
+    expect(warnings).toEqual(['labels that Kubernetes does not accept are left out: bad key, role']);
+  });
+
+  test('never grants the privileged mode or a network mode of the container engine', () => {
+    const { manifest, warnings } = manifestOf(
+      RunConfig.parse({ ...plain, permission_profile: { privileged: true, network: { mode: 'host' } } }),
+    );
+
+    const [profile] = documentsOf(manifest) as { data: Record<string, string> }[];
+    expect(JSON.parse(profile?.data['profile.json'] ?? '')).toEqual({ network: { outbound: {} } });
+    expect(warnings).toEqual([
+      'the privileged mode is left out',
+      'the network mode of the container engine is left out',
+    ]);
   });
 });
+
+const aRemote = {
+  ...plain,
+  image: undefined,
+  transport: 'streamable-http',
+  remote_url: 'https://mcp.example.com/mcp',
+};
+
+function documentsOf(manifest: string): unknown[] {
+  return parseAllDocuments(manifest).map((document) => document.toJS() as unknown);
+}

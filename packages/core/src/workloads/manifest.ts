@@ -9,51 +9,75 @@ import { parseReference } from '../secrets/reference.ts';
 import { isRemote } from './describe.ts';
 import { mountsOf } from '../permissions/mounts.ts';
 
-/** A Kubernetes manifest, and the remaining steps for the user. */
+/** Kubernetes manifests as a YAML stream, and the remaining steps for the user. */
 export interface Manifest {
   manifest: string;
   warnings: string[];
 }
 
 /**
- * Converts a run config to an MCPServer for the operator. Omits settings that a manifest cannot express, on the safe
- * side, with a warning.
+ * Converts a run config to manifests that `kubectl apply` accepts unchanged: an MCPServer, or an MCPRemoteProxy for a
+ * remote server, after the objects that it references (MCPGroup, ConfigMap, MCPToolConfig). Omits settings that a
+ * manifest cannot express, on the safe side, with a warning. Secrets remain references.
  */
 export function manifestOf(runConfig: RunConfig): Manifest {
-  if (isRemote(runConfig)) {
-    throw unsupported(`${runConfig.name} is a remote server, and those cannot be exported for Kubernetes`, {
-      hint: 'use --format json',
-    });
-  }
   if (runConfig.built_in !== undefined) {
     throw unsupported(`${runConfig.name} is a part of ToolHive and cannot be exported for Kubernetes`, {
       hint: 'use --format json',
     });
   }
   const name = resourceName(runConfig.name);
-  const labels = runConfig.container_labels ?? {};
-  const resource = {
-    apiVersion: 'toolhive.stacklok.dev/v1alpha1',
-    kind: 'MCPServer',
-    metadata: { name, ...(Object.keys(labels).length > 0 ? { labels } : {}) },
-    spec: withoutEmpty(specOf(runConfig, name)),
+  const parts = isRemote(runConfig) ? remoteParts(runConfig, name) : localParts(runConfig, name);
+  return {
+    manifest: parts.objects.map((each) => stringify(each, { lineWidth: 0 })).join('---\n'),
+    warnings: [...parts.warnings, ...commonWarnings(runConfig)]
+      .filter(([concerns]) => concerns)
+      .map(([, text]) => text),
   };
-  return { manifest: stringify(resource, { lineWidth: 0 }), warnings: warningsFor(runConfig, name) };
 }
 
-/** A DNS subdomain (RFC 1123), as Kubernetes wants its names. */
+/** Objects in the order of their references, and conditions with the warnings that they cause. */
+interface Parts {
+  objects: object[];
+  warnings: [boolean, string][];
+}
+
+const apiVersion = 'toolhive.stacklok.dev/v1alpha1';
+/** The Service names `mcp-NAME-remote-proxy` and `mcp-NAME-headless` have at most 63 characters. */
+const maxNameLength = 46;
+
+/** A DNS label (RFC 1123). */
 function resourceName(name: string): string {
   const spelled = name
     .toLowerCase()
     .replaceAll(/[^a-z0-9-]+/g, '-')
-    .slice(0, 253);
-  return spelled.replaceAll(/^-+|-+$/g, '') || 'workload';
+    .replaceAll(/^-+/g, '')
+    .slice(0, maxNameLength);
+  return spelled.replaceAll(/-+$/g, '') || 'workload';
 }
 
-function specOf(runConfig: RunConfig, name: string): Record<string, unknown> {
-  const { image, transport, proxy_mode: mode, target_port: targetPort, group } = runConfig;
+function metadataOf(runConfig: RunConfig, name: string): object {
+  const labels = Object.fromEntries(Object.entries(runConfig.container_labels ?? {}).filter(isLabel));
+  return { name, ...(Object.keys(labels).length > 0 ? { labels } : {}) };
+}
+
+/** Whether Kubernetes accepts a label. */
+function isLabel([key, value]: [string, string]): boolean {
+  return (
+    /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/.test(key) &&
+    /^(?:[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?)?$/.test(value)
+  );
+}
+
+function localParts(runConfig: RunConfig, name: string): Parts {
+  const { image = '', transport, proxy_mode: mode, target_port: targetPort, secrets } = runConfig;
   const profile = runConfig.permission_profile ?? {};
-  return {
+  const group = groupOf(runConfig);
+  const permissions = permissionsOf(profile, name);
+  const tools = hasOverrides(runConfig) ? toolConfigOf(runConfig, name) : undefined;
+  const volumes = mountsOf(profile, runConfig.volumes ?? []);
+  const keys = (secrets ?? []).map((reference) => secretKey(parseReference(reference).name));
+  const spec = {
     image,
     transport,
     proxyMode: transport === 'stdio' ? mode : undefined,
@@ -61,25 +85,135 @@ function specOf(runConfig: RunConfig, name: string): Record<string, unknown> {
     targetPort: transport === 'stdio' ? undefined : targetPort,
     args: runConfig.cmd_args,
     env: Object.entries(runConfig.env_vars ?? {}).map(([key, value]) => ({ name: key, value })),
-    secrets: (runConfig.secrets ?? []).map(parseReference).map((reference) => ({
+    secrets: (secrets ?? []).map(parseReference).map((reference) => ({
       name,
       key: secretKey(reference.name),
       targetEnvName: reference.target,
     })),
-    volumes: mountsOf(profile, runConfig.volumes ?? []).map(({ source, target, readOnly }, index) => ({
+    volumes: volumes.map(({ source, target, readOnly }, index) => ({
       name: `volume-${index}`,
       hostPath: source,
       mountPath: target,
       readOnly,
     })),
-    permissionProfile: { type: 'builtin', name: builtInName(profile) ?? 'none' },
-    groupRef: group === defaultGroup ? undefined : group,
-    tools: runConfig.tools_filter,
-    trustProxyHeaders: runConfig.trust_proxy_headers === true ? true : undefined,
+    permissionProfile: permissions.reference,
+    groupRef: group?.metadata.name,
+    tools: tools === undefined ? runConfig.tools_filter : undefined,
+    toolConfigRef: tools === undefined ? undefined : { name: tools.metadata.name },
     oidcConfig: oidcOf(runConfig),
+    ...proxySpecOf(runConfig),
+  };
+  return {
+    objects: [
+      ...(group === undefined ? [] : [group]),
+      ...(permissions.object === undefined ? [] : [permissions.object]),
+      ...(tools === undefined ? [] : [tools]),
+      { apiVersion, kind: 'MCPServer', metadata: metadataOf(runConfig, name), spec: withoutEmpty(spec) },
+    ],
+    warnings: [
+      [
+        image.includes('://'),
+        `${image} is not an image: build one with thv build, push it, and set its name in spec.image`,
+      ],
+      [keys.length > 0, `no secret is exported: create the Secret ${name} with the keys ${keys.join(', ')}`],
+      [
+        volumes.length > 0,
+        'mounts become hostPath volumes: each node needs these paths, and the restricted Pod Security Standard refuses them',
+      ],
+      [profile.privileged === true, 'the privileged mode is left out'],
+      [profile.network?.mode !== undefined, 'the network mode of the container engine is left out'],
+    ],
+  };
+}
+
+/** A remote server, whose proxy in a cluster is reachable for others and therefore requires authentication. */
+function remoteParts(runConfig: RunConfig, name: string): Parts {
+  const { remote_url: remoteURL = '', transport, remote_auth_config: auth, tools_filter } = runConfig;
+  const oidcConfig = oidcOf(runConfig);
+  if (oidcConfig === undefined) {
+    throw unsupported(
+      `${runConfig.name} has no OIDC settings, which a proxy for a remote server in Kubernetes requires`,
+      { hint: 'set --oidc-issuer and --oidc-audience on the workload, or use --format json' },
+    );
+  }
+  const tools = hasOverrides(runConfig) || tools_filter?.length ? toolConfigOf(runConfig, name) : undefined;
+  const spec = {
+    remoteURL,
+    transport: transport === 'sse' ? 'sse' : 'streamable-http',
+    port: runConfig.port,
+    toolConfigRef: tools === undefined ? undefined : { name: tools.metadata.name },
+    oidcConfig,
+    ...proxySpecOf(runConfig),
+  };
+  return {
+    objects: [
+      ...(tools === undefined ? [] : [tools]),
+      { apiVersion, kind: 'MCPRemoteProxy', metadata: metadataOf(runConfig, name), spec: withoutEmpty(spec) },
+    ],
+    warnings: [
+      [Boolean(auth?.headers?.length), 'headers for the remote server are left out'],
+      [
+        Boolean(auth),
+        'the sign-in at the remote server is left out: to get tokens for the remote server, name an MCPExternalAuthConfig in spec.externalAuthConfigRef',
+      ],
+      [groupOf(runConfig) !== undefined, 'the group is left out: an MCPRemoteProxy has no group'],
+    ],
+  };
+}
+
+/** The fields that both kinds have. */
+function proxySpecOf(runConfig: RunConfig): Record<string, unknown> {
+  return {
+    trustProxyHeaders: runConfig.trust_proxy_headers === true ? true : undefined,
     authzConfig: authorizationOf(runConfig),
     audit: runConfig.audit_config ? { enabled: true } : undefined,
     telemetry: telemetryOf(runConfig),
+  };
+}
+
+interface NamedObject {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string };
+}
+
+function groupOf({ group }: RunConfig): NamedObject | undefined {
+  if (!group || group === defaultGroup) return undefined;
+  return { apiVersion, kind: 'MCPGroup', metadata: { name: resourceName(group) } };
+}
+
+function hasOverrides({ tools_override: overrides }: RunConfig): boolean {
+  return Object.keys(overrides ?? {}).length > 0;
+}
+
+function toolConfigOf(
+  { tools_filter: filter, tools_override: overrides }: RunConfig,
+  name: string,
+): NamedObject {
+  const spec = withoutEmpty({ toolsFilter: filter, toolsOverride: overrides });
+  return { apiVersion, kind: 'MCPToolConfig', metadata: { name: `${name}-tools` }, spec } as NamedObject;
+}
+
+const profileKey = 'profile.json';
+
+/** A built-in profile by its name, or a ConfigMap with the network rules. Mounts have a separate field in a manifest. */
+function permissionsOf(
+  profile: PermissionProfile,
+  name: string,
+): { reference: object; object?: NamedObject } {
+  const builtIn = builtInName(profile);
+  if (builtIn !== undefined) return { reference: { type: 'builtin', name: builtIn } };
+  const { outbound, inbound } = profile.network ?? {};
+  const rules = { network: { outbound: outbound ?? {}, ...(inbound === undefined ? {} : { inbound }) } };
+  const configMap = `${name}-permissions`;
+  return {
+    reference: { type: 'configmap', name: configMap, key: profileKey },
+    object: {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: configMap },
+      data: { [profileKey]: `${JSON.stringify(rules, null, 2)}\n` },
+    } as NamedObject,
   };
 }
 
@@ -139,32 +273,18 @@ function telemetryOf({ telemetry_config: telemetry }: RunConfig): object | undef
   });
 }
 
-function warningsFor(runConfig: RunConfig, name: string): string[] {
-  const { image = '', secrets, tools_override: overrides, group, permission_profile: profile } = runConfig;
-  const keys = (secrets ?? []).map((reference) => secretKey(parseReference(reference).name));
-  const warnings: [boolean, string][] = [
+function commonWarnings(runConfig: RunConfig): [boolean, string][] {
+  const { container_labels: labels, oidc_config: oidc, telemetry_config: telemetry } = runConfig;
+  const refused = Object.entries(labels ?? {}).filter((label) => !isLabel(label));
+  return [
     [
-      image.includes('://'),
-      `${image} is not an image: build one with thv build, push it, and set its name in spec.image`,
+      refused.length > 0,
+      `labels that Kubernetes does not accept are left out: ${refused.map(([key]) => key).join(', ')}`,
     ],
-    [keys.length > 0, `no secret is exported: create the Secret ${name} with the keys ${keys.join(', ')}`],
-    [
-      builtInName(profile ?? {}) === undefined,
-      'the operator does not know its permission profile, so the server gets none: create a ConfigMap with the profile and name it in spec.permissionProfile',
-    ],
-    [
-      Object.keys(overrides ?? {}).length > 0,
-      'other names of tools are left out: put them into an MCPToolConfig and name that in spec.toolConfigRef',
-    ],
-    [
-      group !== undefined && group !== defaultGroup,
-      `create the MCPGroup ${group}, because the server belongs to it`,
-    ],
-    [Boolean(runConfig.oidc_config?.clientSecret), 'the secret of the OIDC client is left out'],
+    [Boolean(oidc?.clientSecret), 'the secret of the OIDC client is left out'],
     [Boolean(runConfig.authz_config_path), 'the policies in a file are left out'],
-    [Object.keys(runConfig.telemetry_config?.headers ?? {}).length > 0, 'headers for telemetry are left out'],
+    [Object.keys(telemetry?.headers ?? {}).length > 0, 'headers for telemetry are left out'],
   ];
-  return warnings.filter(([concerns]) => concerns).map(([, text]) => text);
 }
 
 function withoutEmpty(spec: Record<string, unknown>): Record<string, unknown> {

@@ -1,7 +1,7 @@
 import { RunConfig } from '@toolhive/contract/run-config';
 import { manifestOf } from '@toolhive/core/manifest';
 import { expect, test } from 'vitest';
-import { parse } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import { mcpServer } from './mcp-server.ts';
 
 const plain = {
@@ -63,7 +63,8 @@ test.each([
 ])('what thv export writes of %s is an MCPServer', (_what, runConfig) => {
   const { manifest } = manifestOf(RunConfig.parse(runConfig));
 
-  const { apiVersion, kind, spec } = parse(manifest) as Record<string, unknown>;
+  const last = parseAllDocuments(manifest).at(-1);
+  const { apiVersion, kind, spec } = last?.toJS() as Record<string, unknown>;
 
   expect({ apiVersion, kind }).toEqual({ apiVersion: 'toolhive.stacklok.dev/v1alpha1', kind: 'MCPServer' });
   // Nothing gets lost: a field that the kind does not know would be missing.
