@@ -97,9 +97,9 @@ describe('setup, with a keyboard', () => {
   test('chooses groups first, and then the applications that are installed', async () => {
     proves('cli.clients');
     const terminal = openTerminal(user, ['client', 'setup']);
-    await terminal.shows('Workloads of which groups?\n> [x] default\n  [ ] team');
+    await terminal.shows('Which groups?\n> [x] default\n  [ ] team');
     terminal.type('j \r');
-    await terminal.shows('Which client applications shall see the workloads of default, team?');
+    await terminal.shows('Which clients should see the workloads of default, team?');
     await terminal.shows('> [ ] cursor (Cursor editor)\n  [ ] lm-studio (LM Studio application)');
     terminal.type(' \u001b[B \r');
 
@@ -127,7 +127,7 @@ describe('setup, with a keyboard', () => {
     const terminal = openTerminal(user, ['client', 'setup']);
     await terminal.shows('> [x] default');
     terminal.type('\r');
-    await terminal.shows('Which client applications');
+    await terminal.shows('Which clients');
     terminal.type(` ${typed}`);
 
     expect(await terminal.ended).toBe(130);

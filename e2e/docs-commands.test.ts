@@ -3,7 +3,7 @@ import { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { AuthoredRegistry } from '@toolhive/contract/registry';
 import { RunConfig } from '@toolhive/contract/run-config';
 import { resources } from '@toolhive/operator/crds';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { Document } from 'yaml';
 import { program } from '../apps/cli/src/commands/commands.ts';
@@ -11,6 +11,7 @@ import { understand } from '../apps/cli/src/program.ts';
 import { callsOf, readPages } from './testing/pages.ts';
 import type { Block, Page } from './testing/pages.ts';
 import { openReader } from './testing/reader.ts';
+import { installUv } from './testing/uv.ts';
 import { makeUser, publicRegistries, root } from './testing/thv.ts';
 
 // What a page marks is done as its reader would do it:
@@ -21,6 +22,9 @@ import { makeUser, publicRegistries, root } from './testing/thv.ts';
 //   ```json title="profile.json" file      is written to a file of that name
 //   ```text title="Output"                 is what the block before it prints; … stands for what is left out
 //   {/* run: COMMAND */}                   is run, and readers do not see it
+//   {/* run background: COMMAND */}        is run, goes on until the page ends, and readers do not see it
+//   {/* end background */}                 ends everything that runs in the background
+//   {/* types: [["Sure?", "y\r"]] */}      types into the terminal of the next block when it shows the text
 
 const pages = await readPages();
 const runnable = pages.filter(({ blocks }) => blocks.some(({ marks }) => marks.includes('run')));
@@ -31,18 +35,27 @@ const pageTimeoutMs = 180_000;
 /** The packages that pages install, once for all of them and all times. */
 const cache = join(root, '.cache/docs');
 
+const uv = await installUv();
+afterAll(() => uv[Symbol.asyncDispose]());
+
 describe.concurrent('commands on pages', () => {
   test.each(runnable.map((page) => [page.path, page] as const))(
     'do what %s says',
     { timeout: pageTimeoutMs },
     async (_, page) => {
       await using user = await makeUser({
-        env: { ...publicRegistries(), npm_config_prefer_offline: 'true', XDG_CACHE_HOME: cache },
+        env: {
+          ...publicRegistries(),
+          PATH: uv.path,
+          npm_config_prefer_offline: 'true',
+          XDG_CACHE_HOME: cache,
+        },
       });
       await using reader = await openReader(user, page);
 
       for (const [index, block] of page.blocks.entries()) {
         if (block.marks.includes('file')) await reader.write(block);
+        if (block.marks.includes('end')) await reader.endBackground();
         if (!block.marks.includes('run')) continue;
         const { printed, wanted } = await reader.run(block, outputAfter(page, index));
         expect(printed, `what ${block.where} prints`).toEqual(wanted);
@@ -81,10 +94,7 @@ describe.concurrent('commands on pages', () => {
 
 /** Why a test does not run a block, by the first pattern that fits. */
 const reasons: readonly (readonly [reason: string, pattern: RegExp])[] = [
-  [
-    'asks on a terminal',
-    /^thv (?:client setup|secret setup|secret set|inspector|ui|upgrade|permission tighten|learn|network)\b/m,
-  ],
+  ['asks on a terminal', /^thv (?:secret setup|inspector|ui|upgrade|permission tighten|learn|network)\b/m],
   ['needs an account', /\bgithub\b|1password|OP_SERVICE|notion|context7/],
   ['changes the machine', /^npm |thv service|thv rm --all|thv client remove/m],
   ['needs another program', /^(?:vault|otelcol|docker|trivy)\b|EMBEDDING_URL|\$\(vault/m],

@@ -13,6 +13,8 @@ export interface Block {
   text: string;
   /** A command in a comment, which readers do not see. */
   isHidden: boolean;
+  /** Keys to type when the terminal shows a text. A block with keys runs under a pseudo-terminal. */
+  keys: readonly (readonly [shown: string, typed: string])[];
 }
 
 export interface Page {
@@ -36,10 +38,11 @@ async function readPage(file: string): Promise<Page> {
 function blocksOf(path: string, lines: readonly string[]): Block[] {
   const blocks: Block[] = [];
   let open: (Block & { fence: string; indent: string }) | undefined;
+  let keys: Block['keys'] = [];
   for (const [index, line] of lines.entries()) {
     const where = `${path}:${index + 1}`;
     const [, indent = '', fence, language = '', meta = ''] = /^(\s*)(`{3,})(\w*)(.*)$/.exec(line) ?? [];
-    const hidden = /^\{\/\* run: (.*) \*\/\}$/.exec(line)?.[1];
+    const comment = /^\s*\{\/\* (run background|run|end background|types):? ?(.*) \*\/\}$/.exec(line);
     if (open !== undefined && fence === open.fence && language === '') {
       blocks.push(open);
       open = undefined;
@@ -51,15 +54,20 @@ function blocksOf(path: string, lines: readonly string[]): Block[] {
         .replaceAll(/\w+="[^"]*"/g, '')
         .split(/\s+/)
         .filter(Boolean);
-      open = { where, language, marks, title, text: '', isHidden: false, fence, indent };
-    } else if (hidden !== undefined) {
+      open = { where, language, marks, title, text: '', isHidden: false, keys, fence, indent };
+      keys = [];
+    } else if (comment?.[1] === 'types') {
+      keys = JSON.parse(comment[2] ?? '') as Block['keys']; // our own pages
+    } else if (comment !== null) {
+      const [, marks = '', text = ''] = comment;
       blocks.push({
         where,
         language: 'bash',
-        marks: ['run'],
+        marks: marks.split(' '),
         title: undefined,
-        text: hidden,
+        text,
         isHidden: true,
+        keys: [],
       });
     }
   }

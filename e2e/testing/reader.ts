@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import type { ChildProcessByStdio } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { freePort } from '@toolhive/runtime/free-port';
 import type { Block, Page } from './pages.ts';
@@ -14,6 +15,8 @@ interface Reader extends AsyncDisposable {
   write(block: Block): Promise<void>;
   /** Runs a block. What it printed is told as the page tells it, where the page tells no more than is true. */
   run(block: Block, expected: Block | undefined): Promise<{ printed: string[]; wanted: string[] }>;
+  /** Ends everything that runs in the background. */
+  endBackground(): Promise<void>;
 }
 
 /** What is left running ends with the reader. */
@@ -21,11 +24,17 @@ export async function openReader(user: User, page: Page): Promise<Reader> {
   const env = { ...user.env, PATH: `${await installThv(user)}:${user.env['PATH']}` };
   const onFreePorts = await freePortsFor(page);
   const background: Shell[] = [];
+  const endBackground = async (): Promise<void> => {
+    for (const { child, ended } of background.splice(0)) {
+      if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+      await ended;
+    }
+  };
   return {
     write: ({ title = '', text }) => writeFile(join(user.home, title), text),
 
-    async run({ text, marks, where }, expected) {
-      const shell = openShell(onFreePorts(text), user.home, env);
+    async run({ text, marks, where, keys }, expected) {
+      const shell = openShell(onFreePorts(text), user.home, env, keys.length > 0);
       const compare = (): { printed: string[]; wanted: string[] } => {
         if (expected === undefined) return { printed: [], wanted: [] };
         const wanted = linesOf(expected.text, expected, user);
@@ -40,18 +49,22 @@ export async function openReader(user: User, page: Page): Promise<Reader> {
           return printed === wanted || expected === undefined ? { printed, wanted } : undefined;
         });
       }
+      for (const [shown, typed] of keys) {
+        await until(() => {
+          if (shell.child.exitCode !== null)
+            throw new Error(`${where} has ended before it showed ${shown}: ${shell.output()}`);
+          return shell.output().includes(shown) ? true : undefined;
+        });
+        shell.child.stdin?.write(typed);
+      }
       const code = await shell.ended;
       if ((code !== 0) !== marks.includes('fails'))
         throw new Error(`${where} ended with ${code}: ${shell.output()}`);
       return compare();
     },
 
-    async [Symbol.asyncDispose]() {
-      for (const { child, ended } of background) {
-        if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
-        await ended;
-      }
-    },
+    endBackground,
+    [Symbol.asyncDispose]: endBackground,
   };
 }
 
@@ -65,18 +78,23 @@ async function installThv({ home }: User): Promise<string> {
 }
 
 interface Shell {
-  child: ChildProcess;
+  child: ChildProcessByStdio<Writable | null, Readable, null>;
   output: () => string;
   ended: Promise<number>;
 }
 
-function openShell(text: string, cwd: string, env: NodeJS.ProcessEnv): Shell {
-  // Both streams go one way, as in a terminal, so that their order is kept.
-  const child = spawn('bash', ['-euo', 'pipefail', '-c', `exec 2>&1\n${text}`], {
+function openShell(text: string, cwd: string, env: NodeJS.ProcessEnv, hasTerminal: boolean): Shell {
+  // Both streams use one pipe, as in a terminal, which keeps their order.
+  const script = `exec 2>&1\n${text}`;
+  const [program, ...args]: [string, ...string[]] = hasTerminal
+    ? ['script', '-qefc', 'stty cols 100 rows 40; bash -euo pipefail -c "$PAGE_BLOCK"', '/dev/null']
+    : ['bash', '-euo', 'pipefail', '-c', script];
+  const child = spawn(program, args, {
     cwd,
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-    detached: true, // a group of its own, which is ended as one
+    env: hasTerminal ? { ...env, TERM: 'xterm', SHELL: '/bin/sh', PAGE_BLOCK: script } : env,
+    // With a socket as its input, bash would read its configuration.
+    stdio: [hasTerminal ? 'pipe' : 'ignore', 'pipe', 'inherit'],
+    detached: true, // a separate process group, which is ended as a whole
   });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));

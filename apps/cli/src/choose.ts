@@ -3,7 +3,7 @@ import type { Key } from 'node:readline';
 import { cancelled } from '@toolhive/contract/failure';
 import { oneLine } from './out.ts';
 
-/** Something that a person may choose. */
+/** An item in the list. */
 export interface Choice<Value> {
   value: Value;
   label: string;

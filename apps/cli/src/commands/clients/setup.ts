@@ -8,7 +8,7 @@ import { canAsk } from '../../prompt.ts';
 import { isShown } from '../groups/shown.ts';
 import { noteProblems, registrationsOf } from './application.ts';
 
-/** Lets a person choose which installed client applications see the workloads of which groups. */
+/** Lets the user choose which installed clients see the workloads of which groups. */
 export async function run({ out, client, signal }: CommandCall): Promise<void> {
   if (!canAsk()) {
     throw invalid('no terminal available', {
@@ -30,7 +30,7 @@ export async function run({ out, client, signal }: CommandCall): Promise<void> {
   const registered = await daemon.listClients({}, { signal });
   const before = installed.filter((name) => seesAll(registered, name, groups));
   const chosen = await chooseSeveral(
-    `Which client applications shall see the workloads of ${groups.join(', ')}?`,
+    `Which clients should see the workloads of ${groups.join(', ')}?`,
     installed.map((value) => ({ value, label: labelOf(value), isChosen: before.includes(value) })),
     { signal },
   );
@@ -53,7 +53,7 @@ export async function run({ out, client, signal }: CommandCall): Promise<void> {
 async function chooseGroups(groups: readonly string[], signal: AbortSignal): Promise<string[]> {
   if (groups.length < 2) return [...groups];
   return chooseSeveral(
-    'Workloads of which groups?',
+    'Which groups?',
     groups.map((value) => ({ value, label: value, isChosen: value === defaultGroup })),
     { signal },
   );
