@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { brotliCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { siteFolder } from '../../../scripts/build-docs.ts';
+import { glossary } from '../src/plugins/references/glossary.ts';
 import { answer, type Hit } from '../src/search/answer.ts';
 import { openLibrary, type SearchIndex } from '../src/search/library.ts';
 import { indexFile } from '../src/search/records.ts';
@@ -275,6 +276,24 @@ test('the page that answers is among the first three for what readers type', () 
   expect(queries.length).toBeGreaterThanOrEqual(120);
   expect(misses.slice(Math.floor(queries.length * (1 - enough)))).toStrictEqual([]);
 });
+
+/** The words of newcomers for terms of the product, and a page about each. */
+test.for([...glossary])(
+  'the search finds the glossary term $term and its synonyms',
+  ({ term, synonyms, definition }) => {
+    const [, target] = /\]\((?:\.\.|\.)\/([^)#]+?)(?:\/index)?\.mdx/.exec(definition) ?? [];
+    const found = (query: string): string[] =>
+      hitsFor(query).map(({ url_without_anchor: url }) => plain(new URL(url).pathname));
+
+    expect([term, ...synonyms].filter((query) => found(query).length === 0)).toStrictEqual([]);
+    if (target !== undefined)
+      expect(
+        found(term)
+          .slice(0, 8)
+          .map((path) => path.endsWith(`/${target}`)),
+      ).toContain(true);
+  },
+);
 
 test.for(queries)('the pages that answer “%s” exist', ([, ...pages]) => {
   const known = content.pages.map(({ url }) => plain(url));

@@ -289,10 +289,13 @@ export function glossaryReference(): string {
   return `${table('Glossary', ['Term', 'Definition', 'Other words'], rows)}\n`;
 }
 
-/** The other words for the terms whose definition links to a page at `url`. */
+/**
+ * The other words for the terms whose definition links to a page at `url`. The glossary itself has the words of terms
+ * without a link.
+ */
 export function synonymsOf(url: string): string[] {
   return glossary.flatMap(({ term, definition, synonyms }) => {
     const [, target] = /\]\((?:\.\.|\.)\/([^)#]+?)(?:\/index)?\.mdx/.exec(definition) ?? [];
-    return target !== undefined && url.replace(/\/$/, '').endsWith(`/${target}`) ? [term, ...synonyms] : [];
+    return url.replace(/\/$/, '').endsWith(`/${target ?? 'glossary'}`) ? [term, ...synonyms] : [];
   });
 }

@@ -1,7 +1,7 @@
 import { heading } from './markdown.ts';
 
 /** A version of ToolHive for its users. */
-interface Release {
+export interface Release {
   version: string;
   /** The publication date, as YYYY-MM-DD. Undefined if the version is not published. */
   date: string | undefined;
@@ -43,9 +43,9 @@ export function releaseReference(): string {
 const anchorOf = (version: string): string => `version-${version.replaceAll('.', '-')}`;
 
 /** Returns the Atom feed (RFC 4287) of the published versions, with links to a page at `url`. */
-export function releaseFeed(title: string, url: string): string {
+export function releaseFeed(title: string, url: string, versions = releases): string {
   const page = `${url}/toolhive/reference/release-notes`;
-  const published = releases.flatMap(({ version, date, changes }) =>
+  const published = versions.flatMap(({ version, date, changes }) =>
     date === undefined ? [] : [{ version, date, changes }],
   );
   const entries = published.map(
