@@ -267,4 +267,8 @@ export const bundling = {
   absWorkingDir: root,
 } satisfies BuildOptions;
 
-if (import.meta.main) await buildCli();
+if (import.meta.main) {
+  const { buildOperator } = await import('./build-operator.ts'); // which uses this file
+  await buildCli();
+  await buildOperator();
+}

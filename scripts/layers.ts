@@ -13,6 +13,13 @@ const layers: Record<string, readonly string[]> = {
   'packages/api': ['@toolhive/contract', '@toolhive/proxy', '@toolhive/core'],
   'apps/operator': ['@toolhive/api', '@toolhive/contract', '@toolhive/core'],
   'apps/cli': ['@toolhive/contract'],
+  'apps/operator': [
+    '@toolhive/contract',
+    '@toolhive/runtime',
+    '@toolhive/core',
+    '@toolhive/kubernetes',
+    '@toolhive/operator',
+  ],
   'apps/web': ['@toolhive/contract'],
 };
 

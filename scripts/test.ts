@@ -1,6 +1,7 @@
 // The whole suite: `npm test`. Words after `--` go to Vitest, and then nothing else is run.
 import { readFile, rm } from 'node:fs/promises';
 import { buildCli } from './build.ts';
+import { buildOperator } from './build-operator.ts';
 import { runChecks } from './check.ts';
 import {
   browserPrograms,
@@ -31,6 +32,7 @@ for (const { program, debian } of missing) {
   );
 }
 await buildCli();
+await buildOperator();
 
 const tally = { passed: 0, failed: 0, skipped: 0 };
 if (onlyVitest.length === 0) {

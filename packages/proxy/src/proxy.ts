@@ -69,6 +69,11 @@ export interface ProxyOptions {
   localUser?: Principal | undefined;
   /** Whether requests may name a host. By default, they name this machine. */
   listsHost?: ((host: string) => boolean) | undefined;
+  /**
+   * Whether `/health` and `/livez` need neither authentication nor a known host, for probes of a container platform.
+   * `/livez` is 200 while this process can answer, also while the server is not ready. By default, false.
+   */
+  answersProbes?: boolean;
   /** Accept only web pages from this very address, not all that come from this machine. */
   ownOriginOnly?: boolean;
   /** Decides which requests callers may send. By default, all. */
@@ -164,7 +169,10 @@ export class WorkloadProxy implements AsyncDisposable {
       const path = mark === -1 ? url : url.slice(0, mark);
       response.on('error', () => {}); // the client has disconnected
       const query = mark === -1 ? '' : url.slice(mark + 1);
-      handle({ request, response, path, query, principal: localUser });
+      const exchange = { request, response, path, query, principal: localUser };
+      if (options.answersProbes === true && path === '/health') return this.#answerHealth(exchange);
+      if (options.answersProbes === true && path === '/livez') return replyText(response, 200, 'ok');
+      handle(exchange);
     };
     serveConnections(this.#server, connections, { answer });
     this.#server.on('upgrade', (_request, socket) => socket.destroy()); // MCP uses no upgrades

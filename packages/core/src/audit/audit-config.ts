@@ -35,11 +35,14 @@ function check({ event_types: included, exclude_event_types: excluded, log_file:
   }
 }
 
+/** The part of an audit log that receives records. */
+export type AuditSink = Pick<AuditLog, 'record' | 'recordDenial' | 'redaction' | 'localUser'>;
+
 /**
  * The audit settings of a workload's proxy. Throws `invalid` if the configuration cannot be applied, and then the
  * proxy must not start.
  */
-export async function auditOf(runConfig: RunConfig, log: AuditLog): Promise<AuditOptions> {
+export async function auditOf(runConfig: RunConfig, log: AuditSink): Promise<AuditOptions> {
   const config = await configOf(runConfig);
   const file = config?.log_file || undefined;
   if (file !== undefined) await requireLogFile(file);

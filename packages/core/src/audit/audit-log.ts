@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
 import type { AuditVerification, AuditWritten, NumberedAuditRecord } from '@toolhive/contract/audit';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
@@ -10,6 +9,7 @@ import { AuditFile, verifyAuditFile } from './audit-file.ts';
 import { AuditStore } from './audit-store.ts';
 import type { AuditQuery, StoredRecord } from './audit-store.ts';
 import { Redaction } from './redaction.ts';
+import { storedRecordOf } from './audit-record.ts';
 
 /** How soon records are written, and how many at once: the event loop must not wait long for SQLite. */
 const writeMs = 100;
@@ -265,53 +265,8 @@ export class AuditLog implements AsyncDisposable {
     return file;
   }
 
-  /** Converts an entry to one line. Control characters are escaped. */
-  #complete({ bodies, workload, ...given }: AuditEntry): StoredRecord {
-    const atMs = Date.now();
-    const at = new Date(atMs).toISOString();
-    const { type, outcome, component, source, subjects, target, metadata } =
-      this.redaction.withoutSecrets(given);
-    const record = {
-      time: at,
-      level: 'INFO+2',
-      msg: 'audit_event',
-      audit_id: randomUUID(),
-      type,
-      logged_at: at,
-      outcome,
-      component,
-      source,
-      subjects: sorted(subjects),
-      target: target === undefined ? undefined : sorted(target),
-      metadata: metadata === undefined ? undefined : { extra: sorted(metadata.extra) },
-      data: bodies === undefined ? undefined : this.#data(bodies),
-      workload,
-    };
-    return {
-      atMs,
-      text: JSON.stringify(record),
-      workload,
-      type,
-      outcome,
-      user: subjects['user'] ?? '',
-      userId: subjects['user_id'] ?? '',
-    };
-  }
-
-  #data({ request, response }: NonNullable<AuditEntry['bodies']>): Record<string, unknown> {
-    return {
-      ...(request === undefined ? {} : { request: this.#body(request) }),
-      ...(response === undefined ? {} : { response: this.#body(response) }),
-    };
-  }
-
-  #body(body: AuditedBody): unknown {
-    if (typeof body === 'number') return { omitted: 'larger than max_data_size', size_bytes: body };
-    try {
-      return this.redaction.clean(JSON.parse(body));
-    } catch {
-      return { omitted: 'not JSON', size_bytes: Buffer.byteLength(body) };
-    }
+  #complete(entry: AuditEntry): StoredRecord {
+    return storedRecordOf(entry, this.redaction);
   }
 }
 
@@ -319,14 +274,7 @@ function sizeOf(body: AuditedBody | undefined): number {
   return typeof body === 'string' ? 2 * body.length : 0;
 }
 
-/** The original sorts the keys of maps. */
-function sorted<Value>(map: Record<string, Value>): Record<string, Value> {
-  const keys = Object.keys(map);
-  if (keys.every((key, index) => index === 0 || (keys[index - 1] ?? '') < key)) return map;
-  return Object.fromEntries(Object.entries(map).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-function nameOfUser(): string {
+export function nameOfUser(): string {
   try {
     return userInfo().username;
   } catch {

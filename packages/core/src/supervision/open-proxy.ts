@@ -12,6 +12,7 @@ export function openProxy(
   options: Pick<
     ProxyOptions,
     | 'access'
+    | 'answersProbes'
     | 'audit'
     | 'listings'
     | 'traffic'

@@ -1,14 +1,11 @@
 import type { Socket as Datagrams } from 'node:dgram';
-import { once } from 'node:events';
-import { type LookupFunction, type OnReadOpts, type Server, type Socket, connect, isIP } from 'node:net';
-import { networkInterfaces } from 'node:os';
-import { isLoopbackAddress, refusalOf } from '../addresses.ts';
-import type { Egress, Traffic } from '../egress.ts';
-import type { Destination, MissingRule, Verdict } from '../outbound-rules.ts';
+import type { Server, Socket } from 'node:net';
+import type { Egress } from '../egress.ts';
+import type { Destination, Verdict } from '../outbound-rules.ts';
 import { type Query, addressData, addressInReverse, nameData, parseQuery } from './dns.ts';
 import { recordType, responseCode, responseTo } from './dns.ts';
 import { Names, isSynthetic } from './names.ts';
-import { PEEK_BYTES, type Peek, peeks } from './peek.ts';
+import { Refused, addressesOf, join, reach, requireNamed, verdictOn } from './outbound.ts';
 import type { Resolve } from './resolver.ts';
 
 /** The sockets in the neighbor namespace of a server, where every address is local. */
@@ -23,8 +20,6 @@ export interface GatewaySockets {
 const MAX_CONNECTIONS = 1024;
 const MAX_LOOKUPS = 128;
 const MAX_LOOKUP_CONNECTIONS = 32;
-/** How long a server may take to name its destination, and a destination to accept. */
-const PATIENCE_MS = 10_000;
 const LOOKUP_CONNECTION_MS = 10_000;
 
 /**
@@ -162,58 +157,16 @@ export class EgressGateway implements Disposable {
     if ('address' in destination && isSynthetic(destination.address)) {
       return { isAllowed: false, reason: 'no name was looked up for this address', missing: 'nothing' };
     }
-    const verdict = this.#egress.rules.forConnection(destination, port);
-    if (verdict.isAllowed || 'name' in destination || missingFor(destination.address) === 'address')
-      return verdict;
-    return { ...verdict, missing: 'nothing' };
+    return verdictOn(this.#egress.rules, destination, port);
   }
 
   async #connect(inner: Socket, { destination, port, verdict }: Connection): Promise<Socket> {
-    if ('address' in destination) {
-      requireReachable(destination.address, verdict.mayBePrivate);
-      return this.#reach(inner, { host: destination.address, port });
-    }
-    const { name } = destination;
-    const peek = peeks[port];
-    const named = peek === undefined ? name : await readName(inner, peek);
-    if (named !== name) {
-      throw new Refused(
-        named === null ? 'the connection names no host' : `the connection is for ${JSON.stringify(named)}`,
-        'nothing',
-      );
-    }
-    const resolved = await this.#resolve(name);
-    const { rules } = this.#egress;
-    const refusals = resolved.map((address) => refusalFor(address, rules.listsAddress(address)));
-    const addresses = resolved.filter((_address, index) => refusals[index] === undefined);
-    if (addresses.length === 0) {
-      const [first = ''] = resolved;
-      throw new Refused(
-        `the name resolves to ${resolved.join(', ')}, which is ${refusals[0]}`,
-        missingFor(first),
-        first,
-      );
-    }
-    // Only these addresses, because the result of another lookup would be unchecked.
-    const found = addresses.map((address) => ({ address, family: isIP(address) }));
-    const lookup: LookupFunction = (_name, _options, done) => done(null, found);
-    return this.#reach(inner, { host: name, port, lookup });
-  }
-
-  async #reach(
-    inner: Socket,
-    target: { host: string; port: number; lookup?: LookupFunction },
-  ): Promise<Socket> {
-    const outer: Socket = connect({
-      ...target,
-      autoSelectFamily: true,
-      allowHalfOpen: true,
-      onread: passOnInPlace(inner, () => outer.resume()),
+    if ('name' in destination) await requireNamed(inner, destination.name, port);
+    const addresses = await addressesOf(destination, verdict, {
+      rules: this.#egress.rules,
+      resolve: this.#resolve,
     });
-    breakTogether(outer, inner);
-    breakTogether(inner, outer);
-    await once(outer, 'connect', { signal: AbortSignal.timeout(PATIENCE_MS) });
-    return outer;
+    return reach(inner, { destination, port, addresses });
   }
 
   #isInUse(name: string): boolean {
@@ -221,95 +174,10 @@ export class EgressGateway implements Disposable {
   }
 }
 
-/** A connection that the rules do not allow. The message says why. */
-class Refused extends Error {
-  readonly missing: MissingRule;
-  readonly address: string | undefined;
-
-  constructor(message: string, missing: MissingRule, address?: string) {
-    super(message);
-    this.missing = missing;
-    this.address = address;
-  }
-}
-
 interface Connection {
   destination: Destination;
   port: number;
   verdict: Extract<Verdict, { isAllowed: true }>;
-}
-
-function requireReachable(address: string, mayBePrivate: boolean): void {
-  const refusal = refusalFor(address, mayBePrivate);
-  if (refusal !== undefined) throw new Refused(`it is ${refusal}`, missingFor(address));
-}
-
-/** Never this machine, whose addresses lead to services that trust their neighbors, and to other workloads. */
-function refusalFor(address: string, mayBePrivate: boolean): string | undefined {
-  return refusalOf(address, mayBePrivate) ?? (isOwn(address) ? 'an address of this machine' : undefined);
-}
-
-function isOwn(address: string): boolean {
-  const own = Object.values(networkInterfaces()).flat();
-  return own.some((found) => found?.address === address) || isLoopbackAddress(address);
-}
-
-/** What the rules would need to allow a refused address. */
-function missingFor(address: string): MissingRule {
-  return refusalFor(address, true) === undefined ? 'address' : 'nothing';
-}
-
-/** The name in the first bytes, which remain in the stream. Null if the bytes contain no name. */
-async function readName(inner: Socket, peek: Peek): Promise<string | null> {
-  const signal = AbortSignal.timeout(PATIENCE_MS);
-  let bytes = Buffer.alloc(0);
-  for (;;) {
-    const chunk = inner.read() as Buffer | null;
-    if (chunk !== null) bytes = Buffer.concat([bytes, chunk]);
-    const name = chunk === null ? undefined : peek(bytes);
-    if (name === undefined && bytes.length < PEEK_BYTES && !inner.readableEnded) {
-      await once(inner, 'readable', { signal });
-      continue;
-    }
-    inner.unshift(bytes);
-    return name ?? null;
-  }
-}
-
-/** An error on one side becomes an error on the other side. A half-closed side stays half-closed. */
-function breakTogether(one: Socket, other: Socket): void {
-  one.on('error', () => {});
-  one.on('close', (hasFailed) => void (hasFailed ? other.resetAndDestroy() : other.destroySoon()));
-}
-
-function join(inner: Socket, outer: Socket, onEnd: (traffic: Traffic) => void): void {
-  inner.on('close', () => onEnd({ sent: inner.bytesRead, received: inner.bytesWritten }));
-  outer.on('end', () => inner.end());
-  inner.on('data', (piece: Buffer) => {
-    inner.pause();
-    const resume = (): void => void inner.resume();
-    if (outer.write(piece)) setImmediate(resume);
-    else outer.once('drain', resume);
-  });
-  inner.on('end', () => outer.end());
-  inner.resume();
-}
-
-const PIECE_BYTES = 64 * 1024;
-
-/**
- * Forwards a host's data, one piece per turn of the event loop. Without this limit, a fast download and the
- * collection of its buffers would block everything else in this process. Each piece reuses the same buffer.
- */
-function passOnInPlace(to: Socket, resume: () => void): OnReadOpts {
-  let buffer: Buffer | undefined;
-  return {
-    buffer: () => (buffer ??= Buffer.allocUnsafeSlow(PIECE_BYTES)),
-    callback(length, piece) {
-      to.write(piece.subarray(0, length), () => setImmediate(resume));
-      return false;
-    },
-  };
 }
 
 function endOfPacket(bytes: Buffer): number {

@@ -1,0 +1,136 @@
+import { ThvError, invalid, messageOf } from '@toolhive/contract/failure';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import type { Progress } from '@toolhive/runtime/runtime';
+import type { Logger } from 'pino';
+import { openWorkloadAccess } from '../access/workload-access.ts';
+import { auditOf, checkAuditConfig } from '../audit/audit-config.ts';
+import { StdoutAudit } from '../audit/stdout-audit.ts';
+import { refuseUnenforced } from '../permissions/enforcement.ts';
+import { openUnkeptRemote } from '../remote/open.ts';
+import { openProxy } from './open-proxy.ts';
+import { failureFields } from './run-workload.ts';
+import { runServer } from './run-loop.ts';
+import type { RunEvent, RunTiming, StartedServer } from './run-loop.ts';
+import { checkTelemetry, telemetryOf } from './telemetry-options.ts';
+
+export type { StartedServer } from './run-loop.ts';
+
+export interface SingleWorkloadOptions {
+  version: string;
+  env: NodeJS.ProcessEnv;
+  log: Logger;
+  /** Connects to the server of a workload without `remote_url`. Called again after the server has ended. */
+  reachServer: (report: Progress, signal: AbortSignal) => Promise<StartedServer>;
+  /** Returns the value of a secret that the run config names. */
+  readSecret: (name: string) => Promise<string>;
+  /** Names that clients use for the proxy besides its address. */
+  publicHosts: readonly string[];
+  /** Receives one line for each audit event. */
+  writeAudit: (line: string) => void;
+  /** Ends the proxy. */
+  signal: AbortSignal;
+}
+
+/** The server is started by a cluster, which may take any time, so attempts continue without a limit. */
+const timing: RunTiming = {
+  firstBackoffMs: 500,
+  maxBackoffMs: 2_000,
+  firstAttempts: Number.POSITIVE_INFINITY,
+  settledMs: 30_000,
+};
+const firstAnswerMs = 60_000;
+
+/** Throws `invalid` or `not-implemented` for a run config that cannot run with all of its rules. Makes no requests. */
+export async function checkSingleWorkload(
+  runConfig: RunConfig,
+  { readSecret }: Pick<SingleWorkloadOptions, 'readSecret'>,
+): Promise<void> {
+  refuseUnenforced(runConfig);
+  checkTelemetry(runConfig);
+  checkAuditConfig(runConfig);
+  if (runConfig.audit_config?.log_file)
+    throw invalid('audit_config.log_file is not supported without a daemon', {
+      hint: 'remove log_file to write audit events to standard output',
+    });
+  using access = await openWorkloadAccess(runConfig, readSecret);
+  void access;
+}
+
+/**
+ * Proxies one server in the foreground until the signal aborts, with the same middleware as a daemon and without files.
+ * The proxy port stays open while servers start and end. Rejects if the port cannot be opened.
+ */
+export async function runSingleWorkload(runConfig: RunConfig, options: SingleWorkloadOptions): Promise<void> {
+  const { version, env, log, readSecret, signal } = options;
+  using access = await openWorkloadAccess(runConfig, readSecret);
+  const audit = new StdoutAudit(options.writeAudit);
+  let excess = (_reason: string): void => {};
+  await using proxy = await openProxy(runConfig, {
+    ...access,
+    publicHosts: [...access.publicHosts, ...options.publicHosts],
+    answersProbes: true,
+    version,
+    audit: await auditOf(runConfig, audit),
+    telemetry: telemetryOf(runConfig, {
+      version,
+      env,
+      onFailure: (reason) => log.warn({ reason }, 'telemetry cannot be sent to its endpoint'),
+    }),
+    onExcess: (reason) => excess(reason),
+    onFault: (error) => log.error({ err: error }, 'fault in the proxy'),
+    onInvalidOutput: (line) => log.info({ line: line.slice(0, 2000) }, 'server output'),
+  });
+  log.info({ workload: runConfig.name, port: proxy.port }, 'proxy listening');
+  await runServer({
+    timing,
+    hasWorked: true,
+    openProxy: (onExcess) => {
+      excess = onExcess;
+      return Promise.resolve(proxy);
+    },
+    startServer: (report, over) =>
+      runConfig.remote_url ? reachRemote(runConfig, options, over) : options.reachServer(report, over),
+    report: (message) => log.debug({ message }, 'progress'),
+    onEvent: async (event) => logEvent(log, event),
+    signal,
+  });
+}
+
+async function reachRemote(
+  { remote_url: url = '', remote_auth_config: config }: RunConfig,
+  { log, readSecret }: SingleWorkloadOptions,
+  signal: AbortSignal,
+): Promise<StartedServer> {
+  const secret = config?.client_secret;
+  const remote = await openUnkeptRemote({
+    url,
+    config: { ...config, skip_browser: true },
+    ...(secret === undefined ? {} : { clientSecret: await readSecret(secret.split(',')[0] ?? '') }),
+    onSignIn: () => log.warn({ url }, 'the remote server requires a user to sign in, which needs a daemon'),
+    onNotSignedIn: (error) => log.warn({ url, reason: messageOf(error) }, 'not signed in'),
+    hint: 'configure static headers or credentials for the remote server',
+    signal,
+  });
+  remote.settle();
+  return {
+    id: url,
+    server: { address: remote.server },
+    startAnother: () => Promise.reject(new Error('a remote server is not started from here')),
+    ended: new Promise(() => {}),
+    async stop() {
+      await remote[Symbol.asyncDispose]();
+    },
+    firstAnswerMs,
+  };
+}
+
+function logEvent(log: Logger, event: RunEvent): void {
+  if (event.kind === 'running')
+    log.info({ server: event.id, generation: event.generation }, 'server answered');
+  else if (event.kind === 'failed') log.warn(failureFields(event), 'server not available');
+  else log.debug({ attempt: event.attempt }, 'connecting to the server again');
+}
+
+/** Whether a failure is a mistake in the run config, which only a person can fix. */
+export const isConfigurationMistake = (error: unknown): boolean =>
+  error instanceof ThvError && (error.kind === 'invalid' || error.kind === 'not-implemented');
