@@ -137,6 +137,18 @@ const exceptions: Record<string, { allowed: readonly string[]; why: string }> = 
     allowed: ['@toolhive/core/pasted'],
     why: 'it reads what the user has pasted, before there is a daemon',
   },
+  'apps/cli/src/commands/cluster/connection.ts': {
+    allowed: ['@toolhive/kubernetes'],
+    why: 'it uses the kubeconfig of the user, which the daemon must not',
+  },
+  'apps/cli/src/commands/cluster/logs.ts': {
+    allowed: ['@toolhive/kubernetes'],
+    why: 'it uses the kubeconfig of the user, which the daemon must not',
+  },
+  'apps/cli/src/commands/cluster/port-forward.ts': {
+    allowed: ['@toolhive/kubernetes'],
+    why: 'it uses the kubeconfig of the user, which the daemon must not',
+  },
   'apps/cli/src/daemon.ts': {
     allowed: ['@toolhive/core/files', '@toolhive/core/paths', '@toolhive/core/private-directory'],
     why: 'it finds the socket of the daemon, and opens its log before there is a daemon',

@@ -64,7 +64,7 @@ test.each([
   const { manifest } = manifestOf(RunConfig.parse(runConfig));
 
   const last = parseAllDocuments(manifest).at(-1);
-  const { apiVersion, kind, spec } = last?.toJS() as Record<string, unknown>;
+  const { apiVersion, kind, spec } = (last?.toJS() ?? {}) as Record<string, unknown>;
 
   expect({ apiVersion, kind }).toEqual({ apiVersion: 'toolhive.stacklok.dev/v1alpha1', kind: 'MCPServer' });
   // Nothing gets lost: a field that the kind does not know would be missing.

@@ -1,0 +1,83 @@
+import { invalid } from '@toolhive/contract/failure';
+import { defaultGroup } from '@toolhive/contract/names';
+import type { CommandCall, FlagValues } from '../../command.ts';
+import { readAssignments } from '../workloads/assignments.ts';
+import { allowOnly } from './cluster.ts';
+import { inCluster, serverKinds } from './connection.ts';
+import type { ServerObject } from './connection.ts';
+
+/** The flags of `thv run` that an MCPServer has a field for. */
+const supported = [
+  'name',
+  'group',
+  'transport',
+  'env',
+  'target-port',
+  'permission-profile',
+  'proxy-port',
+  'proxy-mode',
+  'tools',
+];
+
+/** Creates an MCPServer for a container image. The operator starts the server. */
+export async function run(call: CommandCall): Promise<void> {
+  const { arguments: [image], flags, rest, out, signal } = call; // prettier-ignore
+  allowOnly(flags, supported);
+  if (image === undefined) throw invalid('SOURCE is missing', { hint: 'name a container image' });
+  if (image.includes('://') || !/[/:]/.test(image)) {
+    throw invalid(`${image} is not a container image with a tag`, {
+      hint: 'name an image that the cluster can pull, such as ghcr.io/example/server:1.2.0',
+    });
+  }
+  await inCluster(call, async (client, namespace) => {
+    const created = await client.create<ServerObject>(
+      serverKinds[0],
+      {
+        apiVersion: serverKinds[0].apiVersion,
+        kind: serverKinds[0].kind,
+        metadata: { name: flags.text('name') ?? nameOf(image), namespace },
+        spec: specFrom(image, rest, flags),
+      },
+      signal,
+    );
+    const { name } = created.metadata;
+    out.result({ name, namespace, image }, `created MCPServer ${name} in namespace ${namespace}`);
+    out.note(`run thv list with the same --kube-context and --namespace to see the status of ${name}`);
+  });
+}
+
+function nameOf(image: string): string {
+  const last = image.replace(/@.*$/, '').split('/').at(-1) ?? '';
+  return last.replace(/:.*$/, '').replaceAll(/[^a-z0-9-]+/g, '-');
+}
+
+function specFrom(image: string, rest: readonly string[], flags: FlagValues): ServerObject['spec'] {
+  const transport = flags.text('transport') ?? 'stdio';
+  const targetPort = flags.isGiven('target-port') ? flags.number('target-port') : undefined;
+  const profile = flags.text('permission-profile') ?? 'none';
+  if (transport !== 'stdio' && targetPort === undefined) {
+    throw invalid(`--target-port is required with --transport ${transport}`);
+  }
+  if (profile !== 'none' && profile !== 'network') {
+    throw invalid(`--permission-profile is none or network with --kube-context, not ${profile}`, {
+      hint: 'for other profiles, apply an MCPServer that references a ConfigMap',
+    });
+  }
+  const env = Object.entries(readAssignments('env', flags.list('env')));
+  const tools = flags.list('tools');
+  const group = flags.isGiven('group') ? flags.text('group') : undefined;
+  const proxyPort = flags.isGiven('proxy-port') ? flags.number('proxy-port') : undefined;
+  const proxyMode = flags.isGiven('proxy-mode') ? flags.text('proxy-mode') : undefined;
+  return {
+    image,
+    transport,
+    ...(targetPort === undefined ? {} : { targetPort }),
+    ...(transport !== 'stdio' || proxyMode === undefined ? {} : { proxyMode }),
+    ...(proxyPort === undefined ? {} : { port: proxyPort }),
+    ...(rest.length === 0 ? {} : { args: [...rest] }),
+    ...(env.length === 0 ? {} : { env: env.map(([name, value]) => ({ name, value })) }),
+    ...(tools.length === 0 ? {} : { tools }),
+    ...(group === undefined || group === defaultGroup ? {} : { groupRef: group }),
+    permissionProfile: { type: 'builtin', name: profile },
+  };
+}
