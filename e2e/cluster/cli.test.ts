@@ -30,9 +30,12 @@ describeCluster('thv with a Kubernetes context', () => {
   });
 
   const flagsFor = (namespace: string): string[] => [
-    ...['--kubeconfig', cluster.kubeconfig],
-    ...['--kube-context', context],
-    ...['--namespace', namespace],
+    '--kubeconfig',
+    cluster.kubeconfig,
+    '--kube-context',
+    context,
+    '--namespace',
+    namespace,
   ];
 
   test('runs, lists, and removes a server', async () => {
@@ -41,8 +44,16 @@ describeCluster('thv with a Kubernetes context', () => {
     const image = 'ghcr.io/example/weather:1.2.0';
 
     await user.mustThv(
-      ...['run', image, ...flags, '--transport', 'streamable-http', '--target-port', '9000'],
-      ...['--env', 'UNITS=metric', '--group', 'research', '--', '--verbose', ''],
+      'run',
+      image,
+      ...flags,
+      '--transport=streamable-http',
+      '--target-port=9000',
+      '--env=UNITS=metric',
+      '--group=research',
+      '--',
+      '--verbose',
+      '',
     );
     const { spec } = JSON.parse(
       await cluster.kubectl(['get', 'mcpserver', 'weather', '--namespace', namespace, '-o', 'json']),
@@ -132,7 +143,13 @@ describeCluster('thv with a Kubernetes context', () => {
     );
 
     const { code, stderr } = await user.thv(
-      ...['list', '--kubeconfig', path, '--kube-context', context, '--namespace', namespace],
+      'list',
+      '--kubeconfig',
+      path,
+      '--kube-context',
+      context,
+      '--namespace',
+      namespace,
     );
 
     expect(code).not.toBe(0);

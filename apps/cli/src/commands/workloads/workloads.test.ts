@@ -171,6 +171,13 @@ test('the help of run says what it takes, by what it is about', () => {
           --otel-custom-attributes NAME=VALUE,…
                                      Further attributes of all traces and metrics
 
+    Kubernetes:
+          --kube-context NAME  Use the Kubernetes cluster of this kubeconfig context instead of this
+                               machine
+          --kubeconfig FILE    The kubeconfig file. The default is the value of KUBECONFIG, then
+                               ~/.kube/config
+          --namespace NAME     The namespace. The default is the namespace of the context
+
     Examples:
       $ thv run filesystem --volume ~/notes:/projects -- /projects
       $ thv run npx://@modelcontextprotocol/server-everything
@@ -204,6 +211,13 @@ test('the help of rm', () => {
           --format FORMAT  How to print the result (one of text, json; default: text)
           --debug          Show requests to the daemon and causes of failures on standard error
 
+    Kubernetes:
+          --kube-context NAME  Use the Kubernetes cluster of this kubeconfig context instead of this
+                               machine
+          --kubeconfig FILE    The kubeconfig file. The default is the value of KUBECONFIG, then
+                               ~/.kube/config
+          --namespace NAME     The namespace. The default is the namespace of the context
+
     Examples:
       $ thv rm filesystem
       $ thv rm --group research --yes
@@ -234,10 +248,18 @@ test('the help of logs leads to prune', () => {
           --format FORMAT  How to print the result (one of text, json; default: text)
           --debug          Show requests to the daemon and causes of failures on standard error
 
+    Kubernetes:
+          --kube-context NAME  Use the Kubernetes cluster of this kubeconfig context instead of this
+                               machine
+          --kubeconfig FILE    The kubeconfig file. The default is the value of KUBECONFIG, then
+                               ~/.kube/config
+          --namespace NAME     The namespace. The default is the namespace of the context
+
     Examples:
       $ thv logs filesystem
       $ thv logs filesystem --follow
       $ thv logs filesystem --proxy --tail 20
+      $ thv logs fetch --kube-context staging
     "
   `);
 });
