@@ -46,7 +46,7 @@ export async function attach(
     stderr: 'true',
     tty: 'false',
   });
-  const socket = await open(config, `${podPath(config, pod)}/attach?${query}`, PROTOCOLS, options.signal);
+  const socket = await open(config, `${podPath(config, pod)}/attach?${query.toString()}`, PROTOCOLS, options.signal);
   return openChannel(socket, { in: STDIN, out: STDOUT, error: STDERR, status: ERROR });
 }
 
@@ -60,7 +60,7 @@ export async function forwardPort(
   // A port has two channels, data and errors, that both start with the port number in two bytes.
   const socket = await open(
     config,
-    `${podPath(config, pod)}/portforward?${query}`,
+    `${podPath(config, pod)}/portforward?${query.toString()}`,
     ['v4.channel.k8s.io'],
     options.signal,
   );

@@ -288,7 +288,7 @@ export class KubernetesClient implements AsyncDisposable {
     try {
       const response = await this.#agent.request({
         origin: url.origin,
-        path: `${url.pathname.replace(/\/$/, '')}${path}${search.size === 0 ? '' : `?${search}`}`,
+        path: `${url.pathname.replace(/\/$/, '')}${path}${search.size === 0 ? '' : `?${search.toString()}`}`,
         method,
         headers: {
           accept: call.accept ?? 'application/json',

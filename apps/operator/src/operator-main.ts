@@ -1,0 +1,51 @@
+import { hostname } from 'node:os';
+import { parseArgs } from 'node:util';
+import { loadConfig } from '@toolhive/kubernetes/config';
+import { runOperator } from '@toolhive/operator/operator';
+import { pino } from 'pino';
+
+const { values } = parseArgs({
+  options: {
+    'metrics-bind-address': { type: 'string', default: ':8080' },
+    'health-probe-bind-address': { type: 'string', default: ':8081' },
+    'leader-elect': { type: 'boolean', default: false },
+  },
+});
+const { env } = process;
+const log = pino({ name: 'operator', base: null });
+/** Passes that ignore the signal cannot keep the process alive longer. */
+const SHUTDOWN_MS = 9_000;
+
+const stop = new AbortController();
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  process.once(signal, () => {
+    stop.abort();
+    setTimeout(() => process.exit(1), SHUTDOWN_MS).unref();
+  });
+}
+
+try {
+  const config = await loadConfig();
+  await runOperator(
+    {
+      config,
+      log,
+      namespaces: (env['WATCH_NAMESPACE'] ?? '')
+        .split(',')
+        .map((name) => name.trim())
+        .filter((name) => name !== ''),
+      namespace: env['POD_NAMESPACE'] ?? config.namespace,
+      identity: env['POD_NAME'] ?? `${hostname()}-${process.pid}`,
+      leaderElection: values['leader-elect'],
+      metricsAddress: values['metrics-bind-address'],
+      probeAddress: values['health-probe-bind-address'],
+      runnerImage: env['TOOLHIVE_RUNNER_IMAGE'] ?? 'ghcr.io/stacklok/toolhive/proxyrunner:latest',
+      registryImage: env['TOOLHIVE_REGISTRY_API_IMAGE'] ?? 'ghcr.io/stacklok/thv-registry-api:latest',
+      proxyHost: env['TOOLHIVE_PROXY_HOST'] ?? '0.0.0.0',
+    },
+    stop.signal,
+  );
+} catch (error) {
+  log.error({ err: error }, 'the operator ended');
+  process.exitCode = 1;
+}

@@ -1,0 +1,189 @@
+import type { KubernetesClient } from '@toolhive/kubernetes/client';
+import type { KubernetesObject, OwnerReference, ResourceType } from '@toolhive/kubernetes/object';
+import { isConflict, isNotFound } from '@toolhive/kubernetes/status';
+import type { Applier } from '../runtime/applier.ts';
+import { canonicalJson } from '../runtime/canonical.ts';
+import { conditionsOf } from '../runtime/conditions.ts';
+import type { Condition, Finding } from '../runtime/conditions.ts';
+import type { Recorder } from '../runtime/events.ts';
+import { keyOf } from '../runtime/reflector.ts';
+import type { Reflector } from '../runtime/reflector.ts';
+import { resources } from '../crds/crds.ts';
+import { apiGroup, apiVersion } from '../crds/resource.ts';
+
+/** The images and addresses that the operator was started with. */
+export interface Settings {
+  runnerImage: string;
+  registryImage: string;
+  proxyHost: string;
+}
+
+/** Everything that a controller works with. */
+export interface Context {
+  client: KubernetesClient;
+  cache: (type: ResourceType) => Reflector;
+  /** The metadata of all ConfigMaps, for changes of those that specs refer to. */
+  configMaps: Reflector;
+  applier: Applier;
+  recorder: Recorder;
+  settings: Settings;
+  now: () => Date;
+}
+
+/** A custom resource with the status of its kind. */
+export interface CustomResource extends KubernetesObject {
+  spec?: unknown;
+  status?: Record<string, unknown> & { conditions?: Condition[] };
+}
+
+/** The outcome of a pass. Without a delay, the next pass follows a change. */
+export type Outcome = Promise<{ againAfterMs?: number } | void>;
+
+/** A controller: one pass over the object with a key. */
+export interface Controller {
+  type: ResourceType;
+  reconcile: (context: Context, key: string, signal: AbortSignal) => Outcome;
+}
+
+/** The type of a custom resource. */
+export function customType(kind: string): ResourceType {
+  const plural = resources.find((resource) => resource.kind === kind)?.plural;
+  if (plural === undefined) throw new Error(`there is no kind ${kind}`);
+  return { apiVersion: `${apiGroup}/${apiVersion}`, kind, plural };
+}
+
+export const kinds = {
+  server: customType('MCPServer'),
+  remoteProxy: customType('MCPRemoteProxy'),
+  toolConfig: customType('MCPToolConfig'),
+  externalAuth: customType('MCPExternalAuthConfig'),
+  group: customType('MCPGroup'),
+  registry: customType('MCPRegistry'),
+};
+
+/** The owner reference of all children of a custom resource. */
+export function ownerOf({ apiVersion, kind, metadata }: CustomResource): OwnerReference {
+  return {
+    apiVersion,
+    kind,
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+}
+
+/** The key of another object in the same namespace. */
+export function besideOf({ metadata }: CustomResource, name: string): string {
+  return keyOf({
+    metadata: { name, ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }) },
+  });
+}
+
+const STATUS_MANAGER = 'toolhive-operator-status';
+
+/** Writes a status if it differs from the stored one. Conditions of other programs stay. */
+export async function writeStatus(
+  context: Context,
+  resource: CustomResource,
+  status: Record<string, unknown>,
+  findings: readonly Finding[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { apiVersion, kind, metadata, status: live = {} } = resource;
+  const generation = metadata.generation ?? 1;
+  const conditions = conditionsOf(findings, live.conditions, generation, context.now());
+  const wanted = { ...status, observedGeneration: generation, conditions };
+  if (canonicalJson(comparable(live, findings)) === canonicalJson(comparable(wanted, findings))) return;
+  try {
+    const stored = await context.client.applyStatus<CustomResource & { status: object }>(
+      customType(kind),
+      {
+        apiVersion,
+        kind,
+        metadata: {
+          name: metadata.name,
+          ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+        },
+        status: wanted,
+      },
+      { fieldManager: STATUS_MANAGER, force: true, signal },
+    );
+    context.cache(customType(kind)).observe(stored);
+  } catch (error) {
+    if (!isNotFound(error)) throw error; // deleted meanwhile
+  }
+}
+
+/** The condition types that the operator can write. Other programs can add others. */
+const ownConditions = new Set([
+  'Ready',
+  'GroupRefValidated',
+  'PodTemplateValid',
+  'ImageValidated',
+  'ReferencesResolved',
+  'PermissionsEnforced',
+  'AuthConfigured',
+  'RemoteAvailable',
+  'Deletable',
+  'SecretResolved',
+  'MCPServersChecked',
+  'SourceAvailable',
+  'DataValid',
+  'SyncSuccessful',
+  'APIReady',
+]);
+
+function comparable(
+  status: Record<string, unknown> & { conditions?: Condition[] },
+  findings: readonly Finding[],
+): object {
+  const wanted = new Set(findings.map(({ type }) => type));
+  const conditions = (status.conditions ?? [])
+    .filter(({ type }) => wanted.has(type) || ownConditions.has(type))
+    .toSorted((a, b) => (a.type < b.type ? -1 : 1));
+  return { ...status, conditions };
+}
+
+/** Adds a finalizer. Returns false if the object changed meanwhile, so that another pass follows. */
+export async function setFinalizers(
+  context: Context,
+  resource: CustomResource,
+  finalizers: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { metadata, kind } = resource;
+  try {
+    const stored = await context.client.patch<CustomResource>(
+      customType(kind),
+      metadata,
+      { metadata: { finalizers, resourceVersion: metadata.resourceVersion } },
+      signal,
+    );
+    if (stored.metadata.deletionTimestamp === undefined || finalizers.length > 0)
+      context.cache(customType(kind)).observe(stored);
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error; // a change follows, and with it another pass
+  }
+}
+
+/** The finalizers that earlier operators left on objects of a kind. */
+export const finalizersOf: Record<string, string> = {
+  MCPServer: 'mcpserver.toolhive.stacklok.dev/finalizer',
+  MCPToolConfig: 'toolhive.stacklok.dev/toolconfig-finalizer',
+  MCPExternalAuthConfig: 'mcpexternalauthconfig.toolhive.stacklok.dev/finalizer',
+  MCPRegistry: 'mcpregistry.toolhive.stacklok.dev/finalizer',
+  MCPGroup: 'toolhive.stacklok.dev/mcpgroup-finalizer',
+};
+
+/** Lets a deleted object go. The garbage collector deletes its children. */
+export async function letGo(context: Context, resource: CustomResource, signal: AbortSignal): Promise<void> {
+  const left = resource.metadata.finalizers ?? [];
+  const others = left.filter((name) => name !== finalizersOf[resource.kind]);
+  if (others.length < left.length) await setFinalizers(context, resource, others, signal);
+}
+
+/** A condition that holds or does not. */
+export function finding(type: string, holds: boolean, reason: string, message = ''): Finding {
+  return { type, status: holds ? 'True' : 'False', reason, message };
+}

@@ -1,0 +1,393 @@
+import { types } from '@toolhive/kubernetes/object';
+import type { KubernetesObject } from '@toolhive/kubernetes/object';
+import { isForbidden, isNotFound, isRefused } from '@toolhive/kubernetes/status';
+import * as z from 'zod';
+import { mcpRemoteProxy } from '../crds/mcp-remote-proxy.ts';
+import { mcpServer } from '../crds/mcp-server.ts';
+import { NameClash } from '../runtime/applier.ts';
+import type { Finding } from '../runtime/conditions.ts';
+import { serverLabels } from '../templates/names.ts';
+import { childrenOf, egressService, optionalChildren } from '../templates/objects.ts';
+import type { Plan } from '../templates/objects.ts';
+import { Unenforceable, enforcementOf } from '../templates/permissions.ts';
+import type { Enforcement } from '../templates/permissions.ts';
+import { InvalidSpec, runConfigOf, urlOf } from '../templates/run-config.ts';
+import type { Proxied, RemoteProxySpec, ServerSpec } from '../templates/run-config.ts';
+import { besideOf, finding, kinds, letGo, ownerOf, writeStatus } from './context.ts';
+import type { Context, Controller, CustomResource, Outcome } from './context.ts';
+import { checkImage } from './image-check.ts';
+import { UnresolvedReference, resolveReferences } from './references.ts';
+
+/** Secrets cannot be watched without permission to read all of them, so referenced ones are read again after this time. */
+const SECRET_POLL_MS = 30_000;
+/** A problem outside of the objects that the operator watches is looked at again after this time. */
+const PROBLEM_POLL_MS = 30_000;
+
+/** The controller of servers. */
+export const serverController: Controller = { type: kinds.server, reconcile };
+
+/** The controller of proxies in front of remote servers. */
+export const remoteProxyController: Controller = { type: kinds.remoteProxy, reconcile: reconcileRemote };
+
+async function reconcile(context: Context, key: string, signal: AbortSignal): Outcome {
+  return pass(context, context.cache(kinds.server).get<CustomResource>(key), signal);
+}
+
+async function reconcileRemote(context: Context, key: string, signal: AbortSignal): Outcome {
+  return pass(context, context.cache(kinds.remoteProxy).get<CustomResource>(key), signal);
+}
+
+/** A problem that stops a pass, with the condition that names the problem. */
+class Stop extends Error {
+  readonly finding: Finding;
+  readonly againAfterMs: number | undefined;
+
+  constructor(found: Finding, againAfterMs?: number) {
+    super(found.message);
+    this.finding = found;
+    this.againAfterMs = againAfterMs;
+  }
+}
+
+async function pass(context: Context, resource: CustomResource | undefined, signal: AbortSignal): Outcome {
+  if (resource === undefined) return;
+  if (resource.metadata.deletionTimestamp !== undefined) return letGo(context, resource, signal);
+  const findings: Finding[] = [];
+  const status: Record<string, unknown> = {};
+  try {
+    const againAfterMs = await settle(context, resource, status, findings, signal);
+    await writeStatus(context, resource, status, findings, signal);
+    return againAfterMs === undefined ? undefined : { againAfterMs };
+  } catch (error) {
+    const stop = stopOf(error);
+    if (stop === undefined) throw error;
+    findings.push(stop.finding, finding('Ready', false, stop.finding.reason, stop.message));
+    const before = resource.status?.conditions?.find(({ type }) => type === 'Ready');
+    const isNew = before?.reason !== stop.finding.reason || before.message !== stop.message;
+    await writeStatus(
+      context,
+      resource,
+      { ...status, phase: 'Failed', message: stop.message },
+      findings,
+      signal,
+    );
+    if (isNew) {
+      const note = {
+        type: 'Warning',
+        reason: stop.finding.reason,
+        action: 'Reconcile',
+        note: stop.message,
+      } as const;
+      await context.recorder.record(resource, note, signal);
+    }
+    return stop.againAfterMs === undefined ? undefined : { againAfterMs: stop.againAfterMs };
+  }
+}
+
+function stopOf(error: unknown): Stop | undefined {
+  if (error instanceof Stop) return error;
+  if (error instanceof InvalidSpec)
+    return new Stop(finding('ReferencesResolved', false, 'InvalidSpec', error.message));
+  if (error instanceof UnresolvedReference)
+    return new Stop(finding('ReferencesResolved', false, error.reason, error.message), PROBLEM_POLL_MS);
+  if (error instanceof Unenforceable)
+    return new Stop(finding('PermissionsEnforced', false, 'Unenforceable', error.message));
+  if (error instanceof NameClash)
+    return new Stop(finding('ReferencesResolved', false, 'NameClash', error.message), PROBLEM_POLL_MS);
+  return undefined;
+}
+
+/** Brings all children of a resource to their wanted state. Throws `Stop` and the errors that `stopOf` knows. */
+async function settle(
+  context: Context,
+  resource: CustomResource,
+  status: Record<string, unknown>,
+  findings: Finding[],
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { kind, metadata } = resource;
+  const isServer = kind === 'MCPServer';
+  const spec = specOf(resource);
+  if (isServer) {
+    checkGroup(context, resource, spec as ServerSpec, findings);
+    checkTemplate(spec as ServerSpec, findings);
+  }
+  const references = await resolveReferences(context, resource, spec, signal);
+  if (references.toolHash !== undefined) status['toolConfigHash'] = references.toolHash;
+  if (references.exchangeHash !== undefined) status['externalAuthConfigHash'] = references.exchangeHash;
+  findings.push(finding('ReferencesResolved', true, 'Resolved', 'All referenced objects exist.'));
+  if (isServer) {
+    const image = checkImage(context, resource, (spec as ServerSpec).image);
+    if (image.status === 'False') throw new Stop(image, PROBLEM_POLL_MS);
+    findings.push(image);
+  }
+  const proxied = {
+    kind,
+    name: metadata.name,
+    namespace: metadata.namespace ?? '',
+    spec,
+    proxyHost: context.settings.proxyHost,
+    hasVault: usesVault(spec),
+    profile: references.profile,
+    ...(references.tools === undefined ? {} : { tools: references.tools }),
+    ...(references.exchange === undefined ? {} : { exchange: references.exchange }),
+    ...(references.oidcData === undefined ? {} : { oidcData: references.oidcData }),
+  } as Proxied;
+  const enforcement = isServer ? enforcementOf(references.profile) : undefined;
+  if (enforcement !== undefined) findings.push(enforcementFinding(spec as ServerSpec, enforcement));
+  else findings.push(finding('AuthConfigured', true, 'AuthConfigured', 'Clients have to authenticate.'));
+  const plan: Plan = {
+    proxied,
+    owner: ownerOf(resource),
+    runConfig: runConfigOf(proxied),
+    runnerImage: context.settings.runnerImage,
+    secretVersions: references.secretVersions,
+    restartedAt: restartOf(resource),
+    ...(references.authorization === undefined ? {} : { authorization: references.authorization }),
+    ...(enforcement === undefined ? {} : { enforcement }),
+  };
+  const applied = await applyAll(context, plan, signal);
+  status['url'] = urlOf(proxied.kind, metadata.name, proxied.namespace, spec.port);
+  const ready = readinessOf(applied.deployment, applied.statefulSet);
+  if (isServer) await replaceBrokenPod(context, applied.statefulSet, signal);
+  await processRestart(context, resource, signal);
+  status['phase'] = ready.isReady ? (isServer ? 'Running' : 'Ready') : 'Pending';
+  if (!ready.isReady) status['message'] = ready.message;
+  findings.push(finding('Ready', ready.isReady, ready.reason, ready.message));
+  return references.secretVersions === '' ? undefined : SECRET_POLL_MS;
+}
+
+function specOf({ kind, spec }: CustomResource): ServerSpec | RemoteProxySpec {
+  const schema = kind === 'MCPServer' ? mcpServer.spec : mcpRemoteProxy.spec;
+  const parsed = schema.safeParse(spec);
+  if (!parsed.success) throw new InvalidSpec(`invalid spec: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+function checkGroup(
+  context: Context,
+  resource: CustomResource,
+  { groupRef }: ServerSpec,
+  findings: Finding[],
+): void {
+  if (groupRef === undefined || groupRef === '') return;
+  const group = context.cache(kinds.group).get<CustomResource>(besideOf(resource, groupRef));
+  const isGone = group === undefined || group.metadata.deletionTimestamp !== undefined;
+  findings.push(
+    isGone
+      ? finding('GroupRefValidated', false, 'GroupRefNotFound', `MCPGroup ${groupRef} not found`)
+      : finding('GroupRefValidated', true, 'GroupRefIsValid', `MCPGroup ${groupRef} exists.`),
+  );
+}
+
+/** The part of a pod template that ToolHive relies on. The API server checks the rest when the template is applied. */
+const PodTemplate = z.looseObject({
+  metadata: z
+    .looseObject({
+      labels: z.record(z.string(), z.string()).optional(),
+      annotations: z.record(z.string(), z.string()).optional(),
+    })
+    .optional(),
+  spec: z
+    .looseObject({
+      containers: z.array(z.looseObject({ name: z.string() })).optional(),
+      initContainers: z.array(z.looseObject({ name: z.string() })).optional(),
+      volumes: z.array(z.looseObject({ name: z.string() })).optional(),
+      hostNetwork: z.boolean().optional(),
+    })
+    .optional(),
+});
+
+function checkTemplate({ podTemplateSpec }: ServerSpec, findings: Finding[]): void {
+  if (podTemplateSpec === undefined) return;
+  const parsed = PodTemplate.safeParse(podTemplateSpec);
+  if (!parsed.success) {
+    throw new Stop(
+      finding(
+        'PodTemplateValid',
+        false,
+        'InvalidPodTemplateSpec',
+        `spec.podTemplateSpec is not a pod template: ${z.prettifyError(parsed.error)}`,
+      ),
+    );
+  }
+  findings.push(finding('PodTemplateValid', true, 'ValidPodTemplateSpec', 'The pod template is valid.'));
+}
+
+function enforcementFinding({ podTemplateSpec }: ServerSpec, { egress }: Enforcement): Finding {
+  const template = PodTemplate.safeParse(podTemplateSpec ?? {});
+  if (template.data?.spec?.hostNetwork === true) {
+    throw new Unenforceable(
+      'spec.podTemplateSpec uses the network of the node, to which no NetworkPolicy applies',
+    );
+  }
+  const messages = {
+    none: 'A NetworkPolicy denies all outbound connections.',
+    policy: 'A NetworkPolicy allows outbound connections to public addresses and DNS.',
+    gateway:
+      'A NetworkPolicy allows outbound connections to the egress gateway only, and the gateway enforces the host rules.',
+  };
+  return finding(
+    'PermissionsEnforced',
+    true,
+    'NetworkPolicy',
+    `${messages[egress.kind]} The cluster needs a network plugin that enforces NetworkPolicy objects.`,
+  );
+}
+
+function usesVault(spec: ServerSpec | RemoteProxySpec): boolean {
+  const template = 'podTemplateSpec' in spec ? PodTemplate.safeParse(spec.podTemplateSpec).data : undefined;
+  const overrides = spec.resourceOverrides?.proxyDeployment?.podTemplateMetadataOverrides?.annotations;
+  return [template?.metadata?.annotations, overrides].some(
+    (annotations) => annotations?.['vault.hashicorp.com/agent-inject'] === 'true',
+  );
+}
+
+const RESTARTED_AT = 'mcpserver.toolhive.stacklok.dev/restarted-at';
+const STRATEGY = 'mcpserver.toolhive.stacklok.dev/restart-strategy';
+const PROCESSED = 'mcpserver.toolhive.stacklok.dev/last-processed-restart';
+
+/** The wanted restart, if its time can be parsed. A rolling restart is a change of the pod templates. */
+function restartOf({ metadata }: CustomResource): string | undefined {
+  const wanted = metadata.annotations?.[RESTARTED_AT];
+  return wanted === undefined || Number.isNaN(Date.parse(wanted)) ? undefined : wanted;
+}
+
+async function processRestart(
+  context: Context,
+  resource: CustomResource,
+  signal: AbortSignal,
+): Promise<void> {
+  const wanted = restartOf(resource);
+  const { annotations = {}, name, namespace = '' } = resource.metadata;
+  if (wanted === undefined || annotations[PROCESSED] === wanted) return;
+  const last = Date.parse(annotations[PROCESSED] ?? '');
+  if (last >= Date.parse(wanted)) return;
+  if (annotations[STRATEGY] === 'immediate') {
+    const { items } = await context.client.list(types.pod, {
+      namespace,
+      labelSelector: `app.kubernetes.io/instance=${name},app.kubernetes.io/name in (mcpserver,mcpserver-backend)`,
+      signal,
+    });
+    for (const { metadata } of items) await deletePod(context, metadata, signal);
+  }
+  const patch = { metadata: { annotations: { [PROCESSED]: wanted } } };
+  context
+    .cache(kinds.server)
+    .observe(await context.client.patch(kinds.server, resource.metadata, patch, signal));
+}
+
+async function deletePod(
+  context: Context,
+  pod: { name: string; namespace?: string; uid?: string },
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await context.client.delete(types.pod, pod, { uid: pod.uid, signal });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+interface Workload extends KubernetesObject {
+  spec: { replicas?: number };
+  status?: {
+    observedGeneration?: number;
+    replicas?: number;
+    readyReplicas?: number;
+    availableReplicas?: number;
+    updatedReplicas?: number;
+    currentRevision?: string;
+    updateRevision?: string;
+    conditions?: { type: string; status: string; reason?: string; message?: string }[];
+  };
+}
+
+async function applyAll(
+  context: Context,
+  plan: Plan,
+  signal: AbortSignal,
+): Promise<{ deployment?: Workload; statefulSet?: Workload }> {
+  const applied: { deployment?: Workload; statefulSet?: Workload } = {};
+  const gateway = egressService(plan);
+  if (gateway !== undefined) {
+    const stored = await context.applier.apply(gateway.type, gateway.object, signal);
+    plan.egressAddress = (stored as { spec?: { clusterIP?: string } }).spec?.clusterIP;
+  }
+  for (const { type, object } of childrenOf(plan)) {
+    const stored = await context.applier.apply(type, object, signal).catch((error: unknown) => {
+      // The API server refuses the content of the spec. Another attempt without a change would fail too.
+      if (isRefused(error)) {
+        const isTemplate = type.kind === 'StatefulSet' || type.kind === 'Deployment';
+        throw new Stop(
+          finding(
+            isTemplate ? 'PodTemplateValid' : 'ReferencesResolved',
+            false,
+            isTemplate ? 'InvalidPodTemplateSpec' : 'InvalidSpec',
+            error.message,
+          ),
+          PROBLEM_POLL_MS,
+        );
+      }
+      if (isForbidden(error)) {
+        throw new Stop(finding('ReferencesResolved', false, 'Forbidden', error.message), PROBLEM_POLL_MS);
+      }
+      throw error;
+    });
+    if (type.kind === 'Deployment') applied.deployment = stored as unknown as Workload;
+    if (type.kind === 'StatefulSet') applied.statefulSet = stored as unknown as Workload;
+  }
+  const { namespace } = plan.proxied;
+  for (const { type, name } of optionalChildren(plan)) {
+    await context.applier.remove(type, { name, namespace }, plan.owner.uid, signal);
+  }
+  return applied;
+}
+
+interface Readiness {
+  isReady: boolean;
+  reason: string;
+  message: string;
+}
+
+function readinessOf(deployment: Workload | undefined, statefulSet: Workload | undefined): Readiness {
+  const waiting = [
+    { what: 'server', workload: statefulSet },
+    { what: 'proxy', workload: deployment },
+  ].find(({ workload }) => workload !== undefined && !isReady(workload));
+  if (waiting === undefined)
+    return { isReady: true, reason: 'DeploymentReady', message: 'The proxy and the server are ready.' };
+  const failure = waiting.workload?.status?.conditions?.find(
+    ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
+  );
+  return {
+    isReady: false,
+    reason: 'DeploymentNotReady',
+    message: failure?.message ?? `The ${waiting.what} pod is not ready.`,
+  };
+}
+
+function isReady({ metadata, status }: Workload): boolean {
+  return (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0) && (status?.readyReplicas ?? 0) > 0;
+}
+
+/** A StatefulSet waits for a pod that never becomes ready before it takes a new template, so that pod has to go. */
+async function replaceBrokenPod(
+  context: Context,
+  statefulSet: Workload | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { currentRevision, updateRevision, readyReplicas = 0, replicas = 0 } = statefulSet?.status ?? {};
+  if (statefulSet === undefined || currentRevision === updateRevision || readyReplicas > 0 || replicas === 0)
+    return;
+  const { name, namespace = '' } = statefulSet.metadata;
+  const labelSelector = Object.entries(serverLabels(name))
+    .map(([label, value]) => `${label}=${value}`)
+    .join(',');
+  const { items } = await context.client.list(types.pod, { namespace, labelSelector, signal });
+  for (const { metadata } of items) {
+    const revision = metadata.labels?.['controller-revision-hash'];
+    if (revision !== updateRevision && metadata.deletionTimestamp === undefined)
+      await deletePod(context, metadata, signal);
+  }
+}

@@ -1,0 +1,113 @@
+import { types } from '@toolhive/kubernetes/object';
+import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object';
+import { isNotFound } from '@toolhive/kubernetes/status';
+import { mcpExternalAuthConfig } from '../crds/mcp-external-auth-config.ts';
+import { hashOf } from '../runtime/canonical.ts';
+import type { Finding } from '../runtime/conditions.ts';
+import { finalizersOf, finding, kinds, letGo, setFinalizers, writeStatus } from './context.ts';
+import type { Context, Controller, CustomResource, Outcome } from './context.ts';
+
+/** A referenced Secret is read again after this time. */
+const SECRET_POLL_MS = 30_000;
+
+/** The controller of tool configurations. */
+export const toolConfigController: Controller = {
+  type: kinds.toolConfig,
+  reconcile: (context, key, signal) => pass(context, kinds.toolConfig, 'toolConfigRef', key, signal),
+};
+
+/** The controller of token exchanges. */
+export const externalAuthController: Controller = {
+  type: kinds.externalAuth,
+  reconcile: (context, key, signal) =>
+    pass(context, kinds.externalAuth, 'externalAuthConfigRef', key, signal),
+};
+
+/** Keeps the hash and the list of references up to date, and holds a deletion while a reference exists. */
+async function pass(
+  context: Context,
+  type: ResourceType,
+  field: 'toolConfigRef' | 'externalAuthConfigRef',
+  key: string,
+  signal: AbortSignal,
+): Outcome {
+  const resource = context.cache(type).get<CustomResource>(key);
+  if (resource === undefined) return;
+  const { metadata, kind } = resource;
+  const users = [kinds.server, kinds.remoteProxy].flatMap((user) =>
+    context
+      .cache(user)
+      .all<CustomResource>()
+      .filter((other) => other.metadata.namespace === metadata.namespace)
+      .filter((other) => referenceOf(other, field) === metadata.name)
+      .map((other) => other.metadata.name),
+  );
+  const servers = [...new Set(users)].toSorted();
+  const isDeleted = metadata.deletionTimestamp !== undefined;
+  if (isDeleted && servers.length === 0) return letGo(context, resource, signal);
+  const finalizer = finalizersOf[kind];
+  const finalizers = metadata.finalizers ?? [];
+  if (!isDeleted && finalizer !== undefined && !finalizers.includes(finalizer)) {
+    return setFinalizers(context, resource, [...finalizers, finalizer], signal); // the change leads to the next pass
+  }
+  const secret = kind === 'MCPExternalAuthConfig' ? await checkSecret(context, resource, signal) : undefined;
+  const isReady = secret?.status !== 'False' && !isDeleted;
+  const findings = [
+    ...(secret === undefined ? [] : [secret]),
+    finding(
+      'Ready',
+      isReady,
+      isDeleted ? 'DeletionBlocked' : isReady ? 'Valid' : (secret?.reason ?? 'Invalid'),
+      isDeleted
+        ? `Deletion waits for ${servers.join(', ')}.`
+        : (secret?.message ?? 'The configuration is valid.'),
+    ),
+  ];
+  await writeStatus(
+    context,
+    resource,
+    { configHash: hashOf(resource.spec ?? {}), referencingServers: servers },
+    findings,
+    signal,
+  );
+  return secret === undefined ? undefined : { againAfterMs: SECRET_POLL_MS };
+}
+
+/** The name that a spec refers to. */
+export function referenceOf(
+  { spec }: CustomResource,
+  field: 'toolConfigRef' | 'externalAuthConfigRef',
+): string | undefined {
+  return (spec as Record<string, { name?: string } | undefined> | undefined)?.[field]?.name;
+}
+
+async function checkSecret(
+  context: Context,
+  resource: CustomResource,
+  signal: AbortSignal,
+): Promise<Finding> {
+  const parsed = mcpExternalAuthConfig.spec.safeParse(resource.spec);
+  const reference = parsed.data?.tokenExchange?.clientSecretRef;
+  if (reference === undefined)
+    return finding(
+      'SecretResolved',
+      false,
+      'InvalidSpec',
+      'spec.tokenExchange is required for type tokenExchange',
+    );
+  const { name, key } = reference;
+  const { namespace = '' } = resource.metadata;
+  try {
+    const secret = await context.client.get<KubernetesObject & { data?: Record<string, string> }>(
+      types.secret,
+      { name, namespace },
+      { signal },
+    );
+    return secret.data?.[key] === undefined
+      ? finding('SecretResolved', false, 'SecretKeyNotFound', `Secret ${name} has no key ${key}`)
+      : finding('SecretResolved', true, 'SecretFound', `Secret ${name} has the key ${key}.`);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    return finding('SecretResolved', false, 'SecretNotFound', `Secret ${name} not found`);
+  }
+}

@@ -1,0 +1,196 @@
+import { builtInProfiles } from '@toolhive/contract/permission-profile';
+import { AuthzConfig } from '@toolhive/contract/authorization';
+import { PermissionProfile } from '@toolhive/contract/permission-profile';
+import { types } from '@toolhive/kubernetes/object';
+import type { KubernetesObject } from '@toolhive/kubernetes/object';
+import { isNotFound } from '@toolhive/kubernetes/status';
+import { parse } from 'yaml';
+import * as z from 'zod';
+import { mcpExternalAuthConfig } from '../crds/mcp-external-auth-config.ts';
+import { mcpToolConfig } from '../crds/mcp-tool-config.ts';
+import { canonicalJson, hashOf } from '../runtime/canonical.ts';
+import { authorizationFile } from '../templates/objects.ts';
+import type {
+  ExternalAuthSpec,
+  RemoteProxySpec,
+  ServerSpec,
+  ToolConfigSpec,
+} from '../templates/run-config.ts';
+import { besideOf, kinds } from './context.ts';
+import type { Context, CustomResource } from './context.ts';
+
+/** A reference that leads nowhere. A change of the referenced object, or time, can fix the reference. */
+export class UnresolvedReference extends Error {
+  readonly reason: string;
+
+  constructor(reason: string, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** The content of everything that a spec refers to. */
+export interface References {
+  tools?: ToolConfigSpec;
+  toolHash?: string;
+  exchange?: ExternalAuthSpec['tokenExchange'];
+  exchangeHash?: string;
+  oidcData?: Record<string, string>;
+  authorization?: string;
+  profile: PermissionProfile;
+  /** The versions of all referenced Secrets, as one text. Empty without Secrets. */
+  secretVersions: string;
+}
+
+interface ConfigMap extends KubernetesObject {
+  data?: Record<string, string>;
+}
+
+interface Secret extends KubernetesObject {
+  data?: Record<string, string>;
+}
+
+/** Reads everything that a spec refers to. Throws `UnresolvedReference`. */
+export async function resolveReferences(
+  context: Context,
+  resource: CustomResource,
+  spec: ServerSpec | RemoteProxySpec,
+  signal: AbortSignal,
+): Promise<References> {
+  const read = reader(context, resource, signal);
+  const tools = read.custom(kinds.toolConfig, spec.toolConfigRef?.name);
+  const exchange = read.custom(kinds.externalAuth, spec.externalAuthConfigRef?.name);
+  const exchangeSpec =
+    exchange === undefined ? undefined : mcpExternalAuthConfig.spec.parse(exchange.spec).tokenExchange;
+  if (exchange !== undefined && exchangeSpec === undefined) {
+    throw new UnresolvedReference(
+      'InvalidExternalAuthConfig',
+      `MCPExternalAuthConfig ${exchange.metadata.name} has no tokenExchange`,
+    );
+  }
+  const secrets = [
+    ...('secrets' in spec ? (spec.secrets ?? []) : []),
+    ...(exchangeSpec === undefined ? [] : [exchangeSpec.clientSecretRef]),
+  ];
+  const versions = await Promise.all(secrets.map(({ name, key }) => read.secretVersion(name, key)));
+  const oidcData =
+    spec.oidcConfig?.type === 'configMap' && spec.oidcConfig.configMap !== undefined
+      ? await read.configMap(spec.oidcConfig.configMap.name)
+      : undefined;
+  const authorization = await authorizationOf(spec, read);
+  return {
+    ...(tools === undefined
+      ? {}
+      : { tools: mcpToolConfig.spec.parse(tools.spec), toolHash: hashOf(tools.spec ?? {}) }),
+    ...(exchangeSpec === undefined
+      ? {}
+      : { exchange: exchangeSpec, exchangeHash: hashOf(exchange?.spec ?? {}) }),
+    ...(oidcData === undefined ? {} : { oidcData }),
+    ...(authorization === undefined ? {} : { authorization }),
+    profile: 'image' in spec ? await profileOf(spec, read) : {},
+    secretVersions: [...new Set(versions)].toSorted().join(','),
+  };
+}
+
+function reader(context: Context, resource: CustomResource, signal: AbortSignal) {
+  const namespace = resource.metadata.namespace ?? '';
+  return {
+    custom(type: (typeof kinds)[keyof typeof kinds], name: string | undefined): CustomResource | undefined {
+      if (name === undefined) return undefined;
+      const found = context.cache(type).get<CustomResource>(besideOf(resource, name));
+      if (found === undefined)
+        throw new UnresolvedReference(`${type.kind}NotFound`, `${type.kind} ${name} not found`);
+      return found;
+    },
+    async configMap(name: string): Promise<Record<string, string>> {
+      try {
+        const found = await context.client.get<ConfigMap>(types.configMap, { name, namespace }, { signal });
+        return found.data ?? {};
+      } catch (error) {
+        if (isNotFound(error))
+          throw new UnresolvedReference('ConfigMapNotFound', `ConfigMap ${name} not found`);
+        throw error;
+      }
+    },
+    /** Identifies the content of a Secret without revealing anything about it. */
+    async secretVersion(name: string, key: string): Promise<string> {
+      try {
+        const found = await context.client.get<Secret>(types.secret, { name, namespace }, { signal });
+        if (found.data?.[key] === undefined)
+          throw new UnresolvedReference('SecretKeyNotFound', `Secret ${name} has no key ${key}`);
+        return `${name}.${found.metadata.resourceVersion ?? ''}`;
+      } catch (error) {
+        if (isNotFound(error)) throw new UnresolvedReference('SecretNotFound', `Secret ${name} not found`);
+        throw error;
+      }
+    },
+  };
+}
+type Reader = ReturnType<typeof reader>;
+
+async function authorizationOf(
+  { authzConfig }: ServerSpec | RemoteProxySpec,
+  read: Reader,
+): Promise<string | undefined> {
+  if (authzConfig === undefined) return undefined;
+  if (authzConfig.type === 'inline') {
+    if (authzConfig.inline === undefined)
+      throw new UnresolvedReference(
+        'InvalidAuthorization',
+        'spec.authzConfig.inline is required for type inline',
+      );
+    return authorizationFile(authzConfig.inline.policies, authzConfig.inline.entitiesJson);
+  }
+  if (authzConfig.configMap === undefined)
+    throw new UnresolvedReference(
+      'InvalidAuthorization',
+      'spec.authzConfig.configMap is required for type configMap',
+    );
+  const { name, key } = authzConfig.configMap;
+  const parsed = AuthzConfig.safeParse(await parsedKey(read, name, key));
+  if (!parsed.success || (parsed.data.cedar?.policies ?? []).length === 0) {
+    throw new UnresolvedReference(
+      'InvalidAuthorization',
+      `key ${key} of ConfigMap ${name} has no valid policies`,
+    );
+  }
+  return canonicalJson({ version: '1.0', type: 'cedarv1', ...parsed.data });
+}
+
+async function profileOf({ permissionProfile }: ServerSpec, read: Reader): Promise<PermissionProfile> {
+  if (permissionProfile === undefined) return builtInProfiles.none;
+  const { type, name, key } = permissionProfile;
+  if (type === 'builtin') {
+    const found = Object.entries(builtInProfiles).find(([builtIn]) => builtIn === name)?.[1];
+    if (found !== undefined) return found;
+    throw new UnresolvedReference(
+      'PermissionProfileNotFound',
+      `unknown built-in permission profile ${name}: expected ${Object.keys(builtInProfiles).join(', ')}`,
+    );
+  }
+  if (key === undefined)
+    throw new UnresolvedReference(
+      'InvalidPermissionProfile',
+      'spec.permissionProfile.key is required for type configmap',
+    );
+  const parsed = z.strictObject(PermissionProfile.shape).safeParse(await parsedKey(read, name, key));
+  if (parsed.success) return parsed.data;
+  throw new UnresolvedReference(
+    'InvalidPermissionProfile',
+    `key ${key} of ConfigMap ${name} is not a permission profile: ${z.prettifyError(parsed.error)}`,
+  );
+}
+
+async function parsedKey(read: Reader, name: string, key: string): Promise<unknown> {
+  const text = (await read.configMap(name))[key];
+  if (text === undefined)
+    throw new UnresolvedReference('ConfigMapKeyNotFound', `ConfigMap ${name} has no key ${key}`);
+  try {
+    return parse(text, { maxAliasCount: 0 });
+  } catch {
+    throw new UnresolvedReference(
+      'InvalidConfigMap',
+      `key ${key} of ConfigMap ${name} is neither YAML nor JSON`,
+    );
+  }
+}

@@ -1,0 +1,295 @@
+import { KubernetesClient } from '@toolhive/kubernetes/client';
+import type { ClusterConfig } from '@toolhive/kubernetes/config';
+import { types } from '@toolhive/kubernetes/object';
+import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object';
+import type { Logger } from 'pino';
+import { besideOf, kinds } from './controllers/context.ts';
+import type { Context, Controller, CustomResource, Settings } from './controllers/context.ts';
+import { groupController, groupOf } from './controllers/mcp-group.ts';
+import { registryController } from './controllers/mcp-registry.ts';
+import { remoteProxyController, serverController } from './controllers/proxied.ts';
+import { externalAuthController, referenceOf, toolConfigController } from './controllers/referenced.ts';
+import { Applier } from './runtime/applier.ts';
+import { Recorder } from './runtime/events.ts';
+import { Leadership } from './runtime/lease.ts';
+import { OperatorMetrics } from './runtime/metrics.ts';
+import { Queue } from './runtime/queue.ts';
+import { Reflector, keyOf } from './runtime/reflector.ts';
+import { listen } from './runtime/servers.ts';
+import { MANAGER } from './templates/names.ts';
+
+export interface OperatorOptions extends Settings {
+  config: ClusterConfig;
+  log: Logger;
+  /** The namespaces to work in. Empty means all. */
+  namespaces: readonly string[];
+  /** The namespace of the operator, for its Lease. */
+  namespace: string;
+  /** The name of this replica. */
+  identity: string;
+  leaderElection: boolean;
+  /** Addresses such as `:8080`. */
+  metricsAddress: string;
+  probeAddress: string;
+}
+
+/** The name of the Lease that the replicas share. */
+export const LEASE = 'toolhive-operator-leader-election';
+
+const controllers: readonly Controller[] = [
+  serverController,
+  remoteProxyController,
+  toolConfigController,
+  externalAuthController,
+  groupController,
+  registryController,
+];
+
+/** The kinds of children, which all have the label of the operator. */
+const childTypes: readonly ResourceType[] = [
+  types.configMap,
+  types.deployment,
+  types.networkPolicy,
+  types.role,
+  types.roleBinding,
+  types.service,
+  types.serviceAccount,
+  types.statefulSet,
+];
+
+const CONCURRENCY = 8;
+
+/**
+ * Runs the operator until the signal aborts. Rejects if this replica loses its leadership, because the process has to end
+ * then.
+ */
+export async function runOperator(options: OperatorOptions, signal: AbortSignal): Promise<void> {
+  const { config, log } = options;
+  const metrics = new OperatorMetrics();
+  await using client = new KubernetesClient(config, {
+    userAgent: 'toolhive-operator',
+    onRequest: (request) => metrics.request(request),
+  });
+  let isHealthy = (): boolean => true;
+  let isReady = (): boolean => true;
+  await using _metrics = await listen(options.metricsAddress, {
+    '/metrics': async () => ({
+      code: 200,
+      text: await metrics.registry.metrics(),
+      contentType: metrics.registry.contentType,
+    }),
+  });
+  const probe = (check: () => boolean) => async () =>
+    check() ? { code: 200, text: 'ok\n' } : { code: 503, text: 'not ok\n' };
+  await using _probes = await listen(options.probeAddress, {
+    '/healthz': probe(() => isHealthy()),
+    '/readyz': probe(() => isReady()),
+  });
+  metrics.leads(LEASE, false);
+  const leadership = options.leaderElection ? await lead(options, client, signal) : undefined;
+  if (signal.aborted) return leadership?.release();
+  metrics.leads(LEASE, true);
+  log.info({ identity: options.identity }, 'leading');
+  const ended = leadership === undefined ? signal : AbortSignal.any([signal, leadership.lost]);
+  const work = new Work(options, client, metrics);
+  isHealthy = () => work.isFresh;
+  isReady = () => work.isFilled;
+  await work.run(ended);
+  if (leadership?.lost.aborted === true) throw new Error('another replica leads');
+  await leadership?.release();
+}
+
+async function lead(
+  { namespace, identity, log }: OperatorOptions,
+  client: KubernetesClient,
+  signal: AbortSignal,
+): Promise<Leadership | undefined> {
+  const onError = (error: unknown): void => log.warn({ err: error }, 'lease not available');
+  try {
+    return await Leadership.acquire({ client, name: LEASE, namespace, identity, onError }, signal);
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  }
+}
+
+/** The caches and queues of a leader. */
+class Work {
+  readonly #options: OperatorOptions;
+  readonly #queues = new Map<string, Queue>();
+  readonly #reflectors: Reflector[] = [];
+  readonly #caches = new Map<string, Reflector>();
+  readonly #context: Context;
+  #isOpen = false;
+
+  constructor(options: OperatorOptions, client: KubernetesClient, metrics: OperatorMetrics) {
+    this.#options = options;
+    const { log } = options;
+    const cache = (type: ResourceType): Reflector => {
+      const found = this.#caches.get(type.kind);
+      if (found === undefined) throw new Error(`there is no cache of ${type.kind}`);
+      return found;
+    };
+    const recorder = new Recorder(client, options.identity, (error) =>
+      log.warn({ err: error }, 'event not written'),
+    );
+    const own = new Set([...Object.values(kinds)]);
+    const namespaces = options.namespaces.length === 0 ? [undefined] : options.namespaces;
+    for (const type of [...own, ...childTypes]) {
+      const reflector = this.#reflect(client, type, namespaces, {
+        ...(own.has(type) ? {} : { labelSelector: `app.kubernetes.io/managed-by=${MANAGER}` }),
+        onChange: (object, previous) => this.#changed(type, object, previous),
+      });
+      this.#caches.set(type.kind, reflector);
+    }
+    const configMaps = this.#reflect(client, types.configMap, namespaces, {
+      metadataOnly: true,
+      onChange: (object) => this.#configMapChanged(object),
+    });
+    this.#context = {
+      client,
+      cache,
+      configMaps,
+      applier: new Applier(client, cache),
+      recorder,
+      settings: options,
+      now: () => new Date(),
+    };
+    for (const { type, reconcile } of controllers) {
+      const name = type.kind.toLowerCase();
+      this.#queues.set(
+        type.kind,
+        new Queue({
+          concurrency: CONCURRENCY,
+          observer: metrics.queue(name),
+          reconcile: (key, signal) => metrics.pass(name, () => reconcile(this.#context, key, signal)),
+          onError: (key, error, retryInMs) =>
+            log.warn({ err: error, controller: name, key, retryInMs: Math.round(retryInMs) }, 'pass failed'),
+        }),
+      );
+    }
+  }
+
+  get isFresh(): boolean {
+    return this.#reflectors.every((reflector) => reflector.isFresh);
+  }
+
+  get isFilled(): boolean {
+    return this.#reflectors.every((reflector) => reflector.isFilled);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const following = this.#reflectors.map((reflector) => reflector.run(signal));
+    const ended = Promise.withResolvers<void>();
+    if (signal.aborted) ended.resolve();
+    signal.addEventListener('abort', () => ended.resolve(), { once: true });
+    await Promise.race([Promise.all(this.#reflectors.map((reflector) => reflector.filled)), ended.promise]);
+    // Passes start with complete caches: an incomplete one would look like missing objects.
+    this.#isOpen = true;
+    for (const type of Object.values(kinds)) {
+      for (const object of this.#context.cache(type).all()) this.#queues.get(type.kind)?.add(keyOf(object));
+    }
+    await ended.promise;
+    await Promise.all([...this.#queues.values()].map((queue) => queue.stop()));
+    await Promise.all(following);
+  }
+
+  #reflect(
+    client: KubernetesClient,
+    type: ResourceType,
+    namespaces: readonly (string | undefined)[],
+    options: {
+      labelSelector?: string;
+      metadataOnly?: boolean;
+      onChange: (object: KubernetesObject, previous: KubernetesObject | undefined) => void;
+    },
+  ): Reflector {
+    const { log } = this.#options;
+    const reflector = new Reflector({
+      client,
+      type,
+      namespaces,
+      ...options,
+      onError: (error, retryInMs) =>
+        log.warn({ err: error, kind: type.kind, retryInMs: Math.round(retryInMs) }, 'watch failed'),
+    });
+    this.#reflectors.push(reflector);
+    return reflector;
+  }
+
+  #add(kind: string, key: string): void {
+    if (this.#isOpen) this.#queues.get(kind)?.add(key);
+  }
+
+  #changed(type: ResourceType, object: KubernetesObject, previous: KubernetesObject | undefined): void {
+    if (this.#queues.has(type.kind)) this.#add(type.kind, keyOf(object));
+    for (const version of previous === undefined ? [object] : [object, previous]) {
+      this.#tellRelated(type, version as CustomResource);
+    }
+  }
+
+  /** Adds every object that depends on a changed one. */
+  #tellRelated(type: ResourceType, object: CustomResource): void {
+    for (const owner of object.metadata.ownerReferences ?? []) {
+      if (this.#queues.has(owner.kind)) this.#add(owner.kind, besideOf(object, owner.name));
+    }
+    if (type === kinds.server || type === kinds.remoteProxy) {
+      const tools = referenceOf(object, 'toolConfigRef');
+      const exchange = referenceOf(object, 'externalAuthConfigRef');
+      const group = groupOf(object);
+      if (tools !== undefined) this.#add('MCPToolConfig', besideOf(object, tools));
+      if (exchange !== undefined) this.#add('MCPExternalAuthConfig', besideOf(object, exchange));
+      if (group !== undefined) this.#add('MCPGroup', besideOf(object, group));
+      // Two resources can want one name.
+      this.#add(type === kinds.server ? 'MCPRemoteProxy' : 'MCPServer', keyOf(object));
+    }
+    if (type === kinds.toolConfig) this.#addUsers(object, (user) => referenceOf(user, 'toolConfigRef'));
+    if (type === kinds.externalAuth)
+      this.#addUsers(object, (user) => referenceOf(user, 'externalAuthConfigRef'));
+    if (type === kinds.group) this.#addUsers(object, groupOf);
+    if (type === kinds.registry) this.#addAll(object);
+  }
+
+  #addUsers(object: CustomResource, referenceTo: (user: CustomResource) => string | undefined): void {
+    for (const type of [kinds.server, kinds.remoteProxy]) {
+      for (const user of this.#context.cache(type).all<CustomResource>()) {
+        if (user.metadata.namespace !== object.metadata.namespace) continue;
+        if (referenceTo(user) === object.metadata.name) this.#add(type.kind, keyOf(user));
+      }
+    }
+  }
+
+  #addAll({ metadata }: KubernetesObject): void {
+    for (const user of this.#context.cache(kinds.server).all()) {
+      if (user.metadata.namespace === metadata.namespace) this.#add('MCPServer', keyOf(user));
+    }
+  }
+
+  #configMapChanged(configMap: KubernetesObject): void {
+    const { name, namespace } = configMap.metadata;
+    for (const type of [kinds.server, kinds.remoteProxy, kinds.registry]) {
+      for (const user of this.#context.cache(type).all<CustomResource>()) {
+        if (user.metadata.namespace !== namespace) continue;
+        if (configMapsOf(user).includes(name)) this.#add(type.kind, keyOf(user));
+      }
+    }
+  }
+}
+
+interface ConfigMapUser {
+  permissionProfile?: { name?: string };
+  oidcConfig?: { configMap?: { name?: string } };
+  authzConfig?: { configMap?: { name?: string } };
+  source?: { configmap?: { name?: string } };
+}
+
+/** The names of the ConfigMaps that a spec refers to. */
+function configMapsOf({ spec }: CustomResource): (string | undefined)[] {
+  const { permissionProfile, oidcConfig, authzConfig, source } = (spec ?? {}) as ConfigMapUser;
+  return [
+    permissionProfile?.name,
+    oidcConfig?.configMap?.name,
+    authzConfig?.configMap?.name,
+    source?.configmap?.name,
+  ];
+}

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+
+/** A value as JSON with sorted keys and without undefined values, so that equal values have equal texts. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    part !== null && typeof part === 'object' && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}
+
+/** The first 16 hexadecimal digits of the SHA-256 of a value's canonical JSON. */
+export function hashOf(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 16);
+}
+
+/** The fields by which Kubernetes identifies the items of a list. */
+const listKeys = ['name', 'mountPath', 'containerPort', 'port', 'type', 'topologyKey', 'ip', 'uid'];
+
+/**
+ * Reduces a live value to the fields that a wanted value has. Values that other programs add, such as defaults and
+ * injected containers, disappear. The result equals the wanted value if nothing that ToolHive wants has changed.
+ */
+export function projection(live: unknown, wanted: unknown): unknown {
+  if (Array.isArray(wanted)) {
+    if (!Array.isArray(live)) return live;
+    const key = listKeys.find((name) => wanted.every((item) => isObject(item) && name in item));
+    if (key === undefined) return live.map((item, index) => projection(item, (wanted as unknown[])[index]));
+    return (wanted as Record<string, unknown>[]).map((item) => {
+      const match = live.find((other) => isObject(other) && other[key] === item[key]) as unknown;
+      return projection(match, item);
+    });
+  }
+  if (!isObject(wanted)) return live;
+  if (!isObject(live)) return live;
+  return Object.fromEntries(
+    Object.entries(wanted)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, projection(live[name], value)]),
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}

@@ -1,0 +1,111 @@
+/** The numbers of a queue, for metrics. */
+export interface QueueObserver {
+  depth: (waiting: number) => void;
+  added: () => void;
+  retried: () => void;
+  /** Seconds from the addition of a key to the start of its pass. */
+  waited: (seconds: number) => void;
+}
+
+/** One pass over the object with this key. Returns the delay until the next pass, if one is needed without a change. */
+export type Reconcile = (key: string, signal: AbortSignal) => Promise<{ againAfterMs?: number } | void>;
+
+export interface QueueOptions {
+  reconcile: Reconcile;
+  /** How many keys can have a pass at once. A key never has two. */
+  concurrency: number;
+  observer: QueueObserver;
+  onError: (key: string, error: unknown, retryInMs: number) => void;
+}
+
+const FIRST_RETRY_MS = 5;
+const LAST_RETRY_MS = 30_000;
+
+/**
+ * A queue of keys. A key is in the queue once, however often it is added. A key that is added during its pass gets
+ * another pass. A failed pass is repeated with a growing delay.
+ */
+export class Queue {
+  readonly #options: QueueOptions;
+  /** The keys that wait, with the time of their addition. */
+  readonly #waiting = new Map<string, number>();
+  readonly #active = new Set<string>();
+  /** The keys that were added during their pass. */
+  readonly #again = new Set<string>();
+  readonly #failures = new Map<string, number>();
+  readonly #timers = new Map<string, { timer: NodeJS.Timeout; at: number }>();
+  readonly #stop = new AbortController();
+  #idle: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: QueueOptions) {
+    this.#options = options;
+  }
+
+  add(key: string): void {
+    if (this.#stop.signal.aborted) return;
+    this.#options.observer.added();
+    if (this.#active.has(key)) this.#again.add(key);
+    else if (!this.#waiting.has(key)) this.#waiting.set(key, performance.now());
+    this.#startNext();
+  }
+
+  /** Adds a key after a delay. An earlier time for the key wins. */
+  addAfter(key: string, delayMs: number): void {
+    if (this.#stop.signal.aborted) return;
+    const at = performance.now() + delayMs;
+    const planned = this.#timers.get(key);
+    if (planned !== undefined && planned.at <= at) return;
+    clearTimeout(planned?.timer);
+    const timer = setTimeout(() => {
+      this.#timers.delete(key);
+      this.add(key);
+    }, delayMs);
+    this.#timers.set(key, { timer, at });
+  }
+
+  /** Takes no more keys, and resolves when the current passes have ended. Aborts their signals. */
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error('the operator stops'));
+    for (const { timer } of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+    this.#waiting.clear();
+    if (this.#active.size === 0) return;
+    this.#idle = Promise.withResolvers();
+    await this.#idle.promise;
+  }
+
+  #startNext(): void {
+    for (const [key, since] of this.#waiting) {
+      if (this.#active.size >= this.#options.concurrency) break;
+      this.#waiting.delete(key);
+      this.#active.add(key);
+      this.#options.observer.waited((performance.now() - since) / 1_000);
+      void this.#pass(key);
+    }
+    this.#options.observer.depth(this.#waiting.size);
+  }
+
+  async #pass(key: string): Promise<void> {
+    try {
+      const result = await this.#options.reconcile(key, this.#stop.signal);
+      this.#failures.delete(key);
+      if (result?.againAfterMs !== undefined) this.addAfter(key, result.againAfterMs);
+    } catch (error) {
+      this.#retry(key, error);
+    }
+    this.#active.delete(key);
+    if (this.#again.delete(key)) this.add(key);
+    this.#startNext();
+    if (this.#active.size === 0) this.#idle?.resolve();
+  }
+
+  #retry(key: string, error: unknown): void {
+    if (this.#stop.signal.aborted) return;
+    const failures = this.#failures.get(key) ?? 0;
+    this.#failures.set(key, failures + 1);
+    const delayMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS);
+    this.#options.observer.retried();
+    this.#options.onError(key, error, delayMs);
+    this.addAfter(key, delayMs);
+  }
+}

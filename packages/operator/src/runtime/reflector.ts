@@ -1,0 +1,187 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { KubernetesClient } from '@toolhive/kubernetes/client';
+import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object';
+import { ApiStatus, isGone } from '@toolhive/kubernetes/status';
+
+export interface ReflectorOptions {
+  client: KubernetesClient;
+  type: ResourceType;
+  /** The namespaces to follow. Undefined means all namespaces. */
+  namespaces: readonly (string | undefined)[];
+  labelSelector?: string;
+  /** Keep metadata only. */
+  metadataOnly?: boolean;
+  /** Called for each change of the cache, with the object before the change. */
+  onChange: (object: KubernetesObject, previous: KubernetesObject | undefined) => void;
+  onError: (error: unknown, retryInMs: number) => void;
+}
+
+/** The server ends a watch after this time. Jitter keeps watches of different kinds apart. */
+const WATCH_SECONDS = 290;
+const WATCH_JITTER_SECONDS = 20;
+/** Bookmarks arrive about each minute, so a longer silence means that the connection is dead. */
+const SILENCE_MS = 150_000;
+const FIRST_RETRY_MS = 100;
+const LAST_RETRY_MS = 15_000;
+
+/** The key of an object in caches and queues. */
+export function keyOf({ metadata }: { metadata: { name: string; namespace?: string } }): string {
+  return `${metadata.namespace ?? ''}/${metadata.name}`;
+}
+
+/** A local copy of all objects of a kind, which follows the API server through every kind of failure. */
+export class Reflector {
+  readonly #options: ReflectorOptions;
+  readonly #objects = new Map<string, KubernetesObject>();
+  readonly #filled = Promise.withResolvers<void>();
+  #lastContact = performance.now();
+  #filledCount = 0;
+
+  constructor(options: ReflectorOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the first list has arrived. */
+  get filled(): Promise<void> {
+    return this.#filled.promise;
+  }
+
+  get isFilled(): boolean {
+    return this.#filledCount >= this.#options.namespaces.length;
+  }
+
+  /** Whether the server was heard from recently enough to trust the copy. */
+  get isFresh(): boolean {
+    return performance.now() - this.#lastContact < 2 * SILENCE_MS;
+  }
+
+  get<T extends KubernetesObject>(key: string): T | undefined {
+    return this.#objects.get(key) as T | undefined; // the reflector holds one kind
+  }
+
+  all<T extends KubernetesObject>(): T[] {
+    return [...this.#objects.values()] as T[]; // see above
+  }
+
+  /** Takes over an object that a write returned, so that the next pass does not read an older version. */
+  observe(object: KubernetesObject): void {
+    this.#store(object);
+  }
+
+  /** Removes an object that the server no longer has. */
+  forget(key: string): void {
+    this.#objects.delete(key);
+  }
+
+  /** Follows the API server until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#options.namespaces.map((namespace) => this.#follow(namespace, signal)));
+  }
+
+  async #follow(namespace: string | undefined, signal: AbortSignal): Promise<void> {
+    let isListed = false;
+    let version: string | undefined;
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        version ??= await this.#list(namespace, signal);
+        if (!isListed) {
+          isListed = true;
+          this.#filledCount += 1;
+          if (this.isFilled) this.#filled.resolve();
+        }
+        version = await this.#watch(namespace, version, signal, () => (failures = 0));
+      } catch (error) {
+        if (signal.aborted) return;
+        // The version can be too old, or the server can have lost it: a list is always right.
+        if (isGone(error) || failures >= 2) version = undefined;
+        failures += 1;
+        await this.#backOff(error, failures, signal);
+      }
+    }
+  }
+
+  async #backOff(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
+    const wanted = error instanceof ApiStatus ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
+    const exponential = FIRST_RETRY_MS * 2 ** Math.min(failures, 10);
+    const retryInMs = Math.min(Math.max(wanted, exponential), LAST_RETRY_MS) * (0.75 + Math.random() / 2);
+    this.#options.onError(error, retryInMs);
+    await delay(retryInMs, undefined, { signal }).catch(() => {}); // the loop sees the abort
+  }
+
+  async #list(namespace: string | undefined, signal: AbortSignal): Promise<string> {
+    const { client, type, labelSelector, metadataOnly = false } = this.#options;
+    const { resourceVersion, items } = await client.list(type, {
+      namespace,
+      labelSelector,
+      metadataOnly,
+      signal,
+    });
+    this.#lastContact = performance.now();
+    const keys = new Set(items.map(keyOf));
+    for (const object of this.all()) {
+      const isListed = namespace === undefined || object.metadata.namespace === namespace;
+      if (isListed && !keys.has(keyOf(object))) this.#remove(object);
+    }
+    for (const object of items) this.#store(object);
+    return resourceVersion;
+  }
+
+  async #watch(
+    namespace: string | undefined,
+    resourceVersion: string,
+    signal: AbortSignal,
+    onSuccess: () => void,
+  ): Promise<string> {
+    const { client, type, labelSelector, metadataOnly = false } = this.#options;
+    const silence = new AbortController();
+    const hang = setTimeout(() => silence.abort(new Error('the watch fell silent')), SILENCE_MS);
+    let version = resourceVersion;
+    try {
+      const events = client.watch(type, {
+        namespace,
+        labelSelector,
+        metadataOnly,
+        resourceVersion,
+        timeoutSeconds: WATCH_SECONDS + Math.floor(Math.random() * WATCH_JITTER_SECONDS),
+        signal: AbortSignal.any([signal, silence.signal]),
+        onBytes: () => {
+          this.#lastContact = performance.now();
+          hang.refresh();
+        },
+      });
+      for await (const { type: change, object } of events) {
+        onSuccess();
+        version = object.metadata.resourceVersion ?? version;
+        if (change === 'DELETED') this.#remove(object);
+        else if (change !== 'BOOKMARK') this.#store(object);
+      }
+      return version;
+    } finally {
+      clearTimeout(hang);
+    }
+  }
+
+  #store(object: KubernetesObject): void {
+    const key = keyOf(object);
+    const previous = this.#objects.get(key);
+    if (previous !== undefined && isOlder(object, previous)) return;
+    // Nobody reads them, and they are half of an object.
+    delete (object.metadata as { managedFields?: unknown }).managedFields;
+    this.#objects.set(key, object);
+    if (previous?.metadata.resourceVersion !== object.metadata.resourceVersion)
+      this.#options.onChange(object, previous);
+  }
+
+  #remove(object: KubernetesObject): void {
+    const previous = this.#objects.get(keyOf(object));
+    this.#objects.delete(keyOf(object));
+    this.#options.onChange(object, previous);
+  }
+}
+
+/** Whether one version of the same incarnation precedes another. Resource versions are comparable numbers. */
+function isOlder({ metadata: one }: KubernetesObject, { metadata: other }: KubernetesObject): boolean {
+  if (one.uid !== other.uid) return false;
+  return BigInt(one.resourceVersion ?? 0) < BigInt(other.resourceVersion ?? 0);
+}

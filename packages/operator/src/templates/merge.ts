@@ -1,0 +1,44 @@
+/** The fields by which Kubernetes identifies the items of lists in pod templates. */
+const keys: Record<string, string> = {
+  containers: 'name',
+  initContainers: 'name',
+  ephemeralContainers: 'name',
+  env: 'name',
+  volumes: 'name',
+  volumeMounts: 'mountPath',
+  ports: 'containerPort',
+  imagePullSecrets: 'name',
+  hostAliases: 'ip',
+  topologySpreadConstraints: 'topologyKey',
+};
+
+/** Merges a user's pod template into a template of the operator, as a strategic merge patch does. The user's values win. */
+export function mergeTemplate(base: unknown, overlay: unknown, field = ''): unknown {
+  if (overlay === undefined || overlay === null) return base;
+  if (Array.isArray(base) && Array.isArray(overlay)) {
+    const key = keys[field];
+    return key === undefined ? overlay : mergeLists(base, overlay, key);
+  }
+  if (!isObject(base) || !isObject(overlay)) return overlay;
+  const merged = Object.entries(overlay).map(([name, value]) => [
+    name,
+    mergeTemplate(base[name], value, name),
+  ]);
+  return { ...base, ...Object.fromEntries(merged) };
+}
+
+function mergeLists(base: unknown[], overlay: unknown[], key: string): unknown[] {
+  const keyOf = (item: unknown): unknown => (isObject(item) ? item[key] : undefined);
+  const changed = base.map((item) =>
+    mergeTemplate(
+      item,
+      overlay.find((other) => keyOf(other) === keyOf(item)),
+    ),
+  );
+  const added = overlay.filter((item) => !base.some((other) => keyOf(other) === keyOf(item)));
+  return [...changed, ...added];
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}

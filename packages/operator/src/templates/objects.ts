@@ -1,0 +1,497 @@
+import { types } from '@toolhive/kubernetes/object';
+import type { KubernetesObject, OwnerReference, ResourceType } from '@toolhive/kubernetes/object';
+import type { RunConfig } from '@toolhive/contract/run-config';
+import { canonicalJson, hashOf } from '../runtime/canonical.ts';
+import { mergeTemplate } from './merge.ts';
+import { EGRESS_PORT, managed, namesOf, proxyLabels, serverLabels } from './names.ts';
+import { egressRules } from './permissions.ts';
+import type { Enforcement } from './permissions.ts';
+import { InvalidSpec } from './run-config.ts';
+import type { Proxied } from './run-config.ts';
+
+/** An object that the operator applies. */
+export interface Child {
+  type: ResourceType;
+  object: KubernetesObject & Record<string, unknown>;
+}
+
+/** Everything that decides the objects of one custom resource. */
+export interface Plan {
+  proxied: Proxied;
+  owner: OwnerReference;
+  runConfig: RunConfig;
+  runnerImage: string;
+  /** The policies of `authzConfig`, from the spec or from a ConfigMap, as JSON. */
+  authorization?: string;
+  /** Changes whenever a referenced Secret changes. */
+  secretVersions: string;
+  /** The value of the restart annotation. */
+  restartedAt?: string | undefined;
+  enforcement?: Enforcement;
+  /** The address of the egress Service, once it is known. */
+  egressAddress?: string | undefined;
+}
+
+/** The security context of all pods, which meets the restricted Pod Security Standard. */
+export const podSecurity = {
+  runAsNonRoot: true,
+  runAsUser: 1000,
+  runAsGroup: 1000,
+  fsGroup: 1000,
+  seccompProfile: { type: 'RuntimeDefault' },
+};
+
+/** The security context of all containers. */
+export const containerSecurity = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  runAsNonRoot: true,
+  capabilities: { drop: ['ALL'] },
+};
+
+function child(type: ResourceType, plan: Plan, name: string, labels: object, content: object): Child {
+  const { namespace } = plan.proxied;
+  return {
+    type,
+    object: {
+      apiVersion: type.apiVersion,
+      kind: type.kind,
+      metadata: {
+        name,
+        namespace,
+        labels: { ...labels, ...managed },
+        ownerReferences: [plan.owner],
+      },
+      ...content,
+    },
+  };
+}
+
+const namesFor = ({ proxied: { kind, name } }: Plan) => namesOf(kind, name);
+const proxyLabelsFor = ({ proxied: { kind, name } }: Plan) => proxyLabels(kind, name);
+
+/** The Service of the egress gateway, whose address the server pods need. */
+export function egressService(plan: Plan): Child | undefined {
+  if (plan.enforcement?.egress.kind !== 'gateway') return undefined;
+  return child(types.service, plan, namesFor(plan).egressService, proxyLabelsFor(plan), {
+    spec: {
+      selector: proxyLabelsFor(plan),
+      ports: [{ name: 'egress', protocol: 'TCP', port: EGRESS_PORT, targetPort: EGRESS_PORT }],
+    },
+  });
+}
+
+/** All other objects, in the order of creation. */
+export function childrenOf(plan: Plan): Child[] {
+  return [
+    ...accounts(plan),
+    ...configMaps(plan),
+    ...networkPolicies(plan),
+    ...services(plan),
+    ...(plan.proxied.kind === 'MCPServer' ? [statefulSet(plan)] : []),
+    deployment(plan),
+  ];
+}
+
+/** The names of objects that a resource can have, and that have to go when the spec no longer needs them. */
+export function optionalChildren(plan: Plan): { type: ResourceType; name: string }[] {
+  const names = namesFor(plan);
+  const wanted = new Set(childrenOf(plan).map(({ type, object }) => `${type.kind}/${object.metadata.name}`));
+  const egress = egressService(plan);
+  if (egress !== undefined) wanted.add(`Service/${names.egressService}`);
+  return [
+    { type: types.configMap, name: names.authorization },
+    { type: types.role, name: names.proxyAccount },
+    { type: types.roleBinding, name: names.proxyAccount },
+    { type: types.serviceAccount, name: names.serverAccount },
+    { type: types.service, name: names.headlessService },
+    { type: types.service, name: names.egressService },
+  ].filter(({ type, name }) => !wanted.has(`${type.kind}/${name}`));
+}
+
+function isAttached({ proxied }: Plan): boolean {
+  return proxied.kind === 'MCPServer' && proxied.spec.transport === 'stdio';
+}
+
+/** Whether the proxy sends the token of its service account to the API server, for keys or an attach. */
+function needsToken(plan: Plan): boolean {
+  const { oidcConfig: oidc } = plan.proxied.spec;
+  const usesCluster = oidc?.type === 'kubernetes' && (oidc.kubernetes?.useClusterAuth ?? true);
+  return isAttached(plan) || usesCluster;
+}
+
+function accounts(plan: Plan): Child[] {
+  const { proxied } = plan;
+  const { proxyAccount, serverAccount, workload } = namesFor(plan);
+  const labels = proxyLabelsFor(plan);
+  const account = child(types.serviceAccount, plan, proxyAccount, labels, {
+    automountServiceAccountToken: false,
+  });
+  const server =
+    proxied.kind === 'MCPServer' && proxied.spec.serviceAccount === undefined
+      ? [child(types.serviceAccount, plan, serverAccount, labels, { automountServiceAccountToken: false })]
+      : [];
+  if (!isAttached(plan)) return [account, ...server];
+  const pod = `${workload}-0`;
+  return [
+    account,
+    ...server,
+    child(types.role, plan, proxyAccount, labels, {
+      rules: [
+        { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'], resourceNames: [pod] },
+        { apiGroups: [''], resources: ['pods/attach'], verbs: ['create', 'get'], resourceNames: [pod] },
+        { apiGroups: [''], resources: ['pods/log'], verbs: ['get'], resourceNames: [pod] },
+      ],
+    }),
+    child(types.roleBinding, plan, proxyAccount, labels, {
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: proxyAccount },
+      subjects: [{ kind: 'ServiceAccount', name: proxyAccount, namespace: proxied.namespace }],
+    }),
+  ];
+}
+
+function configMaps(plan: Plan): Child[] {
+  const { proxied, runConfig, authorization } = plan;
+  const { name } = proxied;
+  const labels = {
+    'toolhive.stacklok.io/component': 'run-config',
+    'toolhive.stacklok.io/mcp-server': name,
+    'toolhive.stacklok.io/managed-by': 'toolhive-operator',
+  };
+  const config = child(types.configMap, plan, namesFor(plan).runConfig, labels, {
+    data: { 'runconfig.json': `${JSON.stringify(runConfig, null, 2)}\n` },
+  });
+  config.object.metadata.annotations = { 'toolhive.stacklok.dev/content-checksum': hashOf(runConfig) };
+  if (authorization === undefined) return [config];
+  return [
+    config,
+    child(
+      types.configMap,
+      plan,
+      namesFor(plan).authorization,
+      { ...labels, 'toolhive.stacklok.io/component': 'authz', 'toolhive.stacklok.io/authz': 'inline' },
+      { data: { 'authz.json': authorization } },
+    ),
+  ];
+}
+
+function networkPolicies(plan: Plan): Child[] {
+  const { proxied, enforcement } = plan;
+  const { serverPolicy, proxyPolicy } = namesFor(plan);
+  const labels = proxyLabelsFor(plan);
+  const port = { protocol: 'TCP', port: proxied.spec.port };
+  if (proxied.kind === 'MCPRemoteProxy') {
+    return [
+      child(types.networkPolicy, plan, proxyPolicy, labels, {
+        spec: {
+          podSelector: { matchLabels: labels },
+          policyTypes: ['Ingress'],
+          ingress: [{ ports: [port] }],
+        },
+      }),
+    ];
+  }
+  const server = serverLabels(proxied.name);
+  const usesGateway = enforcement?.egress.kind === 'gateway';
+  return [
+    child(types.networkPolicy, plan, serverPolicy, labels, {
+      spec: {
+        podSelector: { matchLabels: server },
+        policyTypes: ['Ingress', 'Egress'],
+        ingress:
+          proxied.spec.transport === 'stdio'
+            ? []
+            : [
+                {
+                  from: [{ podSelector: { matchLabels: labels } }],
+                  ports: [{ protocol: 'TCP', port: proxied.spec.targetPort }],
+                },
+              ],
+        egress: enforcement === undefined ? [] : egressRules(enforcement.egress, labels, EGRESS_PORT),
+      },
+    }),
+    child(types.networkPolicy, plan, proxyPolicy, labels, {
+      spec: {
+        podSelector: { matchLabels: labels },
+        policyTypes: ['Ingress'],
+        ingress: [
+          { ports: [port] },
+          ...(usesGateway
+            ? [
+                {
+                  from: [{ podSelector: { matchLabels: server } }],
+                  ports: [{ protocol: 'TCP', port: EGRESS_PORT }],
+                },
+              ]
+            : []),
+        ],
+      },
+    }),
+  ];
+}
+
+function services(plan: Plan): Child[] {
+  const { proxied } = plan;
+  const { proxyService, headlessService } = namesFor(plan);
+  const { resourceOverrides: overrides, port } = proxied.spec;
+  const labels = proxyLabelsFor(plan);
+  const front = child(
+    types.service,
+    plan,
+    proxyService,
+    { ...overrides?.proxyService?.labels, ...labels },
+    {
+      spec: { selector: labels, ports: [{ name: 'http', protocol: 'TCP', port, targetPort: port }] },
+    },
+  );
+  const { annotations } = overrides?.proxyService ?? {};
+  if (annotations !== undefined) front.object.metadata.annotations = annotations;
+  if (proxied.kind === 'MCPRemoteProxy' || proxied.spec.transport === 'stdio') return [front];
+  const { targetPort } = proxied.spec;
+  return [
+    front,
+    child(types.service, plan, headlessService, serverLabels(proxied.name), {
+      spec: {
+        clusterIP: 'None',
+        selector: serverLabels(proxied.name),
+        ports: [{ name: 'http', protocol: 'TCP', port: targetPort, targetPort }],
+      },
+    }),
+  ];
+}
+
+type Entry = Record<string, unknown> & { name: string };
+
+function statefulSet(plan: Plan): Child {
+  const { proxied, enforcement, secretVersions, restartedAt } = plan;
+  if (proxied.kind !== 'MCPServer') throw new Error('a remote proxy has no server');
+  const { spec, name } = proxied;
+  const labels = serverLabels(name);
+  const mounts = [
+    ...(spec.volumes ?? []).map((volume) => ({
+      ...volume,
+      source: volume.hostPath,
+      target: volume.mountPath,
+    })),
+    ...(enforcement?.mounts ?? []).map((mount, index) => ({ ...mount, name: `profile-${index}` })),
+  ];
+  const base = {
+    metadata: {},
+    spec: {
+      securityContext: podSecurity,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      containers: [
+        {
+          name: 'mcp',
+          image: spec.image,
+          ...(spec.args === undefined ? {} : { args: spec.args }),
+          ...(spec.transport === 'stdio' ? { stdin: true } : portsOf(spec.targetPort)),
+          securityContext: containerSecurity,
+          env: serverEnv(plan),
+          volumeMounts: [
+            { name: 'tmp', mountPath: '/tmp' },
+            ...mounts.map(({ name: volume, target, readOnly }) => ({
+              name: volume,
+              mountPath: target,
+              readOnly,
+            })),
+          ],
+        },
+      ],
+      volumes: [
+        { name: 'tmp', emptyDir: {} },
+        ...mounts.map(({ name: volume, source }) => ({ name: volume, hostPath: { path: source } })),
+      ],
+    },
+  };
+  const merged = mergeTemplate(base, spec.podTemplateSpec) as PodTemplate;
+  const template = {
+    ...merged,
+    metadata: {
+      ...merged.metadata,
+      labels: { ...merged.metadata.labels, ...labels },
+      annotations: {
+        ...merged.metadata.annotations,
+        'toolhive.stacklok.dev/secret-versions': secretVersions,
+        ...restartAnnotation(restartedAt),
+      },
+    },
+    spec: { ...merged.spec, serviceAccountName: spec.serviceAccount ?? namesFor(plan).serverAccount },
+  };
+  return child(types.statefulSet, plan, namesFor(plan).workload, labels, {
+    spec: {
+      serviceName: namesFor(plan).headlessService,
+      podManagementPolicy: 'Parallel',
+      selector: { matchLabels: labels },
+      template,
+    },
+  });
+}
+
+interface PodTemplate {
+  metadata: { labels?: Record<string, string>; annotations?: Record<string, string> };
+  spec: Record<string, unknown> & { hostNetwork?: boolean; imagePullSecrets?: object[] };
+}
+
+function portsOf(port: number | undefined): object {
+  return port === undefined ? {} : { ports: [{ name: 'http', containerPort: port, protocol: 'TCP' }] };
+}
+
+function restartAnnotation(restartedAt: string | undefined): object {
+  return restartedAt === undefined ? {} : { 'mcpserver.toolhive.stacklok.dev/restarted-at': restartedAt };
+}
+
+function serverEnv({ proxied, enforcement, egressAddress }: Plan): Entry[] {
+  if (proxied.kind !== 'MCPServer') return [];
+  const { spec } = proxied;
+  const entries = new Map<string, Entry>();
+  if (spec.transport !== 'stdio') {
+    const port = String(spec.targetPort);
+    for (const [name, value] of Object.entries({
+      MCP_TRANSPORT: spec.transport,
+      MCP_PORT: port,
+      FASTMCP_PORT: port,
+      MCP_HOST: '0.0.0.0',
+    }))
+      entries.set(name, { name, value });
+  }
+  for (const { name, value } of spec.env ?? []) entries.set(name, { name, value });
+  for (const { name, key, targetEnvName } of spec.secrets ?? []) {
+    const variable = targetEnvName ?? key;
+    entries.set(variable, { name: variable, valueFrom: { secretKeyRef: { name, key } } });
+  }
+  if (enforcement?.egress.kind === 'gateway') {
+    if (egressAddress === undefined) throw new InvalidSpec('the egress Service has no address');
+    const host = egressAddress.includes(':') ? `[${egressAddress}]` : egressAddress;
+    const url = `http://${host}:${EGRESS_PORT}`;
+    for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']) {
+      entries.set(name, { name, value: url });
+      entries.set(name.toLowerCase(), { name: name.toLowerCase(), value: url });
+    }
+    for (const name of ['NO_PROXY', 'no_proxy']) entries.set(name, { name, value: '' });
+  }
+  return [...entries.values()];
+}
+
+function deployment(plan: Plan): Child {
+  const { proxied, runConfig, runnerImage, restartedAt, secretVersions } = plan;
+  const { spec, kind } = proxied;
+  const { runConfig: configName, authorization, proxyAccount, workload } = namesFor(plan);
+  const labels = proxyLabelsFor(plan);
+  const overrides = spec.resourceOverrides?.proxyDeployment;
+  const pod = overrides?.podTemplateMetadataOverrides;
+  const probe = {
+    httpGet: { path: '/health', port: 'http', httpHeaders: [{ name: 'Host', value: 'localhost' }] },
+    failureThreshold: 3,
+  };
+  const userTemplate = (kind === 'MCPServer' ? proxied.spec.podTemplateSpec : undefined) as
+    Partial<PodTemplate> | undefined;
+  const pullSecrets = userTemplate?.spec?.imagePullSecrets;
+  const usesGateway = plan.enforcement?.egress.kind === 'gateway';
+  const object = child(
+    types.deployment,
+    plan,
+    workload,
+    { ...overrides?.labels, ...labels },
+    {
+      spec: {
+        selector: { matchLabels: labels },
+        // Two proxies cannot be attached to one server.
+        strategy: isAttached(plan) ? { type: 'Recreate' } : { type: 'RollingUpdate' },
+        template: {
+          metadata: {
+            labels: { ...pod?.labels, ...labels },
+            annotations: {
+              ...pod?.annotations,
+              'toolhive.stacklok.dev/runconfig-checksum': hashOf([runConfig, plan.authorization ?? null]),
+              'toolhive.stacklok.dev/secret-versions': secretVersions,
+              ...restartAnnotation(restartedAt),
+            },
+          },
+          spec: {
+            serviceAccountName: proxyAccount,
+            automountServiceAccountToken: needsToken(plan),
+            enableServiceLinks: false,
+            securityContext: podSecurity,
+            ...(pullSecrets === undefined ? {} : { imagePullSecrets: pullSecrets }),
+            containers: [
+              {
+                name: 'toolhive',
+                image: runnerImage,
+                args: ['run'],
+                ports: [
+                  { name: 'http', containerPort: spec.port, protocol: 'TCP' },
+                  ...(usesGateway ? [{ name: 'egress', containerPort: EGRESS_PORT, protocol: 'TCP' }] : []),
+                ],
+                env: proxyEnv(plan),
+                livenessProbe: { ...probe, initialDelaySeconds: 30, periodSeconds: 10, timeoutSeconds: 5 },
+                readinessProbe: { ...probe, initialDelaySeconds: 5, periodSeconds: 5, timeoutSeconds: 3 },
+                startupProbe: { ...probe, failureThreshold: 30, periodSeconds: 2, timeoutSeconds: 3 },
+                ...(spec.resources === undefined ? {} : { resources: spec.resources }),
+                securityContext: containerSecurity,
+                volumeMounts: [
+                  { name: 'runconfig', mountPath: '/etc/runconfig', readOnly: true },
+                  { name: 'tmp', mountPath: '/tmp' },
+                  ...(plan.authorization === undefined
+                    ? []
+                    : [{ name: 'authz', mountPath: '/etc/toolhive/authz', readOnly: true }]),
+                ],
+              },
+            ],
+            volumes: [
+              { name: 'runconfig', configMap: { name: configName } },
+              { name: 'tmp', emptyDir: {} },
+              ...(plan.authorization === undefined
+                ? []
+                : [{ name: 'authz', configMap: { name: authorization } }]),
+            ],
+          },
+        },
+      },
+    },
+  );
+  if (overrides?.annotations !== undefined) object.object.metadata.annotations = overrides.annotations;
+  return object;
+}
+
+function proxyEnv({ proxied }: Plan): Entry[] {
+  const { spec, namespace, name, exchange } = proxied;
+  const field = (fieldPath: string): object => ({ valueFrom: { fieldRef: { fieldPath } } });
+  const entries = new Map<string, Entry>();
+  const add = (variable: string, content: object): void => {
+    entries.set(variable, { name: variable, ...content });
+  };
+  add('XDG_CONFIG_HOME', { value: '/tmp' });
+  add('HOME', { value: '/tmp' });
+  add('UNSTRUCTURED_LOGS', { value: 'false' });
+  if (spec.telemetry?.openTelemetry?.enabled === true) {
+    const service = spec.telemetry.openTelemetry.serviceName ?? name;
+    add('OTEL_RESOURCE_ATTRIBUTES', { value: `service.name=${service},service.namespace=${namespace}` });
+  }
+  for (const { name: variable, value } of spec.resourceOverrides?.proxyDeployment?.env ?? []) {
+    add(variable, { value });
+  }
+  // Overrides cannot change how the proxy finds its pods and its secrets.
+  add('TOOLHIVE_RUNTIME', { value: 'kubernetes' });
+  add('POD_NAMESPACE', field('metadata.namespace'));
+  add('POD_NAME', field('metadata.name'));
+  if (exchange !== undefined) {
+    const { name: secret, key } = exchange.clientSecretRef;
+    add('TOOLHIVE_TOKEN_EXCHANGE_CLIENT_SECRET', {
+      valueFrom: { secretKeyRef: { name: secret, key } },
+    });
+  }
+  if (spec.oidcConfig?.type === 'configMap' && proxied.oidcData?.['clientSecret'] !== undefined) {
+    const { name: configMap } = spec.oidcConfig.configMap ?? { name: '' };
+    add('TOOLHIVE_OIDC_CLIENT_SECRET', {
+      valueFrom: { configMapKeyRef: { name: configMap, key: 'clientSecret' } },
+    });
+  }
+  return [...entries.values()];
+}
+
+/** The texts of inline policies as the file that the proxy reads. */
+export function authorizationFile(policies: readonly string[], entitiesJson: string): string {
+  return canonicalJson({ version: '1.0', type: 'cedarv1', cedar: { policies, entities_json: entitiesJson } });
+}

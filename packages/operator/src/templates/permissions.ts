@@ -1,0 +1,116 @@
+import { isIP } from 'node:net';
+import type { PermissionProfile } from '@toolhive/contract/permission-profile';
+
+/** How a permission profile is enforced in a cluster. */
+export interface Enforcement {
+  /** The egress of the server pods: none, rules of a NetworkPolicy, or only the gateway in the proxy pod. */
+  egress:
+    | { kind: 'none' }
+    | { kind: 'policy'; ports: number[] | undefined; blocks: string[] }
+    | { kind: 'gateway' };
+  mounts: { source: string; target: string; readOnly: boolean }[];
+}
+
+/** A part of a profile that a cluster cannot enforce, as a sentence. */
+export class Unenforceable extends Error {}
+
+/** Translates a profile. Throws `Unenforceable` instead of granting more than the profile. */
+export function enforcementOf(profile: PermissionProfile): Enforcement {
+  if (profile.privileged === true) throw new Unenforceable('privileged profiles are not supported');
+  const mode = profile.network?.mode;
+  if (mode !== undefined && mode !== 'none' && mode !== 'bridge' && mode !== 'default') {
+    throw new Unenforceable(`network mode ${mode} is not supported`);
+  }
+  return {
+    egress: mode === 'none' ? { kind: 'none' } : egressOf(profile.network?.outbound),
+    mounts: [
+      ...(profile.read ?? []).map((mount) => mountOf(mount, true)),
+      ...(profile.write ?? []).map((mount) => mountOf(mount, false)),
+    ],
+  };
+}
+
+function egressOf(outbound: NonNullable<PermissionProfile['network']>['outbound']): Enforcement['egress'] {
+  const hosts = outbound?.allow_host ?? [];
+  const ports = outbound?.allow_port ?? [];
+  const isOpen = outbound?.insecure_allow_all === true;
+  if (!isOpen && hosts.length === 0 && ports.length === 0) return { kind: 'none' };
+  if (isOpen && hosts.every(isAddress)) {
+    return { kind: 'policy', ports: undefined, blocks: hosts.map(blockOf) };
+  }
+  // Names are known to the gateway only. A NetworkPolicy has addresses.
+  if (hosts.length > 0) return { kind: 'gateway' };
+  return { kind: 'policy', ports, blocks: [] };
+}
+
+function isAddress(host: string): boolean {
+  return isIP(host.replace(/\/\d+$/, '')) !== 0;
+}
+
+function blockOf(host: string): string {
+  if (host.includes('/')) return host;
+  return isIP(host) === 6 ? `${host}/128` : `${host}/32`;
+}
+
+function mountOf(mount: string, readOnly: boolean): Enforcement['mounts'][number] {
+  const [source = '', target = source, ...rest] = mount.split(':');
+  if (!source.startsWith('/') || !target.startsWith('/') || rest.length > 0 || mount.includes('..')) {
+    throw new Unenforceable(`mount ${mount} is not supported: expected an absolute path or HOST:CONTAINER`);
+  }
+  return { source, target, readOnly };
+}
+
+/** Address ranges that are not public (RFC 6890), which an open profile does not include. */
+const privateRanges = {
+  '0.0.0.0/0': [
+    '0.0.0.0/8',
+    '10.0.0.0/8',
+    '100.64.0.0/10',
+    '127.0.0.0/8',
+    '169.254.0.0/16',
+    '172.16.0.0/12',
+    '192.0.0.0/24',
+    '192.168.0.0/16',
+    '198.18.0.0/15',
+    '224.0.0.0/3',
+  ],
+  '::/0': ['::/96', '64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', 'fc00::/7', 'fe80::/10', 'ff00::/8'],
+};
+
+const dnsPorts = [
+  { protocol: 'UDP', port: 53 },
+  { protocol: 'TCP', port: 53 },
+];
+
+/** The egress rules of a NetworkPolicy for server pods. */
+export function egressRules(
+  egress: Enforcement['egress'],
+  proxyLabels: Record<string, string>,
+  egressPort: number,
+): object[] {
+  if (egress.kind === 'none') return [];
+  if (egress.kind === 'gateway') {
+    return [
+      {
+        to: [{ podSelector: { matchLabels: proxyLabels } }],
+        ports: [{ protocol: 'TCP', port: egressPort }],
+      },
+    ];
+  }
+  const publicBlocks = Object.entries(privateRanges).map(([cidr, except]) => ({ ipBlock: { cidr, except } }));
+  const listed = egress.blocks.map((cidr) => ({ ipBlock: { cidr } }));
+  const ports = egress.ports?.map((port) => ({ protocol: 'TCP', port }));
+  return [
+    { to: [...publicBlocks, ...listed], ...(ports === undefined ? {} : { ports }) },
+    {
+      to: [
+        {
+          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } },
+          podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } },
+        },
+        { ipBlock: { cidr: '169.254.20.10/32' } }, // the node-local DNS cache
+      ],
+      ports: dnsPorts,
+    },
+  ];
+}
