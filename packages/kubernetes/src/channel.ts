@@ -46,7 +46,12 @@ export async function attach(
     stderr: 'true',
     tty: 'false',
   });
-  const socket = await open(config, `${podPath(config, pod)}/attach?${query.toString()}`, PROTOCOLS, options.signal);
+  const socket = await open(
+    config,
+    `${podPath(config, pod)}/attach?${query.toString()}`,
+    PROTOCOLS,
+    options.signal,
+  );
   return openChannel(socket, { in: STDIN, out: STDOUT, error: STDERR, status: ERROR });
 }
 

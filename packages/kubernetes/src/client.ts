@@ -86,8 +86,8 @@ const MAX_ANSWER_BYTES = 1024 * 1024 * 1024;
 /** A line of a watch holds one object. */
 const MAX_LINE_CHARACTERS = 32 * 1024 * 1024;
 const PAGE_SIZE = 500;
-const METADATA_ONLY =
-  'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
 /** A client of one API server. Every refusal is an `ApiStatus`. A lost connection is an error of Node.js or undici. */
 export class KubernetesClient implements AsyncDisposable {
@@ -136,7 +136,7 @@ export class KubernetesClient implements AsyncDisposable {
         path: collectionPath(type, options.namespace),
         query: { ...selectorsOf(options), limit: PAGE_SIZE, continue: token },
         signal: options.signal,
-        ...(options.metadataOnly === true ? { accept: METADATA_ONLY } : {}),
+        ...(options.metadataOnly === true ? { accept: METADATA_LIST } : {}),
       });
       // The items of a list come without their type.
       for (const item of page.items ?? []) {

@@ -189,6 +189,8 @@ class Work {
     for (const type of Object.values(kinds)) {
       for (const object of this.#context.cache(type).all()) this.#queues.get(type.kind)?.add(keyOf(object));
     }
+    await Promise.race([Promise.all([...this.#queues.values()].map((queue) => queue.idle())), ended.promise]);
+    this.#options.log.info('settled');
     await ended.promise;
     await Promise.all([...this.#queues.values()].map((queue) => queue.stop()));
     await Promise.all(following);

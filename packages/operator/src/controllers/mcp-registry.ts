@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { fetchRegistry } from '@toolhive/core/fetch-registry';
-import { readRegistry } from '@toolhive/core/read-registry';
+import { readRegistry } from '@toolhive/core/registry-document';
 import type { Registry } from '@toolhive/contract/registry';
 import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject } from '@toolhive/kubernetes/object';

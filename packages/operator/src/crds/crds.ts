@@ -62,10 +62,18 @@ export function crdOf(resource: Resource): object {
 }
 
 /** What a resource looks like, as a structural schema of Kubernetes. */
-export function schemaOf({ summary, spec, status }: Resource): ResourceSchema {
+export function schemaOf({ summary, spec, status, rules = [] }: Resource): ResourceSchema {
   return {
     description: summary,
     type: 'object',
+    ...(rules.length === 0
+      ? {}
+      : {
+          'x-kubernetes-validations': rules.map(({ rule, message }) => ({
+            rule: `!has(self.spec) || (${rule})`,
+            message,
+          })),
+        }),
     properties: {
       apiVersion: { type: 'string', description: 'The group and version of the kind.' },
       kind: { type: 'string', description: 'The kind.' },

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { age, resource } from './resource.ts';
+import { age, block, resource } from './resource.ts';
 import { ReferencedStatus, say } from './values.ts';
 
 const TokenExchange = z.object({
@@ -31,6 +31,7 @@ export const mcpExternalAuthConfig = resource({
     type: say(z.enum(['tokenExchange']), 'The way to get a token (RFC 8693).'),
     tokenExchange: say(TokenExchange, 'What that way needs, for `type: tokenExchange`.').optional(),
   }),
+  rules: [block('self.spec', 'tokenExchange')],
   status: ReferencedStatus,
   columns: [{ name: 'Type', type: 'string', jsonPath: '.spec.type' }, age],
   example: {

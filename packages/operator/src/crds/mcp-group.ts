@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { resource } from './resource.ts';
-import { Conditions, say } from './values.ts';
+import { Conditions, Generation, say } from './values.ts';
 
 /** Servers that belong together. */
 export const mcpGroup = resource({
@@ -13,6 +13,7 @@ export const mcpGroup = resource({
   status: z.object({
     phase: say(z.enum(['Ready', 'Pending', 'Failed']).default('Pending'), 'Whether its members are known.'),
     conditions: say(Conditions, 'The latest observations.').optional(),
+    observedGeneration: say(Generation, 'The generation that the operator has seen last.').optional(),
     serverCount: say(z.int(), 'The number of members.').optional(),
     servers: say(z.array(z.string()), 'The names of its members, sorted.').optional(),
   }),

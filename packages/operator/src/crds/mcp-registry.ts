@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { age, resource } from './resource.ts';
-import { Conditions, Reference, Time, off, say } from './values.ts';
+import { age, block, resource, shortName } from './resource.ts';
+import { Conditions, Generation, Reference, Time, off, say } from './values.ts';
 
 const notEmpty = z.string().min(1);
 
@@ -96,6 +96,16 @@ export const mcpRegistry = resource({
     ).optional(),
     enforceServers: say(off, 'MCPServers of this namespace may only use images of such registries.'),
   }),
+  rules: [
+    shortName,
+    block('self.spec.source', 'configmap'),
+    block('self.spec.source', 'git'),
+    block('self.spec.source', 'api'),
+    {
+      rule: '!has(self.spec.source.git) || [has(self.spec.source.git.branch), has(self.spec.source.git.tag), has(self.spec.source.git.commit)].filter(isSet, isSet).size() <= 1',
+      message: 'spec.source.git can have one of branch, tag, and commit',
+    },
+  ],
   status: z.object({
     phase: say(
       z.enum(['Pending', 'Ready', 'Failed', 'Syncing', 'Terminating']),
@@ -103,6 +113,7 @@ export const mcpRegistry = resource({
     ).optional(),
     message: say(z.string(), 'The reason for the phase, for people.').optional(),
     conditions: say(Conditions, 'The latest observations.').optional(),
+    observedGeneration: say(Generation, 'The generation that the operator has seen last.').optional(),
     syncStatus: say(Sync, 'How the last fetch went.').optional(),
     apiStatus: say(Api, 'The HTTP server that serves the registry.').optional(),
     storageRef: say(Storage, 'The storage of the fetched content.').optional(),

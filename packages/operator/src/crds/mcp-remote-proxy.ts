@@ -1,7 +1,7 @@
 import { Transport } from '@toolhive/contract/workload';
 import * as z from 'zod';
 import { OidcConfig, proxySpec, proxyStatus } from './proxy.ts';
-import { age, resource } from './resource.ts';
+import { age, block, resource, shortName } from './resource.ts';
 import { Conditions, Generation, say } from './values.ts';
 
 /** A proxy in front of a remote server. */
@@ -19,6 +19,13 @@ export const mcpRemoteProxy = resource({
     oidcConfig: OidcConfig,
     ...proxySpec,
   }),
+  rules: [
+    shortName,
+    block('self.spec.authzConfig', 'inline'),
+    block('self.spec.authzConfig', 'configMap'),
+    block('self.spec.oidcConfig', 'inline'),
+    block('self.spec.oidcConfig', 'configMap'),
+  ],
   status: z.object({
     phase: say(z.enum(['Pending', 'Ready', 'Failed', 'Terminating']), 'The current phase.').optional(),
     conditions: say(Conditions, 'The latest observations.').optional(),

@@ -1,8 +1,8 @@
 import { ProxyMode, Transport } from '@toolhive/contract/workload';
 import * as z from 'zod';
 import { OidcConfig, proxySpec, proxyStatus } from './proxy.ts';
-import { age, resource } from './resource.ts';
-import { Conditions, PortNumber, Variable, off, say } from './values.ts';
+import { age, block, resource, shortName } from './resource.ts';
+import { Conditions, Generation, PortNumber, Variable, off, say } from './values.ts';
 
 const Secret = z.object({
   name: say(z.string(), 'The name of the Secret.'),
@@ -72,9 +72,22 @@ export const mcpServer = resource({
   plural: 'mcpservers',
   summary: 'An MCP server that runs in the cluster, with a proxy in front.',
   spec,
+  rules: [
+    shortName,
+    {
+      rule: "self.spec.transport == 'stdio' || has(self.spec.targetPort)",
+      message: 'spec.targetPort is required unless spec.transport is stdio',
+    },
+    block('self.spec.permissionProfile', 'configmap', 'key'),
+    block('self.spec.authzConfig', 'inline'),
+    block('self.spec.authzConfig', 'configMap'),
+    block('self.spec.oidcConfig', 'inline'),
+    block('self.spec.oidcConfig', 'configMap'),
+  ],
   status: z.object({
     phase: say(z.enum(['Pending', 'Running', 'Failed', 'Terminating']), 'The current phase.').optional(),
     conditions: say(Conditions, 'The latest observations.').optional(),
+    observedGeneration: say(Generation, 'The generation that the operator has seen last.').optional(),
     ...proxyStatus,
   }),
   columns: [

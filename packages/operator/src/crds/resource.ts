@@ -18,11 +18,34 @@ export interface Resource<Spec extends z.ZodObject = z.ZodObject, Status extends
   /** A description of one object. */
   summary: string;
   spec: Spec;
+  /** The rules about several fields at once, which the API server checks. */
+  rules?: readonly Rule[];
   status: Status;
   /** What `kubectl get` shows beside the name. */
   columns: readonly Column[];
   /** A writable object. */
   example: { name: string; spec: z.input<Spec> };
+}
+
+/** A rule in the Common Expression Language about an object with a spec, and the error for objects that break the rule. */
+interface Rule {
+  rule: string;
+  message: string;
+}
+
+/** Names of Services that derive from the name of an object have at most 63 characters and no dots. */
+export const shortName: Rule = {
+  rule: "self.metadata.name.size() <= 46 && !self.metadata.name.contains('.')",
+  message: 'metadata.name can have at most 46 characters and no dots',
+};
+
+/** Requires the block that belongs to a type. */
+export function block(parent: string, type: string, name = type): Rule {
+  const guard = parent === 'self.spec' ? '' : `!has(${parent}) || `;
+  return {
+    rule: `${guard}${parent}.type != '${type}' || has(${parent}.${name})`,
+    message: `${parent.slice('self.'.length)}.${name} is required for type ${type}`,
+  };
 }
 
 interface Column {

@@ -66,6 +66,7 @@ export const Conditions = z
 /** What a resource that others refer to tells about itself. */
 export const ReferencedStatus = z.object({
   observedGeneration: say(Generation, 'The generation that the operator has seen last.').optional(),
+  conditions: say(Conditions, 'The latest observations.').optional(),
   configHash: say(z.string(), 'Changes when the spec does.').optional(),
   referencingServers: say(
     z.array(z.string()),

@@ -22,6 +22,7 @@ const listKeys = ['name', 'mountPath', 'containerPort', 'port', 'type', 'topolog
  * injected containers, disappear. The result equals the wanted value if nothing that ToolHive wants has changed.
  */
 export function projection(live: unknown, wanted: unknown): unknown {
+  if (live === undefined && isEmpty(wanted)) return wanted; // the API server leaves empty values out
   if (Array.isArray(wanted)) {
     if (!Array.isArray(live)) return live;
     const key = listKeys.find((name) => wanted.every((item) => isObject(item) && name in item));
@@ -38,6 +39,12 @@ export function projection(live: unknown, wanted: unknown): unknown {
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => [name, projection(live[name], value)]),
   );
+}
+
+function isEmpty(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  if (isObject(value)) return Object.keys(value).length === 0;
+  return value === '' || value === false || value === 0;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -35,7 +35,7 @@ export class Queue {
   readonly #failures = new Map<string, number>();
   readonly #timers = new Map<string, { timer: NodeJS.Timeout; at: number }>();
   readonly #stop = new AbortController();
-  #idle: PromiseWithResolvers<void> | undefined;
+  readonly #idle: PromiseWithResolvers<void>[] = [];
 
   constructor(options: QueueOptions) {
     this.#options = options;
@@ -69,9 +69,15 @@ export class Queue {
     for (const { timer } of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
     this.#waiting.clear();
-    if (this.#active.size === 0) return;
-    this.#idle = Promise.withResolvers();
-    await this.#idle.promise;
+    await this.idle();
+  }
+
+  /** Resolves when no key waits or has a pass. */
+  async idle(): Promise<void> {
+    if (this.#active.size === 0 && this.#waiting.size === 0) return;
+    const idle = Promise.withResolvers<void>();
+    this.#idle.push(idle);
+    await idle.promise;
   }
 
   #startNext(): void {
@@ -96,7 +102,8 @@ export class Queue {
     this.#active.delete(key);
     if (this.#again.delete(key)) this.add(key);
     this.#startNext();
-    if (this.#active.size === 0) this.#idle?.resolve();
+    if (this.#active.size > 0 || this.#waiting.size > 0) return;
+    for (const idle of this.#idle.splice(0)) idle.resolve();
   }
 
   #retry(key: string, error: unknown): void {

@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
+
+/** An operator as a process. Disposing kills the process if it still runs. */
+export interface RunningOperator extends AsyncDisposable {
+  child: ChildProcess;
+  /** All lines of the log so far. */
+  lines: string[];
+  /** Resolves when a line contains a text. Rejects when the process ends before. */
+  says: (text: string) => Promise<string>;
+  /** Kills the process without warning. */
+  kill: () => Promise<void>;
+  /** Sends SIGTERM and returns the exit code. */
+  stop: () => Promise<number | null>;
+}
+
+const main = new URL('../../apps/operator/src/operator-main.ts', import.meta.url).pathname;
+
+/** Starts an operator against a control plane. */
+export async function startOperator(
+  cluster: ControlPlane,
+  options: { env?: Record<string, string>; args?: readonly string[]; kubeconfig?: string } = {},
+): Promise<RunningOperator> {
+  const child = spawn(
+    process.execPath,
+    [
+      main,
+      '--metrics-bind-address=127.0.0.1:0',
+      '--health-probe-bind-address=127.0.0.1:0',
+      ...(options.args ?? []),
+    ],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...process.env,
+        KUBECONFIG: options.kubeconfig ?? cluster.kubeconfig,
+        POD_NAMESPACE: 'default',
+        ...options.env,
+      },
+    },
+  );
+  const lines: string[] = [];
+  const waiting: { text: string; resolve: (line: string) => void; reject: (error: Error) => void }[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      lines.push(line);
+      for (const waiter of waiting) if (line.includes(waiter.text)) waiter.resolve(line);
+    });
+  }
+  const exited = once(child, 'exit') as Promise<[number | null]>;
+  child.once('exit', () => {
+    for (const { text, reject } of waiting)
+      reject(new Error(`the operator ended before "${text}":\n${lines.join('\n')}`));
+  });
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    child.kill(signal);
+    const [code] = await exited;
+    return code;
+  };
+  const running: RunningOperator = {
+    child,
+    lines,
+    async says(text) {
+      const said = lines.find((line) => line.includes(text));
+      if (said !== undefined) return said;
+      return new Promise((resolve, reject) => waiting.push({ text, resolve, reject }));
+    },
+    async kill() {
+      await end('SIGKILL');
+    },
+    stop: () => end('SIGTERM'),
+    async [Symbol.asyncDispose]() {
+      await end('SIGKILL');
+    },
+  };
+  return running;
+}

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { Queue } from './queue.ts';
+import type { Reconcile } from './queue.ts';
+
+const observer = { depth() {}, added() {}, retried() {}, waited() {} };
+
+function queueOf(reconcile: Reconcile, concurrency = 4): Queue {
+  return new Queue({ reconcile, concurrency, observer, onError() {} });
+}
+
+test('a key that is added many times has one pass', async () => {
+  const passes: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const queue = queueOf(async (key) => {
+    passes.push(key);
+    await gate.promise;
+  }, 1);
+
+  queue.add('first');
+  for (let count = 0; count < 10; count += 1) queue.add('second');
+  gate.resolve();
+  await queue.idle();
+
+  expect(passes).toEqual(['first', 'second']);
+});
+
+test('a key never has two passes at once, and a change during a pass leads to another pass', async () => {
+  let active = 0;
+  let most = 0;
+  let passes = 0;
+  const queue = queueOf(async (key) => {
+    active += 1;
+    most = Math.max(most, active);
+    passes += 1;
+    if (passes === 1) queue.add(key);
+    await Promise.resolve();
+    active -= 1;
+  });
+
+  queue.add('one');
+  await expect.poll(() => passes).toBe(2);
+  await queue.idle();
+
+  expect(most).toBe(1);
+});
+
+test('a failed pass is repeated until it succeeds', async () => {
+  let passes = 0;
+  const done = Promise.withResolvers<void>();
+  const queue = queueOf(async () => {
+    passes += 1;
+    if (passes < 4) throw new Error('not yet');
+    done.resolve();
+  });
+
+  queue.add('one');
+  await done.promise;
+
+  expect(passes).toBe(4);
+});
+
+test('stopping ends the current pass and starts no other', async () => {
+  const passes: string[] = [];
+  const queue = queueOf(async (key, signal) => {
+    passes.push(key);
+    const ended = Promise.withResolvers<void>();
+    signal.addEventListener('abort', () => ended.resolve());
+    await ended.promise;
+  }, 1);
+
+  queue.add('one');
+  queue.add('two');
+  await queue.stop();
+  queue.add('three');
+
+  expect(passes).toEqual(['one']);
+});
