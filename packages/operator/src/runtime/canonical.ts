@@ -25,7 +25,7 @@ export function projection(live: unknown, wanted: unknown): unknown {
   if (live === undefined && isEmpty(wanted)) return wanted; // the API server leaves empty values out
   if (Array.isArray(wanted)) {
     if (!Array.isArray(live)) return live;
-    const key = listKeys.find((name) => wanted.every((item) => isObject(item) && name in item));
+    const key = listKeys.find((name) => identifies(wanted, name));
     if (key === undefined) return live.map((item, index) => projection(item, (wanted as unknown[])[index]));
     return (wanted as Record<string, unknown>[]).map((item) => {
       const match = live.find((other) => isObject(other) && other[key] === item[key]) as unknown;
@@ -39,6 +39,12 @@ export function projection(live: unknown, wanted: unknown): unknown {
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => [name, projection(live[name], value)]),
   );
+}
+
+/** Whether every item has the field, with a different value. */
+function identifies(items: readonly unknown[], name: string): boolean {
+  const values = items.map((item) => (isObject(item) ? item[name] : undefined));
+  return values.every((value) => value !== undefined) && new Set(values).size === values.length;
 }
 
 function isEmpty(value: unknown): boolean {
