@@ -122,3 +122,29 @@ test('answers only callers that may list registry entries', async () => {
   expect(await statusFor(tokens.nothing)).toBe(403);
   expect(await statusFor()).toBe(401);
 });
+
+test('is a registry that another daemon reads, page by page, with the same servers', async () => {
+  await using source = await openTestApi();
+  await using reader = await openTestApi();
+
+  await reader.client.updateRegistry({
+    params: { name: 'default' },
+    body: { url: `http://127.0.0.1:${source.port}/api/registry`, allow_private_ip: true },
+  });
+
+  const registry = { params: { name: 'default' } };
+  const { skipped_count: skipped } = await reader.client.getRegistry(registry);
+  const read = await reader.client.listRegistryServers(registry);
+  const served = await source.client.listRegistryServers(registry);
+  const sameFields = ({ servers, remote_servers: remotes }: typeof read) =>
+    [...servers, ...remotes].map(({ custom_metadata: _custom, ...entry }) => withoutEmptyLists(entry));
+  expect(skipped).toBeUndefined();
+  expect(sameFields(read)).toEqual(sameFields(served));
+});
+
+/** The MCP registry's format does not distinguish an absent list from an empty one. */
+function withoutEmptyLists(entry: object): object {
+  return Object.fromEntries(
+    Object.entries(entry).filter(([, value]) => !(Array.isArray(value) && value.length === 0)),
+  );
+}
