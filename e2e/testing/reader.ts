@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
-import type { ChildProcessByStdio } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { freePort } from '@toolhive/runtime/free-port';
 import type { Block, Page } from './pages.ts';
@@ -78,7 +77,7 @@ async function installThv({ home }: User): Promise<string> {
 }
 
 interface Shell {
-  child: ChildProcessByStdio<Writable | null, Readable, null>;
+  child: ChildProcess;
   output: () => string;
   ended: Promise<number>;
 }
@@ -97,7 +96,7 @@ function openShell(text: string, cwd: string, env: NodeJS.ProcessEnv, hasTermina
     detached: true, // a separate process group, which is ended as a whole
   });
   let output = '';
-  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
   return { child, output: () => output, ended };
 }

@@ -140,7 +140,7 @@ export const globalFlags: readonly Flag[] = [
 /** How to print the result. Every command has this flag unless it says why not. */
 const format: Flag = {
   name: 'format',
-  description: 'How to print the result',
+  description: 'The output format',
   kind: 'string',
   value: 'FORMAT',
   choices: ['text', 'json'],

@@ -245,7 +245,7 @@ describe('help', () => {
               --on              Is on unless told otherwise (default: true)
               --mode VALUE      How (one of sse, stdio; default: sse)
               --group VALUE     Of whom
-              --format FORMAT   How to print the result (one of text, json; default: text)
+              --format FORMAT   The output format (one of text, json; default: text)
               --debug           Show requests to the daemon and causes of failures on standard error
 
         Telemetry:
@@ -273,7 +273,7 @@ describe('help', () => {
         prune  Remove old logs
 
       Flags:
-            --format FORMAT  How to print the result (one of text, json; default: text)
+            --format FORMAT  The output format (one of text, json; default: text)
             --debug          Show requests to the daemon and causes of failures on standard error
       "
     `);

@@ -42,7 +42,7 @@ export const tools: readonly AnyTool[] = [
     name: 'search_registry',
     title: 'Search the registry',
     description: `Find MCP servers in the registry by name, description, or tags. An empty query finds all servers. Returns at most ${maxFound} results.`,
-    input: z.strictObject({ query: z.string().max(200).meta({ description: 'What to look for.' }) }),
+    input: z.strictObject({ query: z.string().max(200).meta({ description: 'The search words.' }) }),
     output: z.object({
       servers: z.array(Found),
       more: z.int().meta({ description: 'How many are not told.' }),

@@ -29,7 +29,7 @@ export const oidcFlags: readonly Flag[] = inSection('Client authentication', [
     name: 'oidc-audience',
     kind: 'string',
     value: 'NAME',
-    description: 'The required audience of tokens, mandatory with the other --oidc flags',
+    description: 'The required audience of tokens. Required with the other --oidc flags',
   },
   {
     name: 'oidc-jwks-url',
@@ -70,13 +70,13 @@ export const remoteAuthFlags: readonly Flag[] = inSection('Remote authentication
     name: 'remote-auth-authorize-url',
     kind: 'string',
     value: 'URL',
-    description: 'Where a person signs in, when the issuer does not say',
+    description: 'The authorization endpoint, if the issuer does not publish it',
   },
   {
     name: 'remote-auth-token-url',
     kind: 'string',
     value: 'URL',
-    description: 'Where tokens come from, when the issuer does not say',
+    description: 'The token endpoint, if the issuer does not publish it',
   },
   {
     name: 'remote-auth-client-id',
@@ -94,14 +94,14 @@ export const remoteAuthFlags: readonly Flag[] = inSection('Remote authentication
     name: 'remote-auth-client-secret-file',
     kind: 'string',
     value: 'FILE',
-    description: 'A file with the secret of that client',
+    description: 'A file with the client secret',
     completes: 'file',
   },
-  { name: 'remote-auth-scopes', kind: 'words', value: 'SCOPE', description: 'What to ask permission for' },
+  { name: 'remote-auth-scopes', kind: 'words', value: 'SCOPE', description: 'An OAuth scope to request' },
   {
     name: 'remote-auth-skip-browser',
     kind: 'boolean',
-    description: 'Print the address to sign in at instead of opening a browser',
+    description: 'Print the sign-in URL instead of opening a browser',
   },
   {
     name: 'remote-auth-callback-port',
@@ -114,21 +114,26 @@ export const remoteAuthFlags: readonly Flag[] = inSection('Remote authentication
     name: 'remote-auth-timeout',
     kind: 'duration',
     value: 'TIME',
-    description: 'How long to wait for the sign-in',
+    description: 'The time limit for the sign-in',
     default: '5m',
   },
 ]);
 
 /** How to trade a caller's token for one that the server behind takes (RFC 8693). `run` and `proxy` take them. */
 export const tokenExchangeFlags: readonly Flag[] = inSection('Token exchange (RFC 8693)', [
-  { name: 'token-exchange-url', kind: 'string', value: 'URL', description: 'Where tokens are traded' },
+  { name: 'token-exchange-url', kind: 'string', value: 'URL', description: 'The token exchange endpoint' },
   {
     name: 'token-exchange-audience',
     kind: 'string',
     value: 'NAME',
     description: 'The audience of the new token',
   },
-  { name: 'token-exchange-client-id', kind: 'string', value: 'ID', description: 'Who trades' },
+  {
+    name: 'token-exchange-client-id',
+    kind: 'string',
+    value: 'ID',
+    description: 'The client ID for the token exchange',
+  },
   {
     name: 'token-exchange-client-secret',
     kind: 'string',
@@ -140,7 +145,7 @@ export const tokenExchangeFlags: readonly Flag[] = inSection('Token exchange (RF
     name: 'token-exchange-client-secret-file',
     kind: 'string',
     value: 'FILE',
-    description: 'A file with the secret of that client',
+    description: 'A file with the client secret',
     completes: 'file',
   },
   {
@@ -149,13 +154,13 @@ export const tokenExchangeFlags: readonly Flag[] = inSection('Token exchange (RF
     value: 'HEADER',
     description: 'The header for the new token, instead of Authorization',
   },
-  { name: 'token-exchange-scopes', kind: 'words', value: 'SCOPE', description: 'What to ask permission for' },
+  { name: 'token-exchange-scopes', kind: 'words', value: 'SCOPE', description: 'An OAuth scope to request' },
   {
     name: 'token-exchange-subject-token-type',
     kind: 'string',
     value: 'TYPE',
     choices: ['access_token', 'id_token'],
-    description: 'What kind of token the caller sends',
+    description: 'The type of the token that callers send',
   },
 ]);
 
@@ -164,7 +169,7 @@ export const resourceUrl: Flag = {
   name: 'resource-url',
   kind: 'string',
   value: 'URL',
-  description: 'What the tokens are for, as told to callers who have none (RFC 9728)',
+  description: 'The resource URL in the protected resource metadata (RFC 9728)',
   section: 'Client authentication',
 };
 

@@ -21,7 +21,7 @@ export interface StatePaths {
   secrets: string;
   /** ToolHive's entries in the clients' files. */
   clientEntries: string;
-  /** Says which registrations of client applications are being changed. */
+  /** The client registrations that are being changed. */
   registrations: string;
   events: string;
   /** What servers tried to reach. */

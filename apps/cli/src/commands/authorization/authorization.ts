@@ -15,7 +15,7 @@ export const authorizationCommands: readonly Command[] = [
         name: 'claim',
         kind: 'list',
         value: 'NAME=VALUE',
-        description: 'A further claim of the token. A value that is JSON, such as ["admin"], is read as JSON',
+        description: 'An additional claim of the token. A JSON value, such as ["admin"], is parsed as JSON',
       },
       { name: 'tool', kind: 'string', value: 'NAME', description: 'The tool to call' },
       { name: 'prompt', kind: 'string', value: 'NAME', description: 'The prompt to get' },
@@ -24,7 +24,7 @@ export const authorizationCommands: readonly Command[] = [
         name: 'argument',
         kind: 'list',
         value: 'NAME=VALUE',
-        description: 'An argument of the call. A value that is JSON is read as JSON',
+        description: 'An argument of the call. A JSON value is parsed as JSON',
       },
       {
         name: 'annotation',

@@ -20,7 +20,7 @@ interface Registration extends RegisteredClient {
   registered: boolean;
 }
 
-/** What is so now of some client applications. */
+/** The current registrations of some clients. */
 export async function registrationsOf(
   names: readonly ClientName[],
   { daemon, signal }: Pick<CommandCall, 'signal'> & { daemon: Client },

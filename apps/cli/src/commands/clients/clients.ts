@@ -11,7 +11,7 @@ const inGroups: Flag = {
   name: 'group',
   kind: 'words',
   value: 'GROUP',
-  description: 'A group whose workloads the application sees',
+  description: 'A group whose workloads the client can use',
   completes: 'group',
 };
 

@@ -1,7 +1,7 @@
 import type { CommandCall } from '../../command.ts';
 import { noteProblems } from './application.ts';
 
-/** Lists the client applications that are kept configured, and their groups. */
+/** Lists the registered clients and their groups. */
 export async function run({ out, client, signal }: CommandCall): Promise<void> {
   const daemon = await client();
   const listed = await daemon.listClients({}, { signal });

@@ -9,9 +9,9 @@ const values: Record<SettingKind, Pick<Argument, 'name' | 'description' | 'compl
   boolean: { name: 'enabled', description: 'true or false' },
   rate: { name: 'rate', description: 'A number from 0.0 to 1.0' },
   endpoint: { name: 'endpoint', description: 'HOST:PORT, without a scheme' },
-  variables: { name: 'names', description: 'Names with commas between' },
+  variables: { name: 'names', description: 'Names, separated by commas' },
   certificate: { name: 'path', description: 'A file with PEM certificates', completes: 'file' },
-  sources: { name: 'sources', description: 'HOST/PATH of each, separated by commas' },
+  sources: { name: 'sources', description: 'HOST/PATH prefixes, separated by commas' },
   network: { name: 'network', description: 'public, none, or ask' },
   hours: { name: 'hours', description: 'A number of hours' },
   registry: {
@@ -25,7 +25,7 @@ const allowPrivateIp: Flag = {
   name: 'allow-private-ip',
   shorthand: 'p',
   kind: 'boolean',
-  description: 'The address may be of a private network, and plain http',
+  description: 'Allow plain http and an address in a private network',
 };
 
 /** What a setting is, set or taken back: a command for each setting of the table. */

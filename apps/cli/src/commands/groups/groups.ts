@@ -68,8 +68,8 @@ export const groupCommands: readonly Command[] = [
       'Removes a group. Moves its workloads to the default group, or removes them too. If the group has workloads, asks for confirmation first.',
     arguments: [{ ...group, completes: 'group' }],
     flags: [
-      { name: 'with-workloads', kind: 'boolean', description: 'Remove its workloads, too' },
-      { name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Do not ask' },
+      { name: 'with-workloads', kind: 'boolean', description: 'Also remove the workloads' },
+      { name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Skip the confirmation' },
     ],
     examples: ['thv group rm research', 'thv group rm research --with-workloads --yes'],
     load: () => import('./rm.ts'),
@@ -79,9 +79,7 @@ export const groupCommands: readonly Command[] = [
     summary: 'Run all servers in a registry group',
     description:
       'Creates a group with the same name, and runs its servers under their own names. If a server fails to start, the other servers still start.',
-    arguments: [
-      { ...group, description: 'The name of a group of the registry', completes: 'registry-group' },
-    ],
+    arguments: [{ ...group, description: 'The name of a registry group', completes: 'registry-group' }],
     flags: [
       {
         name: 'env',

@@ -15,7 +15,7 @@ const listFlags: readonly Flag[] = [
     name: 'server',
     kind: 'string',
     value: 'SERVER',
-    description: 'The URL of a server, or the name of a workload that runs',
+    description: 'The URL of a server, or the name of a running workload',
     required: true,
     completes: 'workload',
   },
@@ -24,7 +24,7 @@ const listFlags: readonly Flag[] = [
     name: 'timeout',
     kind: 'duration',
     value: 'TIME',
-    description: 'How long everything may take',
+    description: 'The time limit',
     default: '30s',
   },
 ];

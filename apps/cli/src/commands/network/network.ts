@@ -9,7 +9,7 @@ const workload: Argument = {
 
 const places: Argument = {
   name: 'hosts',
-  description: 'Hosts, each with a port if you like: api.example.com:443, *.example.com',
+  description: 'Hosts, optionally with a port: api.example.com:443, *.example.com',
   required: true,
   variadic: true,
 };
@@ -88,7 +88,7 @@ export const networkCommands: readonly Command[] = [
     flags: [
       { name: 'stop', kind: 'boolean', description: 'Show the generated profile and apply it' },
       { name: 'discard', kind: 'boolean', description: 'End learning mode and keep the profile from before' },
-      { name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Do not ask for confirmation' },
+      { name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Skip the confirmation' },
     ],
     examples: ['thv learn github', 'thv learn github --stop', 'thv learn github --discard'],
     load: () => import('./learn.ts'),

@@ -17,7 +17,7 @@ const yes: Flag = {
   name: 'yes',
   shorthand: 'y',
   kind: 'boolean',
-  description: 'Do not ask for confirmation',
+  description: 'Skip the confirmation',
 };
 
 /** What servers say about their tools, and which changes of that are approved. */
@@ -64,7 +64,12 @@ export const pinCommands: readonly Command[] = [
       'warn: clients see changes, and ToolHive reports them. block: clients see the approved version, and cannot use changed and new tools until you approve them. off: nothing is recorded. A change from or to off restarts the workload.',
     arguments: [
       workload,
-      { name: 'mode', description: 'What happens', required: true, choices: ['warn', 'block', 'off'] },
+      {
+        name: 'mode',
+        description: 'The reaction to changed tools',
+        required: true,
+        choices: ['warn', 'block', 'off'],
+      },
     ],
     examples: ['thv pin mode github block'],
     load: () => import('./mode.ts'),

@@ -8,7 +8,7 @@ export const proxyCommands: readonly Command[] = [
     summary: 'Run a proxy for an MCP server without a workload',
     description:
       "Listens for clients with any MCP protocol version, and forwards their requests to a server. If the server requires authentication, signs in. Clients' credentials are never forwarded. Nothing is stored. The environment variable TOOLHIVE_REMOTE_OAUTH_CLIENT_SECRET can contain the OAuth client secret. Press Ctrl-C to stop.",
-    arguments: [{ name: 'server_name', description: 'What the server is called here', required: true }],
+    arguments: [{ name: 'server_name', description: 'A name for the server', required: true }],
     flags: [
       {
         name: 'target-uri',
@@ -61,11 +61,11 @@ export const proxyCommands: readonly Command[] = [
     arguments: [
       {
         name: 'target',
-        description: 'A workload that runs, or the URL of a server',
+        description: 'A running workload, or the URL of a server',
         required: true,
         completes: 'workload',
       },
-      { name: 'server_name', description: 'What the server is called here', required: true },
+      { name: 'server_name', description: 'A name for the server', required: true },
     ],
     flags: [
       {
@@ -73,7 +73,7 @@ export const proxyCommands: readonly Command[] = [
         kind: 'string',
         value: 'PROVIDER',
         choices: ['ngrok'],
-        description: 'Who gives the public URL',
+        description: 'The tunnel provider',
         required: true,
       },
       {

@@ -49,7 +49,7 @@ export const registryCommands: readonly Command[] = [
     path: 'search',
     summary: 'Search the registry',
     description: 'Finds servers with all words of QUERY in their name, description, tags, or tools.',
-    arguments: [{ name: 'query', description: 'The words to look for', required: true }],
+    arguments: [{ name: 'query', description: 'The search words', required: true }],
     flags: pageFlags,
     examples: ['thv search files', 'thv search github --format json'],
     load: () => import('./search.ts'),

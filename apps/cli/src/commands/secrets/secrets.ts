@@ -7,7 +7,7 @@ const secret: Argument = {
   completes: 'secret',
 };
 
-const yes: Flag = { name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Do not ask' };
+const yes: Flag = { name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Skip the confirmation' };
 
 /** Secrets, which only servers receive. */
 export const secretCommands: readonly Command[] = [
@@ -21,13 +21,13 @@ export const secretCommands: readonly Command[] = [
         name: 'provider',
         kind: 'string',
         value: 'PROVIDER',
-        description: 'Where to keep them: encrypted, 1password, none or environment',
+        description: 'The provider: encrypted, 1password, environment, or none',
         completes: 'secrets-provider',
       },
       {
         name: 'change-password',
         kind: 'boolean',
-        description: 'Take a new password for the encrypted secrets, which have to be open',
+        description: 'Change the password of the encrypted secrets, which must be unlocked',
       },
     ],
     examples: [
@@ -45,7 +45,7 @@ export const secretCommands: readonly Command[] = [
     arguments: [
       {
         name: 'name',
-        description: 'encrypted, 1password, none or environment',
+        description: 'encrypted, 1password, environment, or none',
         required: true,
         completes: 'secrets-provider',
       },
@@ -87,7 +87,7 @@ export const secretCommands: readonly Command[] = [
     path: 'secret reset-keyring',
     summary: 'Remove the key of the encrypted secrets from the keyring',
     description:
-      "Removes the key of the encrypted secrets from the system's keyring. Afterwards only their password opens them. Has no effect on secrets without a password, which could not be opened anymore.",
+      'Removes the key of the encrypted secrets from the system keyring. Afterwards, only the password unlocks them. Has no effect on secrets without a password, because nothing else could unlock them.',
     examples: ['thv secret reset-keyring'],
     load: () => import('./reset-keyring.ts'),
   },

@@ -42,13 +42,13 @@ export const systemCommands: readonly Command[] = [
         {
           name: 'experimental-mcp',
           kind: 'boolean',
-          description: 'Offer them, as `thv mcp serve` does, to those who may use the API',
+          description: 'Also serve the tools of `thv mcp serve` to callers of the API',
         },
         {
           name: 'experimental-mcp-host',
           kind: 'string',
           value: 'ADDRESS',
-          description: 'The address that they are offered on',
+          description: 'The address that the tools listen on',
           default: 'localhost',
         },
         {
@@ -92,7 +92,7 @@ export const systemCommands: readonly Command[] = [
         name: 'timeout',
         kind: 'integer',
         value: 'SECONDS',
-        description: 'How long to wait for an answer',
+        description: 'The time limit for a response',
         default: 30,
       },
     ],
@@ -135,7 +135,7 @@ export const systemCommands: readonly Command[] = [
   {
     path: 'version',
     summary: 'Print the version',
-    flags: [{ name: 'json', kind: 'boolean', description: 'The same as --format json', hidden: true }],
+    flags: [{ name: 'json', kind: 'boolean', description: 'Same as --format json', hidden: true }],
     examples: ['thv version', 'thv version --format json'],
     load: () => import('./version.ts'),
   },

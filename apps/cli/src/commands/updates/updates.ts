@@ -31,7 +31,7 @@ export const updateCommands: readonly Command[] = [
     description:
       'Shows the newest version with its publication time, provenance, and changed dependencies, and asks for confirmation. Installs nothing before that. The workload keeps its permissions and settings. An upgrade does not approve changed tools: review them afterwards with `thv pin show NAME`.',
     arguments: [{ name: 'name', description: 'The workload', required: true, completes: 'workload' }],
-    flags: [{ name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Do not ask for confirmation' }],
+    flags: [{ name: 'yes', shorthand: 'y', kind: 'boolean', description: 'Skip the confirmation' }],
     examples: ['thv upgrade memory', 'thv upgrade memory --yes'],
     load: () => import('./upgrade.ts'),
   },

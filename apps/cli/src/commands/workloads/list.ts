@@ -32,7 +32,7 @@ export async function run(call: CommandCall): Promise<void> {
   });
 }
 
-/** What many client applications take as their settings. */
+/** The format that many clients use for their settings. */
 function asClientSettings(workloads: readonly Workload[]): object {
   const servers = workloads.map(({ name, url, proxy_mode: type }) => [name, { url, type }] as const);
   return { mcpServers: Object.fromEntries(servers) };

@@ -18,16 +18,16 @@ test('the help of run says what it takes, by what it is about', () => {
       thv run [flags] [SOURCE] [-- ARGUMENTS...]
 
     Arguments:
-      source  What to run
+      source  The server to run
 
     Flags:
           --name NAME         The workload name. By default, derived from SOURCE
           --group GROUP       The group of the workload (default: default)
-      -l, --label KEY=VALUE   A label, to find the workload by (can be repeated)
+      -l, --label KEY=VALUE   A label for the workload (can be repeated)
           --dry-run           Show the server's access without running the server
       -f, --foreground        Stay attached and show the server's output. Ctrl-C removes the workload
           --from-config FILE  Run an exported run config instead of SOURCE and other flags
-          --format FORMAT     How to print the result (one of text, json; default: text)
+          --format FORMAT     The output format (one of text, json; default: text)
           --debug             Show requests to the daemon and causes of failures on standard error
 
     Server:
@@ -36,16 +36,16 @@ test('the help of run says what it takes, by what it is about', () => {
       -e, --env NAME=VALUE               An environment variable for the server (can be repeated)
           --env-file FILE                A file of environment variables, one NAME=VALUE per line. --env
                                          has precedence
-          --env-file-dir FOLDER          A directory of such files. --env-file has precedence
+          --env-file-dir FOLDER          A directory with environment files. --env-file has precedence
           --secret NAME,target=VARIABLE  A stored secret for the server, and the environment variable
                                          that receives it (can be repeated)
           --store-secrets                Store pasted credentials as secrets without asking
           --target-port PORT             The port that an HTTP server listens on. 0 uses the registry
                                          entry's (default: 0)
-          --target-host HOST             Where an HTTP server listens (default: 127.0.0.1)
+          --target-host HOST             The port that an HTTP server listens on (default: 127.0.0.1)
           --ca-cert FILE                 An additional certificate authority for package downloads
-          --with PACKAGE                 A further Python package for a uvx:// server, for example mcp<2
-                                         (can be repeated)
+          --with PACKAGE                 An additional Python package for a uvx:// server, for example
+                                         mcp<2 (can be repeated)
           --python VERSION               The Python version of a uvx:// server, for example 3.12
           --allow-scripts PACKAGE        An npm package whose install scripts run, in a sandbox that
                                          reaches only the package registry (can be repeated)
@@ -54,7 +54,8 @@ test('the help of run says what it takes, by what it is about', () => {
                                          enabled, disabled; default: warn)
 
     Permissions:
-      -v, --volume HOST:CONTAINER[:ro]  A file or folder to share with the server (can be repeated)
+      -v, --volume HOST:CONTAINER[:ro]  A file or directory to mount, as SOURCE:TARGET[:ro] (can be
+                                        repeated)
           --ephemeral                   Delete the server's home directory when it stops. Without this
                                         flag, ToolHive keeps it until you remove the workload
           --permission-profile PROFILE  none, public, network, or a JSON file. By default, the registry
@@ -88,52 +89,50 @@ test('the help of run says what it takes, by what it is about', () => {
                                  streamable-http; default: streamable-http)
           --sessions KIND        Whether each client has a separate server process. By default, the
                                  registry entry's value, or else own (one of own, shared)
-          --tools NAME           A tool that clients may use. All other tools are hidden (can be
+          --tools NAME           A tool that clients can use. All other tools are hidden (can be
                                  repeated)
-          --tools-override FILE  A JSON file that gives tools other names and descriptions
+          --tools-override FILE  A JSON file with other names and descriptions for tools
           --tool-pinning MODE    What to do about changed tools: report them (warn, the default), hold
                                  them back until you approve them (block), or nothing (off) (one of
                                  warn, block, off)
-          --trust-proxy-headers  Trust the X-Forwarded-* headers of a reverse proxy in front, which all
-                                 requests pass
-          --authz-config FILE    A JSON or YAML file of Cedar policies: who may use which tools,
-                                 prompts, and resources
+          --trust-proxy-headers  Trust the X-Forwarded-* headers. Use only behind a reverse proxy that
+                                 all requests pass
+          --authz-config FILE    A JSON or YAML file with Cedar policies for tools, prompts, and
+                                 resources
           --enable-audit         Record every call in the audit log
           --audit-config FILE    A JSON file with the audit configuration: event types, bodies, and the
                                  log file
 
     Client authentication:
           --oidc-issuer URL             Accept the tokens of this OpenID provider
-          --oidc-audience NAME          The required audience of tokens, mandatory with the other --oidc
+          --oidc-audience NAME          The required audience of tokens. Required with the other --oidc
                                         flags
           --oidc-jwks-url URL           The URL of the signing keys, if the issuer does not publish it
           --oidc-introspection-url URL  The introspection URL for opaque tokens
           --oidc-client-id ID           Client ID for token introspection
           --oidc-client-secret SECRET   Client secret for token introspection. Prefer
                                         TOOLHIVE_OIDC_CLIENT_SECRET, which is not visible to other users
-          --resource-url URL            What the tokens are for, as told to callers who have none (RFC
-                                        9728)
-          --oidc-scopes SCOPE           The scopes that every token must have (can be repeated)
-          --jwks-auth-token-file FILE   A file with the bearer token that is sent when the keys of the
-                                        provider are read
-          --jwks-allow-private-ip       The provider may have an address of a private network
-          --oidc-insecure-allow-http    The provider may be reached over plain http
-          --thv-ca-bundle FILE          Certificate authorities for requests to the provider
+          --resource-url URL            The resource URL in the protected resource metadata (RFC 9728)
+          --oidc-scopes SCOPE           The required scopes of tokens (can be repeated)
+          --jwks-auth-token-file FILE   A file with the bearer token for requests to the signing keys
+          --jwks-allow-private-ip       Allow the provider to have an address in a private network
+          --oidc-insecure-allow-http    Allow plain http for requests to the provider
+          --thv-ca-bundle FILE          A file with CA certificates for requests to the provider
 
     Token exchange (RFC 8693):
-          --token-exchange-url URL        Where tokens are traded
+          --token-exchange-url URL        The token exchange endpoint
           --token-exchange-audience NAME  The audience of the new token
-          --token-exchange-client-id ID   Who trades
+          --token-exchange-client-id ID   The client ID for the token exchange
           --token-exchange-client-secret SECRET
                                           The client secret for the token exchange. Prefer a file,
                                           because other users can see command lines
           --token-exchange-client-secret-file FILE
-                                          A file with the secret of that client
+                                          A file with the client secret
           --token-exchange-header-name HEADER
                                           The header for the new token, instead of Authorization
-          --token-exchange-scopes SCOPE   What to ask permission for (can be repeated)
+          --token-exchange-scopes SCOPE   An OAuth scope to request (can be repeated)
           --token-exchange-subject-token-type TYPE
-                                          What kind of token the caller sends (one of access_token,
+                                          The type of the token that callers send (one of access_token,
                                           id_token)
 
     Remote authentication:
@@ -141,20 +140,20 @@ test('the help of run says what it takes, by what it is about', () => {
                                        server requires it
           --remote-auth-issuer URL     The authorization server, if the remote server does not name it
           --remote-auth-authorize-url URL
-                                       Where a person signs in, when the issuer does not say
-          --remote-auth-token-url URL  Where tokens come from, when the issuer does not say
+                                       The authorization endpoint, if the issuer does not publish it
+          --remote-auth-token-url URL  The token endpoint, if the issuer does not publish it
           --remote-auth-client-id ID   The OAuth client ID. Without it, ToolHive registers a client
           --remote-auth-client-secret SECRET
                                        The OAuth client secret. Prefer a file, because other users can
                                        see command lines
           --remote-auth-client-secret-file FILE
-                                       A file with the secret of that client
-          --remote-auth-scopes SCOPE   What to ask permission for (can be repeated)
-          --remote-auth-skip-browser   Print the address to sign in at instead of opening a browser
+                                       A file with the client secret
+          --remote-auth-scopes SCOPE   An OAuth scope to request (can be repeated)
+          --remote-auth-skip-browser   Print the sign-in URL instead of opening a browser
           --remote-auth-callback-port PORT
                                        The local port for the browser's redirect. 0 selects a free port
                                        (default: 0)
-          --remote-auth-timeout TIME   How long to wait for the sign-in (default: 5m)
+          --remote-auth-timeout TIME   The time limit for the sign-in (default: 5m)
 
     Telemetry:
           --otel-endpoint HOST:PORT  The OpenTelemetry collector to send to (OTLP over HTTP)
@@ -169,7 +168,7 @@ test('the help of run says what it takes, by what it is about', () => {
           --otel-env-vars NAME       A daemon environment variable to include in traces (can be
                                      repeated)
           --otel-custom-attributes NAME=VALUE,…
-                                     Further attributes of all traces and metrics
+                                     Additional attributes of all traces and metrics
 
     Kubernetes:
           --kube-context NAME  Use the Kubernetes cluster of this kubeconfig context instead of this
@@ -205,10 +204,10 @@ test('the help of rm', () => {
       names  The names of workloads
 
     Flags:
-          --all            Every workload
+          --all            All workloads
           --group GROUP    Only workloads of this group
-      -y, --yes            Do not ask before removing stored files, all workloads, or a group
-          --format FORMAT  How to print the result (one of text, json; default: text)
+      -y, --yes            Skip the confirmation before removing stored files, all workloads, or a group
+          --format FORMAT  The output format (one of text, json; default: text)
           --debug          Show requests to the daemon and causes of failures on standard error
 
     Kubernetes:
@@ -242,10 +241,10 @@ test('the help of logs leads to prune', () => {
 
     Flags:
       -f, --follow         Follow new output until Ctrl-C
-      -p, --proxy          What the proxy noted instead
+      -p, --proxy          Show the proxy log instead
           --tail LINES     The maximum number of lines, counted from the end. The default is 100, or all
                            lines with --proxy
-          --format FORMAT  How to print the result (one of text, json; default: text)
+          --format FORMAT  The output format (one of text, json; default: text)
           --debug          Show requests to the daemon and causes of failures on standard error
 
     Kubernetes:

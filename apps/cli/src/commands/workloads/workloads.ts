@@ -4,7 +4,7 @@ import { clusterFlags } from '../cluster/cluster.ts';
 import { group, workload } from '../flags.ts';
 import { runFlags, storeSecrets } from './run-flags.ts';
 
-const all: Flag = { name: 'all', kind: 'boolean', description: 'Every workload' };
+const all: Flag = { name: 'all', kind: 'boolean', description: 'All workloads' };
 
 const severalWorkloads: Argument = {
   ...workload,
@@ -32,7 +32,7 @@ export const workloadCommands: readonly Command[] = [
     summary: 'Run an MCP server',
     description:
       'Runs a server in isolation behind a proxy, and prints its URL for clients.\n\nSOURCE is the name of a registry entry (filesystem), a package (npx://NAME, uvx://NAME, go://MODULE, each optionally with @VERSION), a local path (a directory with a package.json, pyproject.toml, or go.mod, a script, a wheel, or a .tgz archive), a container image, the URL of a remote server, or the GitHub URL of a registered server. ToolHive passes everything after -- to the server unchanged.\n\nYou can also paste the command of another program: npx, uvx, pipx run, go run, docker run, and similar ones. Put flags of thv run before the command.',
-    arguments: [{ name: 'source', description: 'What to run', completes: 'registry-server' }],
+    arguments: [{ name: 'source', description: 'The server to run', completes: 'registry-server' }],
     takesRest: true,
     async isOther(words) {
       const { isCommandLine } = await import('@toolhive/core/pasted-command');
@@ -57,7 +57,7 @@ export const workloadCommands: readonly Command[] = [
     aliases: ['ls'],
     summary: 'List workloads',
     flags: [
-      { name: 'all', shorthand: 'a', kind: 'boolean', description: 'Those that do not run, too' },
+      { name: 'all', shorthand: 'a', kind: 'boolean', description: 'Include stopped workloads' },
       group,
       {
         name: 'label',
@@ -103,7 +103,7 @@ export const workloadCommands: readonly Command[] = [
     unformatted: 'its own --format selects the format of the file',
     summary: 'Export the configuration of a workload',
     description:
-      'Writes everything that is needed to run a workload again, here or elsewhere, into a file: for `thv run --from-config`, as a manifest for Kubernetes, or as the mcpServers JSON that `thv import` and MCP clients read. Secrets are only referred to.',
+      'Writes everything that is needed to run a workload again, here or elsewhere, into a file: for `thv run --from-config`, as a manifest for Kubernetes, or as the mcpServers JSON that `thv import` and MCP clients read. The file contains only references to secrets.',
     arguments: [
       workload,
       {
@@ -175,7 +175,7 @@ export const workloadCommands: readonly Command[] = [
         shorthand: 'u',
         kind: 'integer',
         value: 'PORT',
-        description: 'The port of its page',
+        description: 'The port of the inspector page',
         default: 6274,
       },
       {
@@ -203,7 +203,7 @@ export const workloadCommands: readonly Command[] = [
         kind: 'boolean',
         description: 'Follow new output until Ctrl-C',
       },
-      { name: 'proxy', shorthand: 'p', kind: 'boolean', description: 'What the proxy noted instead' },
+      { name: 'proxy', shorthand: 'p', kind: 'boolean', description: 'Show the proxy log instead' },
       {
         name: 'tail',
         kind: 'integer',
@@ -230,7 +230,7 @@ export const workloadCommands: readonly Command[] = [
   {
     path: 'stop',
     summary: 'Stop workloads',
-    description: 'Stops workloads and waits until they have. They stay, and `thv start` runs them again.',
+    description: 'Stops workloads and waits until they are stopped. To run them again, use `thv start`.',
     arguments: [severalWorkloads],
     flags: [
       all,
@@ -239,7 +239,7 @@ export const workloadCommands: readonly Command[] = [
         name: 'timeout',
         kind: 'integer',
         value: 'SECONDS',
-        description: 'How long to wait',
+        description: 'The time limit',
         default: 30,
       },
     ],
@@ -262,7 +262,7 @@ export const workloadCommands: readonly Command[] = [
     path: 'restart',
     summary: 'Restart workloads',
     description:
-      'Stops workloads and starts them with their run config, on the same port. The servers get the present values of their secrets. A workload that does not run is started.',
+      'Stops workloads and starts them with their run config, on the same port. The servers receive the current values of their secrets. Stopped workloads are started.',
     arguments: [severalWorkloads],
     flags: startFlags,
     exclusive: [['all', 'group']],
@@ -282,7 +282,7 @@ export const workloadCommands: readonly Command[] = [
         name: 'yes',
         shorthand: 'y',
         kind: 'boolean',
-        description: 'Do not ask before removing stored files, all workloads, or a group',
+        description: 'Skip the confirmation before removing stored files, all workloads, or a group',
       },
       ...clusterFlags,
     ],

@@ -67,7 +67,7 @@ function commandSections(command: Command): string[] {
           '## Arguments',
           table(
             'Arguments',
-            ['Argument', 'What it is'],
+            ['Argument', 'Description'],
             declared.map((argument) => [
               code(placeOf(argument)),
               textOf(argument.description) + choicesOf(argument.choices),
@@ -89,7 +89,7 @@ function commandSections(command: Command): string[] {
 function flagTable(label: string, flags: readonly Flag[]): string {
   return table(
     label,
-    ['Flag', 'Value', 'Default', 'What it does'],
+    ['Flag', 'Value', 'Default', 'Description'],
     flags.map((flag) => [
       [`--${flag.name}`, ...(flag.shorthand === undefined ? [] : [`-${flag.shorthand}`])]
         .map(code)
@@ -101,7 +101,7 @@ function flagTable(label: string, flags: readonly Flag[]): string {
   );
 }
 
-/** What a kind of flag takes, for a reader. */
+/** The value of each kind of flag. */
 const kinds: Record<FlagKind, string> = {
   boolean: 'on or off',
   string: 'text',
@@ -125,18 +125,18 @@ function childSection(program: Program, path: string): string[] {
   const children = childrenOf(program, path);
   if (children.length === 0) return [];
   const rows = children.map((child) => [linkTo(child.path), textOf(child.summary)]);
-  return ['## Commands', table('Commands', ['Command', 'What it does'], rows)];
+  return ['## Commands', table('Commands', ['Command', 'Description'], rows)];
 }
 
-/** What can stand on every command line. */
+/** The flags that every command accepts. */
 const everyCommand = [
   '## Flags of every command',
   table(
     'Flags of every command',
-    ['Flag', 'What it does'],
+    ['Flag', 'Description'],
     [
       ...globalFlags.map((flag) => [code(`--${flag.name}`), textOf(flag.description)]),
-      [`${code('--help')}, ${code('-h')}`, 'Show how it is used, and do nothing'],
+      [`${code('--help')}, ${code('-h')}`, 'Show help'],
     ],
   ),
 ];

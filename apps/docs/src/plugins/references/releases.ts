@@ -1,7 +1,7 @@
 import { heading } from './markdown.ts';
 
 /** A version of ToolHive for its users. */
-export interface Release {
+interface Release {
   version: string;
   /** The publication date, as YYYY-MM-DD. Undefined if the version is not published. */
   date: string | undefined;
