@@ -27,6 +27,7 @@ export async function buildUi(): Promise<void> {
   const built = await readFile(join(uiFolder, markFile), 'utf8').catch(() => undefined); // not built yet
   if (built === fingerprint) return;
   const fresh = `${uiFolder}-${process.pid}`;
+  const { NODE_ENV: mode } = process.env;
   try {
     const { build } = await import('vite');
     await build({
@@ -39,6 +40,9 @@ export async function buildUi(): Promise<void> {
     await rm(uiFolder, { recursive: true, force: true });
     await rename(fresh, uiFolder);
   } finally {
+    // Vite sets it to production, and tests that run next would get React without `act`.
+    if (mode === undefined) delete process.env['NODE_ENV'];
+    else process.env['NODE_ENV'] = mode;
     await rm(fresh, { recursive: true, force: true });
   }
 }

@@ -81,7 +81,9 @@ function daemonIn(
   const open = Promise.withResolvers<void>();
   let look: (() => Promise<void>) | undefined;
   const complaints: string[] = [];
-  const tell = (message: ToDaemon): void => void child.send(message);
+  const tell = (message: ToDaemon): void => {
+    if (child.connected) child.send(message, () => {}); // a killed daemon hears nothing
+  };
   void ended.then((why) => open.reject(new Error(`the daemons have not opened: ${why}`)));
   open.promise.catch(() => {}); // a daemon that is killed while it starts is nobody's concern
   return {
