@@ -286,12 +286,8 @@ test.for([...glossary])(
       hitsFor(query).map(({ url_without_anchor: url }) => plain(new URL(url).pathname));
 
     expect([term, ...synonyms].filter((query) => found(query).length === 0)).toStrictEqual([]);
-    if (target !== undefined)
-      expect(
-        found(term)
-          .slice(0, 8)
-          .map((path) => path.endsWith(`/${target}`)),
-      ).toContain(true);
+    const first = found(term).slice(0, 8);
+    expect(first.some((path) => target === undefined || path.endsWith(`/${target}`))).toBe(true);
   },
 );
 

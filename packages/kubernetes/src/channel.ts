@@ -33,7 +33,7 @@ const PING_INTERVAL_MS = 15_000;
 const MAX_BUFFERED_BYTES = 1024 * 1024;
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 
-/** Attaches to the standard streams of a running container. */
+/** Attaches to standard input, output, and error of a running container. */
 export async function attach(
   config: ClusterConfig,
   pod: ObjectName,
