@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { openApiDocument } from '@toolhive/contract/openapi';
 import { RunConfig } from '@toolhive/contract/run-config';
 import { registryJsonSchema } from '@toolhive/contract/registry';
+import { deployFiles } from '@toolhive/operator/charts';
 import { crdFiles, resources } from '@toolhive/operator/crds';
 import { format, resolveConfig } from 'prettier';
 import * as z from 'zod';
@@ -41,6 +42,7 @@ async function generatedTexts(): Promise<Record<string, string>> {
   const crds = crdFiles();
   return {
     ...below('packages/operator/generated/', crds),
+    ...below('deploy/', deployFiles()),
     ...below('apps/docs/static/api-specs/', {
       'toolhive-api.yaml': await apiSpec(openApiDocument(), program),
       'toolhive-crds.yaml': Object.values(crds).join('---\n'),

@@ -1,0 +1,22 @@
+import { stringify } from 'yaml';
+import { crdFiles, exampleOf, resources } from './crds/crds.ts';
+import { leaderElectionRules, managerRules, registryApiRules } from './rbac.ts';
+
+/** The generated files of both charts and the examples, by their path below `deploy/`. */
+export function deployFiles(): Record<string, string> {
+  const crds = Object.entries(crdFiles()).map(([name, text]) => [
+    `charts/toolhive-operator-crds/templates/${name}`,
+    text,
+  ]);
+  const examples = resources.map((resource) => [
+    `examples/${resource.kind.toLowerCase()}.yaml`,
+    exampleOf(resource),
+  ]);
+  return {
+    ...(Object.fromEntries([...crds, ...examples]) as Record<string, string>),
+    'charts/toolhive-operator/rbac.yaml': stringify(
+      { manager: managerRules, leaderElection: leaderElectionRules, registryApi: registryApiRules },
+      { aliasDuplicateObjects: false },
+    ),
+  };
+}
