@@ -333,7 +333,7 @@ describe('thv export', () => {
       'note: npx://toolhive-test-servers@1.0.0 is not an image: build one with thv build, push it, and set its name in spec.image\n',
     ]);
     expect(await readFile(path, 'utf8')).toMatch(
-      /^apiVersion: v1\nkind: ConfigMap\n[^]*\n---\napiVersion: toolhive.stacklok.dev\/v1alpha1\nkind: MCPServer\n/,
+      /^apiVersion: toolhive.stacklok.dev\/v1alpha1\nkind: MCPServer\n/,
     );
   });
 

@@ -4,6 +4,8 @@ import { startControlPlane } from '@toolhive/operator/testing/control-plane';
 import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeCluster } from './registered.ts';
+import { startOperator } from './running-operator.ts';
+import type { RunningOperator } from './running-operator.ts';
 
 const plain = {
   schema_version: 'v0.1.0',
@@ -64,10 +66,15 @@ const remote = {
 
 describeCluster('an exported workload', () => {
   let cluster: ControlPlane;
+  let operator: RunningOperator;
   beforeAll(async () => {
     cluster = await startControlPlane();
+    operator = await startOperator(cluster);
   });
-  afterAll(() => cluster[Symbol.asyncDispose]());
+  afterAll(async () => {
+    await operator?.[Symbol.asyncDispose]();
+    await cluster?.[Symbol.asyncDispose]();
+  });
 
   test.each([
     ['a plain server', plain, ['mcpserver.toolhive.stacklok.dev/my-weather']],
@@ -103,4 +110,34 @@ describeCluster('an exported workload', () => {
       expect(await apply()).toEqual(objects.map((object) => `${object} unchanged`));
     },
   );
+
+  // Without secrets and host paths, which the namespace lacks and refuses.
+  test.each([
+    ['a plain server', plain],
+    [
+      'a server with network rules, a group, and tools',
+      {
+        ...everything,
+        secrets: [],
+        volumes: [],
+        permission_profile: { network: everything.permission_profile.network },
+      },
+    ],
+  ])('becomes ready: %s', async (_what, runConfig) => {
+    const namespace = await cluster.namespace();
+    const { manifest } = manifestOf(RunConfig.parse(runConfig));
+
+    await cluster.kubectl(['apply', '--validate=strict', '--namespace', namespace, '-f', '-'], manifest);
+
+    expect(
+      await cluster.kubectl([
+        'wait',
+        '--namespace',
+        namespace,
+        '--for=condition=Ready',
+        'mcpserver/my-weather',
+        '--timeout=60s',
+      ]),
+    ).toBe('mcpserver.toolhive.stacklok.dev/my-weather condition met');
+  });
 });

@@ -132,7 +132,7 @@ test('is a registry that another daemon reads, page by page, with the same serve
     body: { url: `http://127.0.0.1:${source.port}/api/registry`, allow_private_ip: true },
   });
 
-  const registry = { params: { name: 'default' } };
+  const registry = { params: { name: 'default' }, query: {} };
   const { skipped_count: skipped } = await reader.client.getRegistry(registry);
   const read = await reader.client.listRegistryServers(registry);
   const served = await source.client.listRegistryServers(registry);

@@ -288,6 +288,15 @@ describe('a manifest for Kubernetes', () => {
     expect(warnings).toEqual(['labels that Kubernetes does not accept are left out: bad key, role']);
   });
 
+  test('has the profile none for the network mode none', () => {
+    const { manifest, warnings } = manifestOf(
+      RunConfig.parse({ ...plain, permission_profile: { network: { mode: 'none' } } }),
+    );
+
+    expect(parse(manifest)).toMatchObject({ spec: { permissionProfile: { type: 'builtin', name: 'none' } } });
+    expect(warnings).toEqual([]);
+  });
+
   test('never grants the privileged mode or a network mode of the container engine', () => {
     const { manifest, warnings } = manifestOf(
       RunConfig.parse({ ...plain, permission_profile: { privileged: true, network: { mode: 'host' } } }),

@@ -121,7 +121,10 @@ function localParts(runConfig: RunConfig, name: string): Parts {
         'mounts become hostPath volumes: each node needs these paths, and the restricted Pod Security Standard refuses them',
       ],
       [profile.privileged === true, 'the privileged mode is left out'],
-      [profile.network?.mode !== undefined, 'the network mode of the container engine is left out'],
+      [
+        ![undefined, 'none'].includes(profile.network?.mode),
+        'the network mode of the container engine is left out',
+      ],
     ],
   };
 }
@@ -225,6 +228,7 @@ function secretKey(name: string): string {
 /** The built-in profile with the same network access. Mounts have a separate field in a manifest. */
 function builtInName({ network, privileged }: PermissionProfile): string | undefined {
   if (privileged === true) return undefined;
+  if (network?.mode === 'none') return 'none';
   const outbound = network?.outbound;
   const isPlain = network?.mode === undefined && network?.inbound === undefined;
   return Object.entries(builtInProfiles).find(
