@@ -268,7 +268,7 @@ export const bundling = {
 } satisfies BuildOptions;
 
 if (import.meta.main) {
-  const { buildOperator } = await import('./build-operator.ts'); // which uses this file
   await buildCli();
-  await buildOperator();
+  // Without `await`, because that file imports this one, whose evaluation would then never end.
+  void import('./build-operator.ts').then(({ buildOperator }) => buildOperator());
 }
