@@ -97,7 +97,7 @@ const reasons: readonly (readonly [reason: string, pattern: RegExp])[] = [
   ['asks on a terminal', /^thv (?:secret setup|inspector|ui|upgrade|permission tighten|learn|network)\b/m],
   ['needs an account', /\bgithub\b|1password|OP_SERVICE|notion|context7/],
   ['changes the machine', /^npm |thv service|thv rm --all|thv client remove/m],
-  ['needs another program', /^(?:vault|otelcol|docker|trivy)\b|EMBEDDING_URL|\$\(vault/m],
+  ['needs another program', /^(?:vault|otelcol|docker|trivy|helm)\b|EMBEDDING_URL|\$\(vault/m],
   ['needs a container engine', /ghcr\.io|\bregistry\.example\.com\/|playwright|--tag/],
   [
     'names a placeholder',
