@@ -129,7 +129,7 @@ describeCluster('the Helm charts', () => {
 
     for (const file of await readdir(folder)) {
       const words = ['apply', '--server-side', '--dry-run=server', '-n', namespace, '-f', join(folder, file)];
-      expect(await cluster.kubectl(words), file).toContain('serverside-applied');
+      expect(await cluster.kubectl(words)).toContain('serverside-applied');
     }
   });
 });
