@@ -133,7 +133,7 @@ class Work {
     const recorder = new Recorder(client, options.identity, (error) =>
       log.warn({ err: error }, 'event not written'),
     );
-    const own = new Set([...Object.values(kinds)]);
+    const own = new Set(Object.values(kinds));
     const namespaces = options.namespaces.length === 0 ? [undefined] : options.namespaces;
     for (const type of [...own, ...childTypes]) {
       const reflector = this.#reflect(client, type, namespaces, {
@@ -226,7 +226,7 @@ class Work {
   #changed(type: ResourceType, object: KubernetesObject, previous: KubernetesObject | undefined): void {
     if (this.#queues.has(type.kind)) this.#add(type.kind, keyOf(object));
     for (const version of previous === undefined ? [object] : [object, previous]) {
-      this.#tellRelated(type, version as CustomResource);
+      this.#tellRelated(type, version);
     }
   }
 

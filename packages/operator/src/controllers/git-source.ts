@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkout, clone, resolveRef } from 'isomorphic-git';
-import http from 'isomorphic-git/http/node';
+import { request as send } from 'isomorphic-git/http/node';
 
 /** A file in a Git repository. */
 export interface GitFile {
@@ -51,12 +51,12 @@ export async function readGitFile(source: GitFile, signal: AbortSignal): Promise
 }
 
 /** HTTP requests that stop at the size limit and when the signal aborts. */
-function boundedHttp(signal: AbortSignal): typeof http {
+function boundedHttp(signal: AbortSignal): { request: typeof send } {
   let received = 0;
   return {
     async request(request) {
       signal.throwIfAborted();
-      const response = await http.request(request);
+      const response = await send(request);
       const { body } = response;
       return {
         ...response,

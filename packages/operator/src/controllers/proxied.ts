@@ -61,14 +61,15 @@ async function pass(context: Context, resource: CustomResource | undefined, sign
   } catch (error) {
     const stop = stopOf(error);
     if (stop === undefined) throw error;
-    findings.push(stop.finding, finding('Ready', false, stop.finding.reason, stop.message));
+    const others = findings.filter(({ type }) => type !== stop.finding.type);
+    const failed = [...others, stop.finding, finding('Ready', false, stop.finding.reason, stop.message)];
     const before = resource.status?.conditions?.find(({ type }) => type === 'Ready');
     const isNew = before?.reason !== stop.finding.reason || before.message !== stop.message;
     await writeStatus(
       context,
       resource,
       { ...status, phase: 'Failed', message: stop.message },
-      findings,
+      failed,
       signal,
     );
     if (isNew) {

@@ -62,10 +62,14 @@ describe('compared with the original', () => {
     expect(observedGeneration).toMatchObject({ type: 'integer' });
     const { fields: theirFields = {}, ...theirStatus } = fields.status;
     const { conditions: theirConditions, observedGeneration: theirGeneration, ...theirOthers } = theirFields;
-    if (theirConditions !== undefined)
-      expect(factsOf(conditions as Schema)).toEqual(factsOfOriginal(theirConditions));
-    if (theirGeneration !== undefined)
-      expect(factsOf(observedGeneration as Schema)).toEqual(factsOfOriginal(theirGeneration));
+    const factsOfShared = { conditions, observedGeneration };
+    for (const [name, theirs] of Object.entries({
+      conditions: theirConditions,
+      observedGeneration: theirGeneration,
+    }))
+      expect(
+        theirs === undefined || factsOf(factsOfShared[name as keyof typeof factsOfShared] as Schema),
+      ).toEqual(theirs === undefined || factsOfOriginal(theirs));
     expect(factsOf({ ...(status as Schema), properties: others })).toEqual(
       factsOfOriginal({ ...theirStatus, fields: theirOthers }),
     );
