@@ -1,3 +1,4 @@
+/* oxlint-disable vitest/valid-title, vitest/valid-describe-callback, vitest/no-conditional-tests -- passed through */
 import { whyNoControlPlane } from '@toolhive/operator/testing/control-plane';
 import { describe } from 'vitest';
 
@@ -8,7 +9,6 @@ import { describe } from 'vitest';
 export function describeCluster(name: string, tests: () => void): void {
   const reason = whyNoControlPlane();
   if (reason === undefined) {
-    // oxlint-disable-next-line vitest/valid-title, vitest/valid-describe-callback, vitest/no-conditional-tests -- passed through
     describe(name, tests);
     return;
   }

@@ -99,7 +99,7 @@ export class Leadership {
       if (left <= 0) return this.#lost.abort(new Error('the lease could not be renewed'));
       try {
         const startedAt = performance.now();
-        const signal = AbortSignal.any([ended, AbortSignal.timeout(left)]);
+        const signal = AbortSignal.any([ended, AbortSignal.timeout(Math.ceil(left))]);
         const lease = await readLease(this.#options, signal);
         if (lease?.spec?.holderIdentity !== this.#options.identity) {
           return this.#lost.abort(new Error('another replica has the lease'));
