@@ -81,7 +81,7 @@ describeCluster('custom resources', () => {
     await waitFor(namespace, 'mcpserver/talk');
 
     expect(await field(namespace, 'role/talk-proxy-runner', '{.rules[*].resourceNames}')).toBe(
-      '["talk-0"] ["talk-0"] ["talk-0"]',
+      '["talk-0"] ["talk-0"]',
     );
     expect(
       await field(namespace, 'deployment/talk', '{.spec.template.spec.automountServiceAccountToken}'),

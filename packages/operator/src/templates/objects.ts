@@ -140,7 +140,6 @@ function accounts(plan: Plan): Child[] {
       rules: [
         { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'], resourceNames: [pod] },
         { apiGroups: [''], resources: ['pods/attach'], verbs: ['create', 'get'], resourceNames: [pod] },
-        { apiGroups: [''], resources: ['pods/log'], verbs: ['get'], resourceNames: [pod] },
       ],
     }),
     child(types.roleBinding, plan, proxyAccount, labels, {
