@@ -1,5 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { askableClients, officialClients } from './testing/mcp.ts';
 import type { TestClient } from './testing/mcp.ts';
@@ -111,6 +114,42 @@ test.each(Object.entries(officialClients))(
     expect([text, failed]).toEqual(['Echo: hello', false]);
   },
 );
+
+test('a server is installed once the user agrees, and its tools are found at once', async () => {
+  const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: { form: {} } } });
+  const questions: string[] = [];
+  client.setRequestHandler(ElicitRequestSchema, ({ params: { message } }) => {
+    questions.push(message);
+    return { action: 'accept', content: { agree: true } };
+  });
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+
+  const installed = await client.callTool(
+    { name: 'install_server', arguments: { name: 'context7' } },
+    undefined,
+    { timeout: 180_000 },
+  );
+  const { content } = await client.callTool({
+    name: 'find_tool',
+    arguments: { query: 'documentation of a library', server: 'context7' },
+  });
+  await client.close();
+
+  expect(questions).toEqual([expect.stringContaining('install and run npx://@upstash/context7-mcp@')]);
+  expect(JSON.stringify(installed.content)).toContain('running');
+  expect(JSON.stringify(content)).toContain('library');
+  await user.mustThv('rm', 'context7', '--yes');
+});
+
+test('with ALLOW_INSTALL, a server is installed without a question', async () => {
+  const started = await user.mustThv('run', 'meta-mcp', '--name=installer', '--env=ALLOW_INSTALL=true');
+  await using client = await askableClients.modern(/http:\S+/.exec(started)?.[0] ?? '');
+
+  const { text, failed } = await client.call('install_server', { name: 'context7' });
+
+  expect([JSON.parse(text), failed]).toEqual([{ server_name: 'context7', status: 'running' }, false]);
+  await user.mustThv('rm', 'context7', 'installer', '--yes');
+});
 
 test('the meta server takes far fewer tokens than the tools of eight servers', async () => {
   const { listing_tokens: all, meta_listing_tokens: meta } = JSON.parse(

@@ -39,8 +39,14 @@ async function openWorld(
   servers: ToolServers,
   {
     variables = {},
+    secrets = {},
     changes = {},
-  }: { variables?: Record<string, string>; changes?: Record<string, object> } = {},
+  }: {
+    variables?: Record<string, string>;
+    /** Values for the meta server, by the names of its variables. */
+    secrets?: Record<string, string>;
+    changes?: Record<string, object>;
+  } = {},
 ): Promise<World> {
   const { runtime, changed } = openToolRuntime(servers);
   const api = await openTestApi({ runtimes: () => [runtime] });
@@ -49,8 +55,12 @@ async function openWorld(
       { body: { name, image: testServer, cmd_arguments: [name], ...changes[name] } },
       { onProgress: () => {} },
     );
+  if (Object.keys(secrets).length > 0)
+    await api.client.setupSecrets({ body: { provider_type: 'encrypted', password: 'a long password' } });
+  for (const [key, value] of Object.entries(secrets)) await api.client.createSecret({ body: { key, value } });
+  const given = Object.keys(secrets).map((name) => ({ name, target: name }));
   await api.client.createWorkload(
-    { body: { image: metaServerName, env_vars: variables, ...changes[metaServerName] } },
+    { body: { image: metaServerName, env_vars: variables, secrets: given, ...changes[metaServerName] } },
     { onProgress: () => {} },
   );
   return {
@@ -185,6 +195,45 @@ describe('a call', () => {
 
     expect(asked['resultType']).toBe('input_required');
     expect(result['content']).toEqual([{ type: 'text', text: 'hello Ada' }]);
+  });
+
+  test('passes sampling to a modern client as input_required', async () => {
+    await using world = await openWorld({ asking });
+    const client = mcpCaller(world.url, modern);
+    const request = {
+      name: 'call_tool',
+      arguments: { tool_name: 'summarize' },
+      _meta: { 'io.modelcontextprotocol/clientCapabilities': { sampling: {} } },
+    };
+
+    const { result: asked } = await client.ask('tools/call', request);
+    const [[key = '', question] = []] = Object.entries(asked['inputRequests'] as object);
+    const { result } = await client.ask('tools/call', {
+      ...request,
+      requestState: asked['requestState'],
+      inputResponses: {
+        [key]: { model: 'tiny', role: 'assistant', content: { type: 'text', text: 'short' } },
+      },
+    });
+
+    expect(question).toMatchObject({ method: 'sampling/createMessage', params: { maxTokens: 10 } });
+    expect(result['content']).toEqual([{ type: 'text', text: 'by tiny' }]);
+  });
+
+  test('is recorded in the audit log of its workload, with the client that called the meta server', async () => {
+    await using world = await openWorld({ files }, { changes: { files: { audit_config: {} } } });
+
+    await call(mcpCaller(world.url, modern), 'call_tool', {
+      tool_name: 'read_file',
+      parameters: { path: 'a' },
+    });
+
+    await vi.waitFor(async () => {
+      const { records } = await world.api.client.listAudit({
+        query: { workload: 'files', type: 'mcp_tool_call' },
+      });
+      expect(JSON.stringify(records)).toContain('read_file');
+    }, waiting);
   });
 
   test('passes progress to the client, and a cancellation to the server', async () => {
@@ -464,9 +513,11 @@ describe('the settings', () => {
 
   test('combine the words with the embeddings of an endpoint', async () => {
     const asked: string[][] = [];
+    const credentials = new Set<string | undefined>();
     const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
       const { input } = (await json(request)) as { input: string[] };
       asked.push(input);
+      credentials.add(request.headers.authorization);
       // Each text about mail has the same direction as the query.
       const data = input.map((text, index) => ({
         index,
@@ -485,6 +536,7 @@ describe('the settings', () => {
           EMBEDDING_MODEL: 'tiny',
           EMBEDDING_ALLOW_LOOPBACK: 'true',
         },
+        secrets: { EMBEDDING_API_KEY: 'sk-example' },
       },
     );
     const client = mcpCaller(world.url, modern);
@@ -495,6 +547,7 @@ describe('the settings', () => {
     server.close();
 
     expect(first?.tool_name).toBe('send_mail');
+    expect([...credentials]).toEqual(['Bearer sk-example']);
     expect(asked.flat().filter((text) => text.includes('pigeon'))).toHaveLength(1); // later searches use stored vectors
   });
 
