@@ -207,7 +207,7 @@ describe('a call', () => {
     };
 
     const { result: asked } = await client.ask('tools/call', request);
-    const [[key = '', question] = []] = Object.entries(asked['inputRequests'] as object);
+    const [[key, question] = ['', undefined]] = Object.entries(asked['inputRequests'] as object);
     const { result } = await client.ask('tools/call', {
       ...request,
       requestState: asked['requestState'],
