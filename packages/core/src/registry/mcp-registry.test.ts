@@ -30,6 +30,19 @@ const listed = (server: object, meta: object = {}) => ({
 const read = (packages: object[], changes: object = {}) =>
   readRegistry(aServer({ packages, ...changes })).registry.servers['io-github-example-weather'];
 
+test('a publisher cannot let install scripts run', () => {
+  const meta = {
+    'io.modelcontextprotocol.registry/publisher-provided': {
+      'dev.toolhive': { package: { source: 'npx://@example/weather-mcp@1.2.0', allow_scripts: ['sqlite3'] } },
+    },
+  };
+
+  const { servers } = readRegistry(listed(aServer({ _meta: meta }))).registry;
+
+  expect(Object.values(servers)).toHaveLength(1);
+  expect(JSON.stringify(servers)).not.toContain('sqlite3');
+});
+
 describe('a server of the MCP registry', () => {
   test('becomes an entry that is run as a package', () => {
     const { registry, skipped } = readRegistry(

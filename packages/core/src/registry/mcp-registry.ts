@@ -188,7 +188,8 @@ const Extension = z
     target_port: z.unknown(),
     docker_tags: z.unknown(),
     provenance: z.unknown(),
-    package: z.unknown(),
+    // Only the owner of a registry may let install scripts run, and these fields are text of a publisher.
+    package: z.looseObject({}).transform(({ allow_scripts: _scripts, ...rest }) => rest),
     sessions: z.unknown(),
     oauth_config: z.unknown(),
   })

@@ -285,7 +285,8 @@ function statefulSet(plan: Plan): Child {
           name: 'mcp',
           image: spec.image,
           ...(spec.args === undefined ? {} : { args: spec.args }),
-          ...(spec.transport === 'stdio' ? { stdin: true } : portsOf(spec.targetPort)),
+          // A server whose attach was lost gets a new process, because a session cannot start again on the same input.
+          ...(spec.transport === 'stdio' ? { stdin: true, stdinOnce: true } : portsOf(spec.targetPort)),
           securityContext: containerSecurity,
           env: serverEnv(plan),
           volumeMounts: [
@@ -380,10 +381,11 @@ function deployment(plan: Plan): Child {
   const labels = proxyLabelsFor(plan);
   const overrides = spec.resourceOverrides?.proxyDeployment;
   const pod = overrides?.podTemplateMetadataOverrides;
-  const probe = {
-    httpGet: { path: '/health', port: 'http', httpHeaders: [{ name: 'Host', value: 'localhost' }] },
+  const probeOf = (path: string): object => ({
+    httpGet: { path, port: 'http', httpHeaders: [{ name: 'Host', value: 'localhost' }] },
     failureThreshold: 3,
-  };
+  });
+  const probe = probeOf('/health');
   const userTemplate = (kind === 'MCPServer' ? proxied.spec.podTemplateSpec : undefined) as
     Partial<PodTemplate> | undefined;
   const pullSecrets = userTemplate?.spec?.imagePullSecrets;
@@ -424,7 +426,12 @@ function deployment(plan: Plan): Child {
                   ...(usesGateway ? [{ name: 'egress', containerPort: EGRESS_PORT, protocol: 'TCP' }] : []),
                 ],
                 env: proxyEnv(plan),
-                livenessProbe: { ...probe, initialDelaySeconds: 30, periodSeconds: 10, timeoutSeconds: 5 },
+                livenessProbe: {
+                  ...probeOf('/livez'),
+                  initialDelaySeconds: 30,
+                  periodSeconds: 10,
+                  timeoutSeconds: 5,
+                },
                 readinessProbe: { ...probe, initialDelaySeconds: 5, periodSeconds: 5, timeoutSeconds: 3 },
                 startupProbe: { ...probe, failureThreshold: 30, periodSeconds: 2, timeoutSeconds: 3 },
                 ...(spec.resources === undefined ? {} : { resources: spec.resources }),
