@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
+import { grantPermissions, operatorKubeconfig } from './operator-account.ts';
 
 /** An operator as a process. Disposing kills the process if it still runs. */
 export interface RunningOperator extends AsyncDisposable {
@@ -19,11 +20,12 @@ export interface RunningOperator extends AsyncDisposable {
 
 const main = new URL('../../apps/operator/src/operator-main.ts', import.meta.url).pathname;
 
-/** Starts an operator against a control plane. */
+/** Starts an operator with the permissions of the Helm chart, as the service account of the chart. */
 export async function startOperator(
   cluster: ControlPlane,
   options: { env?: Record<string, string>; args?: readonly string[]; kubeconfig?: string } = {},
 ): Promise<RunningOperator> {
+  const kubeconfig = options.kubeconfig ?? (await accountOf(cluster));
   const child = spawn(
     process.execPath,
     [
@@ -36,7 +38,7 @@ export async function startOperator(
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
-        KUBECONFIG: options.kubeconfig ?? cluster.kubeconfig,
+        KUBECONFIG: kubeconfig,
         POD_NAMESPACE: 'default',
         ...options.env,
       },
@@ -78,4 +80,9 @@ export async function startOperator(
     },
   };
   return running;
+}
+
+async function accountOf(cluster: ControlPlane): Promise<string> {
+  await grantPermissions(cluster);
+  return operatorKubeconfig(cluster);
 }

@@ -46,7 +46,7 @@ export interface Controller {
 }
 
 /** The type of a custom resource. */
-export function customType(kind: string): ResourceType {
+function customType(kind: string): ResourceType {
   const plural = resources.find((resource) => resource.kind === kind)?.plural;
   if (plural === undefined) throw new Error(`there is no kind ${kind}`);
   return { apiVersion: `${apiGroup}/${apiVersion}`, kind, plural };

@@ -15,7 +15,7 @@ export interface GitFile {
 }
 
 /** A larger transfer or file is refused. */
-export const MAX_SOURCE_BYTES = 100 * 1024 * 1024;
+const MAX_SOURCE_BYTES = 100 * 1024 * 1024;
 
 /** Fetches a file over HTTP without running any program. Throws with a reason for people. */
 export async function readGitFile(source: GitFile, signal: AbortSignal): Promise<string> {

@@ -6,10 +6,10 @@ import { keyOf } from './reflector.ts';
 import type { Reflector } from './reflector.ts';
 
 /** The owner of the fields that the operator writes. */
-export const FIELD_MANAGER = 'toolhive-operator';
+const FIELD_MANAGER = 'toolhive-operator';
 
 /** The annotation with the hash of the configuration that was applied last. */
-export const APPLIED = 'toolhive.stacklok.dev/applied-configuration';
+const APPLIED = 'toolhive.stacklok.dev/applied-configuration';
 
 /** An object of another owner has the name of a child. */
 export class NameClash extends Error {}

@@ -55,6 +55,7 @@ export class Reflector {
     return performance.now() - this.#lastContact < 2 * SILENCE_MS;
   }
 
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows the kind of this reflector
   get<T extends KubernetesObject>(key: string): T | undefined {
     return this.#objects.get(key) as T | undefined; // the reflector holds one kind
   }
@@ -106,7 +107,11 @@ export class Reflector {
     const exponential = FIRST_RETRY_MS * 2 ** Math.min(failures, 10);
     const retryInMs = Math.min(Math.max(wanted, exponential), LAST_RETRY_MS) * (0.75 + Math.random() / 2);
     this.#options.onError(error, retryInMs);
-    await delay(retryInMs, undefined, { signal }).catch(() => {}); // the loop sees the abort
+    try {
+      await delay(retryInMs, undefined, { signal });
+    } catch {
+      // The loop sees the abort.
+    }
   }
 
   async #list(namespace: string | undefined, signal: AbortSignal): Promise<string> {
@@ -166,7 +171,7 @@ export class Reflector {
     const key = keyOf(object);
     const previous = this.#objects.get(key);
     if (previous !== undefined && isOlder(object, previous)) return;
-    // Nobody reads them, and they are half of an object.
+    // The managed fields are half of an object, and no controller reads them.
     delete (object.metadata as { managedFields?: unknown }).managedFields;
     this.#objects.set(key, object);
     if (previous?.metadata.resourceVersion !== object.metadata.resourceVersion)
