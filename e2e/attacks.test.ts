@@ -5,6 +5,7 @@ import { describe, expect, inject, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { proves } from './promises.ts';
 
 // A server that is granted a directory, and tries to get more of the machine at its next start.
 
@@ -54,6 +55,7 @@ describe.each(available)('a hostile server in $name', ({ isSandbox, source, env 
   }
 
   test('does not get what a link in the place of its directory leads to', async () => {
+    proves('security.mounts.replaced');
     const { user, output } = await makeVictim();
     await using _user = user;
     const { stdout } = await run(user, 'hostile', `${output}:/out`);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openTerminal } from './testing/terminal.ts';
 import { makeUser, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { proves } from './promises.ts';
 
 // Access that is dangerous, which a user gets only after saying so.
 
@@ -70,6 +71,7 @@ describe('dangerous access', () => {
   });
 
   test('is accepted by a flag, and never by a file', async () => {
+    proves('security.consent');
     const file = join(user.home, 'exported.json');
     await user.mustThv(...wordsFor('flagged', '--volume', `${keys}:/keys:ro`, '--accept-risks'));
     await user.mustThv('export', 'flagged', file);

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, t
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, testServer } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { proves } from './promises.ts';
 
 // A server that tries to read files that ignore files hide from it.
 
@@ -123,6 +124,7 @@ describe.each(available)('files that are hidden from a hostile server in $name',
   });
 
   test('are empty under every spelling of their path', async () => {
+    proves('security.hidden-files');
     await writeFile(join(folder, 'app/.ENV'), SECRET);
     const { url } = await start();
 

@@ -1,5 +1,5 @@
 /** Where the product has to get before a promise can be kept. */
-export type Awaited = 'every revision' | 'the web interface' | 'the operator';
+export type Awaited = 'every revision';
 
 export interface Promised {
   /** The section of the specification that says so, or another source. */
@@ -522,16 +522,67 @@ export const promises = {
     source: 'spec 8',
     text: 'Broken anchors, broken Markdown links and duplicate routes are warnings.',
   },
-  // --- what is to come ---
+  // --- the security model ---
+  'security.network.rules': {
+    source: 'issue: documentation',
+    text: 'A server in the sandbox reaches only the hosts and ports that its rules allow.',
+  },
+  'security.mounts.replaced': {
+    source: 'issue: documentation',
+    text: 'A server that replaces a mounted directory by a symbolic link gets nothing of its target.',
+  },
+  'security.mounts.read-only': {
+    source: 'issue: documentation',
+    text: 'A server cannot write to a mount that was granted for reading.',
+  },
+  'security.sandbox.privileges': {
+    source: 'issue: documentation',
+    text: 'A server in the sandbox cannot create namespaces or mounts.',
+  },
+  'security.sandbox.sockets': {
+    source: 'issue: documentation',
+    text: 'A server in the sandbox cannot open sockets to the hypervisor.',
+  },
+  'security.hidden-files': {
+    source: 'issue: documentation',
+    text: 'Files that an ignore file hides are empty for the server under every path.',
+  },
+  'security.packages.scripts': {
+    source: 'issue: documentation',
+    text: 'The installation of a package in the sandbox runs none of its scripts.',
+  },
+  'security.images.build': {
+    source: 'issue: documentation',
+    text: 'An image build runs the scripts of a package as an unprivileged user in a container.',
+  },
+  'security.packages.provenance': {
+    source: 'issue: documentation',
+    text: 'A package with an untrusted attestation does not run.',
+  },
+  'security.tools.pinned': {
+    source: 'issue: documentation',
+    text: 'With tool pinning, a changed tool waits for approval.',
+  },
+  'security.access.tokens': {
+    source: 'issue: documentation',
+    text: 'Only valid tokens for this resource are accepted.',
+  },
+  'security.limits': {
+    source: 'issue: documentation',
+    text: 'A server that uses too much memory ends, and its status names the limit.',
+  },
+  'security.consent': {
+    source: 'issue: documentation',
+    text: 'No file grants dangerous access without the consent of the user.',
+  },
+  // --- other interfaces ---
   'ui.served': {
     source: 'architecture, faces',
     text: 'The web interface is served at /ui/.',
-    awaits: 'the web interface',
   },
   'operator.kinds': {
     source: 'contract operator',
     text: 'The six kinds of the operator are there.',
-    awaits: 'the operator',
   },
 } satisfies Record<string, Promised>;
 

@@ -9,6 +9,7 @@ import type { User } from './testing/thv.ts';
 
 const server = `#!/usr/bin/env node
 import { createInterface } from 'node:readline';
+import { proves } from './promises.ts';
 const results = {
   initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'built', version: '1' } },
   'tools/list': { tools: [{ name: 'tell', inputSchema: { type: 'object' } }] },
@@ -44,6 +45,7 @@ afterAll(async () => {
 const attestations = '/-/npm/v1/attestations/built@1.0.0';
 
 test('a package with an attestation that nobody trusted has signed is not run', async () => {
+  proves('security.packages.provenance');
   await using sigstore = await openTestSigstore();
   const [, base64 = ''] = registry.integrityOf('built', '1.0.0').split('-', 2);
   const sha512 = Buffer.from(base64, 'base64').toString('hex');

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
 import { makeUser, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
+import { proves } from './promises.ts';
 
 // A server that uses too much, and what its user is told.
 
@@ -44,6 +45,7 @@ describe.each(runtimes)('a server with limits in $name', ({ name, source, env })
     });
 
   test('is ended when it uses too much memory, and the status names the limit and the flag', async () => {
+    proves('security.limits');
     const url = await run('memory', '--memory', '192m', '--sessions', 'shared');
 
     const reason = await reasonAfter('memory', async () => {

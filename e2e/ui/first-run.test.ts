@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { openWorld, useBrowser } from './world.ts';
+import { proves } from '../promises.ts';
 
 useBrowser();
 
@@ -10,6 +11,7 @@ useBrowser();
 const maxClicks = 6;
 
 test('leads from an empty daemon to a tool call and a connected client with the keyboard alone', async () => {
+  proves('ui.served');
   await using world = await openWorld({
     prepare: ({ home }) => mkdir(join(home, '.cursor')),
   });

@@ -6,6 +6,7 @@ import { openIdProvider } from '../testing/openid-provider.ts';
 import type { OpenIdProvider } from '../testing/openid-provider.ts';
 import { openAccess } from './access.ts';
 import type { Access, OidcOptions } from './access.ts';
+import { proves } from '../../../../e2e/promises.ts';
 
 describe('a fixed token', () => {
   test.each(['short', 'with a blank in the middle of it'])('is refused when it is %s', (poor) => {
@@ -19,6 +20,7 @@ describe('a fixed token', () => {
 
 describe('an OpenID provider', () => {
   test('has its tokens accepted, and only those that are for this use and valid', async () => {
+    proves('security.access.tokens');
     await using provider = await openIdProvider();
     const access = accessOf(provider);
     const sign = (claims: JWTPayload, expires = '5m') => provider.sign(claims, expires);

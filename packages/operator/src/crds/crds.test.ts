@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import original from '../../compatibility/crds-v0.4.2.json' with { type: 'json' };
 import { crdFiles, crdOf, exampleOf, resources, schemaOf } from './crds.ts';
+import { proves } from '../../../../e2e/promises.ts';
 
 interface Schema {
   type?: string;
@@ -31,6 +32,7 @@ const pairs = original.kinds.map((theirs) => ({
 
 describe('compared with the original', () => {
   test('there are the same kinds', () => {
+    proves('operator.kinds');
     expect(resources.map(({ kind }) => kind).toSorted()).toEqual(original.kinds.map(({ kind }) => kind));
   });
 

@@ -12,6 +12,7 @@ import { aLaunch } from '../testing/conformance.ts';
 import { openGoProxy } from '../testing/go-proxy.ts';
 import { openNpmRegistry } from '../testing/npm-registry.ts';
 import { openPythonIndex } from '../testing/python-index.ts';
+import { proves } from '../../../../e2e/promises.ts';
 
 // Hostile packages of each ecosystem, built to images by the real Dockerfiles with the real npm, uv, and Go. Code of a
 // package may run during a build, so each package records what it finds there.
@@ -164,6 +165,7 @@ describe.runIf(socket !== '')('a hostile npm package in a container engine', () 
   });
 
   test('runs its scripts as an unprivileged user of a container without network, and leaves only its own files', async () => {
+    proves('security.images.build');
     const found = await outputOf(runtime, source('hostile-scripts'));
 
     expect(found).toMatchObject({ build: contained, run: { ...contained, uid: 65534 }, left: [] });

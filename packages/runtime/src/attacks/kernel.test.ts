@@ -7,6 +7,7 @@ import type { ServerSource } from '../source.ts';
 import { aLaunch } from '../testing/conformance.ts';
 import { TEST_IMAGE, buildFromScratch, programFiles } from '../testing/docker-engine.ts';
 import { Conversation } from '../testing/talk.ts';
+import { proves } from '../../../../e2e/promises.ts';
 
 // What a server asks of the kernel that it has no business with, in Perl, which is a part of every Debian.
 
@@ -28,6 +29,7 @@ async function openSockets(runtime: Runtime, source: ServerSource) {
 }
 
 test('a server in the sandbox opens no socket to the hypervisor', async () => {
+  proves('security.sandbox.sockets');
   await using rig = await openRig();
 
   expect(await openSockets(rig.runtime, await rig.prepared())).toEqual({

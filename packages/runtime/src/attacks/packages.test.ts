@@ -24,6 +24,7 @@ import { openGoProxy } from '../testing/go-proxy.ts';
 import { openNpmRegistry } from '../testing/npm-registry.ts';
 import { type Wheel, openPythonIndex, wheelOf } from '../testing/python-index.ts';
 import { openWebServer } from '../testing/web-server.ts';
+import { proves } from '../../../../e2e/promises.ts';
 
 // Hostile packages of each ecosystem from registries of this test. Each tries to run code on the machine, to read it, to
 // reach its loopback, or to decide what its server gets.
@@ -84,6 +85,7 @@ describe('a hostile npm package', () => {
   const hostile: PackageSource = { kind: 'package', scheme: 'npx', name: 'hostile', version: '1.0.0' };
 
   test('runs none of its scripts', async () => {
+    proves('security.packages.scripts');
     const target = await makeTarget();
     const touch = `touch ${target.marker}`;
     const scripts = { preinstall: touch, install: touch, postinstall: touch, prepare: touch };

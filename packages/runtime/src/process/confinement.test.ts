@@ -7,6 +7,7 @@ import { pinMounts } from '../mount-source.ts';
 import { testLimits } from '../testing/conformance.ts';
 import type { Launch } from '../runtime.ts';
 import { type ProcessRig, openRig, talkTo } from './test-rig.ts';
+import { proves } from '../../../../e2e/promises.ts';
 
 /** What a server finds when it looks around and tries its luck, in a real sandbox. */
 describe('a server in the sandbox', () => {
@@ -155,6 +156,7 @@ describe('a server in the sandbox', () => {
   });
 
   test('cannot write what was granted for reading', async () => {
+    proves('security.mounts.read-only');
     await using server = await talkTo(rig, {
       mounts: await pinMounts([{ source: outside, target: '/data', readOnly: true }]),
     });
@@ -173,6 +175,7 @@ describe('a server in the sandbox', () => {
   });
 
   test('cannot mount anything', async () => {
+    proves('security.sandbox.privileges');
     const { code } = await run('mount', ['-t', 'tmpfs', 'none', '/tmp']);
 
     expect(code).not.toBe(0);
