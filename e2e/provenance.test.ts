@@ -4,12 +4,12 @@ import { openTestSigstore } from '@toolhive/core/testing/sigstore';
 import { openNpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import type { NpmRegistry } from '@toolhive/runtime/testing/npm-registry';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { proves } from './promises.ts';
 import { makeUser } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
 const server = `#!/usr/bin/env node
 import { createInterface } from 'node:readline';
-import { proves } from './promises.ts';
 const results = {
   initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'built', version: '1' } },
   'tools/list': { tools: [{ name: 'tell', inputSchema: { type: 'object' } }] },

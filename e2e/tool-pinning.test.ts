@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { proves } from './promises.ts';
 import { openTerminal } from './testing/terminal.ts';
 import { makeUser } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
@@ -11,7 +12,6 @@ const hidden = String.raw`\u001b[2J\u001b]0;owned\u0007\u009b31m\u202eevil\u2066
 /** A server that changes its tool at the second list, and writes such text wherever a server can write text. */
 const hostileServer = `
 import { createInterface } from 'node:readline';
-import { proves } from './promises.ts';
 let lists = 0;
 const hidden = "${hidden}";
 const tool = (description) => ({ name: 'add', description, inputSchema: { type: 'object' } });

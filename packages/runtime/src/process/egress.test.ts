@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe } from 'vitest';
+import { proves } from '../../../../e2e/promises.ts';
 import { findProgram } from '../programs.ts';
 import { describeNetworkRules } from '../testing/network-rules.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
@@ -15,6 +16,7 @@ describe.runIf(canMakeNetworks)('network rules in the sandbox (as root, with ipr
     curl: ifWorking('curl'),
     ip: (await findProgram('ip', { PATH: '/usr/sbin:/usr/bin' })) ?? '',
   };
+  proves('security.network.rules');
   describeNetworkRules(programs, async (resolve) => {
     const rig = await openRig({ resolve });
     return {
