@@ -1,5 +1,6 @@
 // The whole suite: `npm test`. Words after `--` go to Vitest, and then nothing else is run.
 import { readFile, rm } from 'node:fs/promises';
+import { buildClusterTools } from './cluster-tools.ts';
 import { buildCli } from './build.ts';
 import { buildOperator } from './build-operator.ts';
 import { runChecks } from './check.ts';
@@ -40,6 +41,7 @@ if (onlyVitest.length === 0) {
   tally.passed += passed;
   tally.failed += failed;
 }
+if (onlyVitest.length === 0) await buildClusterTools();
 await rm(report, { force: true });
 const code = await run('vitest', [
   'run',

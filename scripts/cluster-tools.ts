@@ -1,0 +1,23 @@
+import { whyNoControlPlane } from '@toolhive/operator/testing/control-plane';
+import { root } from './build.ts';
+import { run } from './run.ts';
+
+const folder = `${root}packages/operator/control-plane`;
+
+/**
+ * Builds the Kubernetes control plane and the chart tools for the tests from Go modules, into a cache outside the
+ * repository. The first time, this takes about ten minutes of two processors, in which tests would run out of time.
+ */
+export async function buildClusterTools(): Promise<void> {
+  if (whyNoControlPlane() !== undefined) return; // the tests say why
+  for (const [program, ...args] of [
+    [`${folder}/control-plane.sh`, 'build'],
+    [`${folder}/chart-tools/chart-tools.sh`],
+  ] as const) {
+    const code = await run(program, args);
+    if (code !== 0)
+      process.stderr.write(`\n!!! ${program} ended with ${code}; the tests that need it fail\n\n`);
+  }
+}
+
+if (import.meta.main) await buildClusterTools();
