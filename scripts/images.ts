@@ -20,6 +20,7 @@ const coreRequire = createRequire(join(root, 'packages/core/package.json'));
 
 /** The images by their names, each with its program. */
 export const images = {
+  'toolhive-operator': 'operator',
   'toolhive-proxyrunner': 'proxy-runner',
   'toolhive-registry-api': 'registry-api',
 } as const satisfies Record<string, keyof typeof operatorPrograms>;

@@ -79,7 +79,7 @@ function blocksOf(path: string, lines: readonly string[]): Block[] {
 export function callsOf(text: string): string[][] {
   return text
     .replaceAll(/\\\n\s*/g, ' ')
-    .split(/\n|\s\|\s|\s&&\s|<\(/)
+    .split(/\n|\s\|\s|\s&&\s|;\s|<\(/)
     .map((line) => line.match(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g) ?? [])
     .map(([...words]) => words.slice(words.findIndex((word) => !/^[A-Z_]+=/.test(word))))
     .filter(([first]) => first === 'thv' || first === 'npx')
