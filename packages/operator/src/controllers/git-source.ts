@@ -1,8 +1,8 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkout, clone, resolveRef } from 'isomorphic-git';
+import { clone, expandOid, readBlob, resolveRef } from 'isomorphic-git';
 import { request as send } from 'isomorphic-git/http/node';
 
 /** A file in a Git repository. */
@@ -36,18 +36,25 @@ export async function readGitFile(source: GitFile, signal: AbortSignal): Promise
       ...(branch === undefined && tag === undefined ? {} : { ref: tag ?? branch }),
     });
     const ref = commit ?? (await resolveRef({ fs, dir: folder, ref: tag ?? branch ?? 'HEAD' }));
-    // Only the one file is written, so that a hostile repository cannot place others.
-    await checkout({ fs, dir: folder, ref, filepaths: [path], force: true, noUpdateHead: true });
-    const file = join(folder, path);
-    const { size } = await stat(file).catch(() => {
-      throw new Error(`file ${path} not found in the repository`);
+    // Read from the object store. In a work tree, a symbolic link of the repository could lead to files of the operator.
+    const { blob } = await readBlob({
+      fs,
+      dir: folder,
+      oid: await commitOf(folder, ref),
+      filepath: path,
+    }).catch((cause: unknown) => {
+      throw new Error(`file ${path} not found in the repository`, { cause });
     });
-    if (!fs.lstatSync(file).isFile()) throw new Error(`${path} is not a file`);
-    if (size > MAX_SOURCE_BYTES) throw new Error(`${path} is larger than ${MAX_SOURCE_BYTES} bytes`);
-    return await readFile(file, 'utf8');
+    if (blob.length > MAX_SOURCE_BYTES) throw new Error(`${path} is larger than ${MAX_SOURCE_BYTES} bytes`);
+    return new TextDecoder().decode(blob);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** The object ID of a commit, also if the name is abbreviated. */
+function commitOf(folder: string, ref: string): Promise<string> {
+  return /^[0-9a-f]{40}$/.test(ref) ? Promise.resolve(ref) : expandOid({ fs, dir: folder, oid: ref });
 }
 
 /** HTTP requests that stop at the size limit and when the signal aborts. */
