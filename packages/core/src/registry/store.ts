@@ -157,9 +157,7 @@ export class RegistryStore implements AsyncDisposable {
     const { servers, remote_servers } = this.current;
     if (Object.hasOwn(servers, name)) return { server: servers[name], is_remote: false };
     if (Object.hasOwn(remote_servers, name)) return { remote_server: remote_servers[name], is_remote: true };
-    throw notFound(`the registry has no server ${name}`, {
-      hint: 'run `thv registry list` to see all servers',
-    });
+    throw notFound(`the registry has no server ${name}`);
   }
 
   /** Reads the source again, even if the copy is recent. `info()` reports problems. */
