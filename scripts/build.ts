@@ -261,6 +261,8 @@ export const bundling = {
   mainFields: ['module', 'main'],
   target: 'node24',
   minifySyntax: true,
+  // Native modules that `ws` tries to load, and that are not part of our packages.
+  define: { 'process.env.WS_NO_BUFFER_UTIL': '"1"', 'process.env.WS_NO_UTF_8_VALIDATE': '"1"' },
   plugins: [builtinsByNeed, undiciByNeed, clientWithoutSchemas],
   logLevel: 'warning',
   metafile: true,

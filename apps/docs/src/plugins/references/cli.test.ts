@@ -94,10 +94,10 @@ test('a page says nothing that MDX would take for code, and keeps tables whole',
 
     <div className="reference-table" role="group" aria-label="Flags" tabIndex="0">
 
-    | Flag | Value | Default | What it does |
+    | Flag | Value | Default | Description |
     | --- | --- | --- | --- |
     | \`--other\` | on or off | \`false\` | Something |
-    | \`--format\` | \`FORMAT\`: text | \`text\` | How to print the result. One of \`text\`, \`json\` |
+    | \`--format\` | \`FORMAT\`: text | \`text\` | The output format. One of \`text\`, \`json\` |
 
     </div>
 
@@ -105,7 +105,7 @@ test('a page says nothing that MDX would take for code, and keeps tables whole',
 
     <div className="reference-table" role="group" aria-label="Odd things" tabIndex="0">
 
-    | Flag | Value | Default | What it does |
+    | Flag | Value | Default | Description |
     | --- | --- | --- | --- |
     | \`--which\`, \`-w\` | \`VALUE\`: words with commas, repeatable | \`a\`, \`b\` | One \\| the other, with \`a\\|b\` and a line. One of \`a\`, \`b\` |
 
@@ -117,10 +117,10 @@ test('a page says nothing that MDX would take for code, and keeps tables whole',
 
     <div className="reference-table" role="group" aria-label="Flags of every command" tabIndex="0">
 
-    | Flag | What it does |
+    | Flag | Description |
     | --- | --- |
     | \`--debug\` | Show requests to the daemon and causes of failures on standard error |
-    | \`--help\`, \`-h\` | Show how it is used, and do nothing |
+    | \`--help\`, \`-h\` | Show help |
 
     </div>
 
