@@ -27,18 +27,37 @@ test('equal sources give equal images, with a list of their packages', async () 
   expect(purls).toContainEqual(expect.stringMatching(/^pkg:npm\/node@/));
 });
 
+/** The security context of the pods. */
+const restricted = ['--read-only', '--user', '1000', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges', '--network', 'none']; // prettier-ignore
+
 const socket = inject('dockerSocket');
 const hasDocker = (process.env['PATH'] ?? '')
   .split(delimiter)
   .some((path) => existsSync(join(path, 'docker')));
 // oxlint-disable-next-line vitest/no-conditional-tests -- a skipped test counts as a failure
 if (socket !== '' && hasDocker) {
+  test('the operator image starts without a writable root, and ends with one clear error outside of a cluster', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-images-'));
+    const { archive } = await buildOperatorImage('toolhive-operator', { folder: folder.path });
+    const words = (...rest: string[]): string[] => ['-H', `unix://${socket}`, ...rest];
+    await run('docker', words('load', '--input', archive));
+
+    const ended = await run('docker', words('run', '--rm', ...restricted, 'toolhive-operator:dev')).then(
+      () => expect.unreachable('an operator without a cluster'),
+      (error: { code: number; stdout: string; stderr: string }) => error,
+    );
+
+    expect(ended).toMatchObject({ code: 1, stderr: '' });
+    expect(ended.stdout.trim().split('\n').map((line) => JSON.parse(line) as object)).toEqual([
+      expect.objectContaining({ msg: 'the operator ended: cannot read /tmp/.kube/config: file not found' }),
+    ]); // prettier-ignore
+  });
+
   describe('the proxy runner image', () => {
     test('runs without a writable root, capabilities, and new privileges', async () => {
       await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-images-'));
       const { archive } = await buildOperatorImage('toolhive-proxyrunner', { folder: folder.path });
       const docker = (...words: string[]) => run('docker', ['-H', `unix://${socket}`, ...words]);
-      const restricted = ['--read-only', '--user', '1000', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges', '--network', 'none']; // prettier-ignore
       await docker('load', '--input', archive);
       const image = 'toolhive-proxyrunner:dev';
 

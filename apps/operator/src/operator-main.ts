@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
+import { messageOf } from '@toolhive/contract/failure';
 import { loadConfig } from '@toolhive/kubernetes/config';
 import { runOperator } from '@toolhive/operator/operator';
 import { pino } from 'pino';
@@ -46,6 +47,6 @@ try {
     stop.signal,
   );
 } catch (error) {
-  log.error({ err: error }, 'the operator ended');
+  log.fatal(`the operator ended: ${messageOf(error)}`);
   process.exitCode = 1;
 }

@@ -236,12 +236,9 @@ function enforcementFinding({ podTemplateSpec }: ServerSpec, { egress }: Enforce
   );
 }
 
-function usesVault(spec: ServerSpec | RemoteProxySpec): boolean {
-  const template = 'podTemplateSpec' in spec ? PodTemplate.safeParse(spec.podTemplateSpec).data : undefined;
-  const overrides = spec.resourceOverrides?.proxyDeployment?.podTemplateMetadataOverrides?.annotations;
-  return [template?.metadata?.annotations, overrides].some(
-    (annotations) => annotations?.['vault.hashicorp.com/agent-inject'] === 'true',
-  );
+function usesVault({ resourceOverrides }: ServerSpec | RemoteProxySpec): boolean {
+  const annotations = resourceOverrides?.proxyDeployment?.podTemplateMetadataOverrides?.annotations;
+  return annotations?.['vault.hashicorp.com/agent-inject'] === 'true';
 }
 
 const RESTARTED_AT = 'mcpserver.toolhive.stacklok.dev/restarted-at';

@@ -76,6 +76,8 @@ export function egressService(plan: Plan): Child | undefined {
   return child(types.service, plan, namesFor(plan).egressService, proxyLabelsFor(plan), {
     spec: {
       selector: proxyLabelsFor(plan),
+      // A proxy is ready after its server has answered, and a server may need its hosts before the first answer.
+      publishNotReadyAddresses: true,
       ports: [{ name: 'egress', protocol: 'TCP', port: EGRESS_PORT, targetPort: EGRESS_PORT }],
     },
   });
@@ -385,7 +387,6 @@ function deployment(plan: Plan): Child {
     httpGet: { path, port: 'http', httpHeaders: [{ name: 'Host', value: 'localhost' }] },
     failureThreshold: 3,
   });
-  const probe = probeOf('/health');
   const userTemplate = (kind === 'MCPServer' ? proxied.spec.podTemplateSpec : undefined) as
     Partial<PodTemplate> | undefined;
   const pullSecrets = userTemplate?.spec?.imagePullSecrets;
@@ -432,8 +433,19 @@ function deployment(plan: Plan): Child {
                   periodSeconds: 10,
                   timeoutSeconds: 5,
                 },
-                readinessProbe: { ...probe, initialDelaySeconds: 5, periodSeconds: 5, timeoutSeconds: 3 },
-                startupProbe: { ...probe, failureThreshold: 30, periodSeconds: 2, timeoutSeconds: 3 },
+                readinessProbe: {
+                  ...probeOf('/health'),
+                  initialDelaySeconds: 5,
+                  periodSeconds: 5,
+                  timeoutSeconds: 3,
+                },
+                // The proxy must not be restarted while the image of its server is being pulled.
+                startupProbe: {
+                  ...probeOf('/livez'),
+                  failureThreshold: 30,
+                  periodSeconds: 2,
+                  timeoutSeconds: 3,
+                },
                 ...(spec.resources === undefined ? {} : { resources: spec.resources }),
                 securityContext: containerSecurity,
                 volumeMounts: [

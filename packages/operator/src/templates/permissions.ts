@@ -18,7 +18,7 @@ export class Unenforceable extends Error {}
 export function enforcementOf(profile: PermissionProfile): Enforcement {
   if (profile.privileged === true) throw new Unenforceable('privileged profiles are not supported');
   const mode = profile.network?.mode;
-  if (mode !== undefined && mode !== 'none' && mode !== 'bridge' && mode !== 'default') {
+  if (!['', 'none', 'bridge', 'default'].includes(mode ?? '')) {
     throw new Unenforceable(`network mode ${mode} is not supported`);
   }
   return {
@@ -35,9 +35,8 @@ function egressOf(outbound: NonNullable<PermissionProfile['network']>['outbound'
   const ports = outbound?.allow_port ?? [];
   const isOpen = outbound?.insecure_allow_all === true;
   if (!isOpen && hosts.length === 0 && ports.length === 0) return { kind: 'none' };
-  if (isOpen && hosts.every(isAddress)) {
-    return { kind: 'policy', ports: undefined, blocks: hosts.map(blockOf) };
-  }
+  // As in the proxy, an open profile allows every public address, and of the listed hosts those that are addresses.
+  if (isOpen) return { kind: 'policy', ports: undefined, blocks: hosts.filter(isAddress).map(blockOf) };
   // Names are known to the gateway only. A NetworkPolicy has addresses.
   if (hosts.length > 0) return { kind: 'gateway' };
   return { kind: 'policy', ports, blocks: [] };

@@ -21,7 +21,7 @@ export type Proxied = {
   oidcData?: Record<string, string>;
   tools?: ToolConfigSpec;
   exchange?: ExternalAuthSpec['tokenExchange'];
-  /** The directory with environment files that the Vault agent injects. */
+  /** Whether the Vault agent injects files into the proxy pod, which has no use for them. */
   hasVault: boolean;
   proxyHost: string;
 } & (
@@ -72,6 +72,11 @@ function serverFields({ spec, profile, hasVault }: Extract<Proxied, { kind: 'MCP
   if (spec.transport !== 'stdio' && spec.targetPort === undefined) {
     throw new InvalidSpec(`spec.targetPort is required for transport ${spec.transport}`);
   }
+  if (hasVault) {
+    throw new InvalidSpec(
+      'the Vault annotations of spec.resourceOverrides.proxyDeployment have no effect on the server, which has another pod: set them in spec.podTemplateSpec.metadata.annotations',
+    );
+  }
   return {
     image: spec.image,
     ...(spec.transport === 'stdio' ? { proxy_mode: spec.proxyMode } : { target_port: spec.targetPort }),
@@ -80,7 +85,6 @@ function serverFields({ spec, profile, hasVault }: Extract<Proxied, { kind: 'MCP
     permission_profile: profile,
     isolate_network: true,
     group: spec.groupRef,
-    ...(hasVault ? { env_file_dir: '/vault/secrets' } : {}),
   };
 }
 

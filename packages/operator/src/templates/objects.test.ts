@@ -1,0 +1,216 @@
+import type { PermissionProfile } from '@toolhive/contract/permission-profile';
+import { networkOf } from '@toolhive/core/network-grant';
+import { checkSingleWorkload } from '@toolhive/core/single-workload';
+import { describe, expect, test } from 'vitest';
+import { mcpServer } from '../crds/mcp-server.ts';
+import { authorizationFile, childrenOf, egressService } from './objects.ts';
+import type { Plan } from './objects.ts';
+import { enforcementOf } from './permissions.ts';
+import { runConfigOf } from './run-config.ts';
+import type { Proxied } from './run-config.ts';
+
+const hosts: PermissionProfile = { network: { outbound: { allow_host: ['api.example.com'] } } };
+
+function planOf(
+  spec: object,
+  {
+    profile = {},
+    hasVault = false,
+    authorization,
+  }: { profile?: PermissionProfile; hasVault?: boolean; authorization?: string } = {},
+): Plan {
+  const proxied: Proxied = {
+    kind: 'MCPServer',
+    name: 'echo',
+    namespace: 'tools',
+    proxyHost: '0.0.0.0',
+    hasVault,
+    profile,
+    spec: mcpServer.spec.parse({
+      image: 'example/echo:1',
+      transport: 'streamable-http',
+      port: 8080,
+      targetPort: 9000,
+      ...spec,
+    }),
+  };
+  return {
+    proxied,
+    owner: { apiVersion: mcpServer.kind, kind: 'MCPServer', name: 'echo', uid: '1' },
+    runConfig: runConfigOf(proxied),
+    runnerImage: 'toolhive-proxyrunner:dev',
+    secretVersions: '',
+    enforcement: enforcementOf(profile),
+    egressAddress: '10.0.0.7',
+    ...(authorization === undefined ? {} : { authorization }),
+  };
+}
+
+interface Probe {
+  httpGet: { path: string; port: string; httpHeaders: { name: string; value: string }[] };
+}
+
+interface Container {
+  name: string;
+  args?: string[];
+  env: { name: string; value?: string; valueFrom?: object }[];
+  ports?: { name: string; containerPort: number }[];
+  volumeMounts: { name: string; mountPath: string }[];
+  stdin?: boolean;
+  stdinOnce?: boolean;
+  livenessProbe: Probe;
+  readinessProbe: Probe;
+  startupProbe: Probe;
+}
+
+function containerOf(plan: Plan, kind: 'Deployment' | 'StatefulSet'): Container {
+  const found = childrenOf(plan).find(({ object }) => object.kind === kind);
+  const spec = found?.object['spec'] as { template: { spec: { containers: Container[] } } } | undefined;
+  const [container] = spec?.template.spec.containers ?? [];
+  if (container === undefined) throw new Error(`no container in the ${kind}`);
+  return container;
+}
+
+const variablesOf = ({ env }: Container) =>
+  Object.fromEntries(env.map(({ name, value, valueFrom }) => [name, value ?? valueFrom]));
+
+describe('the proxy pod', () => {
+  test('mounts the run config and the policies where the proxy runner reads them', () => {
+    const policies = authorizationFile(['permit(principal, action, resource);'], '[]');
+    const plan = planOf(
+      { authzConfig: { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } } },
+      { authorization: policies },
+    );
+    const proxy = containerOf(plan, 'Deployment');
+
+    expect(proxy.args).toEqual(['run']);
+    expect(proxy.volumeMounts).toContainEqual({
+      name: 'runconfig',
+      mountPath: '/etc/runconfig',
+      readOnly: true,
+    });
+    expect(proxy.volumeMounts).toContainEqual({
+      name: 'authz',
+      mountPath: '/etc/toolhive/authz',
+      readOnly: true,
+    });
+    const data = childrenOf(plan)
+      .filter(({ object }) => object.kind === 'ConfigMap')
+      .map(({ object }) => Object.keys(object['data'] as object));
+    expect(data).toEqual([['runconfig.json'], ['authz.json']]);
+    expect(plan.runConfig.authz_config_path).toBe('/etc/toolhive/authz/authz.json');
+  });
+
+  test('is restarted only if the proxy does not answer, not while its server starts', () => {
+    const { livenessProbe, readinessProbe, startupProbe } = containerOf(planOf({}), 'Deployment');
+
+    expect([livenessProbe, readinessProbe, startupProbe].map(({ httpGet }) => httpGet.path)).toEqual([
+      '/livez',
+      '/health',
+      '/livez',
+    ]);
+    for (const { httpGet } of [livenessProbe, readinessProbe, startupProbe])
+      expect(httpGet).toMatchObject({ port: 'http', httpHeaders: [{ name: 'Host', value: 'localhost' }] });
+  });
+
+  test('has the variables that the proxy runner reads, which overrides cannot change', () => {
+    const env = [
+      { name: 'TOOLHIVE_PUBLIC_HOSTS', value: 'mcp.example.com' },
+      { name: 'POD_NAMESPACE', value: 'other' },
+    ];
+    const variables = variablesOf(
+      containerOf(planOf({ resourceOverrides: { proxyDeployment: { env } } }), 'Deployment'),
+    );
+
+    expect(variables).toMatchObject({
+      TOOLHIVE_PUBLIC_HOSTS: 'mcp.example.com',
+      POD_NAMESPACE: { fieldRef: { fieldPath: 'metadata.namespace' } },
+      TOOLHIVE_RUNTIME: 'kubernetes',
+      HOME: '/tmp',
+    });
+  });
+
+  test('reads client secrets by reference', () => {
+    const plan = planOf({ oidcConfig: { type: 'configMap', configMap: { name: 'login' } } });
+    const { proxied } = plan;
+    const proxy = containerOf(
+      {
+        ...plan,
+        proxied: { ...proxied, oidcData: { issuer: 'https://login.example', clientSecret: 'hidden' } },
+      },
+      'Deployment',
+    );
+
+    expect(variablesOf(proxy)['TOOLHIVE_OIDC_CLIENT_SECRET']).toEqual({
+      configMapKeyRef: { name: 'login', key: 'clientSecret' },
+    });
+    expect(JSON.stringify(proxy)).not.toContain('hidden');
+  });
+});
+
+describe('the server pod', () => {
+  test('reaches its hosts only through the gateway in the proxy pod, also before the proxy is ready', () => {
+    const plan = planOf({}, { profile: hosts });
+    const variables = variablesOf(containerOf(plan, 'StatefulSet'));
+
+    const gateway = 'http://10.0.0.7:3128';
+    expect(variables).toMatchObject({
+      HTTP_PROXY: gateway,
+      https_proxy: gateway,
+      ALL_PROXY: gateway,
+      NO_PROXY: '',
+    });
+    expect(containerOf(plan, 'Deployment').ports).toContainEqual({
+      name: 'egress',
+      containerPort: 3128,
+      protocol: 'TCP',
+    });
+    expect(egressService(plan)?.object['spec']).toMatchObject({
+      publishNotReadyAddresses: true,
+      ports: [{ port: 3128 }],
+    });
+  });
+
+  test('gets a new process with each attach to standard streams', () => {
+    expect(containerOf(planOf({ transport: 'stdio' }), 'StatefulSet')).toMatchObject({
+      stdin: true,
+      stdinOnce: true,
+    });
+  });
+});
+
+const profiles: [string, PermissionProfile, 'none' | 'policy' | 'gateway'][] = [
+  ['nothing', {}, 'none'],
+  ['no network', { network: { mode: 'none', outbound: { insecure_allow_all: true } } }, 'none'],
+  ['hosts', hosts, 'gateway'],
+  ['an empty mode', { network: { mode: '', outbound: { allow_host: ['api.example.com'] } } }, 'gateway'],
+  ['everything', { network: { outbound: { insecure_allow_all: true } } }, 'policy'],
+  [
+    'everything, with a name',
+    { network: { outbound: { insecure_allow_all: true, allow_host: ['db.local', '10.1.2.3'] } } },
+    'policy',
+  ],
+];
+
+test.each(profiles)(
+  'the operator and the proxy runner agree on the gateway of a profile with %s',
+  async (_case, profile, kind) => {
+    const { runConfig, enforcement } = planOf({}, { profile });
+
+    expect(enforcement?.egress.kind).toBe(kind);
+    expect(networkOf(runConfig).kind === 'rules').toBe(kind === 'gateway');
+    await expect(
+      checkSingleWorkload(runConfig, { readSecret: () => Promise.reject(new Error('no secrets')) }),
+    ).resolves.toBeUndefined();
+  },
+);
+
+test('an open profile allows the listed addresses, and no names', () => {
+  const { enforcement } = planOf({}, { profile: { network: { outbound: { insecure_allow_all: true, allow_host: ['db.local', '10.1.2.3'] } } } }); // prettier-ignore
+
+  expect(enforcement?.egress).toMatchObject({ blocks: ['10.1.2.3/32'] });
+});
+
+test('files of the Vault agent in the proxy pod are refused, because servers cannot read them', () => {
+  expect(() => planOf({}, { hasVault: true })).toThrow('spec.podTemplateSpec.metadata.annotations');
+});
