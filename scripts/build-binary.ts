@@ -84,7 +84,7 @@ async function bundleInOne(outfile: string): Promise<string[]> {
     plugins: [...bundling.plugins, wasmFromAssets],
     supported: { 'dynamic-import': false },
     // What looks for files beside itself looks beside the executable.
-    define: { 'import.meta.url': 'besideExecutable' },
+    define: { ...bundling.define, 'import.meta.url': 'besideExecutable' },
     banner: { js: "const besideExecutable = require('node:url').pathToFileURL(process.execPath).href;" },
   });
   const outside = Object.values(metafile.outputs)
