@@ -74,7 +74,10 @@ export async function startControlPlane(): Promise<ControlPlane> {
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    const kubeconfig = await operate('start');
+    const kubeconfig = await operate('start').catch(async () => {
+      await operate('stop'); // another program may have taken the port in the meantime
+      return operate('start');
+    });
     const client = new KubernetesClient(await loadKubeconfig({ path: kubeconfig }));
     const kubectl = async (args: readonly string[], input?: string): Promise<string> => {
       const running = run(join(programs, 'kubectl'), [`--kubeconfig=${kubeconfig}`, ...args], {
