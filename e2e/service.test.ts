@@ -60,6 +60,8 @@ describe.runIf(canManageServices)('thv service', () => {
 
     await boot[Symbol.asyncDispose]();
     const reboot = stack.use(await bootUserManager(user));
+    // Before any other command, because a command starts a daemon in the background if none runs yet.
+    await until(async () => (await statusOf(reboot)).running);
     await workloadRuns(user, 'echo');
     expect(await statusOf(reboot)).toMatchObject({ enabled: true, running: true });
 

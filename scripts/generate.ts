@@ -73,7 +73,13 @@ export async function findStale(): Promise<string[]> {
   const stale: string[] = [];
   for (const [path, text] of await makeAll()) {
     const present = await readFile(fromRoot(path), 'utf8').catch(() => undefined); // not there is stale, too
-    if (present !== text) stale.push(`${path} is not what its definition makes; run npm run generate`);
+    if (present === text) continue;
+    const lines = text.split('\n');
+    const had = present?.split('\n') ?? [];
+    const line = lines.findIndex((made, index) => made !== had[index]);
+    stale.push(
+      `${path} is not what its definition makes (line ${line + 1}: ${lines[line]?.trim()}, not ${had[line]?.trim()}); run npm run generate`,
+    );
   }
   return [...stale, ...(await findUndrawn())];
 }

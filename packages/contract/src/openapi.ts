@@ -210,7 +210,9 @@ function componentSchemas(): Record<string, object> {
     io: 'output',
     unrepresentable: 'any',
   });
-  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutIdentity(schema)]));
+  // Sorted, because the registry has them in the order in which modules were loaded.
+  const sorted = Object.entries(schemas).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(sorted.map(([id, schema]) => [id, withoutIdentity(schema)]));
 }
 
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): object {
