@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -10,84 +9,8 @@ import { text } from 'node:stream/consumers';
 import { freePort } from '@toolhive/runtime/free-port';
 import { describe, expect, test } from 'vitest';
 import { connectTo } from './testing/mcp.ts';
+import { minimal, program, startRunner, startServer } from './testing/proxy-runner.ts';
 import { until } from './testing/thv.ts';
-
-const program = new URL('../apps/operator/dist/proxy-runner.js', import.meta.url).pathname;
-const serverProgram = new URL('../packages/test-servers/main.js', import.meta.url).pathname;
-
-interface Runner extends AsyncDisposable {
-  url: string;
-  child: ChildProcess;
-  /** The lines on standard output so far. */
-  lines: () => Record<string, unknown>[];
-  health: (host?: string, path?: string) => Promise<{ status: number | undefined; body: string }>;
-}
-
-const minimal = {
-  schema_version: 'v0.1.0',
-  name: 'echo',
-  base_name: 'echo',
-  container_name: 'echo',
-  image: 'example/echo:1',
-  transport: 'streamable-http',
-  host: '0.0.0.0',
-};
-
-/** Starts the proxy runner as a pod does, with another server host. */
-async function startRunner(
-  runConfig: object,
-  env: NodeJS.ProcessEnv = {},
-  flags: string[] = [],
-): Promise<Runner> {
-  const folder = await mkdtempDisposable(join(tmpdir(), 'thv-runner-'));
-  const port = await freePort();
-  const file = join(folder.path, 'runconfig.json');
-  await writeFile(file, JSON.stringify({ ...minimal, port, ...runConfig }));
-  const words = [program, 'run', '--run-config', file, '--server-host', '127.0.0.1', ...flags];
-  const child = spawn(process.execPath, words, {
-    cwd: folder.path,
-    env: { HOME: folder.path, POD_NAMESPACE: 'tools', TOOLHIVE_RUNTIME: 'kubernetes', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let written = '';
-  child.stdout?.on('data', (chunk: Buffer) => (written += chunk.toString()));
-  const closed = once(child, 'close');
-  const lines = (): Record<string, unknown>[] =>
-    written
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
-  await until(() => lines().some(({ msg }) => msg === 'proxy listening') || child.exitCode !== null);
-  return {
-    url: `http://127.0.0.1:${port}/mcp`,
-    child,
-    lines,
-    async health(host = `127.0.0.1:${port}`, path = '/health') {
-      const sent = request({ host: '127.0.0.1', port, path, headers: { host } }).end();
-      const [response] = (await once(sent, 'response')) as [IncomingMessage];
-      return { status: response.statusCode, body: await text(response) };
-    },
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL');
-      await closed;
-      await folder[Symbol.asyncDispose]();
-    },
-  };
-}
-
-function startServer(port: number): AsyncDisposable {
-  const child = spawn(process.execPath, [serverProgram, 'http'], {
-    env: { MCP_PORT: String(port) },
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
-  const closed = once(child, 'close');
-  return {
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL');
-      await closed;
-    },
-  };
-}
 
 describe('the proxy runner', () => {
   test('proxies a server, and is healthy only while the server answers', async () => {

@@ -1,0 +1,181 @@
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { openIdProvider } from '@toolhive/core/testing/openid-provider';
+import { openRemoteServer } from '@toolhive/core/testing/remote-server';
+import { openOtlpReceiver } from '@toolhive/proxy/testing/otlp-receiver';
+import { freePort } from '@toolhive/runtime/free-port';
+import { describe, expect, test } from 'vitest';
+import { connectTo, officialClients } from './testing/mcp.ts';
+import { startRunner, startServer } from './testing/proxy-runner.ts';
+import { until } from './testing/thv.ts';
+
+/** An authorization server that exchanges every token, and remembers the requests. */
+async function openTokenServer() {
+  const requests: { form: URLSearchParams; authorization: string | undefined }[] = [];
+  const server = createServer((asked, response) => {
+    void respond(asked, response);
+  });
+  const respond = async (asked: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await text(asked);
+    requests.push({ form: new URLSearchParams(body), authorization: asked.headers.authorization });
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(
+      JSON.stringify({
+        access_token: 'exchanged-token',
+        token_type: 'Bearer',
+        issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      }),
+    );
+  };
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    requests,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/token`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+async function connectWith(url: string, token: string): Promise<AsyncDisposable & { tools: string[] }> {
+  const client = new Client({ name: 'toolhive-e2e', version: '1.0.0' });
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+  const { tools } = await client.listTools();
+  return { tools: tools.map(({ name }) => name), [Symbol.asyncDispose]: () => client.close() };
+}
+
+describe('the proxy runner', () => {
+  test('exchanges the tokens of clients for tokens of the server', async () => {
+    await using provider = await openIdProvider();
+    await using tokens = await openTokenServer();
+    await using server = await openRemoteServer('legacy');
+    await using runner = await startRunner(
+      {
+        target_port: Number(new URL(server.url).port),
+        oidc_config: {
+          issuer: provider.issuer,
+          audience: 'toolhive',
+          insecureAllowHTTP: true,
+          allowPrivateIP: true,
+        },
+        token_exchange_config: { token_url: tokens.url, client_id: 'proxy', audience: 'backend' },
+      },
+      { TOOLHIVE_TOKEN_EXCHANGE_CLIENT_SECRET: 'the client secret' },
+    );
+    await until(async () => (await runner.health()).status === 200);
+    server.seen.length = 0;
+    const token = await provider.sign({ iss: provider.issuer, aud: 'toolhive', sub: 'ada' }, '5m');
+
+    await using client = await connectWith(runner.url, token);
+
+    expect(client.tools.length).toBeGreaterThan(0);
+    const sent = server.seen.map(({ authorization }) => authorization);
+    expect(sent).toContain('Bearer exchanged-token');
+    expect(sent).not.toContain(`Bearer ${token}`);
+    expect(tokens.requests[0]).toMatchObject({
+      authorization: `Basic ${Buffer.from('proxy:the+client+secret').toString('base64')}`,
+    });
+    expect(Object.fromEntries(tokens.requests[0]?.form ?? [])).toMatchObject({
+      audience: 'backend',
+      subject_token: token,
+    });
+    const log = JSON.stringify(runner.lines());
+    for (const secret of ['the client secret', 'exchanged-token', token]) expect(log).not.toContain(secret); // prettier-ignore
+  });
+
+  test('sends traces and metrics of calls to a collector, and the rest when it ends', async () => {
+    await using collector = await openOtlpReceiver();
+    const targetPort = await freePort();
+    await using _server = startServer(targetPort);
+    await using runner = await startRunner({
+      target_port: targetPort,
+      telemetry_config: {
+        endpoint: new URL(collector.endpoint).host,
+        insecure: true,
+        serviceName: 'echo-proxy',
+        samplingRate: 1,
+        tracingEnabled: true,
+        metricsEnabled: true,
+        headers: { 'x-team': 'red' },
+      },
+    });
+    await until(async () => (await runner.health()).status === 200);
+    {
+      await using client = await connectTo(runner.url);
+      await client.call('echo', { message: 'private words' });
+    }
+
+    const exited = once(runner.child, 'exit');
+    runner.child.kill('SIGTERM');
+
+    expect(await exited).toEqual([0, null]);
+    const span = collector.spans.find(({ name }) => name === 'tools/call echo');
+    expect(span).toMatchObject({
+      attributes: { 'gen_ai.tool.name': 'echo', 'mcp.method.name': 'tools/call' },
+      resource: { 'service.name': 'echo-proxy' },
+    });
+    expect(collector.metrics.map(({ name }) => name)).toContain('mcp.server.operation.duration');
+    expect(collector.headers.every((headers) => headers['x-team'] === 'red')).toBe(true);
+    expect(JSON.stringify(collector.spans)).not.toContain('private words');
+  });
+
+  test('proxies a remote server without a server of the cluster', async () => {
+    await using remote = await openRemoteServer('modern');
+    await using runner = await startRunner({ image: undefined, remote_url: remote.url });
+    await until(async () => (await runner.health()).status === 200);
+
+    await using client = await connectTo(runner.url);
+
+    expect((await client.tools()).length).toBeGreaterThan(0);
+    expect(remote.seen.length).toBeGreaterThan(0);
+  });
+
+  test.each(Object.entries(officialClients))(
+    'proxies a server that speaks the older HTTP transport: %s',
+    async (_name, connect) => {
+      const targetPort = await freePort();
+      await using _server = startServer(targetPort, 'sse');
+      await using runner = await startRunner({ transport: 'sse', target_port: targetPort });
+      await until(async () => (await runner.health()).status === 200);
+
+      await using client = await connect(runner.url);
+
+      expect(await client.call('echo', { message: 'hello' })).toMatchObject({ text: 'hello' });
+    },
+  );
+
+  test('closes open streams and calls after SIGTERM, and ends with exit code 0', async () => {
+    const targetPort = await freePort();
+    await using _server = startServer(targetPort);
+    await using runner = await startRunner({ target_port: targetPort });
+    await until(async () => (await runner.health()).status === 200);
+    await using client = await connectTo(runner.url);
+    await client.tools();
+    const pending = client.call('slow', { ms: 600_000 }).then(
+      () => 'answered',
+      () => 'failed',
+    );
+    const sent = request(runner.url.replace('/mcp', '/sse'), { headers: { accept: 'text/event-stream' } });
+    sent.on('error', () => {}); // the end of the stream is awaited below
+    sent.end();
+    const [stream] = (await once(sent, 'response')) as [IncomingMessage];
+    expect(stream.statusCode).toBe(200);
+    const closed = once(stream, 'close');
+    stream.on('error', () => {}).resume();
+
+    const exited = once(runner.child, 'exit');
+    runner.child.kill('SIGTERM');
+
+    // A proxy that cannot close its connections ends after 9 s with exit code 1.
+    expect(await exited).toEqual([0, null]);
+    await closed;
+    expect(await pending).toBe('failed');
+  });
+});
