@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtempDisposable, readFile, readdir, writeFile } from 'node:fs/promises';
+import { mkdtempDisposable, readFile, readdir, writeFile } from 'node:fs/promises';
+import type { DisposableTempDir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startControlPlane } from '@toolhive/operator/testing/control-plane';
 import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { describeCluster } from './registered.ts';
 
@@ -32,33 +33,88 @@ describeCluster('the Helm charts', () => {
     expect(await helm('lint', '--strict', chart)).toContain('0 chart(s) failed');
   });
 
-  test('pass their unit tests', async () => {
-    const { stdout } = await run(join(tools, 'helm-unittest'), [operatorChart]);
+  test.each([
+    [crdChart, 6],
+    [operatorChart, 9],
+  ])('pass their unit tests: %s', async (chart, least) => {
+    const { stdout } = await run(join(tools, 'helm-unittest'), ['--color=false', chart]);
 
-    expect(stdout).toMatch(/Tests: +\d+ passed/);
+    const [, passed] = /Tests: +(\d+) passed, \1 total/.exec(stdout) ?? [];
+    expect(Number(passed)).toBeGreaterThanOrEqual(least);
   });
 
-  test.each([
-    ['default values', []],
-    ['values for OpenShift', ['--values', join(operatorChart, 'values-openshift.yaml')]],
-    [
-      'one namespace',
-      ['--set', 'operator.rbac.scope=namespace', '--set', 'operator.rbac.allowedNamespaces={default}'],
-    ],
-    ['optional objects', ['--set', 'operator.podDisruptionBudget.enabled=true', '--set', 'operator.networkPolicy.enabled=true']], // prettier-ignore
-  ])('are valid for the schemas of the API server: %s', async (_case, words) => {
+  /** Runs kubeconform on manifests, and returns its output and exit code. */
+  async function conform(
+    schemas: string,
+    manifests: string,
+  ): Promise<{ code: number | undefined; stdout: string }> {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-charts-'));
-    await writeSchemas(cluster, folder.path);
-    const manifests = join(folder.path, 'manifests.yaml');
-    await writeFile(
-      manifests,
-      await helm('template', 'release', operatorChart, '--namespace', 'default', ...words),
-    );
+    const file = join(folder.path, 'manifests.yaml');
+    await writeFile(file, manifests);
+    const location = join(schemas, '{{ .ResourceKind }}{{ .KindSuffix }}.json');
+    try {
+      const { stdout } = await run(join(tools, 'kubeconform'), ['-strict', '-summary', '-schema-location', location, file]); // prettier-ignore
+      return { code: 0, stdout };
+    } catch (error) {
+      const { code, stdout } = error as { code?: number; stdout: string };
+      return { code, stdout };
+    }
+  }
 
-    const location = join(folder.path, '{{ .ResourceKind }}{{ .KindSuffix }}.json');
-    const checked = await run(join(tools, 'kubeconform'), ['-strict', '-summary', '-schema-location', location, manifests]); // prettier-ignore
+  describe.each(['1.34', '1.35', '1.36', '1.37'])('with Kubernetes %s', (version) => {
+    let folder: DisposableTempDir;
+    beforeAll(async () => {
+      folder = await mkdtempDisposable(join(tmpdir(), 'thv-charts-'));
+      const documents = version === '1.37' ? documentsOf(cluster) : documentsIn(join(tools, `openapi-${version}`)); // prettier-ignore
+      await writeSchemas(documents, folder.path);
+    });
+    afterAll(() => folder[Symbol.asyncDispose]());
 
-    expect(checked.stdout).toMatch(/Invalid: 0, Errors: 0, Skipped: 0/);
+    test.each([
+      ['the custom resource definitions', crdChart, []],
+      ['default values', operatorChart, []],
+      ['values for OpenShift', operatorChart, ['--values', join(operatorChart, 'values-openshift.yaml')]],
+      [
+        'one namespace',
+        operatorChart,
+        ['--set', 'operator.rbac.scope=namespace', '--set', 'operator.rbac.allowedNamespaces={default}'],
+      ],
+      ['optional objects', operatorChart, ['--set', 'operator.podDisruptionBudget.enabled=true']],
+    ])('are valid: %s', async (_case, chart, words) => {
+      const manifests = await helm('template', 'release', chart, '--namespace', 'default', ...words);
+
+      const { code, stdout } = await conform(folder.path, manifests);
+
+      expect(stdout).toMatch(/Valid: [1-9]\d*, Invalid: 0, Errors: 0, Skipped: 0/);
+      expect(code).toBe(0);
+    });
+
+    test('fail with an unknown field', async () => {
+      const manifests = await helm('template', 'release', operatorChart, '--namespace', 'default');
+
+      const { code, stdout } = await conform(folder.path, manifests.replace('replicas:', 'replicaz:'));
+
+      expect(code).toBe(1);
+      expect(stdout).toContain("'replicaz'");
+    });
+  });
+
+  test('have no findings of kube-score except those with a reason', async () => {
+    const accepted = [
+      'container-image-pull-policy', // images have a fixed version, and clusters without a registry load them in advance
+      'container-security-context-user-group-id', // the contract says user 1000, and the image has no other files
+      'deployment-replicas', // one operator works, and a second one only waits for the lease
+    ];
+    const manifests = await helm('template', 'release', operatorChart, '--namespace', 'default');
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-charts-'));
+    const file = join(folder.path, 'manifests.yaml');
+    await writeFile(file, manifests);
+
+    const ignored = accepted.flatMap((check) => ['--ignore-test', check]);
+    const { stdout } = await run(join(tools, 'kube-score'), ['score', '--output-format', 'ci', ...ignored, file]); // prettier-ignore
+
+    expect(stdout).toContain('[OK] toolhive-operator/default apps/v1/Deployment');
+    expect(stdout).not.toMatch(/\[(?:CRITICAL|WARNING)\]/);
   });
 
   test('install, and upgrade to a later version without a new operator pod for equal values', async () => {
@@ -134,23 +190,39 @@ describeCluster('the Helm charts', () => {
   });
 });
 
-/** Writes the schemas of the running API server, because those of a website cannot be read here. */
-async function writeSchemas({ client }: ControlPlane, folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
+interface ApiDocument {
+  components?: { schemas?: Record<string, Schema> };
+}
+
+/** The OpenAPI documents of the running API server. */
+async function* documentsOf({ client }: ControlPlane): AsyncGenerator<ApiDocument> {
   const { paths } = (await client.read('/openapi/v3')) as {
     paths: Record<string, { serverRelativeURL: string }>;
   };
   for (const { serverRelativeURL } of Object.values(paths)) {
-    const document = (await client.read(serverRelativeURL)) as {
-      components?: { schemas?: Record<string, Schema> };
-    };
-    const schemas = document.components?.schemas ?? {};
+    yield (await client.read(serverRelativeURL)) as ApiDocument;
+  }
+}
+
+/** The OpenAPI documents of a Kubernetes release. */
+async function* documentsIn(folder: string): AsyncGenerator<ApiDocument> {
+  for (const file of await readdir(folder)) {
+    yield JSON.parse(await readFile(join(folder, file), 'utf8')) as ApiDocument;
+  }
+}
+
+/** Writes a schema for each kind, as kubeconform needs them. */
+async function writeSchemas(documents: AsyncIterable<ApiDocument>, folder: string): Promise<void> {
+  for await (const { components } of documents) {
+    const schemas = components?.schemas ?? {};
     for (const [name, schema] of Object.entries(schemas)) {
+      const kinds = schema['x-kubernetes-group-version-kind'] ?? [];
+      if (kinds.length !== 1) continue; // lists of every kind, and options of requests
       const text = JSON.stringify({
         $ref: `#/components/schemas/${name}`,
         components: { schemas: strict(schemas) },
       });
-      for (const { group, version, kind } of schema['x-kubernetes-group-version-kind'] ?? []) {
+      for (const { group, version, kind } of kinds) {
         const suffix = group === '' ? `-${version}` : `-${group.split('.')[0]}-${version}`;
         await writeFile(join(folder, `${kind.toLowerCase()}${suffix}.json`), text);
       }

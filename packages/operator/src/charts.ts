@@ -6,7 +6,7 @@ import { leaderElectionRules, managerRules, registryApiRules } from './rbac.ts';
 export function deployFiles(): Record<string, string> {
   const crds = Object.entries(crdFiles()).map(([name, text]) => [
     `charts/toolhive-operator-crds/templates/${name}`,
-    text,
+    kept(text),
   ]);
   const examples = resources.map((resource) => [
     `examples/${resource.kind.toLowerCase()}.yaml`,
@@ -19,4 +19,9 @@ export function deployFiles(): Record<string, string> {
       { aliasDuplicateObjects: false },
     ),
   };
+}
+
+/** Adds an annotation for Helm. Without it, an uninstallation of the chart would delete every server of the cluster. */
+function kept(crd: string): string {
+  return crd.replace('metadata:\n', 'metadata:\n  annotations:\n    helm.sh/resource-policy: keep\n');
 }
