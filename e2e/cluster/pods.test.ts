@@ -36,7 +36,9 @@ const manifest = (kind: string, name: string, content: object): string =>
 
 // oxlint-disable-next-line vitest/no-conditional-tests -- a skipped test counts as a failure
 if (socket === '' || !hasDocker) {
-  process.stderr.write('\n!!! SKIPPED: the pods as containers, because this machine cannot start a Docker Engine\n\n');
+  process.stderr.write(
+    '\n!!! SKIPPED: the pods as containers, because this machine cannot start a Docker Engine\n\n',
+  );
 } else {
   describeCluster('the pods as containers', () => {
     let cluster: ControlPlane;

@@ -488,7 +488,7 @@ describe('a server of the registry', () => {
 
 describe('the settings', () => {
   test.each([
-    [{ RUNTIME_MODE: 'k8s' }, 'RUNTIME_MODE k8s is not available yet'],
+    [{ RUNTIME_MODE: 'k8s' }, 'RUNTIME_MODE k8s is only for a meta server that runs in a Kubernetes cluster'],
     [{ MAX_TOOLS_TO_RETURN: '0' }, 'invalid setting MAX_TOOLS_TO_RETURN'],
     [{ TOOL_DISTANCE_THRESHOLD: '2' }, 'invalid setting TOOL_DISTANCE_THRESHOLD'],
     [{ MAX_TOOLS: '3' }, 'unknown setting MAX_TOOLS'],

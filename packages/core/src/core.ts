@@ -59,7 +59,7 @@ import { defaultTiming } from './supervision/supervisor.ts';
 import type { Supervisor, SupervisorTiming } from './supervision/supervisor.ts';
 import { isLocal } from './workloads/describe.ts';
 import { removeHome } from './workloads/homes.ts';
-import { openMetaServer } from './meta/meta-server.ts';
+import { openDaemonMetaServer } from './meta/daemon-meta-server.ts';
 import { Workloads } from './workloads/workloads.ts';
 
 export interface CoreOptions {
@@ -257,7 +257,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       secretsOf: auditedSecrets(secrets, audit),
       auditOf: (runConfig) => auditOf(runConfig, audit),
       egressOf,
-      openBuiltIn: (runConfig, note) => openMetaServer(core, runConfig, note),
+      openBuiltIn: (runConfig, note) => openDaemonMetaServer(core, runConfig, note),
       builtInMiddleware: [identifyCallers()],
       observersOf: (name) => ({
         traffic: traffic.of(name),

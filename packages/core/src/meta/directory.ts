@@ -1,10 +1,8 @@
 import { hash } from 'node:crypto';
 import type { InProcessCaller } from '@toolhive/proxy/in-process-server';
-import type { Core } from '../core.ts';
 import { ToolIndex } from '../tool-search/tool-index.ts';
 import type { SearchableTool } from '../tool-search/tool-index.ts';
-import { membersOf } from './members.ts';
-import type { Member } from './members.ts';
+import type { Member, Members } from './members.ts';
 import { ToolView } from './tool-view.ts';
 import type { ListedTool } from './tool-view.ts';
 
@@ -16,9 +14,8 @@ export interface IndexedTool extends SearchableTool {
 }
 
 export interface DirectoryOptions {
-  core: Core;
-  /** The groups whose workloads are searched, read at each change. */
-  groups: () => readonly string[];
+  members: Members;
+  version: string;
   pollingMs: number;
   onFault: (error: unknown) => void;
 }
@@ -28,7 +25,7 @@ const maxViews = 20;
 /** How long a search waits for lists that are being read. */
 const patienceMs = 3_000;
 
-/** The tools that a caller may call now, and the workloads that did not list theirs. */
+/** The tools that a caller may call now, and the servers whose tools are unknown. */
 export interface Visible {
   /** By the ID of the tool. */
   views: ReadonlyMap<string, ToolView>;
@@ -37,8 +34,8 @@ export interface Visible {
 }
 
 /**
- * The tools of all running workloads in some groups, current within a second of each change: workloads report when their
- * tools change, and events report when workloads do. Polling covers servers that report nothing.
+ * The tools of all members, current within a second of each change: servers report when their tools change, and events
+ * report when the members do. Polling covers servers that report nothing.
  */
 export class ToolDirectory implements AsyncDisposable {
   readonly #options: DirectoryOptions;
@@ -67,7 +64,16 @@ export class ToolDirectory implements AsyncDisposable {
     const views = new Map<string, ToolView>();
     const problems: Visible['problems'] = [];
     const servers: Visible['servers'] = [];
-    const own = this.#members().map((member) => this.#viewFor(member, caller));
+    const own: ToolView[] = [];
+    for (const member of this.#options.members.current()) {
+      const { name: server, group, refusal } = member;
+      if (refusal === undefined) {
+        own.push(this.#viewFor(member, caller));
+        continue;
+      }
+      problems.push({ server, problem: refusal });
+      servers.push({ name: server, group, tools: 0 });
+    }
     await this.#settle(signal);
     for (const view of own) {
       const { name, group } = view.member;
@@ -83,10 +89,6 @@ export class ToolDirectory implements AsyncDisposable {
     clearInterval(this.#polling);
     await Promise.all(this.#all().map((view) => view[Symbol.asyncDispose]()));
     await this.#building;
-  }
-
-  #members(): Member[] {
-    return membersOf(this.#options.core, this.#options.groups());
   }
 
   #all(): ToolView[] {
@@ -107,7 +109,7 @@ export class ToolDirectory implements AsyncDisposable {
     const view = new ToolView({
       member,
       authorization: credentials,
-      version: this.#options.core.version,
+      version: this.#options.version,
       onChange: () => this.#changed(),
     });
     views.set(key, view);
@@ -121,7 +123,8 @@ export class ToolDirectory implements AsyncDisposable {
 
   /** Opens a view for each new workload, and closes those of workloads that do not run anymore. */
   #followMembers(): void {
-    const members = new Map(this.#members().map((member) => [member.name, member]));
+    const usable = this.#options.members.current().filter(({ refusal }) => refusal === undefined);
+    const members = new Map(usable.map((member) => [member.name, member]));
     let isChanged = false;
     for (const [name, views] of this.#views) {
       for (const [key, view] of views) {
@@ -133,7 +136,8 @@ export class ToolDirectory implements AsyncDisposable {
       }
       if (views.size === 0) this.#views.delete(name);
     }
-    for (const member of members.values())
+    // The tools of the others are listed for each caller, with the credentials of the caller.
+    for (const member of usable.filter(({ isAuthenticated }) => !isAuthenticated))
       this.#viewFor(member, { principal: '', client: { protocolVersion: '', capabilities: {} } });
     if (isChanged) this.#changed();
   }
@@ -143,19 +147,12 @@ export class ToolDirectory implements AsyncDisposable {
   }
 
   async #followEvents(): Promise<void> {
-    for await (const { event } of this.#options.core.events.watch(undefined, this.#over.signal)) {
-      const { type } = event;
-      if (type === 'workload.progress' || type === 'network.denied') continue;
+    for await (const change of this.#options.members.changes(this.#over.signal)) {
       this.#followMembers();
-      const isAboutTools = type === 'pins.changed' || type === 'workload.changed';
-      if (isAboutTools) for (const view of this.#views.get(event.name)?.values() ?? []) void view.refresh();
-      if (type === 'reset') this.#refreshAll();
+      if (change.kind === 'tools')
+        for (const view of this.#views.get(change.name)?.values() ?? []) void view.refresh();
+      if (change.kind === 'everything') for (const view of this.#all()) void view.refresh();
     }
-  }
-
-  #refreshAll(): void {
-    this.#followMembers();
-    for (const view of this.#all()) void view.refresh();
   }
 
   /** Reads the lists of servers that report no changes. Each listing is audited, so others are not read again. */

@@ -1,6 +1,6 @@
 import { printable } from '@toolhive/contract/printable';
 import type * as z from 'zod';
-import type { Core } from '../core.ts';
+import type { Lookup } from '../fetch/guarded-fetch.ts';
 import { findingsIn } from '../pinning/findings.ts';
 import { RelevanceFeedback } from '../tool-search/feedback.ts';
 import type { MetaSettings } from '../tool-search/settings.ts';
@@ -11,11 +11,13 @@ import type { MetaCall, MetaResult } from './meta-call.ts';
 import type { FindTool } from './tool-inputs.ts';
 
 export interface FinderOptions {
-  core: Core;
+  lookup: Lookup;
   directory: ToolDirectory;
   settings: MetaSettings;
   /** The key for the embedding endpoint. */
   apiKey: string | undefined;
+  /** Whether the meta server offers `search_registry`. */
+  searchesRegistry: boolean;
   /** Writes to the log of the meta server. */
   note: (text: string) => void;
 }
@@ -34,15 +36,15 @@ export class Finder {
 
   constructor(options: FinderOptions) {
     this.#options = options;
-    const { settings, apiKey, core, note } = options;
+    const { settings, apiKey, lookup, note } = options;
     this.#embeddings =
       settings.embeddings === undefined
         ? undefined
-        : new EmbeddingSearch({ ...settings.embeddings, apiKey, lookup: core.lookup, note });
+        : new EmbeddingSearch({ ...settings.embeddings, apiKey, lookup, note });
   }
 
   async find(input: z.output<typeof FindTool>, call: MetaCall): Promise<MetaResult> {
-    const { directory, settings } = this.#options;
+    const { directory, settings, searchesRegistry } = this.#options;
     const query = queryOf(input);
     const visible = await directory.visibleTo(call.caller, call.signal);
     const index = await directory.current(call.signal);
@@ -71,7 +73,7 @@ export class Finder {
         ...(found.length === 0 ? { servers: visible.servers.slice(0, maxServers) } : {}),
         ...(visible.problems.length === 0 ? {} : { unavailable: visible.problems.map(readable) }),
         ...(problem === undefined ? {} : { search_problem: problem }),
-        note: found.length === 0 ? noMatch : provenance,
+        note: found.length === 0 ? noMatch(searchesRegistry) : provenance,
       },
     };
   }
@@ -92,8 +94,10 @@ export class Finder {
   }
 }
 
-const noMatch =
-  "No tool matches. Search for one step with other words, list a server's tools with list_tools, or look for another server with search_registry.";
+function noMatch(searchesRegistry: boolean): string {
+  const more = searchesRegistry ? ', or look for another server with search_registry' : '';
+  return `No tool matches. Search for one step with other words, or list a server's tools with list_tools${more}.`;
+}
 
 function queryOf({
   query,

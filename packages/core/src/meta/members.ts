@@ -1,23 +1,50 @@
 import { defaultGroup } from '@toolhive/contract/names';
-import type { WorkloadProxy } from '@toolhive/proxy/proxy';
+import type { ReachableProxy } from '@toolhive/proxy/proxy-client';
 import { isAuthenticated } from '../access/workload-access.ts';
 import type { Core } from '../core.ts';
 
-/** A running workload whose tools a meta server finds. */
+/** A running server whose tools a meta server finds. */
 export interface Member {
   name: string;
   group: string;
-  proxy: WorkloadProxy;
+  /** The proxy in front of the server. A changed proxy is another object. */
+  proxy: ReachableProxy;
   /** Callers need credentials, so each of them may see other tools. */
   isAuthenticated: boolean;
+  /** Why the meta server cannot pass calls to the server. Absent if it can. */
+  refusal?: string;
 }
 
-/** Returns the running workloads of groups by name, without meta servers. `*` stands for all groups. */
-export function membersOf({ workloads }: Core, groups: readonly string[]): Member[] {
-  return workloads.all().flatMap(({ runConfig, live, condition }) => {
-    const { name, group = defaultGroup, built_in: builtIn } = runConfig;
-    const isMember = builtIn === undefined && (groups.includes('*') || groups.includes(group));
-    if (!isMember || live.proxy === undefined || condition.status !== 'running') return [];
-    return [{ name, group, proxy: live.proxy, isAuthenticated: isAuthenticated(runConfig) }];
-  });
+/** A change of members, or of the tools of one or all of them. */
+export type MemberChange = { kind: 'members' } | { kind: 'tools'; name: string } | { kind: 'everything' };
+
+/** The servers that a meta server searches. */
+export interface Members {
+  current(): readonly Member[];
+  /** Yields each change until the signal aborts. */
+  changes(signal: AbortSignal): AsyncIterable<MemberChange>;
+}
+
+/** The running workloads of groups, without meta servers. `*` stands for all groups. */
+export function membersOf({ workloads, events }: Core, groups: () => readonly string[]): Members {
+  return {
+    current: () => {
+      const asked = groups();
+      return workloads.all().flatMap(({ runConfig, live, condition }) => {
+        const { name, group = defaultGroup, built_in: builtIn } = runConfig;
+        const isMember = builtIn === undefined && (asked.includes('*') || asked.includes(group));
+        if (!isMember || live.proxy === undefined || condition.status !== 'running') return [];
+        return [{ name, group, proxy: live.proxy, isAuthenticated: isAuthenticated(runConfig) }];
+      });
+    },
+    async *changes(signal) {
+      for await (const { event } of events.watch(undefined, signal)) {
+        if (event.type === 'workload.progress' || event.type === 'network.denied') continue;
+        if (event.type === 'reset') yield { kind: 'everything' };
+        else if (event.type === 'pins.changed' || event.type === 'workload.changed')
+          yield { kind: 'tools', name: event.name };
+        else yield { kind: 'members' };
+      }
+    },
+  };
 }

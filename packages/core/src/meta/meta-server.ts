@@ -1,22 +1,21 @@
-import { defaultGroup } from '@toolhive/contract/names';
-import type { RunConfig } from '@toolhive/contract/run-config';
 import { InProcessServer, RequestError, unknownMethod } from '@toolhive/proxy/in-process-server';
 import type { InProcessCaller } from '@toolhive/proxy/in-process-server';
 import { errorCodes } from '@toolhive/proxy/message';
 import type * as z from 'zod';
-import type { Core } from '../core.ts';
+import type { Lookup } from '../fetch/guarded-fetch.ts';
 import type { BuiltInServer } from '../supervision/built-in-server.ts';
-import { metaSettings } from '../tool-search/settings.ts';
+import type { MetaSettings } from '../tool-search/settings.ts';
 import { callTool } from './call.ts';
 import { ToolDirectory } from './directory.ts';
 import { Finder } from './find.ts';
-import { Installer } from './install.ts';
 import { listTools } from './list.ts';
-import { RegistrySearch } from './registry-search.ts';
-import { ResultStore } from './results.ts';
+import type { Members } from './members.ts';
 import { ToolFailure } from './meta-call.ts';
 import type { MetaCall, MetaResult } from './meta-call.ts';
+import { ResultStore } from './results.ts';
 import { describeMetaTool, metaTools } from './tools.ts';
+
+export type { Member, MemberChange, Members } from './members.ts';
 
 const instructions =
   'Finds and calls the tools of all running MCP servers. Use find_tool once for each step, then call_tool. ' +
@@ -25,58 +24,56 @@ const instructions =
 /** Lists of tools are the same for all callers until the meta server is restarted. */
 const cacheable = { ttlMs: 60_000, cacheScope: 'public' };
 
-/**
- * Opens a meta server: an MCP server in the daemon that finds the tools of all running workloads of its groups, and calls
- * them through the proxies of these workloads. Throws `invalid` for invalid settings.
- */
-export async function openMetaServer(
-  core: Core,
-  runConfig: RunConfig,
-  note: (text: string) => void,
-): Promise<BuiltInServer> {
-  const settings = metaSettings(runConfig.env_vars ?? {});
-  const secrets = await core.secretsOf(runConfig);
-  const { name } = runConfig;
-  const onFault = (error: unknown): void =>
-    core.log.error({ workload: name, err: error }, 'fault in the meta server');
-  const ownGroup = (): string => core.workloads.find(name)?.runConfig.group ?? defaultGroup;
-  const groups = (): readonly string[] => settings.groups ?? [ownGroup()];
-  await using opened = new AsyncDisposableStack();
-  const directory = opened.use(
-    new ToolDirectory({ core, groups, pollingMs: settings.workloadPollingMs, onFault }),
-  );
-  const registryPolling = setInterval(
-    () => void core.registry.refresh().catch(onFault),
-    settings.registryPollingMs,
-  ).unref();
-  opened.defer(() => clearInterval(registryPolling));
-  const results =
-    settings.maxResultTokens === undefined ? undefined : new ResultStore(settings.maxResultTokens);
-  const finder = new Finder({ directory, settings, apiKey: secrets['EMBEDDING_API_KEY'], core, note });
-  const registry = new RegistrySearch(core);
-  const installer = new Installer(core, { allowsInstall: settings.allowsInstall, groupOf: ownGroup });
-  const offered = metaTools.filter((tool) => tool.name !== 'read_result' || results !== undefined);
+/** A tool of the meta server, whose input has the schema of the tool. */
+type RunTool = (input: never, call: MetaCall) => Promise<MetaResult>;
 
-  const run: Record<string, (input: never, call: MetaCall) => Promise<MetaResult>> = {
+/** Everything that a meta server needs from the program around it. */
+export interface MetaServerOptions {
+  settings: MetaSettings;
+  members: Members;
+  version: string;
+  /** Resolves the name of the embedding endpoint. */
+  lookup: Lookup;
+  /** The API key of the embedding endpoint. */
+  embeddingKey: string | undefined;
+  /** The tools that need a daemon, by name. */
+  daemonTools?: Readonly<Record<string, RunTool>>;
+  /** Writes to the log of the meta server. */
+  note: (text: string) => void;
+  onFault: (error: unknown) => void;
+}
+
+/** Opens a meta server: an MCP server that finds the tools of all members, and calls them through their proxies. */
+export async function openMetaServer({
+  settings,
+  members,
+  version,
+  lookup,
+  embeddingKey,
+  daemonTools = {},
+  note,
+  onFault,
+}: MetaServerOptions): Promise<BuiltInServer> {
+  await using opened = new AsyncDisposableStack();
+  const { workloadPollingMs: pollingMs, maxResultTokens: maxTokens } = settings;
+  const directory = opened.use(new ToolDirectory({ members, version, pollingMs, onFault }));
+  const results = maxTokens === undefined ? undefined : new ResultStore(maxTokens);
+  const searchesRegistry = 'search_registry' in daemonTools;
+  const finder = new Finder({ directory, settings, apiKey: embeddingKey, lookup, searchesRegistry, note });
+
+  const run: Readonly<Record<string, RunTool>> = {
     find_tool: (input, call) => finder.find(input, call),
     call_tool: (input, call) =>
-      callTool(input, call, {
-        directory,
-        results,
-        maxTokens: settings.maxResultTokens,
-        feedback: finder.feedback,
-      }),
+      callTool(input, call, { directory, results, maxTokens, feedback: finder.feedback }),
     list_tools: (input, call) => listTools(directory, input, call),
-    search_registry: (input) => registry.search(input),
-    install_server: (input, call) => installer.install(input, call),
-    read_result: async ({ handle, offset }: { handle: string; offset: number }, { callerKey }) => ({
-      value: readResult(results?.read(callerKey, handle, offset), handle),
-    }),
+    ...daemonTools,
+    ...(results === undefined ? {} : { read_result: readFrom(results) }),
   };
+  const offered = metaTools.filter(({ name }) => Object.hasOwn(run, name));
 
   const server = opened.use(
     new InProcessServer({
-      identity: { name: 'toolhive-meta-mcp', title: 'ToolHive', version: core.version },
+      identity: { name: 'toolhive-meta-mcp', title: 'ToolHive', version },
       instructions,
       capabilities: { tools: {} },
       onFault,
@@ -109,13 +106,16 @@ function keyOf({ principal, authorization = '', client }: InProcessCaller): stri
   return JSON.stringify([principal, authorization === '' ? client.clientInfo : principal]);
 }
 
-function readResult(part: ReturnType<ResultStore['read']>, handle: string): object {
-  if (part === undefined)
-    throw new ToolFailure(
-      `result ${handle} not found, because results are kept in memory only for a while. Call the tool again`,
-    );
-  const { text, nextOffset, length } = part;
-  return { text, length, ...(nextOffset === undefined ? {} : { next_offset: nextOffset }) };
+function readFrom(results: ResultStore): RunTool {
+  return async ({ handle, offset }: { handle: string; offset: number }, { callerKey }) => {
+    const part = results.read(callerKey, handle, offset);
+    if (part === undefined)
+      throw new ToolFailure(
+        `result ${handle} not found, because results are kept in memory only for a while. Call the tool again`,
+      );
+    const { text, nextOffset, length } = part;
+    return { value: { text, length, ...(nextOffset === undefined ? {} : { next_offset: nextOffset }) } };
+  };
 }
 
 function complete(value: object): object {

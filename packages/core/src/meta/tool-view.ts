@@ -1,8 +1,8 @@
 import { messageOf } from '@toolhive/contract/failure';
-import { InProcessClient } from '@toolhive/proxy/in-process-client';
 import type { InProcessCaller } from '@toolhive/proxy/in-process-server';
 import { isObject } from '@toolhive/proxy/message';
 import { modernMeta } from '@toolhive/proxy/protocol';
+import { ProxyClient } from '@toolhive/proxy/proxy-client';
 import type { Member } from './members.ts';
 
 /** A tool as a workload's proxy lists it. */
@@ -30,7 +30,7 @@ export interface ToolViewOptions {
  * proxy of the workload, so filters, overrides, policies, and approvals apply to the list.
  */
 export class ToolView implements AsyncDisposable {
-  readonly client: InProcessClient;
+  readonly client: ProxyClient;
   readonly #options: ToolViewOptions;
   readonly #over = new AbortController();
   #tools: readonly ListedTool[] = [];
@@ -45,7 +45,7 @@ export class ToolView implements AsyncDisposable {
   constructor(options: ToolViewOptions) {
     this.#options = options;
     const { member, authorization } = options;
-    this.client = new InProcessClient({
+    this.client = new ProxyClient({
       proxy: member.proxy,
       authorization,
       schemaOf: (name) => this.#tools.find((tool) => tool.name === name)?.['inputSchema'],

@@ -1,5 +1,6 @@
 import { ThvError, invalid, messageOf } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import { identifyCallers } from '@toolhive/proxy/in-process-server';
 import type { Progress } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
 import { openWorkloadAccess } from '../access/workload-access.ts';
@@ -68,6 +69,7 @@ export async function runSingleWorkload(runConfig: RunConfig, options: SingleWor
   await using proxy = await openProxy(runConfig, {
     ...access,
     publicHosts: [...access.publicHosts, ...options.publicHosts],
+    ...(runConfig.built_in === undefined ? {} : { middleware: [identifyCallers()] }),
     answersProbes: true,
     version,
     audit: await auditOf(runConfig, audit),

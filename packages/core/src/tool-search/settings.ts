@@ -41,8 +41,14 @@ export interface MetaSettings {
   embeddings: { url: string; model: string; allowsLoopback: boolean } | undefined;
 }
 
+/** Where a meta server runs: in a daemon, or in a Kubernetes cluster. */
+type RuntimeMode = z.infer<typeof schema>['RUNTIME_MODE'];
+
+/** Settings without a meaning in a cluster. */
+const daemonOnly = ['ALLOW_INSTALL', 'REGISTRY_POLLING_INTERVAL'];
+
 /** Reads the settings of a meta server from its environment variables. Throws `invalid`. */
-export function metaSettings(variables: Readonly<Record<string, string>>): MetaSettings {
+export function metaSettings(variables: Readonly<Record<string, string>>, mode: RuntimeMode): MetaSettings {
   const given = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''));
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(schema.shape, name));
   if (unknown.length > 0)
@@ -56,10 +62,7 @@ export function metaSettings(variables: Readonly<Record<string, string>>): MetaS
       hint: 'correct the value (-e NAME=VALUE), or leave out the variable for its default',
     });
   }
-  if (data.RUNTIME_MODE === 'k8s')
-    throw invalid('RUNTIME_MODE k8s is not available yet, because it needs the Kubernetes operator', {
-      hint: 'use RUNTIME_MODE=docker, which searches the workloads on this machine',
-    });
+  checkMode(data.RUNTIME_MODE, mode, given);
   const { EMBEDDING_URL: url, EMBEDDING_MODEL: model } = data;
   if ((url === undefined) !== (model === undefined))
     throw invalid('EMBEDDING_URL and EMBEDDING_MODEL of meta-mcp are required together', {
@@ -83,4 +86,16 @@ export function metaSettings(variables: Readonly<Record<string, string>>): MetaS
         ? undefined
         : { url, model, allowsLoopback: data.EMBEDDING_ALLOW_LOOPBACK },
   };
+}
+
+function checkMode(asked: RuntimeMode, mode: RuntimeMode, given: Readonly<Record<string, string>>): void {
+  if (asked === 'k8s' && mode === 'docker')
+    throw invalid('RUNTIME_MODE k8s is only for a meta server that runs in a Kubernetes cluster', {
+      hint: 'apply the manifest of the Meta MCP guide, or use RUNTIME_MODE=docker for the workloads on this machine',
+    });
+  if (asked === 'docker' && mode === 'k8s')
+    throw invalid('RUNTIME_MODE docker needs a ToolHive daemon', { hint: 'set RUNTIME_MODE to k8s' });
+  const unused = mode === 'k8s' ? daemonOnly.find((name) => Object.hasOwn(given, name)) : undefined;
+  if (unused !== undefined)
+    throw invalid(`${unused} is not supported with RUNTIME_MODE k8s`, { hint: `remove ${unused}` });
 }

@@ -33,7 +33,7 @@ export function builtInSettings(
     });
   }
   const { env_vars, group = defaultGroup } = given;
-  metaSettings(env_vars ?? {}); // throws for invalid values
+  metaSettings(env_vars ?? {}, 'docker'); // throws for invalid values
   const common = {
     built_in: server,
     transport: 'stdio' as const,

@@ -9,47 +9,41 @@ import { ownMessage } from '../jsonrpc/message.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { mirroredIn } from '../protocol/mirrored-parameters.ts';
 import { modernVersion } from '../protocol/protocol.ts';
-import type { WorkloadProxy } from '../proxy.ts';
+import type { RemoteServer, WorkloadProxy } from '../proxy.ts';
 import { HttpTransport } from '../transport/http-transport.ts';
 import { UpstreamClient } from '../transport/upstream-client.ts';
 
-export interface InProcessClientOptions {
-  /** The workload's proxy. */
-  proxy: Pick<WorkloadProxy, 'accept'>;
+/** The proxy of a server: one in this process, or the URL of the MCP endpoint of one elsewhere. */
+export type ReachableProxy = Pick<WorkloadProxy, 'accept'> | { url: string };
+
+export interface ProxyClientOptions {
+  proxy: ReachableProxy;
   /** The `Authorization` header of the caller, for a workload that authenticates its callers. */
   authorization?: string | undefined;
   /** Returns the input schema of a tool, if that is known. */
   schemaOf?: (tool: string) => unknown;
 }
 
-export interface InProcessRequest {
+export interface ProxyRequest {
   signal: AbortSignal;
   /** Receives the notifications that belong to the request. */
   notify?: (notification: Message) => void;
 }
 
 /**
- * A client in this process of a workload on this machine. Requests pass through the workload's proxy with all of its
- * middleware, in the newest protocol version, but over no network.
+ * A client of a proxy, in the newest protocol version. Requests pass through all middleware of the proxy. They use no
+ * network if the proxy is in this process.
  */
-export class InProcessClient implements AsyncDisposable {
-  readonly #server: Server;
+export class ProxyClient implements AsyncDisposable {
+  readonly #server: Server | undefined;
   readonly #endpoint: UpstreamClient;
   readonly #connection: ServerConnection;
 
-  constructor({ proxy, authorization, schemaOf = () => undefined }: InProcessClientOptions) {
-    this.#server = createServer((request, response) => proxy.accept(request, response));
-    const headers: Record<string, string> =
-      authorization === undefined ? {} : { [relayAuthorization]: authorization };
+  constructor({ proxy, authorization, schemaOf = () => undefined }: ProxyClientOptions) {
+    this.#server =
+      'url' in proxy ? undefined : createServer((request, response) => proxy.accept(request, response));
     this.#endpoint = new UpstreamClient(
-      {
-        kind: 'remote',
-        url: 'http://in-process/mcp',
-        // A connector that calls back before it returns leaves undici waiting.
-        connect: (_options, connected) => queueMicrotask(() => connected(null, this.#connect())),
-        headers: async () => headers,
-        refused: async () => false,
-      },
+      'url' in proxy ? elsewhere(proxy.url, authorization) : this.#inProcess(authorization),
       '',
     );
     this.#connection = new ServerConnection({
@@ -73,7 +67,7 @@ export class InProcessClient implements AsyncDisposable {
   async ask(
     method: string,
     params: Record<string, unknown>,
-    { signal, notify = () => {} }: InProcessRequest,
+    { signal, notify = () => {} }: ProxyRequest,
   ): Promise<Message> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Message>();
@@ -93,14 +87,33 @@ export class InProcessClient implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#connection.close('the client has ended');
     await this.#endpoint[Symbol.asyncDispose]();
-    this.#server.closeAllConnections();
+    this.#server?.closeAllConnections();
+  }
+
+  #inProcess(authorization: string | undefined): RemoteServer {
+    return {
+      ...serverAt(
+        'http://in-process/mcp',
+        authorization === undefined ? {} : { [relayAuthorization]: authorization },
+      ),
+      // A connector that calls back before it returns leaves undici waiting.
+      connect: (_options, connected) => queueMicrotask(() => connected(null, this.#connect())),
+    };
   }
 
   #connect(): TLSSocket {
     const [ours, theirs] = duplexPair();
-    this.#server.emit('connection', theirs);
+    this.#server?.emit('connection', theirs);
     return asSocket(ours);
   }
+}
+
+function elsewhere(url: string, authorization: string | undefined): RemoteServer {
+  return serverAt(url, authorization === undefined ? {} : { authorization });
+}
+
+function serverAt(url: string, headers: Record<string, string>): RemoteServer {
+  return { kind: 'remote', url, headers: async () => headers, refused: async () => false };
 }
 
 /** HTTP needs only the stream of a socket. */
