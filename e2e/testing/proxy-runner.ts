@@ -20,6 +20,8 @@ export interface Runner extends AsyncDisposable {
   child: ChildProcess;
   /** The lines on standard output so far. */
   lines: () => Record<string, unknown>[];
+  /** The text on standard error so far. */
+  errors: () => string;
   health: (host?: string, path?: string) => Promise<{ status: number | undefined; body: string }>;
 }
 
@@ -34,23 +36,25 @@ export const minimal = {
   host: '0.0.0.0',
 };
 
-/** Starts the proxy runner as a pod does, with another server host. */
+/** Starts the proxy runner as a pod does, with another server host. Selects a free port for a run config without one. */
 export async function startRunner(
-  runConfig: object,
+  runConfig: { port?: number; [field: string]: unknown },
   env: NodeJS.ProcessEnv = {},
   flags: string[] = [],
 ): Promise<Runner> {
   const folder = await mkdtempDisposable(join(tmpdir(), 'thv-runner-'));
-  const port = await freePort();
+  const port = runConfig.port ?? (await freePort());
   const file = join(folder.path, 'runconfig.json');
   await writeFile(file, JSON.stringify({ ...minimal, port, ...runConfig }));
   const words = [program, 'run', '--run-config', file, '--server-host', '127.0.0.1', ...flags];
   const child = spawn(process.execPath, words, {
     cwd: folder.path,
     env: { HOME: folder.path, POD_NAMESPACE: 'tools', TOOLHIVE_RUNTIME: 'kubernetes', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   let written = '';
+  let errors = '';
+  child.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
   child.stdout?.on('data', (chunk: Buffer) => (written += chunk.toString()));
   const closed = once(child, 'close');
   const lines = (): Record<string, unknown>[] =>
@@ -63,6 +67,7 @@ export async function startRunner(
     url: `http://127.0.0.1:${port}/mcp`,
     child,
     lines,
+    errors: () => errors,
     async health(host = `127.0.0.1:${port}`, path = '/health') {
       const sent = request({ host: '127.0.0.1', port, path, headers: { host } }).end();
       const [response] = (await once(sent, 'response')) as [IncomingMessage];

@@ -22,7 +22,10 @@ export async function readRunConfig(path: string | undefined, env: NodeJS.Proces
   const runConfig = await readJson(file, 'run config', RunConfig);
   const refuse = (field: string, problem: string, hint: string) =>
     invalid(`run config ${file} is invalid at ${field}: ${problem}`, { hint });
-  if (runConfig.built_in !== undefined) throw refuse('built_in', 'this server needs a daemon', 'set image');
+  if (runConfig.built_in !== undefined && runConfig.remote_url)
+    throw refuse('remote_url', 'a built-in server has no URL', 'remove remote_url');
+  if (runConfig.built_in !== undefined && runConfig.transport !== 'stdio')
+    throw refuse('transport', 'a built-in server has no other transport', 'use stdio');
   if (runConfig.transport === 'inspector') throw refuse('transport', 'inspector needs a daemon', 'use stdio');
   if (runConfig.transport !== 'stdio' && !runConfig.remote_url && !runConfig.target_port)
     throw refuse('target_port', 'a port is required', 'set the port that the server listens on');

@@ -1,12 +1,14 @@
 import { parseArgs } from 'node:util';
 import { invalid, messageOf, notFound } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
+import { metaSettings } from '@toolhive/core/meta-settings';
 import { networkOf } from '@toolhive/core/network-grant';
 import { checkSingleWorkload, runSingleWorkload } from '@toolhive/core/single-workload';
 import { loadConfig } from '@toolhive/kubernetes/config';
 import { ForwardProxy } from '@toolhive/runtime/forward-proxy';
 import type { Logger } from 'pino';
 import { openLog } from '../log.ts';
+import { startMetaServer } from '../meta/meta-server.ts';
 import { version } from '../version.ts';
 import { attachToPod } from './attached-server.ts';
 import { LoggedEgress } from './logged-egress.ts';
@@ -41,6 +43,7 @@ export async function runProxy(
     return value;
   };
   await checkSingleWorkload(runConfig, { readSecret });
+  if (runConfig.built_in !== undefined) metaSettings(runConfig.env_vars ?? {}, 'k8s'); // throws for invalid values
   const log = openLog({ debug: runConfig.debug === true || env['TOOLHIVE_DEBUG'] === 'true' });
   await using _egress = await openEgress(runConfig, log, portOf(flags['egress-port']));
   await runSingleWorkload(runConfig, {
@@ -50,13 +53,16 @@ export async function runProxy(
     readSecret,
     publicHosts: publicHostsOf(runConfig.name, env),
     writeAudit: (line) => void process.stdout.write(line),
-    reachServer: async (_report, over) =>
-      runConfig.transport === 'stdio'
+    reachServer: async (_report, over) => {
+      if (runConfig.built_in !== undefined)
+        return startMetaServer(runConfig, { config: await loadConfig(env), env, log, signal: over });
+      return runConfig.transport === 'stdio'
         ? attachToPod(await loadConfig(env), podOf(runConfig, env), { log, signal: over })
         : reachHttpServer({
             host: flags['server-host'] ?? `mcp-${runConfig.name}-headless`,
             port: runConfig.target_port ?? 0,
-          }),
+          });
+    },
     signal,
   });
 }

@@ -136,8 +136,10 @@ export class ToolView implements AsyncDisposable {
     return tools.slice(0, maxTools);
   }
 
-  async #describeServer(signal: AbortSignal): Promise<string> {
+  /** Undefined if the server cannot describe itself now. */
+  async #describeServer(signal: AbortSignal): Promise<string | undefined> {
     const { value } = await this.client.ask('server/discover', this.#described(), { signal });
+    if (value.error !== undefined) return undefined;
     const { instructions, capabilities } = isObject(value.result) ? value.result : {};
     const tools = isObject(capabilities) ? capabilities['tools'] : undefined;
     this.#reportsChanges = isObject(tools) && tools['listChanged'] === true;
@@ -155,7 +157,9 @@ export class ToolView implements AsyncDisposable {
           {
             signal,
             notify: ({ value: { method } }) => {
-              if (method === 'notifications/tools/list_changed') void this.refresh();
+              // Changes before the confirmation were not reported.
+              const isConfirmed = method === 'notifications/subscriptions/acknowledged';
+              if (isConfirmed || method === 'notifications/tools/list_changed') void this.refresh();
             },
           },
         );

@@ -11,7 +11,8 @@ import { childrenOf, egressService, optionalChildren } from '../templates/object
 import type { Plan } from '../templates/objects.ts';
 import { Unenforceable, enforcementOf } from '../templates/permissions.ts';
 import type { Enforcement } from '../templates/permissions.ts';
-import { InvalidSpec, runConfigOf, urlOf } from '../templates/run-config.ts';
+import { urlOf } from '../templates/names.ts';
+import { InvalidSpec, runConfigOf } from '../templates/run-config.ts';
 import type { Proxied, RemoteProxySpec, ServerSpec } from '../templates/run-config.ts';
 import { besideOf, finding, kinds, letGo, ownerOf, writeStatus } from './context.ts';
 import type { Context, Controller, CustomResource, Outcome } from './context.ts';

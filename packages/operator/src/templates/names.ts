@@ -25,6 +25,11 @@ export function namesOf(kind: ProxiedKind, name: string) {
   };
 }
 
+/** The URL of a proxy in the cluster. */
+export function urlOf(kind: ProxiedKind, name: string, namespace: string, port: number): string {
+  return `http://${namesOf(kind, name).proxyService}.${namespace}.svc.cluster.local:${port}`;
+}
+
 /** The labels of all proxy objects, which are also the selector of the proxy pods. */
 export function proxyLabels(kind: ProxiedKind, name: string): Record<string, string> {
   const app = kind.toLowerCase();

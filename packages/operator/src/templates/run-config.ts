@@ -5,8 +5,8 @@ import type { mcpServer } from '../crds/mcp-server.ts';
 import type { mcpRemoteProxy } from '../crds/mcp-remote-proxy.ts';
 import type { mcpToolConfig } from '../crds/mcp-tool-config.ts';
 import type { mcpExternalAuthConfig } from '../crds/mcp-external-auth-config.ts';
-import { namesOf } from './names.ts';
-import type { ProxiedKind } from './names.ts';
+import { acceptedTokens } from './accepted-tokens.ts';
+import { urlOf } from './names.ts';
 
 export type ServerSpec = z.infer<typeof mcpServer.spec>;
 export type RemoteProxySpec = z.infer<typeof mcpRemoteProxy.spec>;
@@ -33,11 +33,6 @@ export type Proxied = {
 export class InvalidSpec extends Error {}
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
-
-/** The URL of a proxy in the cluster. */
-export function urlOf(kind: ProxiedKind, name: string, namespace: string, port: number): string {
-  return `http://${namesOf(kind, name).proxyService}.${namespace}.svc.cluster.local:${port}`;
-}
 
 /** Builds the run config for the proxy pod. Throws `InvalidSpec`. */
 export function runConfigOf(proxied: Proxied): RunConfig {
@@ -97,8 +92,7 @@ function oidcOf(proxied: Proxied): object | undefined {
     const settings = oidc.kubernetes;
     const usesCluster = settings?.useClusterAuth ?? true;
     return {
-      issuer: settings?.issuer ?? 'https://kubernetes.default.svc',
-      audience: settings?.audience ?? 'toolhive',
+      ...acceptedTokens(oidc),
       ...(settings?.jwksUrl === undefined ? {} : { jwksurl: settings.jwksUrl }),
       ...(settings?.introspectionUrl === undefined ? {} : { introspectionURL: settings.introspectionUrl }),
       ...(usesCluster
