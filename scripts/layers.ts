@@ -141,6 +141,14 @@ const exceptions: Record<string, { allowed: readonly string[]; why: string }> = 
     allowed: ['@toolhive/kubernetes'],
     why: 'it uses the kubeconfig of the user, which the daemon must not',
   },
+  'apps/cli/src/commands/cluster/contexts.ts': {
+    allowed: ['@toolhive/kubernetes'],
+    why: 'it uses the kubeconfig of the user, which the daemon must not',
+  },
+  'apps/cli/src/commands/cluster/ready.ts': {
+    allowed: ['@toolhive/kubernetes'],
+    why: 'it uses the kubeconfig of the user, which the daemon must not',
+  },
   'apps/cli/src/commands/cluster/logs.ts': {
     allowed: ['@toolhive/kubernetes'],
     why: 'it uses the kubeconfig of the user, which the daemon must not',

@@ -100,6 +100,13 @@ async function connect(url: string, token?: string) {
   };
 }
 
+test('the guide shows the example', async () => {
+  const guide = await readFile(join(root, 'apps/docs/docs/toolhive/guides-mcp/meta-mcp.mdx'), 'utf8');
+  const [, shown = ''] = /title="meta-mcp.yaml"\n(.*?)\n *```/s.exec(guide) ?? [];
+
+  expect(`${shown.replaceAll(/^ {3}/gm, '')}\n`).toBe(await readFile(manifestFile, 'utf8'));
+});
+
 describeCluster('the meta server in a cluster', () => {
   let cluster: ControlPlane;
   let operator: RunningOperator;

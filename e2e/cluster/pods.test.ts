@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtempDisposable } from 'node:fs/promises';
+import { mkdtempDisposable, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -11,8 +11,8 @@ import { TEST_IMAGE } from '@toolhive/runtime/testing/docker-engine';
 import { Agent, fetch as fetchWith } from 'undici';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { buildOperatorImage } from '../../scripts/images.ts';
-import { until } from '../testing/thv.ts';
-import { startAttachingApiServer } from './attaching-api-server.ts';
+import { root, until } from '../testing/thv.ts';
+import { startKubeletApiServer } from './kubelet-api-server.ts';
 import { PodContainers, apiServerAddress } from './pod-containers.ts';
 import type { RunningPod } from './pod-containers.ts';
 import { describeCluster } from './registered.ts';
@@ -164,12 +164,14 @@ if (socket === '' || !hasDocker) {
       await using pods = await PodContainers.open(socket, cluster, namespace);
       const server = await startServer(pods);
       const attached: string[] = [];
-      await using _api = await startAttachingApiServer(cluster, {
+      await using _api = await startKubeletApiServer(cluster, {
         host: apiServerAddress,
         port: 443,
-        attach(pod) {
-          attached.push(pod);
-          return server.attach();
+        kubelet: {
+          attach(pod) {
+            attached.push(pod);
+            return server.attach();
+          },
         },
       });
       await startProxy(pods);
@@ -177,6 +179,37 @@ if (socket === '' || !hasDocker) {
 
       expect(await client.call('echo', { message: 'hello' })).toBe('hello');
       expect(attached).toEqual(['echo-0']);
+    });
+
+    test('the example of a meta server finds and calls the tools of a server', async () => {
+      const namespace = await cluster.namespace();
+      await deploy(namespace, { transport: 'streamable-http', targetPort: 9000, args: ['http'] });
+      const example = (await readFile(join(root, 'deploy/examples/meta-mcp.yaml'), 'utf8'))
+        .replace('namespace: default', `namespace: ${namespace}`)
+        .replace(/image: .*/, `image: ${runnerImage}`);
+      await cluster.kubectl(['apply', '-n', namespace, '-f', '-'], example);
+      await cluster.kubectl(['wait', '-n', namespace, '--for=condition=Available', 'deployment/meta-mcp', '--timeout=60s']); // prettier-ignore
+      await using pods = await PodContainers.open(socket, cluster, namespace);
+      await using _api = await startKubeletApiServer(cluster, {
+        host: apiServerAddress,
+        port: 443,
+        kubelet: {},
+      });
+      await startServer(pods);
+      await startProxy(pods);
+      const [pod] = await pods.pods('app=meta-mcp');
+      const meta = await pods.start(pod!); // the Deployment has created the pod
+      await until(() => meta.isReady());
+      await using client = await connect(
+        `http://mcp-meta-mcp-proxy.${namespace}.svc.cluster.local:8080`,
+        pods,
+      );
+
+      const { tools } = JSON.parse(await client.call('find_tool', { query: 'test tool echo' })) as { tools: { tool_name: string }[] }; // prettier-ignore
+      const called = await client.call('call_tool', { server_name: 'echo', tool_name: 'echo', parameters: { message: 'hello' } }); // prettier-ignore
+
+      expect(tools.map(({ tool_name: name }) => name)).toContain('echo');
+      expect(called).toBe('hello');
     });
   });
 }

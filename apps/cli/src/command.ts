@@ -93,6 +93,7 @@ export type Completion =
   | 'secret'
   | 'secrets-provider'
   | 'client'
+  | 'kube-context'
   | 'file'
   | 'folder';
 

@@ -5,8 +5,9 @@ import type { Completion } from './command.ts';
 import type { Candidate } from './complete.ts';
 import { findDaemon } from './daemon.ts';
 
-/** All known names of a kind. Asks only a running daemon, because starting one takes too long. */
+/** All known names of a kind. Asks only a running daemon, because starting one takes too long. Contexts are in files. */
 export async function namesOf(what: Completion, signal: AbortSignal): Promise<readonly Candidate[]> {
+  if (what === 'kube-context') return (await import('./commands/cluster/contexts.ts')).contexts();
   const daemon = await findDaemon();
   return daemon === undefined ? [] : ((await lists[what]?.(daemon, signal)) ?? []);
 }

@@ -143,6 +143,12 @@ export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<C
   };
 }
 
+/** The names of all contexts in the kubeconfig files, each once. */
+export async function contextNames(options: KubeconfigOptions = {}): Promise<string[]> {
+  const files = await readFiles(options);
+  return [...new Set(files.flatMap(({ config }) => (config.contexts ?? []).map(({ name }) => String(name))))];
+}
+
 /** Loads the configuration of the surrounding pod if there is one, else of the kubeconfig files. */
 export async function loadConfig(env: NodeJS.ProcessEnv = process.env): Promise<ClusterConfig> {
   if (env['KUBECONFIG'] === undefined && env['KUBERNETES_SERVICE_HOST'] !== undefined) {

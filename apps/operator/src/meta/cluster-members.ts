@@ -12,7 +12,7 @@ import type { RemoteProxySpec, ServerSpec } from '@toolhive/operator/specs';
 export interface ClusterMembersOptions {
   client: KubernetesClient;
   namespace: string;
-  /** The groups whose servers are members. `*` stands for all. */
+  /** The groups whose servers are members. `*` selects all. */
   groups: readonly string[];
   /** The tokens that the proxy in front of the meta server verifies. Absent without authentication. */
   verified: ReturnType<typeof requestedOidc>;

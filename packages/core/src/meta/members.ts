@@ -25,7 +25,7 @@ export interface Members {
   changes(signal: AbortSignal): AsyncIterable<MemberChange>;
 }
 
-/** The running workloads of groups, without meta servers. `*` stands for all groups. */
+/** The running workloads of groups, without meta servers. `*` selects all groups. */
 export function membersOf({ workloads, events }: Core, groups: () => readonly string[]): Members {
   return {
     current: () => {

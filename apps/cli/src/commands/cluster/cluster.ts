@@ -8,6 +8,7 @@ const context: Flag = {
   value: 'NAME',
   description: 'Use the Kubernetes cluster of this kubeconfig context instead of this machine',
   section: 'Kubernetes',
+  completes: 'kube-context',
 };
 
 const place: readonly Flag[] = [
@@ -30,6 +31,18 @@ const place: readonly Flag[] = [
 
 /** The flags that send a command to a cluster. */
 export const clusterFlags: readonly Flag[] = [context, ...place];
+
+/** The flag of `thv run` for clusters. */
+const wait: Flag = {
+  name: 'wait',
+  kind: 'boolean',
+  description: 'Wait until the server in Kubernetes is ready',
+  default: true,
+  section: 'Kubernetes',
+};
+
+/** The flags that let `thv run` create a server in a cluster. */
+export const clusterRunFlags: readonly Flag[] = [...clusterFlags, wait];
 
 /** The commands that only exist for clusters. */
 export const clusterCommands: readonly Command[] = [
@@ -58,7 +71,7 @@ export const clusterCommands: readonly Command[] = [
 /** Whether a command is for a cluster. Throws `invalid` for flags that make sense only there. */
 export function isForCluster(flags: FlagValues): boolean {
   if (flags.isGiven(context.name)) return true;
-  const lone = place.find(({ name }) => flags.isGiven(name));
+  const lone = [...place, wait].find(({ name }) => flags.isGiven(name));
   if (lone !== undefined) throw invalid(`--${lone.name} requires --${context.name}`);
   return false;
 }

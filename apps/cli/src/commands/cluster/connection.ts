@@ -36,7 +36,12 @@ export interface ServerObject extends KubernetesObject {
     tools?: string[];
     [field: string]: unknown;
   };
-  status?: { phase?: string; url?: string; message?: string };
+  status?: {
+    phase?: string;
+    url?: string;
+    message?: string;
+    conditions?: { type: string; status: string }[];
+  };
 }
 
 /** Opens the cluster that the flags name, runs the work, and translates the errors of the API server. */

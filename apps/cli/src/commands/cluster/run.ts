@@ -2,9 +2,11 @@ import { invalid } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { CommandCall, FlagValues } from '../../command.ts';
 import { readAssignments } from '../workloads/assignments.ts';
+import { parseSecret } from '../workloads/secret-reference.ts';
 import { allowOnly } from './cluster.ts';
 import { inCluster, serverKinds } from './connection.ts';
 import type { ServerObject } from './connection.ts';
+import { untilReady } from './ready.ts';
 
 /** The flags of `thv run` that an MCPServer has a field for. */
 const supported = [
@@ -16,10 +18,12 @@ const supported = [
   'permission-profile',
   'proxy-port',
   'proxy-mode',
+  'secret',
   'tools',
+  'wait',
 ];
 
-/** Creates an MCPServer for a container image. The operator starts the server. */
+/** Creates an MCPServer for a container image, and waits until the operator has started the server. */
 export async function run(call: CommandCall): Promise<void> {
   const { arguments: [image], flags, rest, out, signal } = call; // prettier-ignore
   allowOnly(flags, supported);
@@ -29,18 +33,24 @@ export async function run(call: CommandCall): Promise<void> {
       hint: 'name an image that the cluster can pull, such as ghcr.io/example/server:1.2.0',
     });
   }
+  const asked = flags.text('name') ?? nameOf(image);
   await inCluster(call, async (client, namespace) => {
     const created = await client.create<ServerObject>(
       serverKinds[0],
       {
         apiVersion: serverKinds[0].apiVersion,
         kind: serverKinds[0].kind,
-        metadata: { name: flags.text('name') ?? nameOf(image), namespace },
-        spec: specFrom(image, rest, flags),
+        metadata: { name: asked, namespace },
+        spec: specFrom(image, rest, flags, asked),
       },
       signal,
     );
     const { name } = created.metadata;
+    if (flags.has('wait')) {
+      out.progress(`created MCPServer ${name} in namespace ${namespace}`);
+      await untilReady(client, { name, namespace, report: out.progress, signal });
+      return out.result({ name, namespace, image }, `MCPServer ${name} in namespace ${namespace} is ready`);
+    }
     out.result({ name, namespace, image }, `created MCPServer ${name} in namespace ${namespace}`);
     out.note(`run thv list with the same --kube-context and --namespace to see the status of ${name}`);
   });
@@ -51,7 +61,26 @@ function nameOf(image: string): string {
   return last.replace(/:.*$/, '').replaceAll(/[^a-z0-9-]+/g, '-');
 }
 
-function specFrom(image: string, rest: readonly string[], flags: FlagValues): ServerObject['spec'] {
+/**
+ * The Secret of a `--secret`. As in an exported manifest, all secrets of a server are keys of one Secret with the server's
+ * name. `SECRET/KEY` names another Secret.
+ */
+function secretFrom(reference: string, server: string): { name: string; key: string; targetEnvName: string } {
+  const { name, target } = parseSecret(reference);
+  const [key = '', secret = server] = name.split('/').toReversed();
+  if (!/^[\w.-]+$/.test(key) || !/^[a-z0-9.-]+$/.test(secret) || name.split('/').length > 2)
+    throw invalid('--secret takes KEY,target=VARIABLE or SECRET/KEY,target=VARIABLE with --kube-context', {
+      hint: `KEY is a key of the Secret ${server}`,
+    });
+  return { name: secret, key, targetEnvName: target };
+}
+
+function specFrom(
+  image: string,
+  rest: readonly string[],
+  flags: FlagValues,
+  name: string,
+): ServerObject['spec'] {
   const transport = flags.text('transport') ?? 'stdio';
   const targetPort = flags.isGiven('target-port') ? flags.number('target-port') : undefined;
   const profile = flags.text('permission-profile') ?? 'none';
@@ -64,6 +93,7 @@ function specFrom(image: string, rest: readonly string[], flags: FlagValues): Se
     });
   }
   const env = Object.entries(readAssignments('env', flags.list('env')));
+  const secrets = flags.list('secret').map((reference) => secretFrom(reference, name));
   const tools = flags.list('tools');
   const group = flags.isGiven('group') ? flags.text('group') : undefined;
   const proxyPort = flags.isGiven('proxy-port') ? flags.number('proxy-port') : undefined;
@@ -76,6 +106,7 @@ function specFrom(image: string, rest: readonly string[], flags: FlagValues): Se
     ...(proxyPort === undefined ? {} : { port: proxyPort }),
     ...(rest.length === 0 ? {} : { args: [...rest] }),
     ...(env.length === 0 ? {} : { env: env.map(([name, value]) => ({ name, value })) }),
+    ...(secrets.length === 0 ? {} : { secrets }),
     ...(tools.length === 0 ? {} : { tools }),
     ...(group === undefined || group === defaultGroup ? {} : { groupRef: group }),
     permissionProfile: { type: 'builtin', name: profile },

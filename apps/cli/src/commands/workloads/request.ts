@@ -9,6 +9,7 @@ import type { Risk } from '@toolhive/contract/risk';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import type { FlagValue, FlagValues } from '../../command.ts';
 import { readText } from '../../read-text.ts';
+import { parseSecret } from './secret-reference.ts';
 import { clientSecretFlags } from '../client-secret.ts';
 import { readAssignments, readEnvFile, readEnvFolder, readJsonObject } from './assignments.ts';
 
@@ -281,13 +282,6 @@ function withAbsoluteSource(volume: string): string {
     });
   }
   return [resolve(host), ...others].join(':');
-}
-
-function parseSecret(reference: string): { name: string; target: string } {
-  const [, name, target] = /^([^,]+),target=(.+)$/.exec(reference) ?? [];
-  if (name !== undefined && target !== undefined) return { name, target };
-  // The error does not quote the text, because it may be the secret itself.
-  throw invalid('--secret takes NAME,target=VARIABLE', { hint: 'name a stored secret, not its value' });
 }
 
 /** Reads a built-in profile or a file. What is wrong in a file, the daemon says. */

@@ -176,6 +176,7 @@ test('the help of run says what it takes, by what it is about', () => {
           --kubeconfig FILE    The kubeconfig file. The default is the value of KUBECONFIG, then
                                ~/.kube/config
           --namespace NAME     The namespace. The default is the namespace of the context
+          --wait               Wait until the server in Kubernetes is ready (default: true)
 
     Examples:
       $ thv run filesystem --volume ~/notes:/projects -- /projects

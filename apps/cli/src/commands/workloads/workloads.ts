@@ -1,6 +1,6 @@
 import { formatWith } from '../../command.ts';
 import type { Argument, Command, Flag } from '../../command.ts';
-import { clusterFlags } from '../cluster/cluster.ts';
+import { clusterFlags, clusterRunFlags } from '../cluster/cluster.ts';
 import { group, workload } from '../flags.ts';
 import { runFlags, storeSecrets } from './run-flags.ts';
 
@@ -38,7 +38,7 @@ export const workloadCommands: readonly Command[] = [
       const { isCommandLine } = await import('@toolhive/core/pasted-command');
       return isCommandLine(words);
     },
-    flags: [...runFlags, ...clusterFlags],
+    flags: [...runFlags, ...clusterRunFlags],
     examples: [
       'thv run filesystem --volume ~/notes:/projects -- /projects',
       'thv run npx://@modelcontextprotocol/server-everything',
