@@ -101,7 +101,7 @@ export async function startKubeletApiServer(
             : undefined;
       if (!allowed || connect === undefined)
         return void socket.end('HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\n');
-      upgrades.handleUpgrade(incoming, socket, head, (channel) => void connect(channel));
+      upgrades.handleUpgrade(incoming, socket, head, connect);
     };
     serve().catch(() => socket.destroy());
   });

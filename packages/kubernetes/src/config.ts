@@ -146,7 +146,8 @@ export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<C
 /** The names of all contexts in the kubeconfig files, each once. */
 export async function contextNames(options: KubeconfigOptions = {}): Promise<string[]> {
   const files = await readFiles(options);
-  return [...new Set(files.flatMap(({ config }) => (config.contexts ?? []).map(({ name }) => String(name))))];
+  const names = files.flatMap(({ config }) => (config.contexts ?? []).map((context) => context['name']));
+  return [...new Set(names.filter((name) => typeof name === 'string'))];
 }
 
 /** Loads the configuration of the surrounding pod if there is one, else of the kubeconfig files. */

@@ -62,8 +62,7 @@ function nameOf(image: string): string {
 }
 
 /**
- * The Secret of a `--secret`. As in an exported manifest, all secrets of a server are keys of one Secret with the server's
- * name. `SECRET/KEY` names another Secret.
+ * Reads a `--secret`. As in an exported manifest, the Secret has the server's name unless the reference is `SECRET/KEY`.
  */
 function secretFrom(reference: string, server: string): { name: string; key: string; targetEnvName: string } {
   const { name, target } = parseSecret(reference);
