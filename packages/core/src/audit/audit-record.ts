@@ -9,7 +9,7 @@ export function storedRecordOf(
   redaction: Redaction,
 ): StoredRecord {
   const atMs = Date.now();
-  const at = new Date(atMs).toISOString();
+  const at = timeOf(atMs);
   const { type, outcome, component, source, subjects, target, metadata } = redaction.withoutSecrets(given);
   const record = {
     time: at,
@@ -36,6 +36,14 @@ export function storedRecordOf(
     user: subjects['user'] ?? '',
     userId: subjects['user_id'] ?? '',
   };
+}
+
+let latest = { atMs: 0, text: '' };
+
+/** Formats a time. Calls in the same millisecond share the text. */
+function timeOf(atMs: number): string {
+  if (latest.atMs !== atMs) latest = { atMs, text: new Date(atMs).toISOString() };
+  return latest.text;
 }
 
 function dataOf(

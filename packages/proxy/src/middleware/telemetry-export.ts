@@ -55,16 +55,28 @@ interface Parts {
 }
 
 async function openTracing(options: TelemetryOptions, { resource, report }: Parts) {
-  const [{ BatchSpanProcessor, TraceIdRatioBasedSampler, TracerProvider }, { OTLPTraceExporter }] =
-    await Promise.all([
-      import('@opentelemetry/sdk-trace'),
-      import('@opentelemetry/exporter-trace-otlp-proto'),
-    ]);
+  const [sdk, { OTLPTraceExporter }] = await Promise.all([
+    import('@opentelemetry/sdk-trace'),
+    import('@opentelemetry/exporter-trace-otlp-proto'),
+  ]);
+  const {
+    AlwaysOnSampler,
+    BatchSpanProcessor,
+    ParentBasedSampler,
+    TraceIdRatioBasedSampler,
+    TracerProvider,
+  } = sdk;
+  // By the trace ID alone: a client that asks for every one of its traces does not decide how much is sent.
+  const byTraceId = new TraceIdRatioBasedSampler(options.samplingRate);
   const exporter = reported(new OTLPTraceExporter(endpointOf(options, 'traces')), report);
   return new TracerProvider({
     resource,
-    // By the trace ID alone: a client that asks for every one of its traces does not decide how much is sent.
-    sampler: new TraceIdRatioBasedSampler(options.samplingRate),
+    sampler: new ParentBasedSampler({
+      // A trace that starts here has a span only if it is sampled.
+      root: new AlwaysOnSampler(),
+      remoteParentSampled: byTraceId,
+      remoteParentNotSampled: byTraceId,
+    }),
     spanLimits: { attributeValueLengthLimit: 512, linkCountLimit: 4 },
     spanProcessors: [
       new BatchSpanProcessor({

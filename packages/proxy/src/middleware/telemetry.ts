@@ -13,6 +13,7 @@ import type { Message } from '../jsonrpc/message.ts';
 import { isKnownMethod } from '../protocol/protocol.ts';
 import { openExport } from './telemetry-export.ts';
 import type { Exporting } from './telemetry-export.ts';
+import { whenClosed } from './middleware.ts';
 import type { CallContext, Exchange, Middleware } from './middleware.ts';
 
 /** What is sent about a workload, and to which collector. */
@@ -132,7 +133,7 @@ class ProxyTelemetry implements Telemetry {
       told?.(messages);
       if (response.closed) return;
       for (const message of messages) this.#exchanges.set(message, exchange);
-      response.once('close', () => this.#closed(messages));
+      whenClosed(exchange, () => this.#closed(messages));
     };
     const { request, response } = exchange;
     const session = request.method === 'DELETE' ? request.headers['mcp-session-id'] : undefined;
@@ -171,13 +172,15 @@ class ProxyTelemetry implements Telemetry {
     return span?.isRecording() === true ? withContext(message, span.spanContext()) : message;
   }
 
-  #startSpan(tracer: Tracer, { message, session, client }: CallContext): Span {
+  /** Undefined for a trace that starts here and is not sampled. */
+  #startSpan(tracer: Tracer, { message, session, client }: CallContext): Span | undefined {
     const { method = '', params } = message.value;
     const carried = params?._meta;
     const { headers = {} } = this.#exchanges.get(message)?.request ?? {};
     const inMessage = spanContextOf(carried?.['traceparent'], carried?.['tracestate']);
     const inHeaders = spanContextOf(headers['traceparent'], headers['tracestate']);
     const parent = inMessage ?? inHeaders;
+    if (parent === undefined && Math.random() >= (this.#options.samplingRate ?? 0)) return undefined;
     const links: Link[] = inMessage !== undefined && inHeaders !== undefined ? [{ context: inHeaders }] : [];
     const known = methodOf(message);
     const subject = subjectOf(message);
