@@ -68,10 +68,10 @@ export const clusterCommands: readonly Command[] = [
   },
 ];
 
-/** Whether a command is for a cluster. Throws `invalid` for flags that make sense only there. */
-export function isForCluster(flags: FlagValues): boolean {
+/** Whether a command is for a cluster. Throws `invalid` for given flags of the command that make sense only there. */
+export function isForCluster(flags: FlagValues, own: readonly Flag[] = clusterFlags): boolean {
   if (flags.isGiven(context.name)) return true;
-  const lone = [...place, wait].find(({ name }) => flags.isGiven(name));
+  const lone = own.find(({ name }) => flags.isGiven(name));
   if (lone !== undefined) throw invalid(`--${lone.name} requires --${context.name}`);
   return false;
 }
