@@ -197,7 +197,16 @@ describeCluster('custom resources', () => {
       namespace,
       '--from-literal=value=hunter2-value',
     ]);
-    await apply(namespace, server('exchanging', { externalAuthConfigRef: { name: 'exchange' } }));
+    const oidcConfig = { type: 'inline', inline: { issuer: 'https://id.example.com', audience: 'tools' } };
+    await apply(
+      namespace,
+      server('exchanging', {
+        transport: 'streamable-http',
+        targetPort: 9000,
+        oidcConfig,
+        externalAuthConfigRef: { name: 'exchange' },
+      }),
+    );
     await waitFor(namespace, 'mcpserver/exchanging');
 
     const all = await cluster.kubectl([

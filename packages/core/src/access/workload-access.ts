@@ -1,11 +1,12 @@
 import { userInfo } from 'node:os';
-import { invalid, notImplemented } from '@toolhive/contract/failure';
+import { invalid } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Principal } from '@toolhive/proxy/principal';
 import type { ProxyAccess } from '@toolhive/proxy/proxy';
 import { parseReference } from '../secrets/reference.ts';
 import { readCertificates } from '../settings/kinds.ts';
 import { readBoundedFile } from '../state/files.ts';
+import { checkTokenExchange } from './exchangeable.ts';
 import { requestedOidc } from './oidc-config.ts';
 import type { Policies } from './policies.ts';
 
@@ -69,14 +70,9 @@ async function openAuthentication(
   runConfig: RunConfig,
   readSecret: ReadSecret,
 ): Promise<ProxyAccess | undefined> {
+  checkTokenExchange(runConfig);
   const oidc = requestedOidc(runConfig);
-  if (oidc === undefined) {
-    if (runConfig.token_exchange_config)
-      throw invalid('tokens cannot be exchanged, because callers do not send any', {
-        hint: 'configure oidc, too',
-      });
-    return undefined;
-  }
+  if (oidc === undefined) return undefined;
   const { issuer, jwks_url, introspection_url, resource_url, auth_token_file: tokenFile } = oidc;
   if (resource_url !== undefined) requireUrl(resource_url);
   const { openAccess } = await import('./access.ts');
@@ -111,17 +107,10 @@ async function openAuthentication(
 }
 
 async function openExchange(
-  { token_exchange_config: config, transport, remote_url }: RunConfig,
+  { token_exchange_config: config }: RunConfig,
   readSecret: ReadSecret,
 ): Promise<ProxyAccess['exchange']> {
   if (!config) return undefined;
-  if (transport === 'stdio')
-    throw invalid('a server that speaks stdio gets no tokens', { hint: 'leave out token_exchange' });
-  if (remote_url || transport !== 'streamable-http') {
-    throw notImplemented('tokens are exchanged only for servers on this machine that speak streamable-http', {
-      hint: 'leave out token_exchange',
-    });
-  }
   const { tokenExchange } = await import('./token-exchange.ts');
   const { client_secret: secret } = config;
   return tokenExchange({

@@ -214,3 +214,29 @@ test('an open profile allows the listed addresses, and no names', () => {
 test('files of the Vault agent in the proxy pod are refused, because servers cannot read them', () => {
   expect(() => planOf({}, { hasVault: true })).toThrow('spec.podTemplateSpec.metadata.annotations');
 });
+
+const exchange = {
+  tokenUrl: 'https://id.example.com/token',
+  clientId: 'proxy',
+  audience: 'backend',
+  clientSecretRef: { name: 'exchange', key: 'secret' },
+};
+const oidcConfig = { type: 'inline', inline: { issuer: 'https://id.example.com', audience: 'tools' } };
+
+test.each([
+  ['that callers send no tokens for', {}, 'callers do not send any'],
+  ['of a stdio server', { transport: 'stdio', oidcConfig }, 'a server that speaks stdio gets no tokens'],
+  [
+    'of a server with the older transport',
+    { transport: 'sse', oidcConfig },
+    'only for local servers that speak streamable-http',
+  ],
+])('a token exchange %s is refused, because the proxy could not start', (_case, spec, message) => {
+  const { proxied } = planOf(spec);
+
+  expect(() => runConfigOf({ ...proxied, exchange })).toThrow(
+    `spec.externalAuthConfigRef is not supported: `,
+  );
+  expect(() => runConfigOf({ ...proxied, exchange })).toThrow(message);
+  expect(() => runConfigOf(planOf({ oidcConfig }).proxied)).not.toThrow();
+});

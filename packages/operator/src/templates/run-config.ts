@@ -1,5 +1,7 @@
+import { messageOf } from '@toolhive/contract/failure';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { RunConfig } from '@toolhive/contract/run-config';
+import { checkTokenExchange } from '@toolhive/core/exchangeable';
 import * as z from 'zod';
 import type { mcpServer } from '../crds/mcp-server.ts';
 import type { mcpRemoteProxy } from '../crds/mcp-remote-proxy.ts';
@@ -60,6 +62,13 @@ export function runConfigOf(proxied: Proxied): RunConfig {
   const defined = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
   const parsed = RunConfig.safeParse(defined);
   if (!parsed.success) throw new InvalidSpec(`invalid run config: ${z.prettifyError(parsed.error)}`);
+  try {
+    checkTokenExchange(parsed.data);
+  } catch (error) {
+    throw new InvalidSpec(`spec.externalAuthConfigRef is not supported: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
   return parsed.data;
 }
 
