@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { askableClients, officialClients } from './testing/mcp.ts';
 import type { TestClient } from './testing/mcp.ts';
 import { cachedPackages } from './testing/package-cache.ts';
-import { makeUser } from './testing/thv.ts';
+import { hasEnded, makeUser, testServer, until } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
 /** Eight published servers, each with the arguments of `thv run`. None of them has a network. */
@@ -158,4 +158,35 @@ test('the meta server takes far fewer tokens than the tools of eight servers', a
 
   expect(all).toBeGreaterThan(3_000);
   expect(meta).toBeLessThan(all / 3);
+});
+
+test('a group has its meta server again after the daemon restarts', async () => {
+  await using restarted = await makeUser();
+  await restarted.mustThv('group', 'create', 'work', '--meta');
+  await restarted.mustThv('run', testServer, '--name', 'echo', '--group', 'work', '--', 'echo');
+  const urlOf = async (): Promise<string | undefined> => {
+    const { code, stdout } = await restarted.thv('list', '--format', 'json');
+    if (code !== 0) return undefined;
+    const listed = JSON.parse(stdout) as { name: string; status: string; url: string }[];
+    const running = listed.filter(({ status }) => status === 'running');
+    return running.length === 2 ? running.find(({ name }) => name === 'meta-work')?.url : undefined;
+  };
+  const before = await until(urlOf);
+  const pid = await restarted.daemonPid();
+
+  await restarted.api('POST', '/api/v1beta/hive/stop');
+  await until(() => hasEnded(pid));
+  const after = await until(urlOf);
+  const result = await restarted.mustThv(
+    'mcp',
+    'call',
+    'meta-work',
+    'find_tool',
+    'query=echo a message',
+    '--format',
+    'json',
+  );
+
+  expect(after).toBe(before);
+  expect(JSON.stringify(JSON.parse(result))).toContain('"tool_name":"echo"');
 });

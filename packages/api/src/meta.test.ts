@@ -11,6 +11,7 @@ import { ElicitRequestSchema, CreateMessageRequestSchema } from '@modelcontextpr
 import { metaServerName } from '@toolhive/contract/names';
 import { testServer } from '@toolhive/core/testing';
 import { openIdProvider } from '@toolhive/core/testing/openid-provider';
+import { openOtlpReceiver } from '@toolhive/proxy/testing/otlp-receiver';
 import { describe, expect, test, vi } from 'vitest';
 import { mcpCaller } from './testing/mcp-caller.ts';
 import type { McpCaller } from './testing/mcp-caller.ts';
@@ -236,6 +237,39 @@ describe('a call', () => {
     }, waiting);
   });
 
+  test('is one trace, from the client through the meta server to the workload', async () => {
+    await using receiver = await openOtlpReceiver();
+    const telemetry_config = {
+      endpoint: new URL(receiver.endpoint).host,
+      insecure: true,
+      samplingRate: 1,
+      tracingEnabled: true,
+    };
+    await using world = await openWorld(
+      { files },
+      { changes: { files: { telemetry_config }, [metaServerName]: { telemetry_config } } },
+    );
+    const traceId = 'a'.repeat(32);
+
+    await mcpCaller(world.url, modern).ask('tools/call', {
+      name: 'call_tool',
+      arguments: { tool_name: 'read_file', parameters: { path: 'a' } },
+      _meta: { traceparent: `00-${traceId}-${'b'.repeat(16)}-01` },
+    });
+    await world.api.client.stopWorkloads({ body: { names: ['files', metaServerName] } });
+
+    await expect
+      .poll(
+        () =>
+          receiver.spans
+            .filter((span) => span.traceId === traceId)
+            .map(({ name }) => name)
+            .toSorted(),
+        waiting,
+      )
+      .toEqual(['tools/call call_tool', 'tools/call read_file']);
+  });
+
   test('passes progress to the client, and a cancellation to the server', async () => {
     const stopped = Promise.withResolvers<void>();
     const slow = [
@@ -406,6 +440,36 @@ describe('the index', () => {
   });
 });
 
+describe('relevance feedback', () => {
+  const twins = {
+    one: [aTool('fetch_page', 'Get a page.')],
+    two: [aTool('fetch_page', 'Get a page.')],
+  };
+
+  test('prefers the tool that the caller used after a similar search, and only for this caller', async () => {
+    await using world = await openWorld(twins);
+    const client = mcpCaller(world.url, modern);
+    const before = await find(client, 'get a page');
+    const last = before.at(-1)?.server_name;
+
+    await call(client, 'call_tool', { server_name: last, tool_name: 'fetch_page', parameters: {} });
+    const after = await find(client, 'get a page');
+
+    expect(before.map(({ server_name: name }) => name)).toEqual(['one', 'two']);
+    expect(after[0]?.server_name).toBe(last);
+  });
+
+  test('does not lift a tool that no search of the caller has found', async () => {
+    await using world = await openWorld(twins);
+    const client = mcpCaller(world.url, modern);
+    await call(client, 'call_tool', { server_name: 'two', tool_name: 'fetch_page', parameters: {} });
+
+    const [first] = await find(client, 'get a page');
+
+    expect(first?.server_name).toBe('one');
+  });
+});
+
 describe('an attack by a server', () => {
   test('does not reach the top by repeating words', async () => {
     const stuffed = [aTool('helper', 'read file '.repeat(1_000))];
@@ -549,6 +613,55 @@ describe('the settings', () => {
     expect(first?.tool_name).toBe('send_mail');
     expect([...credentials]).toEqual(['Bearer sk-example']);
     expect(asked.flat().filter((text) => text.includes('pigeon'))).toHaveLength(1); // later searches use stored vectors
+  });
+
+  test.each([
+    [
+      'indexes beyond the texts',
+      (input: string[]) => input.map(() => ({ index: 4_294_967_294, embedding: [1] })),
+      'one embedding for each text',
+    ],
+    [
+      'the same index twice',
+      (input: string[]) => input.map(() => ({ index: 0, embedding: [1] })),
+      'one embedding for each text',
+    ],
+    [
+      'an index that is not a number',
+      (input: string[]) => input.map(() => ({ index: '__proto__', embedding: [1] })),
+      'one embedding for each text',
+    ],
+    ['too few embeddings', () => [], 'one embedding for each text'],
+    [
+      'too many dimensions',
+      (input: string[]) => input.map((_, index) => ({ index, embedding: Array(8_193).fill(1) })),
+      'not a list of numbers',
+    ],
+    ['an endless answer', () => 'x'.repeat(17 * 1024 * 1024), 'larger than 16777216 bytes'],
+  ])('survive an embedding endpoint that returns %s', async (_case, dataFor, reason) => {
+    const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+      const { input } = (await json(request)) as { input: string[] };
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ data: dataFor(input) }));
+    };
+    const server = createServer((request, response) => void answer(request, response));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo; // it listens on TCP
+    const variables = {
+      EMBEDDING_URL: `http://127.0.0.1:${port}/v1`,
+      EMBEDDING_MODEL: 'tiny',
+      EMBEDDING_ALLOW_LOOPBACK: 'true',
+    };
+    await using world = await openWorld({ files }, { variables });
+
+    const { result } = await call(mcpCaller(world.url, modern), 'find_tool', { query: 'read a file' });
+    server.closeAllConnections();
+    server.close();
+
+    expect(result['structuredContent']).toMatchObject({
+      tools: [{ tool_name: 'read_file' }, {}],
+      search_problem: expect.stringContaining(reason) as string,
+    });
   });
 
   test('refuse an embedding endpoint on this machine unless a setting allows one', async () => {

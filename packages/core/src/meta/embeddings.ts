@@ -30,9 +30,11 @@ interface Given {
 const timeoutMs = 5_000;
 const batch = 64;
 const maxText = 2_000;
-const maxVectors = 10_000;
 const maxDimensions = 8_192;
-const maxBytes = 32 * 1024 * 1024;
+/** Limit for one answer of the endpoint. */
+const maxBytes = 16 * 1024 * 1024;
+/** Limit for the stored vectors. */
+const maxStoredBytes = 64 * 1024 * 1024;
 /** How many tools the embeddings rank. */
 const ranked = 50;
 /** How long a failed endpoint is not asked again. */
@@ -93,8 +95,11 @@ export class EmbeddingSearch {
       }
     }
     const found = keys.map((key) => this.#vectors.get(key));
-    for (const key of this.#vectors.keys()) {
-      if (this.#vectors.size <= maxVectors) break;
+    let bytes = 0;
+    for (const { byteLength } of this.#vectors.values()) bytes += byteLength;
+    for (const [key, { byteLength }] of this.#vectors) {
+      if (bytes <= maxStoredBytes) break;
+      bytes -= byteLength;
       this.#vectors.delete(key);
     }
     return found;
@@ -122,14 +127,18 @@ export class EmbeddingSearch {
     const data = isObject(body) ? body['data'] : undefined;
     if (!Array.isArray(data) || data.length !== input.length)
       throw unavailable('the endpoint did not return one embedding for each text');
-    const vectors = Array.from<Float32Array | undefined>({ length: input.length });
+    const vectors = new Map<unknown, Float32Array>();
     for (const [at, item] of data.entries()) {
       const { index = at, embedding } = isObject(item) ? item : {};
-      if (!isVector(embedding) || typeof index !== 'number')
+      if (!isVector(embedding))
         throw unavailable('the endpoint returned an embedding that is not a list of numbers');
-      vectors[index] = Float32Array.from(embedding);
+      vectors.set(index, Float32Array.from(embedding));
     }
-    return vectors.filter((vector) => vector !== undefined);
+    return input.map((_, at) => {
+      const vector = vectors.get(at);
+      if (vector !== undefined) return vector;
+      throw unavailable('the endpoint did not return one embedding for each text');
+    });
   }
 }
 
