@@ -135,6 +135,22 @@ describeCluster('custom resources', () => {
     expect(events.split(' ').filter((reason) => reason === 'InvalidPodTemplateSpec')).toHaveLength(1);
   });
 
+  test('policies with which the proxy cannot start are a condition, and no proxy is created', async () => {
+    const namespace = await cluster.namespace();
+    const withPolicy = (policy: string): string =>
+      server('guarded', { authzConfig: { type: 'inline', inline: { policies: [policy] } } });
+
+    await apply(namespace, withPolicy('permit everything'));
+    await expect.poll(() => condition(namespace, 'mcpserver/guarded', 'Ready')).toBe('InvalidSpec');
+    expect(await field(namespace, 'mcpserver/guarded', '{.status.message}')).toContain(
+      'the proxy cannot start with this spec',
+    );
+    expect(await cluster.kubectl(['get', '-n', namespace, 'deployments', '-o', 'name'])).toBe('');
+
+    await apply(namespace, withPolicy('permit(principal, action, resource);'));
+    await waitFor(namespace, 'mcpserver/guarded');
+  });
+
   test('foreign changes stay: replicas, annotations, and restarts', async () => {
     const namespace = await cluster.namespace();
     await apply(namespace, server('kept'));

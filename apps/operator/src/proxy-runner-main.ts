@@ -1,5 +1,5 @@
 import { ThvError, messageOf } from '@toolhive/contract/failure';
-import { isConfigurationMistake } from '@toolhive/core/single-workload';
+import { isConfigurationMistake } from '@toolhive/core/check-single-workload';
 import { runProxy } from './runner/run-proxy.ts';
 
 /** How long the proxy may take to end. A cluster waits 30 s by default before it kills a container. */

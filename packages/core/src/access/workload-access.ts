@@ -1,12 +1,11 @@
 import { userInfo } from 'node:os';
-import { invalid } from '@toolhive/contract/failure';
+import { invalid, notImplemented } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Principal } from '@toolhive/proxy/principal';
 import type { ProxyAccess } from '@toolhive/proxy/proxy';
 import { parseReference } from '../secrets/reference.ts';
 import { readCertificates } from '../settings/kinds.ts';
 import { readBoundedFile } from '../state/files.ts';
-import { checkTokenExchange } from './exchangeable.ts';
 import { requestedOidc } from './oidc-config.ts';
 import type { Policies } from './policies.ts';
 
@@ -104,6 +103,22 @@ async function openAuthentication(
     toolScopes: oidc.tool_scopes ?? {},
     ...(exchange === undefined ? {} : { exchange }),
   };
+}
+
+/** Throws `invalid` or `not-implemented` for a token exchange that the proxy cannot do. */
+function checkTokenExchange(runConfig: RunConfig): void {
+  const { token_exchange_config: config, transport, remote_url: remoteUrl } = runConfig;
+  if (!config) return;
+  if (requestedOidc(runConfig) === undefined)
+    throw invalid('tokens cannot be exchanged, because callers do not send any', {
+      hint: 'configure oidc, too',
+    });
+  if (transport === 'stdio')
+    throw invalid('a server that speaks stdio gets no tokens', { hint: 'leave out token_exchange' });
+  if (remoteUrl || transport !== 'streamable-http')
+    throw notImplemented('tokens are exchanged only for local servers that speak streamable-http', {
+      hint: 'leave out token_exchange',
+    });
 }
 
 async function openExchange(

@@ -1,18 +1,17 @@
-import { ThvError, invalid, messageOf } from '@toolhive/contract/failure';
+import { messageOf } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { identifyCallers } from '@toolhive/proxy/in-process-server';
 import type { Progress } from '@toolhive/runtime/runtime';
 import type { Logger } from 'pino';
 import { openWorkloadAccess } from '../access/workload-access.ts';
-import { auditOf, checkAuditConfig } from '../audit/audit-config.ts';
+import { auditOf } from '../audit/audit-config.ts';
 import { StdoutAudit } from '../audit/stdout-audit.ts';
-import { refuseUnenforced } from '../permissions/enforcement.ts';
 import { openUnkeptRemote } from '../remote/open.ts';
 import { openProxy } from './open-proxy.ts';
 import { failureFields } from './run-workload.ts';
 import { runServer } from './run-loop.ts';
 import type { RunEvent, RunTiming, StartedServer } from './run-loop.ts';
-import { checkTelemetry, telemetryOf } from './telemetry-options.ts';
+import { telemetryOf } from './telemetry-options.ts';
 
 export type { StartedServer } from './run-loop.ts';
 
@@ -40,22 +39,6 @@ const timing: RunTiming = {
   settledMs: 30_000,
 };
 const firstAnswerMs = 60_000;
-
-/** Throws `invalid` or `not-implemented` for a run config that cannot run with all of its rules. Makes no requests. */
-export async function checkSingleWorkload(
-  runConfig: RunConfig,
-  { readSecret }: Pick<SingleWorkloadOptions, 'readSecret'>,
-): Promise<void> {
-  refuseUnenforced(runConfig);
-  checkTelemetry(runConfig);
-  checkAuditConfig(runConfig);
-  if (runConfig.audit_config?.log_file)
-    throw invalid('audit_config.log_file is not supported without a daemon', {
-      hint: 'remove log_file to write audit events to standard output',
-    });
-  using access = await openWorkloadAccess(runConfig, readSecret);
-  void access;
-}
 
 /**
  * Proxies one server in the foreground until the signal aborts, with the same middleware as a daemon and without files.
@@ -132,7 +115,3 @@ function logEvent(log: Logger, event: RunEvent): void {
   else if (event.kind === 'failed') log.warn(failureFields(event), 'server not available');
   else log.debug({ attempt: event.attempt }, 'connecting to the server again');
 }
-
-/** Whether a failure is a mistake in the run config, which only a person can fix. */
-export const isConfigurationMistake = (error: unknown): boolean =>
-  error instanceof ThvError && (error.kind === 'invalid' || error.kind === 'not-implemented');

@@ -11,6 +11,7 @@ import { childrenOf, egressService, optionalChildren } from '../templates/object
 import type { Plan } from '../templates/objects.ts';
 import { Unenforceable, enforcementOf } from '../templates/permissions.ts';
 import type { Enforcement } from '../templates/permissions.ts';
+import { checkRunConfig } from '../templates/check.ts';
 import { urlOf } from '../templates/names.ts';
 import { InvalidSpec, runConfigOf } from '../templates/run-config.ts';
 import type { Proxied, RemoteProxySpec, ServerSpec } from '../templates/run-config.ts';
@@ -148,6 +149,7 @@ async function settle(
     ...(references.authorization === undefined ? {} : { authorization: references.authorization }),
     ...(enforcement === undefined ? {} : { enforcement }),
   };
+  await checkRunConfig(plan.runConfig, plan.authorization);
   const applied = await applyAll(context, plan, signal);
   status['url'] = urlOf(proxied.kind, metadata.name, proxied.namespace, spec.port);
   const ready = readinessOf(applied.deployment, applied.statefulSet);

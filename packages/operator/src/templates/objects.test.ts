@@ -1,8 +1,9 @@
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { networkOf } from '@toolhive/core/network-grant';
-import { checkSingleWorkload } from '@toolhive/core/single-workload';
+import { checkSingleWorkload } from '@toolhive/core/check-single-workload';
 import { describe, expect, test } from 'vitest';
 import { mcpServer } from '../crds/mcp-server.ts';
+import { checkRunConfig } from './check.ts';
 import { authorizationFile, childrenOf, egressService } from './objects.ts';
 import type { Plan } from './objects.ts';
 import { enforcementOf } from './permissions.ts';
@@ -221,22 +222,79 @@ const exchange = {
   audience: 'backend',
   clientSecretRef: { name: 'exchange', key: 'secret' },
 };
-const oidcConfig = { type: 'inline', inline: { issuer: 'https://id.example.com', audience: 'tools' } };
+const inline = { issuer: 'https://id.example.com', audience: 'tools' };
+const oidcConfig = { type: 'inline', inline };
+const telemetryTo = (endpoint: string, more: object = { tracing: { enabled: true } }): object => ({
+  telemetry: { openTelemetry: { enabled: true, endpoint, ...more } },
+});
 
-test.each([
-  ['that callers send no tokens for', {}, 'callers do not send any'],
-  ['of a stdio server', { transport: 'stdio', oidcConfig }, 'a server that speaks stdio gets no tokens'],
-  [
-    'of a server with the older transport',
-    { transport: 'sse', oidcConfig },
-    'only for local servers that speak streamable-http',
-  ],
-])('a token exchange %s is refused, because the proxy could not start', (_case, spec, message) => {
-  const { proxied } = planOf(spec);
+describe('a spec with which the proxy could not start is refused:', () => {
+  test.each([
+    [
+      'an issuer without https',
+      { oidcConfig: { type: 'inline', inline: { issuer: 'http://id.example.com' } } },
+      'is not https',
+    ],
+    [
+      'a resource that is not a URL',
+      { oidcConfig: { ...oidcConfig, resourceUrl: 'nonsense' } },
+      'resource_url is not',
+    ],
+    [
+      'keys at something other than a URL',
+      { oidcConfig: { type: 'inline', inline: { ...inline, jwksUrl: 'nonsense' } } },
+      'is not a URL',
+    ],
+    ['a collector with a path', telemetryTo('http://collector:4318/v1/traces'), 'invalid telemetry endpoint'],
+    [
+      'a collector that receives nothing',
+      telemetryTo('collector:4318', {}),
+      'traces and metrics are both disabled',
+    ],
+    [
+      'a header with a space',
+      telemetryTo('collector:4318', { metrics: { enabled: true }, headers: ['a b=c'] }),
+      'invalid telemetry header',
+    ],
+  ])('%s', async (_case, spec, message) => {
+    const check = checkRunConfig(planOf(spec).runConfig, undefined);
 
-  expect(() => runConfigOf({ ...proxied, exchange })).toThrow(
-    `spec.externalAuthConfigRef is not supported: `,
-  );
-  expect(() => runConfigOf({ ...proxied, exchange })).toThrow(message);
-  expect(() => runConfigOf(planOf({ oidcConfig }).proxied)).not.toThrow();
+    await expect(check).rejects.toThrow(`the proxy cannot start with this spec: `);
+    await expect(check).rejects.toThrow(message);
+  });
+
+  test.each([
+    ['that callers send no tokens for', {}, 'callers do not send any'],
+    ['of a stdio server', { transport: 'stdio', oidcConfig }, 'a server that speaks stdio gets no tokens'],
+    ['of a server with the older transport', { transport: 'sse', oidcConfig }, 'speak streamable-http'],
+  ])('a token exchange %s', async (_case, spec, message) => {
+    const runConfig = runConfigOf({ ...planOf(spec).proxied, exchange });
+
+    await expect(checkRunConfig(runConfig, undefined)).rejects.toThrow(message);
+  });
+
+  test('policies that are not Cedar', async () => {
+    const { runConfig } = planOf({ oidcConfig });
+
+    await expect(checkRunConfig(runConfig, authorizationFile(['permit everything'], '[]'))).rejects.toThrow(
+      'the proxy cannot start with this spec: ',
+    );
+  });
+});
+
+test('files in the proxy pod are not needed to check a spec', async () => {
+  const policies = authorizationFile(['permit(principal, action, resource);'], '[]');
+  const authzConfig = { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } };
+  const bundle = { type: 'inline', inline: { ...inline, thvCABundlePath: '/etc/ca.crt' } };
+
+  for (const login of [{ type: 'kubernetes' }, bundle])
+    await expect(
+      checkRunConfig(planOf({ oidcConfig: login, authzConfig }).runConfig, policies),
+    ).resolves.toBeUndefined();
+});
+
+test('telemetry sends only the signals that are enabled', () => {
+  const { runConfig } = planOf(telemetryTo('collector:4318', { metrics: { enabled: true } }));
+
+  expect(runConfig.telemetry_config).toMatchObject({ tracingEnabled: false, metricsEnabled: true });
 });

@@ -1,7 +1,5 @@
-import { messageOf } from '@toolhive/contract/failure';
 import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import { RunConfig } from '@toolhive/contract/run-config';
-import { checkTokenExchange } from '@toolhive/core/exchangeable';
 import * as z from 'zod';
 import type { mcpServer } from '../crds/mcp-server.ts';
 import type { mcpRemoteProxy } from '../crds/mcp-remote-proxy.ts';
@@ -62,13 +60,6 @@ export function runConfigOf(proxied: Proxied): RunConfig {
   const defined = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
   const parsed = RunConfig.safeParse(defined);
   if (!parsed.success) throw new InvalidSpec(`invalid run config: ${z.prettifyError(parsed.error)}`);
-  try {
-    checkTokenExchange(parsed.data);
-  } catch (error) {
-    throw new InvalidSpec(`spec.externalAuthConfigRef is not supported: ${messageOf(error)}`, {
-      cause: error,
-    });
-  }
   return parsed.data;
 }
 
@@ -160,7 +151,7 @@ function telemetryOf({ name, spec }: Proxied): object | undefined {
       'spec.telemetry.openTelemetry.tracing.samplingRate is not a number from 0.0 to 1.0',
     );
   }
-  return withoutEmpty({
+  const settings = withoutEmpty({
     endpoint: telemetry.endpoint?.replace(/^https?:\/\//, ''),
     serviceName: telemetry.serviceName ?? name,
     headers: Object.fromEntries(
@@ -172,11 +163,15 @@ function telemetryOf({ name, spec }: Proxied): object | undefined {
       }),
     ),
     insecure: telemetry.insecure,
-    tracingEnabled: telemetry.tracing?.enabled ?? false,
-    metricsEnabled: telemetry.metrics?.enabled ?? false,
     samplingRate: rate,
     ...(prometheus ? { enablePrometheusMetricsPath: true } : {}),
   });
+  // The proxy sends both unless they are off.
+  return {
+    ...settings,
+    tracingEnabled: telemetry.tracing?.enabled ?? false,
+    metricsEnabled: telemetry.metrics?.enabled ?? false,
+  };
 }
 
 function exchangeOf({ exchange }: Proxied): object | undefined {
