@@ -58,6 +58,11 @@ describe.runIf(canManageServices)('thv service', () => {
     });
     await workloadRuns(user, 'echo');
 
+    await boot.run('systemctl', '--user', 'stop', 'toolhive.service');
+    const started = await boot.thv('list', '--all');
+    expect(started.stderr).toContain('started the ToolHive service (systemd)');
+    expect(await statusOf(boot)).toMatchObject({ running: true });
+
     await boot[Symbol.asyncDispose]();
     const reboot = stack.use(await bootUserManager(user));
     // Before any other command, because a command starts a daemon in the background if none runs yet.

@@ -112,8 +112,12 @@ async function isListening({ socket: path, sharedSocketDirectory: shared }: Stat
   return isThere;
 }
 
-/** Starts a daemon that outlives this command and listens on its Unix socket only. */
+/** Starts a daemon that outlives this command: the installed service, or a process that listens on its Unix socket only. */
 async function startDaemon(paths: StatePaths, { note, signal, debug }: Connection): Promise<void> {
+  const { startInstalledService } = await import('./commands/service/start-installed.ts');
+  if (await startInstalledService(note)) {
+    return untilListening(paths, { signal, log: 'thv service status shows its log' });
+  }
   // Not among the workloads' logs, because a workload may have the name daemon.
   const logPath = join(paths.state, daemonLogFile);
   const log = openLog(logPath);
@@ -130,18 +134,33 @@ async function startDaemon(paths: StatePaths, { note, signal, debug }: Connectio
   daemon.once('error', () => (exitCode = 1));
   daemon.unref();
 
+  await untilListening(paths, {
+    signal,
+    log: `its log may say why: ${logPath}`,
+    check() {
+      // Another command may have started one at the same time: then ours ends, and theirs will answer.
+      if (exitCode === undefined || exitCode === exitCodeOf('conflict')) return;
+      throw unavailable('the daemon could not be started', { hint: `its log says why: ${logPath}` });
+    },
+  });
+  note(`started a daemon in the background (log: ${logPath})`);
+}
+
+interface StartingDaemon {
+  signal: AbortSignal;
+  /** Where its log is, for the error. */
+  log: string;
+  /** Throws if the daemon has ended. */
+  check?: () => void;
+}
+
+async function untilListening(paths: StatePaths, { signal, log, check }: StartingDaemon): Promise<void> {
   const deadline = performance.now() + startLimitMs;
   while (!(await isListening(paths))) {
-    // Another command may have started one at the same time: then ours ends, and theirs will answer.
-    if (exitCode !== undefined && exitCode !== exitCodeOf('conflict')) {
-      throw unavailable('the daemon could not be started', { hint: `its log says why: ${logPath}` });
-    }
-    if (performance.now() > deadline) {
-      throw timedOut('the daemon did not start in time', { hint: `its log may say why: ${logPath}` });
-    }
+    check?.();
+    if (performance.now() > deadline) throw timedOut('the daemon did not start in time', { hint: log });
     await delay(pollMs, undefined, { signal });
   }
-  note(`started a daemon in the background (log: ${logPath})`);
 }
 
 /** Opens the daemon's log for appending. Throws `no-space` or `unavailable`, with the path, if that fails. */

@@ -22,6 +22,9 @@ export function launchd(env: NodeJS.ProcessEnv): ServiceManager {
       await control('launchctl', 'enable', target);
       await control('launchctl', 'bootstrap', domain, path);
     },
+    async start() {
+      await control('launchctl', 'kickstart', target);
+    },
     async disable() {
       await attempt('launchctl', 'bootout', target);
     },

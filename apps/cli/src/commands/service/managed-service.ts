@@ -33,6 +33,8 @@ export interface ServiceManager {
   format(definition: ServiceDefinition): string;
   /** Enables and starts the service whose definition file exists, or restarts it. */
   enable(): Promise<void>;
+  /** Starts the service that is installed, unless the service runs. */
+  start(): Promise<void>;
   /** Stops and disables the service. */
   disable(): Promise<void>;
   /** Notices that the definition file was removed. */

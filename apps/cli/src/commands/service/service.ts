@@ -6,7 +6,7 @@ export const serviceCommands: readonly Command[] = [
     path: 'service install',
     summary: 'Start the daemon whenever you log in',
     description:
-      'Creates a systemd user unit on Linux or a launch agent on macOS, and starts the daemon with it. The operating system then starts the daemon when you log in, and again after a crash. Workloads that were running start with the daemon.\n\nThe service keeps the PATH of this shell and the XDG directories. Secrets that are protected only by a password stay locked until you unlock them.',
+      'Creates a systemd user unit on Linux or a launch agent on macOS, and starts the daemon with it. The operating system then starts the daemon when you log in, and again after a crash. Workloads that were running start with the daemon. If the service was stopped, the next command that needs the daemon starts the service.\n\nThe service keeps the PATH of this shell and the XDG directories. Secrets that are protected only by a password stay locked until you unlock them.',
     flags: [
       {
         name: 'port',

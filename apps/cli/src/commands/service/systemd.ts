@@ -21,6 +21,9 @@ export function systemd(env: NodeJS.ProcessEnv): ServiceManager {
       await systemctl('enable', unit);
       await systemctl('restart', unit);
     },
+    async start() {
+      await systemctl('start', unit);
+    },
     async disable() {
       await systemctl('disable', '--now', unit);
     },
