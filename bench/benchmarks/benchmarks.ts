@@ -6,6 +6,7 @@ import { underFloods } from './floods.ts';
 import { governed } from './governed.ts';
 import { list } from './list.ts';
 import { memory } from './memory.ts';
+import { operator } from './operator.ts';
 import { proxy } from './proxy.ts';
 import { idleSessions } from './sessions.ts';
 import { start } from './start.ts';
@@ -37,4 +38,5 @@ export const benchmarks: readonly Benchmark[] = [
   { name: 'start', run: start },
   { name: 'list', run: list },
   { name: 'tools', run: tools },
+  { name: 'operator', run: operator },
 ];

@@ -37,6 +37,11 @@ export async function grantPermissions(cluster: ControlPlane): Promise<void> {
   await cluster.kubectl(['apply', '-f', '-'], objects.map((object) => stringify(object)).join('---\n'));
 }
 
+/** Takes the permissions for everything except the leader election away. */
+export async function revokePermissions(cluster: ControlPlane): Promise<void> {
+  await cluster.kubectl(['delete', 'clusterrolebinding', NAME]);
+}
+
 /** Writes a kubeconfig file with a token of the operator's service account, and returns the path. */
 export async function operatorKubeconfig(cluster: ControlPlane, server?: string): Promise<string> {
   const token = await cluster.kubectl(['create', 'token', NAME, '--namespace', 'default']);

@@ -28,6 +28,8 @@ const LEASE_MS = 15_000;
 /** A leader that could not renew for this long gives up, before others take over. */
 const RENEW_DEADLINE_MS = 10_000;
 const RETRY_MS = 2_000;
+/** An attempt to renew ends in time for another one over a new connection. */
+const ATTEMPT_MS = 4_000;
 
 /** Leadership among the replicas, held by renewing a Lease. */
 export class Leadership {
@@ -99,7 +101,7 @@ export class Leadership {
       if (left <= 0) return this.#lost.abort(new Error('the lease could not be renewed'));
       try {
         const startedAt = performance.now();
-        const signal = AbortSignal.any([ended, AbortSignal.timeout(Math.ceil(left))]);
+        const signal = AbortSignal.any([ended, AbortSignal.timeout(Math.ceil(Math.min(left, ATTEMPT_MS)))]);
         const lease = await readLease(this.#options, signal);
         if (lease?.spec?.holderIdentity !== this.#options.identity) {
           return this.#lost.abort(new Error('another replica has the lease'));

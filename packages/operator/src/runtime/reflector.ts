@@ -34,6 +34,7 @@ export class Reflector {
   readonly #options: ReflectorOptions;
   readonly #objects = new Map<string, KubernetesObject>();
   readonly #filled = Promise.withResolvers<void>();
+  readonly #watches = new Set<AbortController>();
   #lastContact = performance.now();
   #filledCount = 0;
 
@@ -72,6 +73,11 @@ export class Reflector {
   /** Removes an object that the server no longer has. */
   forget(key: string): void {
     this.#objects.delete(key);
+  }
+
+  /** Ends the current watches, whose connections may be dead, and starts new ones. */
+  reconnect(): void {
+    for (const watch of this.#watches) watch.abort(new Error('the connection may be dead'));
   }
 
   /** Follows the API server until the signal aborts. */
@@ -142,6 +148,7 @@ export class Reflector {
     const silence = new AbortController();
     const hang = setTimeout(() => silence.abort(new Error('the watch fell silent')), SILENCE_MS);
     let version = resourceVersion;
+    this.#watches.add(silence);
     try {
       const events = client.watch(type, {
         namespace,
@@ -164,6 +171,7 @@ export class Reflector {
       return version;
     } finally {
       clearTimeout(hang);
+      this.#watches.delete(silence);
     }
   }
 
