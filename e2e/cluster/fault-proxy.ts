@@ -9,11 +9,17 @@ import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
 import { parse } from 'yaml';
 
 /**
- * A fault between a client and the API server: an answer in place of the API server's, connections that end at once, or
- * connections that stay open without any bytes, even after the fault has ended.
+ * A fault between a client and the API server: an answer in place of the API server's, connections that end at once,
+ * connections that stay open without any bytes, even after the fault has ended, or watches that end within an event.
  */
 export type Fault =
-  { kind: 'answer'; code: number; headers?: Record<string, string> } | { kind: 'drop' } | { kind: 'silence' };
+  | { kind: 'answer'; code: number; headers?: Record<string, string> }
+  | { kind: 'drop' }
+  | { kind: 'silence' }
+  | { kind: 'cut' };
+
+/** So many bytes of a watch pass. Each event is larger. */
+const CUT_BYTES = 20;
 
 /** A proxy in front of the API server. */
 export interface FaultProxy extends AsyncDisposable {
@@ -49,6 +55,14 @@ export async function startFaultProxy(cluster: ControlPlane): Promise<FaultProxy
         return;
       }
       response.writeHead(answer.statusCode ?? 502, answer.headers).flushHeaders();
+      if (fault?.kind === 'cut' && /[?&]watch=true/.test(path ?? '')) {
+        answer.once('data', (chunk: Buffer) => {
+          affected += 1;
+          response.write(chunk.subarray(0, CUT_BYTES), () => incoming.socket.destroy());
+          outgoing.destroy();
+        });
+        return;
+      }
       answer.pipe(response);
       streams.set(answer, response);
       answer.once('close', () => {

@@ -42,8 +42,15 @@ export async function revokePermissions(cluster: ControlPlane): Promise<void> {
   await cluster.kubectl(['delete', 'clusterrolebinding', NAME]);
 }
 
-/** Writes a kubeconfig file with a token of the operator's service account, and returns the path. */
-export async function operatorKubeconfig(cluster: ControlPlane, server?: string): Promise<string> {
+/** A kubeconfig file with a new token of the operator's service account. */
+export interface OperatorAccount {
+  path: string;
+  /** The identity of the token in the audit log. */
+  credential: string;
+}
+
+/** Creates a token and a kubeconfig file, for the API server itself or for a proxy in front of the API server. */
+export async function operatorAccount(cluster: ControlPlane, server?: string): Promise<OperatorAccount> {
   const token = await cluster.kubectl(['create', 'token', NAME, '--namespace', 'default']);
   const config = parse(await readFile(cluster.kubeconfig, 'utf8')) as {
     clusters: { cluster: { server: string } }[];
@@ -51,10 +58,9 @@ export async function operatorKubeconfig(cluster: ControlPlane, server?: string)
   };
   for (const entry of config.users) entry.user = { token };
   if (server !== undefined) for (const { cluster: entry } of config.clusters) entry.server = server;
-  const path = join(
-    cluster.state,
-    `operator-${server === undefined ? 'direct' : new URL(server).port}.kubeconfig`,
-  );
+  const [, payload = ''] = token.split('.');
+  const { jti } = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as { jti: string };
+  const path = join(cluster.state, `operator-${jti}.kubeconfig`);
   await writeFile(path, stringify(config), { mode: 0o600 });
-  return path;
+  return { path, credential: `JTI=${jti}` };
 }

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
-import { grantPermissions, operatorKubeconfig } from './operator-account.ts';
+import { grantPermissions, operatorAccount } from './operator-account.ts';
 
 /** An operator as a process. Disposing kills the process if it still runs. */
 export interface RunningOperator extends AsyncDisposable {
@@ -14,6 +14,8 @@ export interface RunningOperator extends AsyncDisposable {
   says: (text: string) => Promise<string>;
   /** Kills the process without warning. */
   kill: () => Promise<void>;
+  /** The exit code, or null if a signal ended the process. */
+  exitCode: Promise<number | null>;
   /** Sends SIGTERM and returns the exit code. */
   stop: () => Promise<number | null>;
 }
@@ -52,13 +54,15 @@ export async function startOperator(
       for (const waiter of waiting) if (line.includes(waiter.text)) waiter.resolve(line);
     });
   }
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  const ended = (text: string): Error =>
+    new Error(`the operator ended before "${text}":\n${lines.join('\n')}`);
   const exited = once(child, 'exit') as Promise<[number | null]>;
   child.once('exit', () => {
-    for (const { text, reject } of waiting)
-      reject(new Error(`the operator ended before "${text}":\n${lines.join('\n')}`));
+    for (const { text, reject } of waiting) reject(ended(text));
   });
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
-    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    if (hasEnded()) return child.exitCode;
     child.kill(signal);
     const [code] = await exited;
     return code;
@@ -66,9 +70,11 @@ export async function startOperator(
   const running: RunningOperator = {
     child,
     lines,
+    exitCode: exited.then(([code]) => code),
     async says(text) {
       const said = lines.find((line) => line.includes(text));
       if (said !== undefined) return said;
+      if (hasEnded()) throw ended(text);
       return new Promise((resolve, reject) => waiting.push({ text, resolve, reject }));
     },
     async kill() {
@@ -84,5 +90,5 @@ export async function startOperator(
 
 async function accountOf(cluster: ControlPlane): Promise<string> {
   await grantPermissions(cluster);
-  return operatorKubeconfig(cluster);
+  return (await operatorAccount(cluster)).path;
 }

@@ -48,5 +48,5 @@ try {
   );
 } catch (error) {
   log.fatal(`the operator ended: ${messageOf(error)}`);
-  process.exitCode = 1;
+  process.exit(1); // another replica may lead, so nothing of this one may go on
 }

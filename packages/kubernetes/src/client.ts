@@ -64,6 +64,8 @@ export type RequestObserver = (request: { method: string; host: string; code: st
 export interface ClientOptions {
   userAgent?: string;
   onRequest?: RequestObserver;
+  /** Called immediately before each request that may change something. An error prevents the request. */
+  beforeWrite?: () => void;
   /** How long the server may take to answer. The default is 30 s. */
   timeoutMs?: number;
 }
@@ -285,6 +287,7 @@ export class KubernetesClient implements AsyncDisposable {
       ),
     );
     let code = '<error>';
+    if (method !== 'GET') this.#options.beforeWrite?.();
     try {
       const response = await this.#agent.request({
         origin: url.origin,

@@ -1,8 +1,8 @@
 import { KubernetesClient } from '@toolhive/kubernetes/client';
+import type { ClientOptions } from '@toolhive/kubernetes/client';
 import type { ClusterConfig } from '@toolhive/kubernetes/config';
 import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object';
-import { ApiStatus } from '@toolhive/kubernetes/status';
 import type { Logger } from 'pino';
 import { besideOf, kinds } from './controllers/context.ts';
 import type { Context, Controller, CustomResource, Settings } from './controllers/context.ts';
@@ -60,7 +60,7 @@ const childTypes: readonly ResourceType[] = [
 
 const CONCURRENCY = 8;
 /** The API server answers within this time, or the connection is dead. */
-const ANSWER_MS = 15_000;
+const ANSWER_MS = 10_000;
 
 /**
  * Runs the operator until the signal aborts. Rejects if this replica loses its leadership, because the process has to end
@@ -69,11 +69,11 @@ const ANSWER_MS = 15_000;
 export async function runOperator(options: OperatorOptions, signal: AbortSignal): Promise<void> {
   const { config, log } = options;
   const metrics = new OperatorMetrics();
-  await using client = new KubernetesClient(config, {
+  const clientOptions: ClientOptions = {
     userAgent: 'toolhive-operator',
     onRequest: (request) => metrics.request(request),
     timeoutMs: ANSWER_MS,
-  });
+  };
   let isHealthy = (): boolean => true;
   let isReady = (): boolean => true;
   await using _metrics = await listen(options.metricsAddress, {
@@ -90,32 +90,32 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
     '/readyz': probe(() => isReady()),
   });
   metrics.leads(LEASE, false);
-  let reconnect = (): void => {};
-  const onLeaseError = (error: unknown): void => {
-    log.warn({ err: error }, 'lease not available');
-    // A request for the lease without an answer shows dead connections earlier than the silence of a watch does.
-    if (!(error instanceof ApiStatus)) reconnect();
-  };
-  const leadership = options.leaderElection ? await lead(options, client, onLeaseError, signal) : undefined;
+  await using electionClient = new KubernetesClient(config, clientOptions);
+  const leadership = options.leaderElection ? await lead(options, electionClient, signal) : undefined;
   if (signal.aborted) return leadership?.release();
   metrics.leads(LEASE, true);
   log.info({ identity: options.identity }, 'leading');
   const ended = leadership === undefined ? signal : AbortSignal.any([signal, leadership.lost]);
+  await using client = new KubernetesClient(config, {
+    ...clientOptions,
+    beforeWrite() {
+      if (leadership?.isCertain === false) throw new Error('this replica may no longer lead');
+    },
+  });
   const work = new Work(options, client, metrics);
   isHealthy = () => work.isFresh;
   isReady = () => work.isFilled;
-  reconnect = () => work.reconnect();
   await work.run(ended);
   if (leadership?.lost.aborted === true) throw new Error('another replica leads');
   await leadership?.release();
 }
 
 async function lead(
-  { namespace, identity }: OperatorOptions,
+  { namespace, identity, log }: OperatorOptions,
   client: KubernetesClient,
-  onError: (error: unknown) => void,
   signal: AbortSignal,
 ): Promise<Leadership | undefined> {
+  const onError = (error: unknown): void => log.warn({ err: error }, 'lease not available');
   try {
     return await Leadership.acquire({ client, name: LEASE, namespace, identity, onError }, signal);
   } catch (error) {
@@ -187,11 +187,6 @@ class Work {
 
   get isFilled(): boolean {
     return this.#reflectors.every((reflector) => reflector.isFilled);
-  }
-
-  /** Replaces the connections of all watches. */
-  reconnect(): void {
-    for (const reflector of this.#reflectors) reflector.reconnect();
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -30,6 +30,8 @@ const RENEW_DEADLINE_MS = 10_000;
 const RETRY_MS = 2_000;
 /** An attempt to renew ends in time for another one over a new connection. */
 const ATTEMPT_MS = 4_000;
+/** A leader stops writing so long before others take over. */
+const MARGIN_MS = 2_000;
 
 /** Leadership among the replicas, held by renewing a Lease. */
 export class Leadership {
@@ -37,9 +39,12 @@ export class Leadership {
   readonly #lost = new AbortController();
   readonly #released = new AbortController();
   #renewing: Promise<void> = Promise.resolve();
+  /** When the last successful renewal began. */
+  #renewedAt: number;
 
-  private constructor(options: LeaseOptions) {
+  private constructor(options: LeaseOptions, acquiredAt: number) {
     this.#options = options;
+    this.#renewedAt = acquiredAt;
   }
 
   /** Waits until this replica is the leader. Rejects when the signal aborts. */
@@ -49,13 +54,14 @@ export class Leadership {
     for (;;) {
       signal.throwIfAborted();
       try {
+        const startedAt = performance.now();
         const lease = await readLease(options, signal);
         const version = lease?.metadata.resourceVersion ?? '';
         if (version !== seen.version) seen = { version, at: performance.now() };
         const isFree = !lease?.spec?.holderIdentity || performance.now() - seen.at > leaseMsOf(lease);
         if (isFree || lease?.spec?.holderIdentity === options.identity) {
           await writeLease(options, lease, signal);
-          const leadership = new Leadership(options);
+          const leadership = new Leadership(options, startedAt);
           leadership.#renewing = leadership.#renew();
           return leadership;
         }
@@ -70,6 +76,11 @@ export class Leadership {
   /** Aborts when the lease could not be renewed in time. The process has to end, because another replica may lead. */
   get lost(): AbortSignal {
     return this.#lost.signal;
+  }
+
+  /** Whether no other replica can lead yet. A process that was paused learns from here first that its time is over. */
+  get isCertain(): boolean {
+    return !this.#lost.signal.aborted && performance.now() - this.#renewedAt < LEASE_MS - MARGIN_MS;
   }
 
   /** Ends the leadership, so that another replica can take over at once. */
@@ -93,11 +104,10 @@ export class Leadership {
 
   async #renew(): Promise<void> {
     const ended = this.#released.signal;
-    let renewedAt = performance.now();
     while (!ended.aborted) {
       await delay(RETRY_MS, undefined, { signal: ended }).catch(() => {}); // the loop sees the abort
       if (ended.aborted) return;
-      const left = RENEW_DEADLINE_MS - (performance.now() - renewedAt);
+      const left = RENEW_DEADLINE_MS - (performance.now() - this.#renewedAt);
       if (left <= 0) return this.#lost.abort(new Error('the lease could not be renewed'));
       try {
         const startedAt = performance.now();
@@ -107,7 +117,7 @@ export class Leadership {
           return this.#lost.abort(new Error('another replica has the lease'));
         }
         await writeLease(this.#options, lease, signal);
-        renewedAt = startedAt;
+        this.#renewedAt = startedAt;
       } catch (error) {
         if (!ended.aborted) this.#options.onError(error);
       }

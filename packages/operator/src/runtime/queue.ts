@@ -1,3 +1,5 @@
+import { ApiStatus } from '@toolhive/kubernetes/status';
+
 /** The numbers of a queue, for metrics. */
 export interface QueueObserver {
   depth: (waiting: number) => void;
@@ -19,11 +21,17 @@ export interface QueueOptions {
 }
 
 const FIRST_RETRY_MS = 5;
-const LAST_RETRY_MS = 30_000;
+const LAST_RETRY_MS = 15_000;
+/** The server decides how long it needs, within reason. */
+const LAST_WANTED_RETRY_MS = 60_000;
+/** So many retries start per second over all keys, after a first burst. A thousand failed keys are repeated within 20 s. */
+const RETRIES_PER_SECOND = 50;
+const BURST_OF_RETRIES = 100;
 
 /**
  * A queue of keys. A key is in the queue once, however often it is added. A key that is added during its pass gets
- * another pass. A failed pass is repeated with a growing delay.
+ * another pass. A failed pass is repeated with a growing delay, and no sooner than the API server has asked for. An overall
+ * limit keeps many failing keys from loading the API server.
  */
 export class Queue {
   readonly #options: QueueOptions;
@@ -36,6 +44,8 @@ export class Queue {
   readonly #timers = new Map<string, { timer: NodeJS.Timeout; at: number }>();
   readonly #stop = new AbortController();
   readonly #idle: PromiseWithResolvers<void>[] = [];
+  /** The time that is reserved for the last of all retries. */
+  #lastRetryAt = 0;
 
   constructor(options: QueueOptions) {
     this.#options = options;
@@ -110,9 +120,22 @@ export class Queue {
     if (this.#stop.signal.aborted) return;
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
-    const delayMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS);
+    const wanted = error instanceof ApiStatus ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
+    const delayMs = Math.max(
+      Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS),
+      Math.min(wanted, LAST_WANTED_RETRY_MS),
+      this.#reserveRetry(),
+    );
     this.#options.observer.retried();
     this.#options.onError(key, error, delayMs);
     this.addAfter(key, delayMs);
+  }
+
+  /** Takes the next place in the overall limit of retries, and returns the delay until then. */
+  #reserveRetry(): number {
+    const now = performance.now();
+    const intervalMs = 1_000 / RETRIES_PER_SECOND;
+    this.#lastRetryAt = Math.max(this.#lastRetryAt, now - BURST_OF_RETRIES * intervalMs) + intervalMs;
+    return Math.max(0, this.#lastRetryAt - now);
   }
 }

@@ -16,13 +16,24 @@ export interface ReflectorOptions {
   onError: (error: unknown, retryInMs: number) => void;
 }
 
-/** The server ends a watch after this time. Jitter keeps watches of different kinds apart. */
-const WATCH_SECONDS = 290;
-const WATCH_JITTER_SECONDS = 20;
-/** Bookmarks arrive about each minute, so a longer silence means that the connection is dead. */
-const SILENCE_MS = 150_000;
+/**
+ * The server ends a watch after this time, and the next one continues over the same connection. Nothing else shows that a
+ * connection is half-open, because an idle watch is silent for a minute. Jitter keeps watches of different kinds apart.
+ */
+const WATCH_SECONDS = 18;
+const WATCH_JITTER_SECONDS = 6;
+/** A watch that the server has not ended so long after its time has a dead connection. */
+const GRACE_MS = 3_000;
+/** The copy counts as old after this time without a word from the server. */
+const FRESH_MS = 300_000;
+/** The server usually keeps a watch for much longer. */
+const SHORT_WATCH_MS = 1_000;
 const FIRST_RETRY_MS = 100;
-const LAST_RETRY_MS = 15_000;
+const LAST_RETRY_MS = 10_000;
+/** The server decides how long it needs, within reason. */
+const LAST_WANTED_RETRY_MS = 60_000;
+/** The version of a watch may be wrong when the server has refused the watch so often. */
+const MAX_REFUSALS = 3;
 
 /** The key of an object in caches and queues. */
 export function keyOf({ metadata }: { metadata: { name: string; namespace?: string } }): string {
@@ -34,7 +45,6 @@ export class Reflector {
   readonly #options: ReflectorOptions;
   readonly #objects = new Map<string, KubernetesObject>();
   readonly #filled = Promise.withResolvers<void>();
-  readonly #watches = new Set<AbortController>();
   #lastContact = performance.now();
   #filledCount = 0;
 
@@ -53,7 +63,7 @@ export class Reflector {
 
   /** Whether the server was heard from recently enough to trust the copy. */
   get isFresh(): boolean {
-    return performance.now() - this.#lastContact < 2 * SILENCE_MS;
+    return performance.now() - this.#lastContact < FRESH_MS;
   }
 
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows the kind of this reflector
@@ -75,11 +85,6 @@ export class Reflector {
     this.#objects.delete(key);
   }
 
-  /** Ends the current watches, whose connections may be dead, and starts new ones. */
-  reconnect(): void {
-    for (const watch of this.#watches) watch.abort(new Error('the connection may be dead'));
-  }
-
   /** Follows the API server until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#options.namespaces.map((namespace) => this.#follow(namespace, signal)));
@@ -89,6 +94,11 @@ export class Reflector {
     let isListed = false;
     let version: string | undefined;
     let failures = 0;
+    let refusals = 0;
+    const onSuccess = (): void => {
+      failures = 0;
+      refusals = 0;
+    };
     while (!signal.aborted) {
       try {
         version ??= await this.#list(namespace, signal);
@@ -97,12 +107,13 @@ export class Reflector {
           this.#filledCount += 1;
           if (this.isFilled) this.#filled.resolve();
         }
-        version = await this.#watch(namespace, version, signal, () => (failures = 0));
+        version = await this.#watch(namespace, version, signal, onSuccess);
       } catch (error) {
         if (signal.aborted) return;
-        // The version can be too old, or the server can have lost it: a list is always right.
-        if (isGone(error) || failures >= 2) version = undefined;
         failures += 1;
+        if (error instanceof ApiStatus) refusals += 1; // a broken connection says nothing about the version
+        // The version can be too old, or the server can have lost it: a list is always right.
+        if (isGone(error) || refusals >= MAX_REFUSALS) version = undefined;
         await this.#backOff(error, failures, signal);
       }
     }
@@ -110,8 +121,11 @@ export class Reflector {
 
   async #backOff(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
     const wanted = error instanceof ApiStatus ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
-    const exponential = FIRST_RETRY_MS * 2 ** Math.min(failures, 10);
-    const retryInMs = Math.min(Math.max(wanted, exponential), LAST_RETRY_MS) * (0.75 + Math.random() / 2);
+    const exponential = Math.min(FIRST_RETRY_MS * 2 ** Math.min(failures, 10), LAST_RETRY_MS);
+    const retryInMs = Math.max(
+      Math.min(wanted, LAST_WANTED_RETRY_MS) * (1 + Math.random() / 4),
+      exponential * (0.75 + Math.random() / 4),
+    );
     this.#options.onError(error, retryInMs);
     try {
       await delay(retryInMs, undefined, { signal });
@@ -145,22 +159,23 @@ export class Reflector {
     onSuccess: () => void,
   ): Promise<string> {
     const { client, type, labelSelector, metadataOnly = false } = this.#options;
-    const silence = new AbortController();
-    const hang = setTimeout(() => silence.abort(new Error('the watch fell silent')), SILENCE_MS);
+    const timeoutSeconds = WATCH_SECONDS + Math.floor(Math.random() * WATCH_JITTER_SECONDS);
+    const dead = new AbortController();
+    const hang = setTimeout(
+      () => dead.abort(new Error('the connection of the watch is dead')),
+      timeoutSeconds * 1_000 + GRACE_MS,
+    );
+    const startedAt = performance.now();
     let version = resourceVersion;
-    this.#watches.add(silence);
     try {
       const events = client.watch(type, {
         namespace,
         labelSelector,
         metadataOnly,
         resourceVersion,
-        timeoutSeconds: WATCH_SECONDS + Math.floor(Math.random() * WATCH_JITTER_SECONDS),
-        signal: AbortSignal.any([signal, silence.signal]),
-        onBytes: () => {
-          this.#lastContact = performance.now();
-          hang.refresh();
-        },
+        timeoutSeconds,
+        signal: AbortSignal.any([signal, dead.signal]),
+        onBytes: () => (this.#lastContact = performance.now()),
       });
       for await (const { type: change, object } of events) {
         onSuccess();
@@ -168,10 +183,14 @@ export class Reflector {
         if (change === 'DELETED') this.#remove(object);
         else if (change !== 'BOOKMARK') this.#store(object);
       }
+      if (performance.now() - startedAt < SHORT_WATCH_MS) throw new Error('the server ended the watch early');
+      onSuccess();
       return version;
+    } catch (error) {
+      if (performance.now() - startedAt > LAST_RETRY_MS) onSuccess(); // the next watch may start at once
+      throw error;
     } finally {
       clearTimeout(hang);
-      this.#watches.delete(silence);
     }
   }
 

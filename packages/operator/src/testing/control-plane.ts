@@ -1,8 +1,12 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { KubernetesClient } from '@toolhive/kubernetes/client';
 import { loadKubeconfig } from '@toolhive/kubernetes/config';
@@ -28,6 +32,8 @@ export interface ControlPlane extends AsyncDisposable {
   namespace: (labels?: Record<string, string>) => Promise<string>;
   /** Kills processes of the control plane and starts them again. */
   restart: (...processes: readonly string[]) => Promise<void>;
+  /** Removes the history of all objects from etcd, so that only current versions are left. */
+  compact: () => Promise<void>;
   /** Returns all writes so far, oldest first. */
   writes: () => Promise<AuditedWrite[]>;
 }
@@ -37,6 +43,10 @@ export interface AuditedWrite {
   verb: string;
   user: string;
   userAgent: string;
+  /** The identity of the token, if the user is a service account. */
+  credential?: string | undefined;
+  /** When the API server received the request, as an RFC 3339 time with microseconds. */
+  receivedAt: string;
   resource: string;
   subresource?: string;
   namespace?: string;
@@ -111,6 +121,12 @@ export async function startControlPlane(): Promise<ControlPlane> {
       async restart(...processes) {
         await operate('restart', ...processes);
       },
+      async compact() {
+        const { header } = (await etcd(state, '/v3/maintenance/status', {})) as {
+          header: { revision: string };
+        };
+        await etcd(state, '/v3/kv/compaction', { revision: header.revision, physical: true });
+      },
       writes: () => readWrites(join(state, 'audit.jsonl')),
       async [Symbol.asyncDispose]() {
         await client[Symbol.asyncDispose]();
@@ -123,26 +139,46 @@ export async function startControlPlane(): Promise<ControlPlane> {
   }
 }
 
+/** Calls the JSON interface of etcd. */
+async function etcd(state: string, path: string, body: object): Promise<unknown> {
+  const call = request({ socketPath: join(state, 'etcd.sock'), method: 'POST', path });
+  call.end(JSON.stringify(body));
+  const [answer] = (await once(call, 'response')) as [IncomingMessage];
+  const content = await text(answer);
+  if (answer.statusCode !== 200) throw new Error(`etcd answered ${answer.statusCode}: ${content}`);
+  return JSON.parse(content);
+}
+
 interface AuditLine {
   verb: string;
-  user: { username: string };
+  user: { username: string; extra?: Record<string, string[]> };
+  requestReceivedTimestamp: string;
   userAgent?: string;
   objectRef?: { resource: string; namespace?: string; name?: string; subresource?: string };
   responseStatus?: { code: number };
 }
 
 async function readWrites(path: string): Promise<AuditedWrite[]> {
-  const text = await readFile(path, 'utf8');
-  const complete = text.slice(0, text.lastIndexOf('\n') + 1);
+  const log = await readFile(path, 'utf8');
+  const complete = log.slice(0, log.lastIndexOf('\n') + 1);
   return complete
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => {
-      const { verb, user, userAgent = '', objectRef, responseStatus } = JSON.parse(line) as AuditLine;
+      const {
+        verb,
+        user,
+        userAgent = '',
+        objectRef,
+        responseStatus,
+        requestReceivedTimestamp: receivedAt,
+      } = JSON.parse(line) as AuditLine;
       return {
         verb,
         user: user.username,
         userAgent,
+        credential: user.extra?.['authentication.kubernetes.io/credential-id']?.[0],
+        receivedAt,
         code: responseStatus?.code ?? 0,
         ...(objectRef ?? { resource: '' }),
       };

@@ -1,0 +1,139 @@
+import { startControlPlane } from '@toolhive/operator/testing/control-plane';
+import type { AuditedWrite, ControlPlane } from '@toolhive/operator/testing/control-plane';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { grantPermissions, operatorAccount } from './operator-account.ts';
+import { describeCluster } from './registered.ts';
+import { startOperator } from './running-operator.ts';
+import type { RunningOperator } from './running-operator.ts';
+import { sampleServers } from './sample-server.ts';
+import type { SampleServers } from './sample-server.ts';
+
+interface Replica extends RunningOperator {
+  name: string;
+  credential: string;
+}
+
+const names = Array.from({ length: 12 }, (_, index) => `load-${index}`);
+
+describeCluster('leadership', () => {
+  let cluster: ControlPlane;
+  let servers: SampleServers;
+  const replicas = new Set<Replica>();
+
+  beforeAll(async () => {
+    cluster = await startControlPlane();
+    servers = sampleServers(cluster, await cluster.namespace());
+    await grantPermissions(cluster);
+  });
+  afterAll(async () => {
+    for (const replica of replicas) await replica[Symbol.asyncDispose]();
+    await cluster[Symbol.asyncDispose]();
+  });
+
+  const start = async (name: string): Promise<Replica> => {
+    const { path: kubeconfig, credential } = await operatorAccount(cluster);
+    const env = { POD_NAME: name };
+    const running = await startOperator(cluster, { args: ['--leader-elect'], env, kubeconfig });
+    const replica = Object.assign(running, { name, credential });
+    replicas.add(replica);
+    return replica;
+  };
+  /** The next replica that leads. */
+  const leader = async (): Promise<Replica> =>
+    Promise.any(
+      [...replicas].map(async (replica) => {
+        await replica.says('leading');
+        return replica;
+      }),
+    );
+  const kill = async (replica: Replica): Promise<void> => {
+    replicas.delete(replica);
+    await replica.kill();
+  };
+  /** The successful writes of children of the servers, in the order of their arrival. */
+  const childWrites = async (): Promise<AuditedWrite[]> =>
+    (await cluster.writes())
+      .filter(
+        ({ userAgent, subresource, code, name = '' }) =>
+          userAgent === 'toolhive-operator' &&
+          subresource === undefined &&
+          code < 300 &&
+          name.includes('load-'),
+      )
+      .toSorted((a, b) => (a.receivedAt < b.receivedAt ? -1 : 1));
+  /** Changes all servers, and waits until a replica is in the middle of the work. */
+  const load = async (replica: Replica, version: number): Promise<void> => {
+    const countOf = async (): Promise<number> =>
+      (await childWrites()).filter(({ credential }) => credential === replica.credential).length;
+    const count = await countOf();
+    for (const name of names) await servers.write(name, `example/server:${version}`);
+    await expect.poll(countOf, { interval: 5 }).toBeGreaterThan(count);
+  };
+  const settles = async (version: number): Promise<void> => {
+    for (const name of names) await servers.follows(name, `example/server:${version}`);
+  };
+  /** The replicas that wrote, in the order of their writes. A replica that wrote in between twice is there twice. */
+  const writers = async (): Promise<(string | undefined)[]> =>
+    (await childWrites())
+      .map(({ credential }) => credential)
+      .filter((credential, index, all) => credential !== all[index - 1]);
+
+  test('killed leaders lose no change and write no child twice for one generation', async () => {
+    await Promise.all([start('first'), start('second'), start('third')]);
+    let version = 0;
+    // A killed container starts again under the same name. A deleted pod has a successor under another name.
+    for (const successor of ['same', 'same', 'fourth', 'same', 'fifth']) {
+      version += 1;
+      const killed = await leader();
+      await load(killed, version);
+      await kill(killed);
+      await start(successor === 'same' ? killed.name : successor);
+    }
+    await settles(version);
+
+    const order = await writers();
+    expect(order).toHaveLength(new Set(order).size);
+    // The objects that depend on the image are written at most once for each image, the others once.
+    const perChild = Map.groupBy(await childWrites(), ({ resource, name }) => `${resource}/${name}`);
+    const changing = ['statefulsets', 'deployments', 'configmaps'];
+    const excess = [...perChild]
+      .map(([child, all]) => ({ child, writes: all.length }))
+      .filter(
+        ({ child, writes }) => writes > (changing.some((kind) => child.startsWith(kind)) ? version : 1),
+      );
+    expect(perChild.size).toBeGreaterThan(names.length * 5);
+    expect(excess).toEqual([]);
+  });
+
+  test('a leader that was paused for too long writes nothing afterwards', async () => {
+    const paused = await leader();
+    await load(paused, 100);
+    paused.child.kill('SIGSTOP');
+    replicas.delete(paused);
+    const next = await leader();
+    await load(next, 101);
+
+    paused.child.kill('SIGCONT');
+    expect(await paused.exitCode).toBe(1);
+    await settles(101);
+
+    const order = await writers();
+    expect(order.slice(-2)).toEqual([paused.credential, next.credential]);
+    expect(order).toHaveLength(new Set(order).size);
+  });
+
+  test('another leader writes nothing to settled objects', async () => {
+    const settled = await leader();
+    expect(await settled.stop()).toBe(0);
+    const count = (await cluster.writes()).length;
+    replicas.delete(settled);
+
+    const next = await leader();
+    await next.says('settled');
+
+    const written = (await cluster.writes()).slice(count);
+    const isOfOperator = ({ userAgent, resource }: AuditedWrite): boolean =>
+      userAgent === 'toolhive-operator' && resource !== 'leases';
+    expect(written.filter(isOfOperator)).toEqual([]);
+  });
+});
