@@ -259,6 +259,7 @@ describeCluster('the meta server in a cluster', () => {
 
     const found = await client.find('read a file');
     const called = await client.call('call_tool', { server_name: 'same', tool_name: 'read_file' });
+    const refused = await client.call('call_tool', { server_name: 'other', tool_name: 'read_file' });
 
     expect(found.tools.map(({ server_name: name }) => name)).toEqual(['same']);
     expect(found.unavailable).toEqual([
@@ -268,6 +269,7 @@ describeCluster('the meta server in a cluster', () => {
       },
     ]);
     expect(called).toBe('called read_file');
+    expect(refused).toContain('server other cannot be used now: the server requires a token');
     expect(same.lines().find(({ type }) => type === 'mcp_tool_call')).toMatchObject({
       subjects: { user_id: 'ada' },
     });

@@ -1,3 +1,4 @@
+import { printable } from '@toolhive/contract/printable';
 import { RequestError } from '@toolhive/proxy/in-process-server';
 import { isObject, spanOf } from '@toolhive/proxy/message';
 import type { Message } from '@toolhive/proxy/message';
@@ -24,6 +25,7 @@ interface CallWorld {
 }
 
 const nearest = 3;
+const maxProblem = 300;
 
 /**
  * Calls a workload's tool through its proxy, as the proxy's caller. Progress, cancellation, and questions of the
@@ -89,6 +91,9 @@ function unknownTool(server: string | undefined, asked: string, visible: Visible
     );
     return `server ${server} not found${names.length === 0 ? '' : `; the nearest names are ${names.join(', ')}`}`;
   }
+  const unusable = visible.problems.find((one) => one.server === server);
+  if (unusable !== undefined)
+    return `server ${unusable.server} cannot be used now: ${printable(unusable.problem).slice(0, maxProblem)}`;
   const shared = sharedNames(visible);
   const names = [...visible.views].flatMap(([id, { member }]) =>
     server === undefined || server === member.name
