@@ -23,9 +23,10 @@ async function statusOf(manager: UserManager): Promise<Status> {
 }
 
 /** Waits until the daemon answers and the workload runs. */
-async function workloadRuns(user: User, name: string): Promise<void> {
+async function workloadRuns(manager: UserManager, name: string): Promise<void> {
   await until(async () => {
-    const { code, stdout } = await user.thv('list', '--format', 'json');
+    // In the session, because a command that cannot reach systemd would start a daemon in the background.
+    const { code, stdout } = await manager.thv('list', '--format', 'json');
     if (code !== 0) return false;
     const listed = JSON.parse(stdout) as { name: string; status: string }[];
     return listed.some((workload) => workload.name === name && workload.status === 'running');
@@ -49,14 +50,14 @@ describe.runIf(canManageServices)('thv service', () => {
     });
     const first = await statusOf(boot);
     expect(first).toMatchObject({ installed: true, enabled: true, running: true });
-    await workloadRuns(user, 'echo');
+    await workloadRuns(boot, 'echo');
 
     await boot.run('kill', '-KILL', String(first.pid));
     await until(async () => {
       const { running, pid } = await statusOf(boot);
       return running && pid !== null && pid !== first.pid;
     });
-    await workloadRuns(user, 'echo');
+    await workloadRuns(boot, 'echo');
 
     await boot.run('systemctl', '--user', 'stop', 'toolhive.service');
     const started = await boot.thv('list', '--all');
@@ -65,9 +66,7 @@ describe.runIf(canManageServices)('thv service', () => {
 
     await boot[Symbol.asyncDispose]();
     const reboot = stack.use(await bootUserManager(user));
-    // Before any other command, because a command starts a daemon in the background if none runs yet.
-    await until(async () => (await statusOf(reboot)).running);
-    await workloadRuns(user, 'echo');
+    await workloadRuns(reboot, 'echo');
     expect(await statusOf(reboot)).toMatchObject({ enabled: true, running: true });
 
     const removed = await reboot.thv('service', 'uninstall');
