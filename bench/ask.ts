@@ -10,7 +10,7 @@ export interface Question {
   agent?: Agent;
 }
 
-/** Asks the API of a daemon on its Unix socket; throws for anything but success. */
+/** Calls a daemon's API on its Unix socket. Throws for every response except a success. */
 export async function ask({ body, headers, agent, ...where }: Question): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const request = httpRequest(
@@ -38,7 +38,7 @@ export async function ask({ body, headers, agent, ...where }: Question): Promise
   return promise;
 }
 
-/** Carries out a long operation and returns when it is done, at the moment when the daemon says so. */
+/** Runs a long operation, and returns as soon as the daemon reports the end. */
 export async function askAndFollow(question: Question): Promise<void> {
   const text = await ask({ ...question, headers: { accept: 'application/x-ndjson' } });
   if (!text.includes('{"result":')) throw new Error(`${question.method} ${question.path} failed: ${text}`);

@@ -1,24 +1,24 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** What a process of a benchmark has used so far. */
+/** The resources that a benchmark process has used. */
 interface Usage {
   /** Processor time, in user and system mode together. */
   cpuMs: number;
-  /** Resident memory; after a collection, where the process can make one. */
+  /** Resident memory, after a garbage collection if the process exposes it. */
   residentBytes: number;
 }
 
-/** A server in a process of its own, which ends with this one. */
+/** A server in a separate process, which ends with this process. */
 export interface Child<Ready> extends AsyncDisposable {
-  /** What the server said when it was ready. */
+  /** The server's first message. */
   ready: Ready;
   usage(): Promise<Usage>;
 }
 
 /**
- * Starts a script and waits until it says that it is ready. Of this process's environment it gets no more than
- * the PATH: settings such as more certificates to trust would be measured along.
+ * Starts a script and waits for its first message. The script gets only the PATH from this environment, because other
+ * settings, such as additional certificate authorities, would change the measurement.
  */
 export async function startChild<Ready>(
   script: URL,
@@ -34,9 +34,9 @@ export async function startChild<Ready>(
   const failed = exited.then(() => {
     throw new Error(`${script.pathname} ended`);
   });
-  failed.catch(() => {}); // seen by whoever waits for a message then
+  failed.catch(() => {}); // reported by the next wait for a message
   const message = (): Promise<unknown[]> => Promise.race([once(child, 'message'), failed]);
-  const [ready] = (await message()) as [Ready]; // the script belongs to whoever starts it
+  const [ready] = (await message()) as [Ready]; // the caller knows the script
   return {
     ready,
     async usage() {
@@ -51,7 +51,7 @@ export async function startChild<Ready>(
   };
 }
 
-/** The other end: tells that this process is ready, answers for what it uses, and ends when nobody asks any more. */
+/** The child's side: reports that this process is ready, answers questions about its resources, and ends with its parent. */
 export function serveParent(ready: object, close: () => Promise<void> = async () => {}): void {
   process.on('message', () => {
     globalThis.gc?.();
@@ -64,6 +64,6 @@ export function serveParent(ready: object, close: () => Promise<void> = async ()
   process.once('disconnect', () => {
     void close().finally(() => process.exit());
   });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {}); // it ends with its parent
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {}); // the process ends with its parent
   process.send?.(ready);
 }

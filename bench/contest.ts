@@ -7,7 +7,7 @@ export type PortChild = Child<{ port: number; token?: string | undefined }>;
 
 const connectionCount = 32;
 const warmUpMs = 1_000;
-/** Many short rounds rather than few long ones: what else the machine does comes and goes in seconds. */
+/** Many short rounds instead of a few long ones, because other load on the machine changes within seconds. */
 const rounds = 24;
 const roundMs = 400;
 
@@ -20,7 +20,7 @@ export interface Throughput {
 
 /**
  * Puts servers under full load in turns. Processor time counts most: with few processors the load generator and
- * the server behind a proxy take part of what there is.
+ * the server behind a proxy share the processors.
  */
 export async function compareThroughput<Name extends string>(
   servers: Record<Name, PortChild>,
@@ -47,7 +47,7 @@ export async function compareThroughput<Name extends string>(
   }));
 }
 
-/** How long one server took to answer when nobody else asked; medians over the rounds. */
+/** The response time of one server without other requests. Medians of all rounds. */
 export interface Latency {
   p50Ms: number;
   p99Ms: number;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 
-/** What a stretch of load came to. */
+/** The result of one period of load. */
 export interface LoadResult {
   requests: number;
   ms: number;
@@ -11,9 +11,9 @@ export interface LoadResult {
 }
 
 /**
- * Calls a tool over and over, on connections that stay open, each with a session of its own and one request under
- * way. It speaks just enough HTTP to be no bottleneck, and looks at the id of every answer. Sessions last, but
- * connections only for a run: servers close those on which nothing happens.
+ * Calls a tool repeatedly on open connections, each with a session and one request at a time. Uses minimal HTTP, so that
+ * the client is not the bottleneck, and checks the ID of every response. Sessions last, but connections last only for one
+ * run, because servers close idle connections.
  */
 export class Load implements Disposable {
   readonly #connections: Connection[];
@@ -42,7 +42,7 @@ export class Load implements Disposable {
     return { requests: latenciesMs.length, ms, latenciesMs };
   }
 
-  /** Has every session listen for what the server sends by itself, until this is disposed of. */
+  /** Opens the event stream of every session, until the result is disposed. */
   async listen(): Promise<void> {
     await this.#each((connection) => connection.connect());
     await this.#each((connection) => connection.listen());
@@ -94,7 +94,7 @@ class Connection implements Disposable {
     this.#session = /^mcp-session-id: *(\S+)/im.exec(head)?.[1] ?? '';
   }
 
-  /** Asks for the stream of the session. It has no end, so nothing is received on this connection from then on. */
+  /** Requests the session's event stream. The stream never ends, so this connection receives no other responses. */
   async listen(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#failed = reject;
@@ -168,7 +168,7 @@ class Connection implements Disposable {
     const head = this.#received.slice(0, headEnd);
     const bodyStart = headEnd + endOfHead.length;
     const length = /^content-length: *(\d+)/im.exec(head)?.[1];
-    // Without a length it comes in chunks, and only one answer is under way.
+    // A response without a length is chunked, and only one response is expected.
     const isWhole =
       length === undefined
         ? this.#received.endsWith(lastChunk)

@@ -1,4 +1,4 @@
-/** A figure of the product, what it is compared with, and the budget for the comparison. */
+/** A figure of the product, its reference, and the budget for the comparison. */
 export interface Measurement extends Figure {
   benchmark: string;
 }
@@ -11,7 +11,7 @@ export interface Figure {
   /** The same of something as bare as can be, measured in the same run. */
   reference?: number;
   comparison: Comparison;
-  /** What the comparison may come to; whether at least or at most is the comparison's business. */
+  /** The limit for the comparison. The kind of comparison decides whether the limit is a minimum or a maximum. */
   budget?: number;
 }
 
@@ -64,7 +64,7 @@ const rules: Record<Comparison, ComparisonRule> = {
   },
 };
 
-/** What a comparison came to, in numbers and in words. */
+/** The result of a comparison, as a number and as text. */
 export interface Verdict {
   value: number;
   text: string;

@@ -4,7 +4,7 @@ import type { Measurement } from './measurement.ts';
 
 const header = ['BENCHMARK', 'WHAT', 'OURS', 'REFERENCE', 'COMPARED', 'BUDGET', 'HOLDS'];
 
-/** The measurements as a table, with what the machine was while they were made. */
+/** The measurements as a table, with the state of the machine. */
 export function formatTable(measurements: readonly Measurement[]): string {
   const rows = [header, ...measurements.map(row)];
   const widths = header.map((_title, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));

@@ -9,7 +9,7 @@ const names = words.filter((word) => benchmarks.some(({ name }) => name === word
 const mistakes = words.filter((word) => !names.includes(word) && !/^(--format(=\w+)?|json|text)$/.test(word));
 if (mistakes.length > 0) {
   const known = benchmarks.map(({ name }) => name).join(', ');
-  throw new Error(`there is no benchmark ${mistakes.join(', ')}; there are ${known}`);
+  throw new Error(`unknown benchmark ${mistakes.join(', ')}. The benchmarks are ${known}`);
 }
 
 const interrupted = new AbortController();

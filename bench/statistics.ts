@@ -1,4 +1,4 @@
-/** The value that `part` of the values do not exceed; 0.5 is the median. */
+/** The quantile of the values. 0.5 is the median. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
@@ -10,7 +10,7 @@ export function median(values: readonly number[]): number {
 
 /**
  * Measures contenders in turns, so that whatever else the machine does meanwhile hits all of them, and gives
- * what each measured, a value a round.
+ * the values of each, one for each round.
  */
 export async function inTurns<Contenders extends Record<string, () => Promise<unknown>>>(
   rounds: number,

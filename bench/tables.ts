@@ -1,9 +1,9 @@
 import { cpus, loadavg } from 'node:os';
 
-/** Something measured, as it is shown. */
+/** A measurement as text. */
 export interface Cell {
   text: string;
-  /** Whether its budget holds, if it has one. */
+  /** Whether the measurement is within its budget, if one exists. */
   holds?: boolean;
 }
 
@@ -11,7 +11,7 @@ export interface Cell {
 export interface Section {
   title: string;
   head: readonly string[];
-  /** What each row is about stands first. */
+  /** The first column names the row. */
   rows: readonly (readonly (string | Cell)[])[];
 }
 
@@ -29,7 +29,7 @@ export const kilobytes = (bytes: number): string => `${Math.round(bytes / 1000)}
 export const milliseconds = (ms: number): string => `${Math.round(ms)} ms`;
 export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
-/** The section as a table that a person and a page in Markdown can show. What missed its budget is marked. */
+/** The section as a table for terminals and Markdown pages. Missed budgets are marked. */
 export function formatSection({ title, head, rows }: Section): string {
   const cells = [head, head.map(() => '---'), ...rows.map((row) => row.map(textOf))];
   const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
@@ -40,7 +40,7 @@ export function formatSection({ title, head, rows }: Section): string {
   return `${title}\n\n${lines.join('\n')}\n`;
 }
 
-/** What missed its budget, a line each. */
+/** The missed budgets, one line each. */
 export function misses({ head, rows }: Section): string[] {
   return rows.flatMap(([name = '', ...cells]) =>
     cells.flatMap((cell, column) =>
@@ -51,7 +51,7 @@ export function misses({ head, rows }: Section): string[] {
   );
 }
 
-/** What the machine is and does: figures in time depend on it. */
+/** The machine and its load, because durations depend on both. */
 export function formatMachine(): string {
   const load = loadavg().map((value) => value.toFixed(1));
   return `Node.js ${process.version}, ${cpus().length} processors, load average ${load.join(' ')}\n`;

@@ -29,7 +29,7 @@ export interface ToolE {
   multi: Question[];
 }
 
-/** The mean over all questions, those for tuning, and the held-out ones. */
+/** The mean of all questions, of the tuning questions, and of the held-out questions. */
 export interface Quality {
   all: number;
   tuning: number;

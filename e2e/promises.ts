@@ -11,7 +11,7 @@ export interface Promised {
 
 /**
  * What the product promises: an entry for each route, state, rule and message. A test that proves one says so
- * with `proves`; `npm run check` finds promises that nobody proves, and those that are proved sooner than said.
+ * with `proves`; `npm run check` finds promises without a proving test, and proved promises that still name a reason to wait.
  */
 export const promises = {
   // --- the local API ---

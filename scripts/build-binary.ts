@@ -26,11 +26,11 @@ const isMac = process.platform === 'darwin';
 
 const require = createRequire(import.meta.url);
 const postject = require.resolve('postject/dist/cli.js');
-// Where a Node.js looks for what is in it, as its documentation says.
+// The marker at which Node.js finds the embedded program (Node.js documentation, Single executable applications).
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 const injection = ['--sentinel-fuse', fuse, ...(isMac ? ['--macho-segment-name', 'NODE_SEA'] : [])];
 
-/** Makes `thv` as one file that needs no Node.js: the Node.js that runs this, with the whole program in it. */
+/** Builds `thv` as a single executable: the Node.js that runs this script, with the program inside. */
 export async function buildBinary(target: string): Promise<void> {
   await using work = await mkdtempDisposable(join(tmpdir(), 'thv-binary-'));
   const script = join(work.path, 'thv.cjs');
@@ -73,7 +73,7 @@ const nodeLicense = `This program contains Node.js ${process.version}; its licen
 https://github.com/nodejs/node/blob/${process.version}/LICENSE
 `;
 
-/** Returns the files that the bundle consists of. It is one CommonJS file, as the code cache knows no `import()`. */
+/** Returns the files that the bundle consists of. A single CommonJS file, because the code cache doesn't support `import()`. */
 async function bundleInOne(outfile: string): Promise<string[]> {
   const { metafile } = await build({
     ...bundling,
@@ -83,7 +83,7 @@ async function bundleInOne(outfile: string): Promise<string[]> {
     minify: true,
     plugins: [...bundling.plugins, wasmFromAssets],
     supported: { 'dynamic-import': false },
-    // What looks for files beside itself looks beside the executable.
+    // Modules that look for files beside themselves look beside the executable.
     define: { ...bundling.define, 'import.meta.url': 'besideExecutable' },
     banner: { js: "const besideExecutable = require('node:url').pathToFileURL(process.execPath).href;" },
   });
@@ -99,7 +99,7 @@ async function prepareBlob(
   contents: { main: string; assets: Record<string, string> },
 ): Promise<string> {
   const [config, output] = [join(folder, 'sea.json'), join(folder, 'sea.blob')];
-  // Behind the dashes, Node.js leaves alone what looks like a flag of its own, such as `--env-file`.
+  // After the dashes, Node.js ignores words that look like its own flags, such as `--env-file`.
   const options = { output, useCodeCache: true, disableExperimentalSEAWarning: true, execArgv: ['--'] };
   await writeFile(config, JSON.stringify({ ...contents, ...options }));
   await run(process.execPath, ['--experimental-sea-config', config]);
@@ -108,20 +108,20 @@ async function prepareBlob(
 
 const coreRequire = createRequire(join(root, 'packages/core/package.json'));
 
-/** The native library for this system, which its package finds by itself; undefined where it has none. */
+/** The native library for this system. Undefined if the package has none. */
 function findKeyringLibrary(): string | undefined {
   coreRequire('@napi-rs/keyring');
   return Object.keys(coreRequire.cache).find((path) => path.endsWith('.node'));
 }
 
-/** A package with a WebAssembly module that it reads from beside itself. */
+/** A package that reads a WebAssembly module from its own directory. */
 interface WasmPackage {
   asset: string;
   wasm: string;
   /** The file that reads the module, and how. */
   reader: RegExp;
   reading: RegExp;
-  /** How the file reads it instead. */
+  /** The replacement for the code that reads the module. */
   replacement: string;
 }
 
@@ -151,7 +151,7 @@ const wasmFromAssets: Plugin = {
     for (const { asset, reader, reading, replacement } of wasmPackages) {
       bundler.onLoad({ filter: reader }, async ({ path }) => {
         const source = await readFile(path, 'utf8');
-        if (!reading.test(source)) throw new Error(`${path} does not read its module as it did`);
+        if (!reading.test(source)) throw new Error(`${path} reads its module in a different way now`);
         return {
           contents: source.replace(reading, `${replacement} require('node:sea').getRawAsset('${asset}');`),
         };

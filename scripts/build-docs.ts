@@ -20,15 +20,15 @@ const inputs = [
 ];
 
 export interface SiteOptions {
-  /** Where to; beside the pages of the repository when absent. */
+  /** The target directory. The default is beside the repository's pages. */
   folder?: string;
-  /** Settings of the site, as `apps/docs/site.ts` reads them; those of this process when absent. */
+  /** The site settings for `apps/docs/site.ts`. The default is this process's environment. */
   env?: NodeJS.ProcessEnv;
   /** How hard its files are compressed. */
   effort?: Effort;
 }
 
-/** Builds the site; does nothing when nothing has changed. Returns whether there is a current one now. */
+/** Builds the site unless nothing has changed. Returns whether the built site is current. */
 export async function buildDocs({
   folder = siteFolder,
   env = process.env,
@@ -40,7 +40,7 @@ export async function buildDocs({
     await compressSite(folder, effort);
     return true;
   }
-  // Made beside the old one and put in its place, so that whoever reads it meanwhile finds one of both.
+  // Built beside the old site and then renamed, so that readers always find a complete site.
   const fresh = `${folder}-${process.pid}`;
   try {
     const code = await run('docusaurus', ['build', docs, '--out-dir', fresh], {
@@ -58,19 +58,19 @@ export async function buildDocs({
   }
 }
 
-/** Whether the built site is what would be built now. */
+/** Whether the built site is current. */
 export async function isSiteCurrent(): Promise<boolean> {
   return (await fingerprintIn(siteFolder)) === (await fingerprintOf(process.env));
 }
 
-/** In a built site, what it was made of. */
+/** The file in a built site with the hash of its sources. */
 const fingerprintFile = '.fingerprint';
 
 function fingerprintIn(folder: string): Promise<string> {
   return readFile(`${folder}/${fingerprintFile}`, 'utf8').catch(() => ''); // not built is not current
 }
 
-/** A text that changes when something of the site does, or what the environment says about it. */
+/** A text that changes with the site's sources and settings. */
 async function fingerprintOf(env: NodeJS.ProcessEnv): Promise<string> {
   const hash = createHash('sha256');
   const settings = Object.entries(env).filter(([name]) => name.startsWith('DOCS_'));
@@ -87,7 +87,7 @@ async function fingerprintOf(env: NodeJS.ProcessEnv): Promise<string> {
 async function ownTurn(): Promise<AsyncDisposable> {
   const lock = `${docs}.build-owner`;
   for (;;) {
-    // A link to nothing has the owner's number from the first moment on; a file would be empty for one.
+    // A dangling link contains the owner's process ID from the start. A file would be empty for a moment.
     const isOurs = await symlink(String(process.pid), lock).then(
       () => true,
       (error: NodeJS.ErrnoException) => {
@@ -111,7 +111,7 @@ function isAlive(pid: number): boolean {
 }
 
 if (import.meta.main) {
-  // For nobody but this machine, as `npm start` does it, less work is worth more than fewer bytes.
+  // For this machine only, as in `npm start`, less work is more important than fewer bytes.
   const effort = process.argv.includes('--quick') ? 'quick' : 'small';
   if (!(await buildDocs({ effort }))) process.exitCode = 1;
 }

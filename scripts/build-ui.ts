@@ -18,10 +18,10 @@ const inputs = [
   'packages/contract/src/**/*.ts',
   'package-lock.json',
 ];
-/** In the built folder: the hash of what it was made of. */
+/** The file in the built folder with the hash of its sources. */
 const markFile = '.inputs';
 
-/** Builds the web UI, and compresses it. Does nothing when nothing has changed. */
+/** Builds and compresses the web UI, unless nothing has changed. */
 export async function buildUi(): Promise<void> {
   const fingerprint = await fingerprintOfInputs();
   const built = await readFile(join(uiFolder, markFile), 'utf8').catch(() => undefined); // not built yet
@@ -40,7 +40,7 @@ export async function buildUi(): Promise<void> {
     await rm(uiFolder, { recursive: true, force: true });
     await rename(fresh, uiFolder);
   } finally {
-    // Vite sets it to production, and tests that run next would get React without `act`.
+    // Vite sets this variable to production, and later tests would get React without `act`.
     if (mode === undefined) delete process.env['NODE_ENV'];
     else process.env['NODE_ENV'] = mode;
     await rm(fresh, { recursive: true, force: true });
@@ -58,7 +58,7 @@ async function fingerprintOfInputs(): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Replaces texts by what browsers get: Brotli. */
+/** Replaces text files with their Brotli versions for browsers. */
 async function compress(folder: string): Promise<void> {
   const texts = await Array.fromAsync(glob('**/*.{css,html,js,svg,webmanifest}', { cwd: folder }));
   const work = async (name: string): Promise<void> => {

@@ -35,7 +35,7 @@ export async function buildCli(): Promise<void> {
   }
 }
 
-/** The packages of others in the web UI. */
+/** The third-party packages in the web UI. */
 export const uiLibraries = [
   'react',
   'react-dom',
@@ -45,7 +45,7 @@ export const uiLibraries = [
   '@cfworker/json-schema',
 ].map((name) => `${root}node_modules/${name}/package.json`);
 
-/** What a bundle was made of: each file with the time of its last change. */
+/** The sources of a bundle: each file with the time of its last change. */
 const inputsFile = 'inputs.json';
 
 async function isCurrent(outdir: string): Promise<boolean> {
@@ -65,10 +65,10 @@ async function timesOf(paths: readonly string[]): Promise<Record<string, number>
   return Object.fromEntries(times);
 }
 
-/** They come with files of their own, a native library and WebAssembly modules, that they find beside themselves. */
+/** Packages with additional files, a native library and WebAssembly modules, in their own directories. */
 export const unbundled = ['@napi-rs/keyring', '@1password/sdk', '@cedar-policy/cedar-wasm'];
 
-/** Bundles programs into a folder of their own, by the names of their files, and returns what they consist of. */
+/** Bundles programs into a folder, by the names of their files, and returns their sources. */
 export async function bundle(
   entryPoints: Record<string, string>,
   outdir: string,
@@ -93,7 +93,7 @@ export async function bundle(
   return metafile;
 }
 
-/** The chunks without code of others: loading one of them only defines things. */
+/** The chunks without third-party code, which only define values when loaded. */
 function chunksOfOurs({ outputs }: Metafile): ReadonlySet<string> {
   const ours = Object.entries(outputs).filter(([, { inputs }]) =>
     Object.keys(inputs).every((input) => !input.includes('node_modules/')),
@@ -111,7 +111,7 @@ async function toCommonJs(folder: string, pure: ReadonlySet<string>): Promise<vo
       format: 'cjs',
       platform: 'node',
       target: bundling.target,
-      minifyWhitespace: true, // every process keeps the text of what it loads in memory
+      minifyWhitespace: true, // every process keeps the text of its modules in memory
       supported: { 'dynamic-import': false },
       define: { 'import.meta.url': 'urlOfFile' },
       ...(usesUrl ? { banner: `const urlOfFile = require('node:url').pathToFileURL(__filename).href;` } : {}),
@@ -123,8 +123,8 @@ async function toCommonJs(folder: string, pure: ReadonlySet<string>): Promise<vo
 }
 
 /**
- * Loads what a CommonJS file requires when it is first used, instead of when the file is loaded: most commands, and an
- * idle daemon, use little of it. Rewrites only what esbuild made of an import, and only where all uses can be seen.
+ * Loads the dependencies of a CommonJS file at their first use instead of with the file, because most commands and an
+ * idle daemon use few of them. Rewrites only esbuild's output for an import, and only if all uses are visible.
  * `pure` names the files that need not be loaded if nothing of them is used.
  */
 export function loadedByNeed(code: string, pure: ReadonlySet<string>): string {
@@ -144,11 +144,11 @@ export function loadedByNeed(code: string, pure: ReadonlySet<string>): string {
 /** The files that a bundle consists of. */
 export function filesOf({ inputs }: Metafile): string[] {
   return Object.keys(inputs)
-    .filter((input) => !/^[\w-]+:/.test(input)) // what plugins made up
+    .filter((input) => !/^[\w-]+:/.test(input)) // virtual modules of plugins
     .map((input) => join(root, input));
 }
 
-/** What the packages of others in a bundle want to be said wherever they go: their licenses. */
+/** The licenses of the third-party packages in a bundle. */
 export async function licensesOf(files: readonly string[]): Promise<string> {
   const folders = new Set(files.flatMap((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []));
   const texts = await Promise.all([...folders].toSorted().map(licenseOf));
@@ -157,7 +157,7 @@ export async function licensesOf(files: readonly string[]): Promise<string> {
 
 async function licenseOf(folder: string): Promise<string> {
   const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
-  const { name, version, license } = manifest; // npm has looked at it
+  const { name, version, license } = manifest; // npm has checked the manifest
   const files = await Array.fromAsync(glob(join(folder, '{LICEN[CS]E,licen[cs]e,NOTICE}*')));
   const texts = await Promise.all(files.toSorted().map((file) => readFile(file, 'utf8')));
   return [`--- ${name} ${version} (${license}) ---`, ...texts.map((text) => text.trim()), ''].join('\n\n');
@@ -170,7 +170,7 @@ interface Manifest {
 }
 
 /**
- * Takes from Node's own modules only what is used. An ES module that imports one of them evaluates all of its
+ * Imports only the used exports of Node.js modules. An ES module that imports one of them evaluates all of its
  * exports, lazy ones too: with `node:http` comes all of fetch, which costs more than a whole `thv list` may.
  */
 const builtinsByNeed: Plugin = {
@@ -181,7 +181,7 @@ const builtinsByNeed: Plugin = {
     );
     bundler.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => {
       const names = Object.keys(process.getBuiltinModule(path) ?? {}).filter((name) => name !== 'default');
-      // Marked as pure, so that what nobody imports is dropped instead of read.
+      // Marked as pure, so that unused exports are dropped instead of read.
       const contents = [
         `const all = /* @__PURE__ */ process.getBuiltinModule('${path}');`,
         'export default all;',
@@ -193,7 +193,7 @@ const builtinsByNeed: Plugin = {
   },
 };
 
-/** Where `undici` has what we use of it. */
+/** The files of `undici` that the product uses. */
 const undiciFiles = {
   Agent: './lib/dispatcher/agent.js',
   Pool: './lib/dispatcher/pool.js',
@@ -201,8 +201,8 @@ const undiciFiles = {
 };
 
 /**
- * Takes from `undici` only what is used. Its main file evaluates all of it, with another fetch, web sockets, caches
- * and mocks: 7 MB of a daemon's memory. Whatever else is imported of it is an error of the bundler.
+ * Imports only the used parts of `undici`. Its main file evaluates everything, including a second fetch, web sockets,
+ * caches, and mocks, which needs 7 MB of a daemon's memory. The bundler reports an error for every other import.
  */
 const undiciByNeed: Plugin = {
   name: 'undici-by-need',
@@ -221,7 +221,7 @@ const undiciByNeed: Plugin = {
 };
 
 /**
- * Gives the client what it needs of the operations and no more: where they are and what they answer with. It
+ * Gives the client only the necessary parts of the operations: their paths and the kinds of their responses. The client
  * validates nothing, and loading every schema would take half the time of a short command.
  */
 const clientWithoutSchemas: Plugin = {
@@ -253,7 +253,7 @@ function shapeOf(body: Operation['success']['body']): unknown {
   return 'events' in body ? { events: {} } : {};
 }
 
-/** What every bundle of ours is made with. */
+/** The options for every bundle. */
 export const bundling = {
   bundle: true,
   platform: 'node',

@@ -1,6 +1,6 @@
 // Runs the servers of the catalog: `npm run catalog -- verify [NAME…]` compares their tools with the catalog, and
 // `npm run catalog -- update [NAME…]` takes their newest versions and shows what changed. Needs the built `thv`, the
-// package registries, and uv for packages of PyPI; no server gets an account, or the network unless it needs that to start.
+// package registries, and uv for PyPI packages. No server gets an account, or the network unless the server needs the network to start.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ interface Entry {
   env_vars?: { name: string; required: boolean; default?: string }[];
 }
 
-/** What a server of the catalog really is. */
+/** The verified facts about a server in the catalog. */
 interface Found {
   image: string;
   tools: string[];
@@ -23,7 +23,7 @@ const root = new URL('..', import.meta.url).pathname;
 const file = join(root, 'packages/core/src/registry/catalog.json');
 const script = join(root, 'apps/cli/bin/thv.js');
 
-/** Values that get a server to start where it checks what they look like. */
+/** Values for variables that a server checks at its start. */
 const samples: [pattern: RegExp, value: string][] = [
   [/^DSN$/, 'sqlite:///:memory:'],
   [/URL$/, 'https://example.com'],
@@ -65,7 +65,7 @@ function differences(before: Entry, after: Found): string[] {
   ];
 }
 
-/** Runs a server in the sandbox, as a user with a home of their own, and lists its tools. */
+/** Runs a server in the sandbox, as a user with a temporary home, and lists its tools. */
 async function inspect(image: string, { env_vars: variables = [] }: Entry): Promise<Found> {
   const home = await mkdtemp(join(tmpdir(), 'thv-catalog-'));
   const env = {
@@ -96,7 +96,7 @@ async function inspect(image: string, { env_vars: variables = [] }: Entry): Prom
     const { tools } = JSON.parse(listed) as { tools: { name: string }[] };
     return { image: pinned, tools: [...new Set(tools.map(({ name }) => name))].toSorted() };
   } finally {
-    await thv('rm', 'probe').catch(() => {}); // it may never have run
+    await thv('rm', 'probe').catch(() => {}); // the workload may not exist
     // The daemon ends when its directory is gone.
     await rm(home, { recursive: true, force: true, maxRetries: 5 });
   }

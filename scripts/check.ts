@@ -7,7 +7,7 @@ import { run } from './run.ts';
 
 interface Check {
   name: string;
-  /** Says what is wrong on standard error; true when nothing is. */
+  /** Prints findings to standard error. Returns true if there are none. */
   run: () => Promise<boolean>;
 }
 

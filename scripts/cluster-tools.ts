@@ -16,7 +16,7 @@ export async function buildClusterTools(): Promise<void> {
   ] as const) {
     const code = await run(program, args);
     if (code !== 0)
-      process.stderr.write(`\n!!! ${program} ended with ${code}; the tests that need it fail\n\n`);
+      process.stderr.write(`\n!!! ${program} ended with ${code}. The tests that need this program fail.\n\n`);
   }
 }
 

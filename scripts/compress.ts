@@ -8,14 +8,14 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 const brotliQuality = { quick: 5, small: 11 } as const;
 export type Effort = keyof typeof brotliQuality;
 
-/** What the web can compress. Pictures and fonts are compressed as they are. */
+/** The file types that are worth compressing. Pictures and fonts are already compressed. */
 const texts = '**/*.{css,html,js,json,md,svg,txt,webmanifest,xml,yaml}';
 
-/** In a folder of compressed files, with which effort that was done; not there before all of them are. */
+/** The file in a folder of compressed files with the compression effort. Written after all other files. */
 const markFile = '.compressed';
 
 /**
- * Writes beside each text of a built site what it is sent as to whom takes Brotli or gzip. What has not changed since
+ * Writes the Brotli and gzip versions beside each text file of a built site. Files that have not changed since
  * an earlier build is taken from there. Does nothing when that has been done, with no less effort.
  */
 export async function compressSite(folder: string, effort: Effort, earlier?: string): Promise<void> {

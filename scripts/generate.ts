@@ -30,7 +30,7 @@ import { storageReference } from '../apps/docs/src/plugins/references/storage.ts
 import compatibility from '../e2e/compatibility/results.json' with { type: 'json' };
 import { drawDiagrams, findUndrawn } from '../apps/docs/src/plugins/diagrams/draw.ts';
 
-/** Every generated file of data, by its path from the root, and what it is made of. */
+/** Every generated data file, by its path from the root, with the function that creates its content. */
 const generatedData: Record<string, () => object> = {
   'packages/contract/generated/openapi.json': openApiDocument,
   'packages/contract/generated/run-config.schema.json': () => z.toJSONSchema(RunConfig, { io: 'input' }),
@@ -68,7 +68,7 @@ async function generatedTexts(): Promise<Record<string, string>> {
   };
 }
 
-/** The generated files that differ from what their definitions make, a sentence each. */
+/** The generated files that differ from their definitions, one sentence each. */
 export async function findStale(): Promise<string[]> {
   const stale: string[] = [];
   for (const [path, text] of await makeAll()) {
@@ -78,7 +78,7 @@ export async function findStale(): Promise<string[]> {
     const had = present?.split('\n') ?? [];
     const line = lines.findIndex((made, index) => made !== had[index]);
     stale.push(
-      `${path} is not what its definition makes (line ${line + 1}: ${lines[line]?.trim()}, not ${had[line]?.trim()}); run npm run generate`,
+      `${path} differs from its definition (line ${line + 1}: ${lines[line]?.trim()}, not ${had[line]?.trim()}); run npm run generate`,
     );
   }
   return [...stale, ...(await findUndrawn())];

@@ -1,7 +1,7 @@
 import { glob, readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 
-/** What each package may import of the others. Dependencies point one way. */
+/** The packages that each package may import. Dependencies point in one direction. */
 const layers: Record<string, readonly string[]> = {
   'packages/contract': [],
   'packages/kubernetes': ['@toolhive/contract'],
@@ -24,8 +24,8 @@ const layers: Record<string, readonly string[]> = {
 };
 
 /**
- * The folders of a package, the lowest first. A file imports from its own folder and from lower ones. `.` stands for the
- * files beside the folders; a folder that is not listed is not checked.
+ * The folders of a package, the lowest first. A file imports from its own folder and from lower ones. `.` means the
+ * files beside the folders. Folders that are not listed are not checked.
  */
 const folders: Record<string, readonly string[]> = {
   'packages/contract': ['schemas', 'operations'],
@@ -91,15 +91,15 @@ const exceptions: Record<string, { allowed: readonly string[]; why: string }> = 
   },
   'apps/cli/src/commands/access.ts': {
     allowed: ['@toolhive/core/access'],
-    why: 'it says who may use what listens, for the commands that are servers',
+    why: 'access rules for the commands that are servers',
   },
   'apps/cli/src/commands/mcp/list.ts': {
     allowed: ['@toolhive/proxy/client'],
-    why: 'it is an MCP client of any server, for which no daemon is needed',
+    why: 'an MCP client, which needs no daemon',
   },
   'apps/cli/src/commands/mcp/call.ts': {
     allowed: ['@toolhive/proxy/client'],
-    why: 'it is an MCP client of any server, for which no daemon is needed',
+    why: 'an MCP client, which needs no daemon',
   },
   'apps/cli/src/commands/mcp/serve.ts': {
     allowed: ['@toolhive/control'],
@@ -107,65 +107,65 @@ const exceptions: Record<string, { allowed: readonly string[]; why: string }> = 
   },
   'apps/cli/src/commands/proxy/serve.ts': {
     allowed: ['@toolhive/core/access', '@toolhive/core/remote', '@toolhive/proxy'],
-    why: 'it is a proxy itself, without a daemon',
+    why: 'a proxy without a daemon',
   },
   'apps/cli/src/commands/proxy/stdio.ts': {
     allowed: ['@toolhive/proxy/stdio-adapter'],
-    why: 'it carries the messages of a client itself',
+    why: 'transports the messages of a client',
   },
   'apps/cli/src/executable.ts': {
     allowed: ['@toolhive/core/keyring-helper'],
-    why: 'it is also the helper, as the single executable has nothing else to start',
+    why: 'also the helper, because the single executable contains no other program',
   },
   'apps/cli/src/commands/workloads/asked.ts': {
     allowed: ['@toolhive/core/pasted', '@toolhive/core/pasted-command', '@toolhive/core/pasted-path'],
-    why: 'it reads what the user has pasted, before there is a daemon',
+    why: 'reads pasted input before the daemon starts',
   },
   'apps/cli/src/commands/workloads/import.ts': {
     allowed: ['@toolhive/core/pasted-document', '@toolhive/core/pasted-entry'],
-    why: 'it reads what the user has pasted, before there is a daemon',
+    why: 'reads pasted input before the daemon starts',
   },
   'apps/cli/src/commands/workloads/workloads.ts': {
     allowed: ['@toolhive/core/pasted-command'],
-    why: 'it reads what the user has pasted, before there is a daemon',
+    why: 'reads pasted input before the daemon starts',
   },
   'apps/cli/src/commands/workloads/requirements.ts': {
     allowed: ['@toolhive/core/pasted'],
-    why: 'it reads what the user has pasted, before there is a daemon',
+    why: 'reads pasted input before the daemon starts',
   },
   'apps/cli/src/commands/workloads/catalogued.ts': {
     allowed: ['@toolhive/core/pasted'],
-    why: 'it reads what the user has pasted, before there is a daemon',
+    why: 'reads pasted input before the daemon starts',
   },
   'apps/cli/src/commands/cluster/connection.ts': {
     allowed: ['@toolhive/kubernetes'],
-    why: 'it uses the kubeconfig of the user, which the daemon must not',
+    why: 'uses the kubeconfig of the user, which the daemon must not use',
   },
   'apps/cli/src/commands/cluster/contexts.ts': {
     allowed: ['@toolhive/kubernetes'],
-    why: 'it uses the kubeconfig of the user, which the daemon must not',
+    why: 'uses the kubeconfig of the user, which the daemon must not use',
   },
   'apps/cli/src/commands/cluster/ready.ts': {
     allowed: ['@toolhive/kubernetes'],
-    why: 'it uses the kubeconfig of the user, which the daemon must not',
+    why: 'uses the kubeconfig of the user, which the daemon must not use',
   },
   'apps/cli/src/commands/cluster/logs.ts': {
     allowed: ['@toolhive/kubernetes'],
-    why: 'it uses the kubeconfig of the user, which the daemon must not',
+    why: 'uses the kubeconfig of the user, which the daemon must not use',
   },
   'apps/cli/src/commands/cluster/port-forward.ts': {
     allowed: ['@toolhive/kubernetes'],
-    why: 'it uses the kubeconfig of the user, which the daemon must not',
+    why: 'uses the kubeconfig of the user, which the daemon must not use',
   },
   'apps/cli/src/daemon.ts': {
     allowed: ['@toolhive/core/files', '@toolhive/core/paths', '@toolhive/core/private-directory'],
-    why: 'it finds the socket of the daemon, and opens its log before there is a daemon',
+    why: 'finds the socket and opens the log before the daemon starts',
   },
 };
 
 const importFrom = /(?:\bfrom|\bimport)\s*\(?\s*'(@toolhive\/[^']+|node:[^']+)'/g;
 
-/** The type of what everything is composed in, which each part may take as an argument. */
+/** The type of the composed core, which each part may take as an argument. */
 const composition = /^import type \{ Core \} from '\.\.\/core\.ts'/;
 
 const importOfFile = /^(?:import|export)\s[^;]*?from\s+'(\.[^']+)'/gm;

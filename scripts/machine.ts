@@ -2,20 +2,20 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** A program that comes with the system, and the Debian package that has it. */
+/** A system program and its Debian package. */
 interface SystemProgram {
   program: string;
   debian: string;
 }
 
-/** What servers need that run as sandboxed processes. */
+/** The requirements of servers in the sandbox. */
 export const sandboxPrograms: SystemProgram[] = [
   { program: 'bwrap', debian: 'bubblewrap' },
   { program: 'slirp4netns', debian: 'slirp4netns' },
   { program: 'ip', debian: 'iproute2' },
 ];
 
-/** What the tests of the container engines need. */
+/** The requirements of the container engine tests. */
 export const enginePrograms: SystemProgram[] = [
   { program: 'dockerd', debian: 'docker.io' },
   { program: 'podman', debian: 'podman' },
@@ -23,23 +23,23 @@ export const enginePrograms: SystemProgram[] = [
   { program: 'busybox', debian: 'busybox-static' },
 ];
 
-/** What the tests of the keyring need. */
+/** The requirements of the keyring tests. */
 export const keyringPrograms: SystemProgram[] = [
   { program: 'gnome-keyring-daemon', debian: 'gnome-keyring' },
   { program: 'dbus-run-session', debian: 'dbus' },
 ];
 
-/** What the tests of shell completion need. */
+/** The requirements of the shell completion tests. */
 export const shellPrograms: SystemProgram[] = [
   { program: 'bash', debian: 'bash' },
   { program: 'zsh', debian: 'zsh' },
   { program: 'fish', debian: 'fish' },
 ];
 
-/** What the tests of the documentation need, and what draws its diagrams. */
+/** The requirements of the documentation tests and the diagrams. */
 export const browserPrograms: SystemProgram[] = [{ program: 'chromium', debian: 'chromium' }];
 
-/** The system's browser, without a window, and without calls of its own to anybody. */
+/** The system's browser, without a window and without background requests. */
 export const chromiumOptions = {
   executablePath: '/usr/bin/chromium',
   args: [
@@ -60,7 +60,7 @@ export function isInstalled(program: string): boolean {
   return folders.some((folder) => existsSync(join(folder, program)));
 }
 
-/** Installs what is missing where that is possible, as root on Debian, and returns what is still missing. */
+/** Installs missing programs if possible (as root on Debian), and returns the programs that are still missing. */
 export function installMissing(programs: readonly SystemProgram[]): SystemProgram[] {
   const missing = programs.filter(({ program }) => !isInstalled(program));
   if (missing.length === 0 || process.getuid?.() !== 0 || !isInstalled('apt-get')) return missing;

@@ -1,4 +1,4 @@
-// What the npm package needs beside the sources of the command line: npm runs this before it packs.
+// Builds the files that the npm package contains besides the CLI sources. npm runs this script before it packs.
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buildCli, root } from './build.ts';

@@ -4,7 +4,7 @@ import type { Promised } from '../e2e/promises.ts';
 
 const proving = /\bproves\(([^)]*)\)/g;
 
-/** Promises that nobody proves though they should be kept, and those proved before they were due, a sentence each. */
+/** Promises without a proving test, and proved promises that still name a reason to wait, one sentence each. */
 export async function findPromiseGaps(): Promise<string[]> {
   const proved = new Set<string>();
   const root = new URL('..', import.meta.url).pathname;
@@ -18,7 +18,7 @@ export async function findPromiseGaps(): Promise<string[]> {
   return Object.entries<Promised>(promises).flatMap(([id, { text, awaits }]) => {
     if (proved.has(id) && awaits !== undefined)
       return [`${id} is proved: take "awaits" out of e2e/promises.ts`];
-    if (!proved.has(id) && awaits === undefined) return [`nobody proves ${id}: ${text}`];
+    if (!proved.has(id) && awaits === undefined) return [`no test proves ${id}: ${text}`];
     return [];
   });
 }

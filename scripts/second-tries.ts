@@ -1,5 +1,5 @@
-// Names the tests that passed only when they were tried again, and what was wrong the first time, so that each is
-// looked at before it fails twice.
+// Names the tests that passed only on the second try, with the first error, so that flaky tests are visible before they
+// fail twice.
 import { stripVTControlCharacters } from 'node:util';
 import type { Reporter, TestCase } from 'vitest/node';
 

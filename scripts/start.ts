@@ -1,4 +1,4 @@
-// Builds what is needed and runs the daemon in the foreground: `npm start -- --host H --port N`.
+// Builds the product and runs the daemon in the foreground: `npm start -- --host H --port N`.
 import { spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
 import { buildCli } from './build.ts';
@@ -8,11 +8,11 @@ import { installMissing, sandboxPrograms } from './machine.ts';
 if (process.platform === 'linux') installMissing(sandboxPrograms);
 await buildCli();
 
-// The documentation takes longer to build than anybody waits for the daemon, so it comes when it comes.
+// In the background, because the documentation takes longer to build than users should wait for the daemon.
 process.env['TOOLHIVE_SITE'] ??= siteFolder;
 if (process.env['TOOLHIVE_SITE'] === siteFolder && !(await isSiteCurrent())) buildInBackground();
 
-// The bundle runs in this very process, so that whoever ends `npm start` ends the daemon; it starts others by
+// The bundle runs in this process, so that the end of `npm start` ends the daemon. The daemon starts other processes by
 // the name of the script, which is then its own.
 const cli = new URL('../apps/cli/', import.meta.url);
 process.argv[1] = new URL('bin/thv.js', cli).pathname;
@@ -22,17 +22,17 @@ const { main } = (await import(new URL('dist/thv.js', cli).href)) as {
 await main(['serve', ...process.argv.slice(2)]);
 
 function buildInBackground(): void {
-  process.stderr.write('building the documentation in the background; it will be at /\n');
+  process.stderr.write('building the documentation in the background, for /\n');
   const script = new URL('build-docs.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, [script, '--quick'], { stdio: 'ignore', detached: true });
   const { pid } = child;
-  if (pid === undefined) return; // the daemon is what was asked for
+  if (pid === undefined) return; // the daemon has priority
   setPriority(pid, constants.priority.PRIORITY_LOW);
   const end = (): void => void process.kill(-pid);
   process.once('exit', end);
   child.once('exit', (code) => {
     process.off('exit', end);
-    const outcome = code === 0 ? 'is at /' : 'could not be built; npm run docs:build says why';
+    const outcome = code === 0 ? 'is at /' : 'could not be built. Run npm run docs:build to see the reason';
     process.stderr.write(`the documentation ${outcome}\n`);
   });
   child.unref();

@@ -29,7 +29,7 @@ const missing =
     : [];
 for (const { program, debian } of missing) {
   process.stderr.write(
-    `\n!!! ${program} is not installed (Debian: ${debian}); every test that needs it is skipped\n\n`,
+    `\n!!! ${program} is not installed (Debian: ${debian}). Every test that needs this program is skipped.\n\n`,
   );
 }
 await buildCli();

@@ -12,7 +12,7 @@ import { idleSessions } from './sessions.ts';
 import { start } from './start.ts';
 import { tools } from './tools.ts';
 
-/** What a benchmark may use beside its own. */
+/** The resources for a benchmark. */
 export interface BenchmarkContext {
   /** Aborted by Ctrl-C. */
   signal: AbortSignal;

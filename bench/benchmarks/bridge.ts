@@ -5,8 +5,8 @@ import type { Figure } from '../measurement.ts';
 import type { BenchmarkContext } from './benchmarks.ts';
 
 /**
- * The stdio bridge in front of a real process, beside a bare `node:http` server that answers by itself, and beside
- * what else can be put in front of that process.
+ * The stdio bridge in front of a real process, compared with a plain `node:http` server without a process, and with
+ * other programs in front of the same process.
  */
 export async function bridge({ signal }: BenchmarkContext): Promise<Figure[]> {
   const peerScript = new URL('../servers/peer.ts', import.meta.url);

@@ -12,13 +12,13 @@ import { inTurns, median } from '../statistics.ts';
 import type { BenchmarkContext } from './benchmarks.ts';
 
 const rounds = 30;
-/** The programs are read from the disk for the first time before it counts. */
+/** The first run, which reads the programs from the disk, doesn't count. */
 const warmUpRounds = 2;
 
-/** What commands take from start to end, with a daemon up, beside a Node.js that does nothing. */
+/** The duration of commands with a running daemon, compared with Node.js without a program. */
 export async function cli({ signal, note }: BenchmarkContext): Promise<Figure[]> {
   note('building thv');
-  await buildCli(); // what the npm package holds
+  await buildCli(); // the content of the npm package
   await using folder = await mkdtempDisposable(join(tmpdir(), 'thv-bench-'));
   const binary = join(folder.path, 'thv');
   await buildBinary(binary);
@@ -90,10 +90,10 @@ function meanCpuMs(runs: readonly Run[]): number | undefined {
   return known.length === 0 ? undefined : known.reduce((sum, ms) => sum + ms, 0) / known.length;
 }
 
-/** What ended children of this process have used, where the system tells (proc(5), cutime and cstime). */
+/** The processor time of ended child processes, on Linux (proc(5), cutime and cstime). */
 function cpuOfChildrenMs(): number | undefined {
   if (process.platform !== 'linux') return undefined;
-  // The name of the program stands in brackets and may hold spaces.
+  // The program's name is in parentheses and can contain spaces.
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? [];
   const ticks = Number(fields[13]) + Number(fields[14]);
   return ticks * 10; // a tick is a hundredth of a second on every Linux

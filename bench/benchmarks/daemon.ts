@@ -3,10 +3,10 @@ import { ask, askAndFollow, workloadsPath } from '../ask.ts';
 import { startChild } from '../child.ts';
 import type { Child } from '../child.ts';
 
-/** A daemon in a process of its own, whose servers cost next to nothing. */
+/** A daemon in a separate process, with servers that need almost no resources. */
 export type Daemon = Child<{ socketPath: string; image: string }>;
 
-/** Starts it from a bundle, as the product runs: stripping types takes memory that no user ever sees. */
+/** Starts the daemon from a bundle, like the product: type stripping needs memory that no user needs. */
 export async function startDaemon(runtime: 'shell' | 'memory'): Promise<Daemon> {
   const source = new URL('../servers/daemon.ts', import.meta.url).pathname;
   await bundle({ daemon: source }, new URL('../dist', import.meta.url).pathname);

@@ -19,7 +19,7 @@ type WayChild = Child<Way>;
 const script = new URL('../servers/egress.ts', import.meta.url);
 const client = new URL('../servers/egress-client.ts', import.meta.url).pathname;
 
-/** What the egress gateway costs, beside a pipe of Node.js streams. */
+/** The cost of the egress gateway, compared with a pipe of Node.js streams. */
 export async function egress({ signal, note }: BenchmarkContext): Promise<Figure[]> {
   if (!canMakeNetworks) {
     note('!!! egress is SKIPPED: hosts to connect to need root and iproute2');
@@ -59,7 +59,7 @@ async function traffic(host: string, signal: AbortSignal): Promise<Figure[]> {
   ];
 }
 
-/** Runs the client where the way begins. Returns how many milliseconds it took. */
+/** Runs the client in its network namespace. Returns the duration in milliseconds. */
 async function ask({ namespaces, url }: Way, kind: string, count: number): Promise<number> {
   const [namespace] = namespaces;
   const command = [process.execPath, client, url, kind, String(count)];
@@ -89,7 +89,7 @@ async function others(host: string, signal: AbortSignal): Promise<Figure[]> {
   ];
 }
 
-/** Many servers with rules at once: each one gets through, and what each one takes. */
+/** Many servers with rules at once: whether each reaches its host, and the memory for each. */
 async function manyGateways(host: string, signal: AbortSignal): Promise<Figure[]> {
   const idle = await residentBytes(['gateway', host, '1']);
   const before = await kernelBytes();
@@ -126,7 +126,7 @@ async function residentBytes(args: readonly string[]): Promise<number> {
   return (await child.usage()).residentBytes;
 }
 
-/** What the kernel keeps of its own, for all programs. */
+/** The kernel's memory, for all programs. */
 async function kernelBytes(): Promise<number> {
   const { stdout } = await run('cat', ['/proc/meminfo']);
   const fields = ['Slab', 'Percpu', 'PageTables', 'KernelStack'];

@@ -7,7 +7,7 @@ const megabyte = 1_000_000;
 const few = 50;
 const many = 200;
 
-/** What a daemon keeps in memory: with no workload, and for each more. Their servers are processes of their own. */
+/** The memory of a daemon without workloads, and for each additional workload. The servers are separate processes. */
 export async function memory({ signal }: BenchmarkContext): Promise<Figure[]> {
   await using daemon = await startDaemon('shell');
   const idle = await residentMegabytes(daemon);
@@ -35,7 +35,7 @@ export async function memory({ signal }: BenchmarkContext): Promise<Figure[]> {
   ];
 }
 
-/** After several collections: what one of them frees, the next one gives back. */
+/** After several collections, because the system gets memory back only in the collection after the one that frees it. */
 async function residentMegabytes(daemon: Daemon): Promise<number> {
   for (let collection = 0; collection < 4; collection++) await daemon.usage();
   const { residentBytes } = await daemon.usage();

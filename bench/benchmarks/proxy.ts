@@ -57,7 +57,7 @@ export async function proxy({ signal }: BenchmarkContext): Promise<Figure[]> {
       ours: latency.ours.p50Ms,
       reference: latency.bare.p50Ms,
       comparison: 'added',
-      budget: 0.05, // what a bare one adds itself is out of reach (decision 23)
+      budget: 0.05, // a smaller budget is not possible (decision 23)
     },
     {
       what: 'p99 over the bare proxy, 1 connection',

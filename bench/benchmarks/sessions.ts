@@ -9,7 +9,7 @@ const sessions = 1_000;
 const atOnce = 50;
 const megabyte = 1_000_000;
 
-/** What idle sessions cost the bridge in memory, beside the transports of the official SDK. */
+/** The memory of idle sessions in the bridge, compared with the official SDK's transports. */
 export async function idleSessions({ signal }: BenchmarkContext): Promise<Figure[]> {
   const ours = await growthOf(new URL('../servers/bridge.ts', import.meta.url), signal);
   const sdk = await growthOf(new URL('../servers/sdk.ts', import.meta.url), signal);
@@ -48,7 +48,7 @@ async function growthOf(script: URL, signal: AbortSignal): Promise<Growth> {
   return { idle, listening };
 }
 
-/** After several collections: what one of them frees, the next one gives back. */
+/** After several collections, because the system gets memory back only in the collection after the one that frees it. */
 async function residentMegabytes(server: PortChild): Promise<number> {
   for (let collection = 0; collection < 4; collection++) await server.usage();
   const { residentBytes } = await server.usage();

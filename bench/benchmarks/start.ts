@@ -14,7 +14,7 @@ const rounds = 15;
 const clients = 32;
 const serverScript = new URL('../../packages/test-servers/main.js', import.meta.url).pathname;
 
-/** From the request for a workload until it runs in the sandbox, beside the same server started by hand. */
+/** The time from a request until the server runs in the sandbox, compared with a manual start of the same server. */
 export async function start({ signal, note }: BenchmarkContext): Promise<Figure[]> {
   if (!isInstalled('bwrap')) {
     note('!!! start is SKIPPED: bwrap is not installed (Debian: bubblewrap)');
@@ -61,7 +61,7 @@ export async function start({ signal, note }: BenchmarkContext): Promise<Figure[
       budget: 10,
     },
     {
-      what: 'the same for a port that needs a namespace of its own',
+      what: 'the same for a port that needs a separate namespace',
       unit: 'ms',
       ours: runningMs('otherPort'),
       reference: runningMs('withoutNetwork'),

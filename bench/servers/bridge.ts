@@ -1,4 +1,4 @@
-// Our proxy in front of a stdio server, which is a process of its own. With arguments it shows only those tools.
+// Our proxy in front of a stdio server, which is a separate process. Arguments limit the tools.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Instance } from '@toolhive/runtime/runtime';

@@ -13,7 +13,7 @@ export function serveEcho(): void {
     rest = lines.pop() ?? '';
     let answers = '';
     for (const line of lines) {
-      // The bridge writes ids of its own, and those are numbers.
+      // The bridge's own IDs are numbers.
       const id = /"id":(\d+)/.exec(line)?.[1];
       if (id === undefined) continue;
       answers += `{"jsonrpc":"2.0","id":${id},${outcomeOf(line)}}\n`;

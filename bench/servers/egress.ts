@@ -8,9 +8,9 @@ import { findEgressTools } from '../../packages/runtime/src/egress/tools.ts';
 import { Rules } from '../../packages/runtime/src/outbound-rules.ts';
 import { serveParent } from '../child.ts';
 
-/** What a client needs to get to the host. */
+/** The information that a client needs to reach the host. */
 export interface Way {
-  /** Network namespaces to run in, as paths; none for the own one. */
+  /** Paths of the network namespaces for clients. Empty for the current namespace. */
   namespaces: readonly string[];
   url: string;
 }

@@ -14,7 +14,7 @@ import { startStdio } from './stdio-instance.ts';
 export type Flood =
   'none' | 'invalid lines' | 'notifications' | 'large messages' | 'an endless line' | 'standard error';
 
-/** How long a server that was stopped waits for its next start, as the supervisor has it. */
+/** The delay before a stopped server starts again, as in the supervisor. */
 const backoffMs = 1_000;
 
 const home = await mkdtemp(join(tmpdir(), 'thv-bench-'));

@@ -17,7 +17,7 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     const text = request.method === 'POST' ? answerTo(body) : undefined;
     if (text === undefined) {
-      response.writeHead(request.method === 'POST' ? 202 : 405); // it has no stream, and no sessions to end
+      response.writeHead(request.method === 'POST' ? 202 : 405); // no event stream, and no sessions
       response.end();
       return;
     }

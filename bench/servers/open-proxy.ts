@@ -2,7 +2,7 @@ import { WorkloadProxy } from '@toolhive/proxy/proxy';
 import type { ProxyOptions } from '@toolhive/proxy/proxy';
 import { freePort } from './port.ts';
 
-/** A proxy as the daemon opens it, on a free port. */
+/** A proxy with the daemon's settings, on a free port. */
 export async function openProxy(
   transport: ProxyOptions['transport'],
   tools: ProxyOptions['tools'] = {},

@@ -10,7 +10,7 @@ export async function portOf(server: Server): Promise<number> {
   return port;
 }
 
-/** A port that was free a moment ago, for what must be told one. */
+/** A port that was free a moment ago, for programs that need a port number. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   const port = await portOf(server);

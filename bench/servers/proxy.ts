@@ -1,5 +1,5 @@
-// Our proxy in front of a server that speaks HTTP, which is a process of its own: `node proxy.ts PORT [TOOL…]`.
-// With tools it shows clients only those, and so has to read what passes.
+// Our proxy in front of a server that speaks HTTP, which is a separate process: `node proxy.ts PORT [TOOL…]`.
+// With tools, the proxy filters lists and therefore reads the messages.
 import type { Instance } from '@toolhive/runtime/runtime';
 import { serveParent } from '../child.ts';
 import { openProxy } from './open-proxy.ts';

@@ -1,4 +1,4 @@
-// The transports of the official SDK, with nothing between them but a table of who waits for what.
+// The transports of the official SDK, connected only by a table of pending requests.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -32,7 +32,7 @@ async function openSession(): Promise<StreamableHTTPServerTransport> {
   return session;
 }
 
-/** Starts a transport, which knows one listener and takes it as a property. */
+/** Starts a transport, whose only listener is a property. */
 async function listen(transport: Transport, onmessage: (message: JSONRPCMessage) => void): Promise<void> {
   await Object.assign(transport, { onmessage }).start();
 }

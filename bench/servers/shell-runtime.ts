@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Exit, Instance, Launch, Runtime } from '@toolhive/runtime/runtime';
 import { identity, unknown } from './answer.ts';
 
-/** Answers the two lines of the handshake, each under the id that it came with; ends with its input. */
+/** Answers the two lines of the handshake with their IDs. Ends with its input. */
 const script = `answer() {
 read -r line
 id=\${line#*'"id":'}
@@ -15,7 +15,7 @@ while read -r line; do :; done`;
 
 /**
  * Runs every server as a shell of a few lines. Each is a real process behind real pipes, as servers are, so that
- * the daemon carries all that a workload costs it; and each has a memory of its own, which is not the daemon's.
+ * the daemon has all of a workload's costs except the server's memory.
  */
 export function openShellRuntime(): Runtime {
   return {

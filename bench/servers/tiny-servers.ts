@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import type { MemoryServer } from '@toolhive/runtime/memory';
 import { identity, unknown } from './answer.ts';
 
-/** What workloads of a benchmark run. The name means nothing: neither runtime installs anything. */
+/** The source of benchmark workloads. The name has no meaning, because neither runtime installs anything. */
 export const image = 'npx://bench-server@1.0.0';
 
 /** A server in the daemon's own memory that answers the handshake and then nothing. */

@@ -1,4 +1,4 @@
-// The reference of our proxy: `undici` dispatch with nothing around it, and no back-pressure, limits or checks.
+// The reference for the proxy: only `undici` dispatch, without backpressure, limits, or checks.
 import { createServer } from 'node:http';
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
