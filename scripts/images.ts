@@ -12,7 +12,7 @@ import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 import type { Pack } from 'tar-stream';
 import { bundle, filesOf, licensesOf, root } from './build.ts';
-import { operatorPrograms } from './build-operator.ts';
+import { operatorFlags, operatorPrograms } from './build-operator.ts';
 
 const run = promisify(execFile);
 const require = createRequire(import.meta.url);
@@ -61,7 +61,7 @@ export async function buildOperatorImage(
     created: epoch,
     config: {
       User: '1000:1000',
-      Entrypoint: ['/bin/node', `/app/${program}.js`],
+      Entrypoint: ['/bin/node', ...(program === 'operator' ? operatorFlags : []), `/app/${program}.js`],
       WorkingDir: '/tmp',
       Env: ['PATH=/bin', 'HOME=/tmp', 'NODE_ENV=production'],
       Labels: {

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import type { ResourceType } from '@toolhive/kubernetes/object';
 import { startControlPlane, whyNoControlPlane } from '@toolhive/operator/testing/control-plane';
 import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
-import { buildOperator } from '../../scripts/build-operator.ts';
+import { buildOperator, operatorFlags } from '../../scripts/build-operator.ts';
 import type { Figure } from '../measurement.ts';
 import type { BenchmarkContext } from './benchmarks.ts';
 
@@ -91,7 +91,12 @@ async function settle(
 ): Promise<{ seconds: number; megabytes: number }> {
   const child = spawn(
     process.execPath,
-    [program, '--metrics-bind-address=127.0.0.1:0', '--health-probe-bind-address=127.0.0.1:0'],
+    [
+      ...operatorFlags,
+      program,
+      '--metrics-bind-address=127.0.0.1:0',
+      '--health-probe-bind-address=127.0.0.1:0',
+    ],
     {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { ...process.env, KUBECONFIG: cluster.kubeconfig, POD_NAMESPACE: 'default' },

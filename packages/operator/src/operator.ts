@@ -13,6 +13,7 @@ import { externalAuthController, referenceOf, toolConfigController } from './con
 import { Applier } from './runtime/applier.ts';
 import { Recorder } from './runtime/events.ts';
 import { Leadership } from './runtime/lease.ts';
+import { detectOpenShift } from './runtime/platform.ts';
 import { OperatorMetrics } from './runtime/metrics.ts';
 import { Queue } from './runtime/queue.ts';
 import { Reflector, keyOf } from './runtime/reflector.ts';
@@ -76,7 +77,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   };
   let isHealthy = (): boolean => true;
   let isReady = (): boolean => true;
-  await using _metrics = await listen(options.metricsAddress, {
+  await using metricsServer = await listen(options.metricsAddress, {
     '/metrics': async () => ({
       code: 200,
       text: await metrics.registry.metrics(),
@@ -85,10 +86,11 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   });
   const probe = (check: () => boolean) => async () =>
     check() ? { code: 200, text: 'ok\n' } : { code: 503, text: 'not ok\n' };
-  await using _probes = await listen(options.probeAddress, {
+  await using probeServer = await listen(options.probeAddress, {
     '/healthz': probe(() => isHealthy()),
     '/readyz': probe(() => isReady()),
   });
+  log.info({ metricsPort: metricsServer.port, probePort: probeServer.port }, 'listening');
   metrics.leads(LEASE, false);
   await using electionClient = new KubernetesClient(config, clientOptions);
   const leadership = options.leaderElection ? await lead(options, electionClient, signal) : undefined;
@@ -102,7 +104,10 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
       if (leadership?.isCertain === false) throw new Error('this replica may no longer lead');
     },
   });
-  const work = new Work(options, client, metrics);
+  const isOpenShift = await detectOpenShift(client, ended, (error) =>
+    log.warn({ err: error }, 'platform not known yet'),
+  );
+  const work = new Work(options, client, metrics, isOpenShift);
   isHealthy = () => work.isFresh;
   isReady = () => work.isFilled;
   await work.run(ended);
@@ -133,7 +138,12 @@ class Work {
   readonly #context: Context;
   #isOpen = false;
 
-  constructor(options: OperatorOptions, client: KubernetesClient, metrics: OperatorMetrics) {
+  constructor(
+    options: OperatorOptions,
+    client: KubernetesClient,
+    metrics: OperatorMetrics,
+    isOpenShift: boolean,
+  ) {
     this.#options = options;
     const { log } = options;
     const cache = (type: ResourceType): Reflector => {
@@ -148,13 +158,16 @@ class Work {
     const namespaces = options.namespaces.length === 0 ? [undefined] : options.namespaces;
     for (const type of [...own, ...childTypes]) {
       const reflector = this.#reflect(client, type, namespaces, {
-        ...(own.has(type) ? {} : { labelSelector: `app.kubernetes.io/managed-by=${MANAGER}` }),
+        ...(own.has(type)
+          ? {}
+          : { labelSelector: `app.kubernetes.io/managed-by=${MANAGER}`, isPacked: true }),
         onChange: (object, previous) => this.#changed(type, object, previous),
       });
       this.#caches.set(type.kind, reflector);
     }
     const configMaps = this.#reflect(client, types.configMap, namespaces, {
       metadataOnly: true,
+      isPacked: true,
       onChange: (object) => this.#configMapChanged(object),
     });
     this.#context = {
@@ -164,6 +177,7 @@ class Work {
       applier: new Applier(client, cache),
       recorder,
       settings: options,
+      isOpenShift,
       now: () => new Date(),
     };
     for (const { type, reconcile } of controllers) {
@@ -214,6 +228,7 @@ class Work {
     options: {
       labelSelector?: string;
       metadataOnly?: boolean;
+      isPacked?: boolean;
       onChange: (object: KubernetesObject, previous: KubernetesObject | undefined) => void;
     },
   ): Reflector {

@@ -33,17 +33,29 @@ export const specialAddresses: readonly [subnet: string, kind: 'private' | 'neve
 ];
 
 /**
+ * Which private addresses a connection may lead to: all of them, none, or those of `others`, which excludes this machine,
+ * the neighbors on its cable, and the services where clouds tell credentials to every program that asks.
+ */
+export type PrivateReach = boolean | 'others';
+
+/** The addresses of such services of clouds that are not link-local. */
+const metadataAddresses = new Set(['100.100.100.200', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254']);
+
+/**
  * Returns the reason against connecting to an IP address, phrased to follow "is". Returns undefined if no reason
  * exists.
  */
-export function refusalOf(address: string, allowPrivate: boolean): string | undefined {
+export function refusalOf(address: string, allowPrivate: PrivateReach): string | undefined {
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
   if (isIP(address) === 0) return 'no address';
   const inner = family === 'ipv6' ? embeddedAddress(wordsOf(address)) : undefined;
   if (inner !== undefined) return refusalOf(inner, allowPrivate);
 
   const special = specialLists.find(({ list }) => list.check(address, family));
-  if (special !== undefined) return allowPrivate && special.kind === 'private' ? undefined : special.what;
+  if (special !== undefined) {
+    const isAllowed = allowPrivate === 'others' ? !isLocal(address, special.what) : allowPrivate;
+    return isAllowed && special.kind === 'private' ? undefined : special.what;
+  }
   return family === 'ipv4' || globalUnicast.check(address, 'ipv6') ? undefined : 'a reserved address';
 }
 
@@ -53,6 +65,13 @@ export const isLoopbackAddress = (address: string): boolean => /^127\.|^::1$|^::
 /** Whether an address is one where clouds tell credentials to every program that asks, or a neighbor on the same cable. */
 export const isLinkLocalAddress = (address: string): boolean =>
   refusalOf(address, false) === 'a link-local address';
+
+/** Whether an address leads to this machine, to a neighbor on the same cable, or to the credentials of a cloud. */
+function isLocal(address: string, what: string): boolean {
+  const text =
+    isIP(address) === 6 ? new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1) : address;
+  return what === 'a loopback address' || what === 'a link-local address' || metadataAddresses.has(text);
+}
 
 const specialLists = specialAddresses.map(([subnet, kind, what]) => ({ list: listOf(subnet), kind, what }));
 const globalUnicast = listOf('2000::/3');

@@ -65,6 +65,23 @@ describe('an address', () => {
     expect(refusalOf(address, true)).toBe(kind === 'private' ? undefined : what);
   });
 
+  test.each([
+    ['127.0.0.1', 'a loopback address'],
+    ['::1', 'a loopback address'],
+    ['::ffff:127.0.0.1', 'a loopback address'],
+    ['169.254.169.254', 'a link-local address'],
+    ['fe80::1', 'a link-local address'],
+    ['fd00:ec2:0::254', 'a unique local address'],
+    ['100.100.100.200', 'an address inside a carrier network'],
+    ['10.96.0.1', undefined],
+    ['192.168.1.1', undefined],
+    ['fd12:3456::1', undefined],
+    ['1.1.1.1', undefined],
+    ['224.0.0.1', 'a multicast address'],
+  ])('%s is no address of another machine if it is %s', (address, what) => {
+    expect(refusalOf(address, 'others')).toBe(what);
+  });
+
   test.each(['::7f00:1', '4000::1', '100::1', '5f00::1'])('%s is in no use', (address) => {
     expect(refusalOf(address, true)).toBe('a reserved address');
   });

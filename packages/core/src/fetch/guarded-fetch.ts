@@ -20,14 +20,15 @@ import {
 import { Agent, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
 import { refusalOf } from '@toolhive/runtime/addresses';
+import type { PrivateReach } from '@toolhive/runtime/addresses';
 import { parseJson } from '@toolhive/contract/json-text';
 
 export interface GuardedRequest {
   method?: 'GET' | 'POST';
   headers?: Record<string, string>;
   body?: string;
-  /** Private addresses and plain `http` are fine. */
-  allowPrivate?: boolean;
+  /** Private addresses, or some of them, and plain `http` are fine. */
+  allowPrivate?: PrivateReach;
   /** Plain `http` is fine, but no private address. */
   allowHttp?: boolean;
   /** Whether to follow redirects, which is the default. If false, returns the redirect response. */
@@ -149,7 +150,7 @@ function checkUrl(
   if (url.protocol === 'https:') return url;
   if (url.protocol !== 'http:') throw invalid(`${nameOf(url)} is neither https nor http`);
   if (from?.protocol === 'https:') throw forbidden(`${nameOf(from)} redirects to plain http`);
-  if (!allowPrivate && !allowHttp) throw forbidden(`${nameOf(url)} is not https`);
+  if (allowPrivate === false && !allowHttp) throw forbidden(`${nameOf(url)} is not https`);
   return url;
 }
 

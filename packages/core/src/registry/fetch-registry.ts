@@ -1,12 +1,13 @@
 import { ThvError, invalid, timedOut, unavailable } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { fetchJson } from '../fetch/guarded-fetch.ts';
+import type { GuardedRequest } from '../fetch/guarded-fetch.ts';
 import { maxRegistryDepth, readRegistry } from './read.ts';
 import type { Reading } from './read.ts';
 
 /** How to fetch a registry. Tests replace `fetch`. */
 export interface FetchOptions {
-  allowPrivate: boolean;
+  allowPrivate: NonNullable<GuardedRequest['allowPrivate']>;
   signal: AbortSignal;
   fetch?: typeof fetchJson;
   /** The headers of the last response. */

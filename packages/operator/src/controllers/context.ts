@@ -27,6 +27,8 @@ export interface Context {
   applier: Applier;
   recorder: Recorder;
   settings: Settings;
+  /** Whether the platform assigns the users of pods. */
+  isOpenShift: boolean;
   now: () => Date;
 }
 
@@ -87,10 +89,11 @@ export async function writeStatus(
   context: Context,
   resource: CustomResource,
   status: Record<string, unknown>,
-  findings: readonly Finding[],
+  outcome: readonly Finding[],
   signal: AbortSignal,
 ): Promise<void> {
   const { apiVersion, kind, metadata, status: live = {} } = resource;
+  const findings = [...outcome, ...progressOf(outcome, status)];
   const generation = metadata.generation ?? 1;
   const conditions = conditionsOf(findings, live.conditions, generation, context.now());
   const wanted = { ...status, observedGeneration: generation, conditions };
@@ -115,9 +118,18 @@ export async function writeStatus(
   }
 }
 
+/** The conditions by which tools such as kstatus tell work from failure. Neither exists on a ready object. */
+function progressOf(findings: readonly Finding[], { phase }: Record<string, unknown>): Finding[] {
+  const ready = findings.find(({ type }) => type === 'Ready');
+  if (ready === undefined || ready.status === 'True') return [];
+  return [finding(phase === 'Failed' ? 'Stalled' : 'Reconciling', true, ready.reason, ready.message)];
+}
+
 /** The condition types that the operator can write. Other programs can add others. */
 const ownConditions = new Set([
   'Ready',
+  'Reconciling',
+  'Stalled',
   'GroupRefValidated',
   'PodTemplateValid',
   'ImageValidated',

@@ -8,15 +8,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { deflateSync } from 'node:zlib';
 import { readGitFile } from './git-source.ts';
+import { checkPack } from './pack-limits.ts';
 
 interface Repository extends AsyncDisposable {
   url: string;
   commit: string;
+  /** How many requests have arrived. */
+  requests: () => number;
 }
 
 /** A repository behind the HTTP server of Git, with a registry, a link to a file, and a link to a directory. */
-async function openRepository(): Promise<Repository> {
+async function openRepository(files: Record<string, Buffer> = {}): Promise<Repository> {
   await using opened = new AsyncDisposableStack();
   const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'thv-git-test-')));
   const tree = join(folder.path, 'repo');
@@ -29,6 +33,7 @@ async function openRepository(): Promise<Repository> {
   await writeFile(join(tree, 'registry.json'), '{"servers":{}}');
   await symlink('/etc/hostname', join(tree, 'file-link'));
   await symlink('/etc', join(tree, 'directory-link'));
+  for (const [name, content] of Object.entries(files)) await writeFile(join(tree, name), content);
   git('init', '--initial-branch=main');
   git('add', '--all');
   git('commit', '--message=first');
@@ -56,7 +61,11 @@ async function openRepository(): Promise<Repository> {
     }
     response.end(output.subarray(end + 4));
   };
-  const server = createServer((request, response) => void answer(request, response));
+  let requests = 0;
+  const server = createServer((request, response) => {
+    requests += 1;
+    void answer(request, response);
+  });
   opened.defer(() => {
     server.closeAllConnections();
     server.close();
@@ -67,6 +76,7 @@ async function openRepository(): Promise<Repository> {
   return {
     url: `http://127.0.0.1:${port}/repo/.git`,
     commit: git('rev-parse', 'HEAD'),
+    requests: () => requests,
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
 }
@@ -79,14 +89,15 @@ test('a file is read from the default branch, a branch, a tag, and a commit', as
 
   const versions = [{}, { branch: 'main' }, { tag: 'v1' }, { commit }, { commit: commit.slice(0, 10) }];
   for (const version of versions) {
-    const text = await readGitFile({ repository: url, path: 'registry.json', ...version }, never);
+    const text = await readGitFile({ repository: url, path: 'registry.json', ...version }, never, true);
     expect(text).toBe('{"servers":{}}');
   }
 });
 
 test('a link in a repository never leads to files of the operator', async () => {
   await using repository = await openRepository();
-  const read = (path: string): Promise<string> => readGitFile({ repository: repository.url, path }, never);
+  const read = (path: string): Promise<string> =>
+    readGitFile({ repository: repository.url, path }, never, true);
 
   expect(await read('file-link')).toBe('/etc/hostname');
   await expect(read('directory-link/hostname')).rejects.toThrow('not found in the repository');
@@ -101,3 +112,64 @@ test.each(['file:///etc', 'ext::sh -c id', 'ssh://git@example.com/repo'])(
     );
   },
 );
+
+test('a repository on the machine of the operator is refused before a request, under every name', async () => {
+  await using repository = await openRepository();
+  const { port } = new URL(repository.url);
+
+  for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]']) {
+    const read = readGitFile(
+      { repository: `http://${host}:${port}/repo/.git`, path: 'registry.json' },
+      never,
+    );
+    await expect(read).rejects.toThrow('is a loopback address');
+  }
+  expect(repository.requests()).toBe(0);
+});
+
+test('a redirect to an address without a server is refused', async () => {
+  await using opened = new AsyncDisposableStack();
+  const server = createServer((_request, response) =>
+    response.writeHead(302, { location: 'http://224.0.0.1/repo/.git/info/refs' }).end(),
+  );
+  opened.defer(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+
+  const read = readGitFile({ repository: `http://127.0.0.1:${port}/a`, path: 'registry.json' }, never, true);
+
+  await expect(read).rejects.toThrow('224.0.0.1 is a multicast address');
+});
+
+/** A pack with one file that states a size. */
+function packOf(content: Buffer, stated: number): Buffer {
+  const sizes = [(3 << 4) | (stated & 0b1111) | 0x80];
+  let rest = Math.floor(stated / 16);
+  while (rest >= 128) {
+    sizes.push((rest % 128) | 0x80);
+    rest = Math.floor(rest / 128);
+  }
+  const count = Buffer.from([0, 0, 0, 2, 0, 0, 0, 1]);
+  const file = Buffer.concat([Buffer.from([...sizes, rest]), deflateSync(content)]);
+  return Buffer.concat([Buffer.from('PACK'), count, file, Buffer.alloc(20)]);
+}
+
+test('a pack is refused if it inflates to more than allowed, or to more than it states', () => {
+  const limits = { objectBytes: 1_000_000, totalBytes: 1_500_000 };
+  const zeros = (size: number): Buffer => Buffer.alloc(size);
+
+  expect(() => checkPack(packOf(zeros(900_000), 900_000), limits)).not.toThrow();
+  expect(() => checkPack(packOf(zeros(2_000_000), 2_000_000), limits)).toThrow('larger than 1000000 bytes');
+  expect(() => checkPack(packOf(zeros(50_000_000), 900_000), limits)).toThrow(/larger than 900000/);
+});
+
+test('a small transfer that inflates to a large file is refused before anything inflates it', async () => {
+  await using repository = await openRepository({ large: Buffer.alloc(101 * 1024 * 1024) });
+
+  const read = readGitFile({ repository: repository.url, path: 'registry.json' }, never, true);
+
+  await expect(read).rejects.toThrow('a file of the repository is larger than 104857600 bytes');
+});

@@ -243,7 +243,10 @@ async function readSource(
   try {
     if (source.type === 'api') {
       if (source.api === undefined) throw new Error('spec.source.api is required for type api');
-      const fetched = await fetchRegistry(source.api.endpoint, { allowPrivate: true, signal: limited });
+      const fetched = await fetchRegistry(source.api.endpoint, {
+        allowPrivate: 'others',
+        signal: limited,
+      });
       if (fetched === undefined) throw new Error('the source sent no content');
       if (fetched.problem !== undefined) throw new Error(fetched.problem);
       return { document: fetched.registry, hash: sha256(canonicalJson(fetched.registry)) };
@@ -390,6 +393,7 @@ async function serve(
       ownerOf(resource),
       resource.metadata,
       context.settings.registryImage,
+      context.isOpenShift,
     )) {
       const stored = await context.applier.apply<KubernetesObject>(type, object, signal);
       if (type.kind === 'Deployment') deployment = stored;

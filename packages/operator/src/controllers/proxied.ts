@@ -8,7 +8,7 @@ import { NameClash } from '../runtime/applier.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import { serverLabels } from '../templates/names.ts';
 import { childrenOf, egressService, optionalChildren } from '../templates/objects.ts';
-import type { Plan } from '../templates/objects.ts';
+import type { Child, Plan } from '../templates/objects.ts';
 import { Unenforceable, enforcementOf } from '../templates/permissions.ts';
 import type { Enforcement } from '../templates/permissions.ts';
 import { checkRunConfig } from '../templates/check.ts';
@@ -144,6 +144,7 @@ async function settle(
     owner: ownerOf(resource),
     runConfig: runConfigOf(proxied),
     runnerImage: context.settings.runnerImage,
+    isOpenShift: context.isOpenShift,
     secretVersions: references.secretVersions,
     restartedAt: restartOf(resource),
     ...(references.authorization === undefined ? {} : { authorization: references.authorization }),
@@ -315,7 +316,7 @@ async function applyAll(
     const stored = await context.applier.apply(gateway.type, gateway.object, signal);
     plan.egressAddress = (stored as { spec?: { clusterIP?: string } }).spec?.clusterIP;
   }
-  for (const { type, object } of childrenOf(plan)) {
+  const apply = async ({ type, object }: Child): Promise<void> => {
     const stored = await context.applier.apply(type, object, signal).catch((error: unknown) => {
       // The API server refuses the content of the spec. Another attempt without a change would fail too.
       if (isRefused(error)) {
@@ -337,12 +338,23 @@ async function applyAll(
     });
     if (type.kind === 'Deployment') applied.deployment = stored as unknown as Workload;
     if (type.kind === 'StatefulSet') applied.statefulSet = stored as unknown as Workload;
-  }
+  };
+  const children = childrenOf(plan);
+  const isWorkload = ({ type }: Child): boolean => type.kind === 'StatefulSet' || type.kind === 'Deployment';
+  // Pods start with their accounts, configuration, and policies in place.
+  await all(children.filter((child) => !isWorkload(child)).map(apply));
+  await all(children.filter(isWorkload).map(apply));
   const { namespace } = plan.proxied;
   for (const { type, name } of optionalChildren(plan)) {
     await context.applier.remove(type, { name, namespace }, plan.owner.uid, signal);
   }
   return applied;
+}
+
+/** Waits until everything has ended, so that nothing of a failed pass goes on. Throws the first error. */
+async function all(actions: readonly Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(actions)).find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
 }
 
 interface Readiness {

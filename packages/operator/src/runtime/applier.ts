@@ -1,7 +1,7 @@
 import type { KubernetesClient } from '@toolhive/kubernetes/client';
 import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object';
 import { isNotFound } from '@toolhive/kubernetes/status';
-import { canonicalJson, hashOf, projection } from './canonical.ts';
+import { hashOf, projection } from './canonical.ts';
 import { keyOf } from './reflector.ts';
 import type { Reflector } from './reflector.ts';
 
@@ -21,7 +21,7 @@ export class NameClash extends Error {}
 export class Applier {
   readonly #client: KubernetesClient;
   readonly #cacheOf: (type: ResourceType) => Reflector;
-  /** The wanted fields as the API server spelled them after the last write, such as `1` for `1000m`. */
+  /** The hashes of the wanted fields as the API server spelled them after the last write, such as `1` for `1000m`. */
   readonly #spellings = new Map<string, string>();
 
   constructor(client: KubernetesClient, cacheOf: (type: ResourceType) => Reflector) {
@@ -58,7 +58,7 @@ export class Applier {
       force: true,
       signal,
     });
-    this.#spellings.set(`${type.kind}:${key}`, `${hash} ${canonicalJson(projection(stored, wanted))}`);
+    this.#spellings.set(`${type.kind}:${key}`, `${hash} ${hashOf(projection(stored, wanted))}`);
     cache.observe(stored);
     return stored;
   }
@@ -92,10 +92,8 @@ export class Applier {
     hash: string,
   ): boolean {
     if (live.metadata.annotations?.[APPLIED] !== hash) return false;
-    const found = canonicalJson(projection(live, wanted));
-    return (
-      found === canonicalJson(wanted) || this.#spellings.get(`${type.kind}:${key}`) === `${hash} ${found}`
-    );
+    const found = hashOf(projection(live, wanted));
+    return found === hash || this.#spellings.get(`${type.kind}:${key}`) === `${hash} ${found}`;
   }
 
   async #find<T extends KubernetesObject>(

@@ -1,3 +1,4 @@
+import { ApiStatus } from '@toolhive/kubernetes/status';
 import { expect, test } from 'vitest';
 import { Queue } from './queue.ts';
 import type { Reconcile } from './queue.ts';
@@ -74,4 +75,32 @@ test('stopping ends the current pass and starts no other', async () => {
   queue.add('three');
 
   expect(passes).toEqual(['one']);
+});
+
+/** The delays before the next passes of keys whose first passes fail. */
+async function delaysOf(keys: number, error: Error): Promise<number[]> {
+  const delays: number[] = [];
+  const queue = new Queue({
+    reconcile: () => Promise.reject(error),
+    concurrency: 4,
+    observer,
+    onError: (_key, _error, retryInMs) => void delays.push(retryInMs),
+  });
+  for (let key = 0; key < keys; key += 1) queue.add(String(key));
+  await expect.poll(() => delays.length).toBeGreaterThanOrEqual(keys);
+  await queue.stop();
+  return delays;
+}
+
+test('a pass that the API server refuses for a time is not repeated earlier', async () => {
+  const [delay = 0] = await delaysOf(1, new ApiStatus(429, 'TooManyRequests', 'too many requests', 7));
+
+  expect(delay).toBe(7_000);
+});
+
+test('many failing keys share a limit of retries, and none waits for long', async () => {
+  const delays = await delaysOf(1_000, new Error('not yet'));
+
+  expect(delays.filter((delay) => delay < 1_000).length).toBeLessThan(500);
+  expect(Math.max(...delays)).toBeLessThan(30_000);
 });

@@ -21,6 +21,8 @@ export interface Plan {
   owner: OwnerReference;
   runConfig: RunConfig;
   runnerImage: string;
+  /** OpenShift assigns the users of pods itself, and refuses others. */
+  isOpenShift?: boolean;
   /** The policies of `authzConfig`, from the spec or from a ConfigMap, as JSON. */
   authorization?: string;
   /** Changes whenever a referenced Secret changes. */
@@ -33,13 +35,13 @@ export interface Plan {
 }
 
 /** The security context of all pods, which meets the restricted Pod Security Standard. */
-export const podSecurity = {
-  runAsNonRoot: true,
-  runAsUser: 1000,
-  runAsGroup: 1000,
-  fsGroup: 1000,
-  seccompProfile: { type: 'RuntimeDefault' },
-};
+export function podSecurity(isOpenShift: boolean): object {
+  return {
+    runAsNonRoot: true,
+    ...(isOpenShift ? {} : { runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000 }),
+    seccompProfile: { type: 'RuntimeDefault' },
+  };
+}
 
 /** The security context of all containers. */
 export const containerSecurity = {
@@ -279,7 +281,7 @@ function statefulSet(plan: Plan): Child {
   const base = {
     metadata: {},
     spec: {
-      securityContext: podSecurity,
+      securityContext: podSecurity(plan.isOpenShift ?? false),
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       containers: [
@@ -415,7 +417,7 @@ function deployment(plan: Plan): Child {
             serviceAccountName: proxyAccount,
             automountServiceAccountToken: needsToken(plan),
             enableServiceLinks: false,
-            securityContext: podSecurity,
+            securityContext: podSecurity(plan.isOpenShift ?? false),
             ...(pullSecrets === undefined ? {} : { imagePullSecrets: pullSecrets }),
             containers: [
               {

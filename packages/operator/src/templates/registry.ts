@@ -57,7 +57,12 @@ export function registryStorage(
 }
 
 /** The objects of the registry API. The server reads the mounted file again when the file changes. */
-export function registryChildren(owner: OwnerReference, metadata: ObjectMeta, image: string): Child[] {
+export function registryChildren(
+  owner: OwnerReference,
+  metadata: ObjectMeta,
+  image: string,
+  isOpenShift: boolean,
+): Child[] {
   const name = `${metadata.name}-api`;
   const selector = {
     'app.kubernetes.io/name': 'registry-api',
@@ -91,7 +96,7 @@ export function registryChildren(owner: OwnerReference, metadata: ObjectMeta, im
               serviceAccountName: name,
               automountServiceAccountToken: false,
               enableServiceLinks: false,
-              securityContext: podSecurity,
+              securityContext: podSecurity(isOpenShift),
               containers: [
                 {
                   name: 'registry-api',

@@ -1,0 +1,206 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { startControlPlane } from '@toolhive/operator/testing/control-plane';
+import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeCluster } from './registered.ts';
+import { startOperator } from './running-operator.ts';
+import type { RunningOperator } from './running-operator.ts';
+
+const manifest = (kind: string, name: string, spec: object): string =>
+  JSON.stringify({ apiVersion: 'toolhive.stacklok.dev/v1alpha1', kind, metadata: { name }, spec });
+const server = (name: string, spec: object = {}): string =>
+  manifest('MCPServer', name, { image: 'example/server:1', transport: 'stdio', ...spec });
+
+describeCluster('the operator', () => {
+  let cluster: ControlPlane;
+  beforeAll(async () => {
+    cluster = await startControlPlane();
+  });
+  afterAll(() => cluster[Symbol.asyncDispose]());
+
+  const apply = (namespace: string, text: string): Promise<string> =>
+    cluster.kubectl(['apply', '-n', namespace, '-f', '-'], text);
+  const isReady = (namespace: string, object: string): Promise<string> =>
+    cluster.kubectl(['wait', '-n', namespace, '--for=condition=Ready', object, '--timeout=60s']);
+  const field = (namespace: string, object: string, path: string): Promise<string> =>
+    cluster.kubectl(['get', '-n', namespace, object, '-o', `jsonpath=${path}`]).catch(() => '');
+  const conditions = (namespace: string, object: string): Promise<string> =>
+    field(namespace, object, '{range .status.conditions[*]}{.type}={.status} {end}');
+  /** The answer of a server of the operator, whose address is in its log. */
+  const ask = async (operator: RunningOperator, path: string): Promise<{ status: number; text: string }> => {
+    const line = JSON.parse(await operator.says('"listening"')) as { metricsPort: number; probePort: number };
+    const port = path === '/metrics' ? line.metricsPort : line.probePort;
+    const response = await fetch(`http://127.0.0.1:${port}${path}`);
+    return { status: response.status, text: await response.text() };
+  };
+
+  test('probes and metrics of a leader and of a candidate', async () => {
+    const namespace = await cluster.namespace();
+    await using leader = await startOperator(cluster, { args: ['--leader-elect'] });
+    await leader.says('settled');
+    await using candidate = await startOperator(cluster, {
+      args: ['--leader-elect'],
+      env: { POD_NAME: 'candidate' },
+    });
+    await apply(namespace, server('measured'));
+    await isReady(namespace, 'mcpserver/measured');
+
+    for (const operator of [leader, candidate]) {
+      expect((await ask(operator, '/healthz')).status).toBe(200);
+      expect((await ask(operator, '/readyz')).status).toBe(200);
+    }
+    const { text } = await ask(leader, '/metrics');
+    const names = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => `${name} ${type}`);
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'controller_runtime_reconcile_total counter',
+        'controller_runtime_reconcile_errors_total counter',
+        'controller_runtime_reconcile_time_seconds histogram',
+        'controller_runtime_active_workers gauge',
+        'workqueue_depth gauge',
+        'workqueue_adds_total counter',
+        'workqueue_retries_total counter',
+        'workqueue_queue_duration_seconds histogram',
+        'rest_client_requests_total counter',
+        'leader_election_master_status gauge',
+      ]),
+    );
+    expect(text).toMatch(
+      /controller_runtime_reconcile_total\{controller="mcpserver",result="success"\} [1-9]/,
+    );
+    expect(text).toMatch(/rest_client_requests_total\{code="20\d",host="[^"]+",method="PATCH"\} [1-9]/);
+    expect(text).toContain('leader_election_master_status{name="toolhive-operator-leader-election"} 1');
+    expect((await ask(candidate, '/metrics')).text).toContain(
+      'leader_election_master_status{name="toolhive-operator-leader-election"} 0',
+    );
+    expect(await leader.stop()).toBe(0);
+  });
+
+  test('WATCH_NAMESPACE limits the operator to its namespaces', async () => {
+    const [one, two, other] = [
+      await cluster.namespace(),
+      await cluster.namespace(),
+      await cluster.namespace(),
+    ];
+    for (const namespace of [one, two, other]) await apply(namespace, server('here'));
+    await using operator = await startOperator(cluster, { env: { WATCH_NAMESPACE: `${one}, ${two},` } });
+
+    await isReady(one, 'mcpserver/here');
+    await isReady(two, 'mcpserver/here');
+    await operator.says('settled');
+
+    expect(await field(other, 'mcpserver/here', '{.status}')).toBe('');
+    expect(await field(other, 'deployment/here', '{.metadata.name}')).toBe('');
+  });
+
+  test('a rotated secret rolls the proxy and the server out', async () => {
+    const namespace = await cluster.namespace();
+    const secret = (value: string): string =>
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'login' },
+        stringData: { key: value },
+      });
+    const versions = (): Promise<string[]> =>
+      Promise.all(
+        ['deployment/user', 'statefulset/user'].map((workload) =>
+          field(
+            namespace,
+            workload,
+            '{.spec.template.metadata.annotations.toolhive\\.stacklok\\.dev/secret-versions}',
+          ),
+        ),
+      );
+    await using _operator = await startOperator(cluster, { env: { WATCH_NAMESPACE: namespace } });
+    await apply(namespace, secret('first'));
+    await apply(namespace, server('user', { secrets: [{ name: 'login', key: 'key' }] }));
+    await isReady(namespace, 'mcpserver/user');
+    const before = await versions();
+
+    await apply(namespace, secret('second'));
+
+    await expect
+      .poll(async () => (await versions()).every((version, index) => version !== before[index]), {
+        timeout: 90_000,
+      })
+      .toBe(true);
+    await isReady(namespace, 'mcpserver/user');
+  });
+
+  test('an object that is not ready says whether work goes on or has failed', async () => {
+    const namespace = await cluster.namespace();
+    await using _operator = await startOperator(cluster, { env: { WATCH_NAMESPACE: namespace } });
+    await apply(namespace, server('odd', { toolConfigRef: { name: 'missing' } }));
+    await expect.poll(() => conditions(namespace, 'mcpserver/odd')).toContain('Stalled=True');
+    expect(await conditions(namespace, 'mcpserver/odd')).not.toContain('Reconciling');
+
+    await apply(namespace, manifest('MCPToolConfig', 'missing', { toolsFilter: ['one'] }));
+    await isReady(namespace, 'mcpserver/odd');
+
+    expect(await conditions(namespace, 'mcpserver/odd')).not.toMatch(/Stalled|Reconciling/);
+  });
+
+  test('a registry source on the machine of the operator is refused before a request', async () => {
+    const namespace = await cluster.namespace();
+    let requests = 0;
+    const trap = createServer((_request, response) => {
+      requests += 1;
+      response.end('{}');
+    });
+    await once(trap.listen(0, '127.0.0.1'), 'listening');
+    const { port } = trap.address() as AddressInfo; // it listens on TCP
+    await using _operator = await startOperator(cluster, { env: { WATCH_NAMESPACE: namespace } });
+
+    const sources = {
+      api: { type: 'api', api: { endpoint: `http://localhost:${port}` } },
+      git: { type: 'git', git: { repository: `http://127.0.0.1:${port}/a` } },
+      cloud: { type: 'api', api: { endpoint: 'http://169.254.169.254' } },
+    };
+    for (const [name, source] of Object.entries(sources)) {
+      await apply(namespace, manifest('MCPRegistry', name, { source }));
+      const message = `{.status.conditions[?(@.type=='SourceAvailable')].message}`;
+      await expect
+        .poll(() => field(namespace, `mcpregistry/${name}`, message))
+        .toMatch(name === 'cloud' ? /is a link-local address/ : /is a loopback address/);
+    }
+
+    expect(requests).toBe(0);
+    trap.close();
+  });
+
+  test('OpenShift assigns the users of pods itself', async () => {
+    const namespace = await cluster.namespace();
+    const route = {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: {
+        name: 'routes.route.openshift.io',
+        annotations: { 'api-approved.kubernetes.io': 'unapproved' },
+      },
+      spec: {
+        group: 'route.openshift.io',
+        names: { kind: 'Route', plural: 'routes' },
+        scope: 'Namespaced',
+        versions: [
+          { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
+        ],
+      },
+    };
+    await cluster.kubectl(['apply', '-f', '-'], JSON.stringify(route));
+    await cluster.kubectl(['wait', '--for=condition=Established', 'crd/routes.route.openshift.io']);
+    await expect.poll(() => cluster.kubectl(['api-versions'])).toContain('route.openshift.io/v1');
+    await using _operator = await startOperator(cluster, { env: { WATCH_NAMESPACE: namespace } });
+    await apply(namespace, server('shifted'));
+    await isReady(namespace, 'mcpserver/shifted');
+
+    for (const workload of ['deployment/shifted', 'statefulset/shifted']) {
+      expect(JSON.parse(await field(namespace, workload, '{.spec.template.spec.securityContext}'))).toEqual({
+        runAsNonRoot: true,
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+    }
+  });
+});
