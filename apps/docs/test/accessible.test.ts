@@ -102,10 +102,15 @@ function violations(page: Page, runOnly: RunOptions['runOnly'], isWhole: boolean
   );
 }
 
-/** Runs in the page before its own scripts. */
+/**
+ * Runs in the page before its own scripts. Draws the whole API reference, because the browser guesses the height of parts
+ * that are not drawn, and the content of a higher part would count as overlapping the next part.
+ */
 function holdStill(): void {
   const still = new CSSStyleSheet();
-  still.replaceSync('*, ::before, ::after { transition: none !important; animation: none !important }');
+  still.replaceSync(
+    '*, ::before, ::after { transition: none !important; animation: none !important } .api-part { content-visibility: visible !important }',
+  );
   document.adoptedStyleSheets = [still];
 }
 
