@@ -99,6 +99,7 @@ const reasons: readonly (readonly [reason: string, pattern: RegExp])[] = [
     'needs a cluster with nodes',
     /^(?:helm|kind|minikube|docker (?:load|tag|push)|kubectl logs) |port-forward|npm run images|--kube-context \S+ --(?:proxy|follow)/m,
   ],
+  ['is applied by cluster/meta.test.ts', /^kubectl (?:apply|rollout status) --namespace default\b/m],
   ['asks on a terminal', /^thv (?:secret setup|inspector|ui|upgrade|permission tighten|learn|network)\b/m],
   ['needs an account', /\bgithub\b|1password|OP_SERVICE|notion|context7/],
   ['changes the machine', /^npm |thv service|thv rm --all|thv client remove/m],
