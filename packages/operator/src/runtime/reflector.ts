@@ -11,7 +11,7 @@ export interface ReflectorOptions {
   labelSelector?: string;
   /** Keep metadata only. */
   metadataOnly?: boolean;
-  /** Keep texts instead of objects, which take a fifth of the memory and have to be parsed on each access. */
+  /** Keep texts instead of objects, which need less memory but have to be parsed on each access. */
   isPacked?: boolean;
   /** Called for each change of the cache, with the object before the change. */
   onChange: (object: KubernetesObject, previous: KubernetesObject | undefined) => void;
