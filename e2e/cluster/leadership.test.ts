@@ -72,6 +72,26 @@ describeCluster('leadership', () => {
   const settles = async (version: number): Promise<void> => {
     for (const name of names) await servers.follows(name, `example/server:${version}`);
   };
+  /** The servers whose status is older than their spec. */
+  const unsettled = async (): Promise<string[]> => {
+    const { items } = JSON.parse(
+      await cluster.kubectl(['get', 'mcpservers', '--all-namespaces', '--output', 'json']),
+    ) as {
+      items: {
+        metadata: { name: string; generation: number };
+        status?: { conditions?: { type: string; status: string; observedGeneration: number }[] };
+      }[];
+    };
+    return items
+      .filter(
+        ({ metadata, status }) =>
+          status?.conditions?.some(
+            ({ type, status: isReady, observedGeneration }) =>
+              type === 'Ready' && isReady === 'True' && observedGeneration === metadata.generation,
+          ) !== true,
+      )
+      .map(({ metadata: { name } }) => name);
+  };
   /** The replicas that wrote, in the order of their writes. A replica that wrote in between twice is there twice. */
   const writers = async (): Promise<(string | undefined)[]> =>
     (await childWrites())
@@ -124,6 +144,7 @@ describeCluster('leadership', () => {
 
   test('another leader writes nothing to settled objects', async () => {
     const settled = await leader();
+    await expect.poll(() => unsettled(), { timeout: 60_000 }).toEqual([]);
     expect(await settled.stop()).toBe(0);
     const count = (await cluster.writes()).length;
     replicas.delete(settled);
