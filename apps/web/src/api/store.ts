@@ -31,7 +31,7 @@ interface Entry {
   state: Loaded<unknown>;
   listeners: Set<() => void>;
   loading: AbortController | undefined;
-  /** An event has arrived during the loading. */
+  /** The data has changed since it was loaded, or during the loading. */
   isOutdated: boolean;
   timer: ReturnType<typeof setTimeout> | undefined;
   /** The timer that removes data after the last component with the data is unmounted. */
@@ -57,8 +57,12 @@ export function useResource<Data>(resource: Resource<Data>): Loaded<Data> {
       return () => {
         entry.listeners.delete(listener);
         if (entry.listeners.size > 0) return;
-        clearTimeout(entry.timer);
-        entry.timer = undefined;
+        if (entry.timer !== undefined) {
+          // The next component with the data must load it, as after a navigation that follows a change.
+          clearTimeout(entry.timer);
+          entry.timer = undefined;
+          entry.isOutdated = true;
+        }
         entry.forget = setTimeout(() => drop(key), keptMs);
       };
     },
@@ -68,7 +72,8 @@ export function useResource<Data>(resource: Resource<Data>): Loaded<Data> {
   const state = useSyncExternalStore(subscribe, () => entries.get(key)?.state ?? nothing);
   useEffect(() => {
     const entry = entryOf(resource as Resource<unknown>);
-    if (entry.loading === undefined && (entry.state.data === undefined || resource.everyMs !== undefined)) {
+    const isCurrent = entry.state.data !== undefined && !entry.isOutdated && resource.everyMs === undefined;
+    if (entry.loading === undefined && !isCurrent) {
       void load(entry);
     }
   }, [key]);
