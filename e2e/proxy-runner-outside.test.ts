@@ -126,7 +126,7 @@ describe('the proxy runner', () => {
     expect(JSON.stringify(collector.spans)).not.toContain('private words');
   });
 
-  test('proxies a remote server without a server of the cluster', async () => {
+  test('proxies a remote server outside the cluster', async () => {
     await using remote = await openRemoteServer('modern');
     await using runner = await startRunner({ image: undefined, remote_url: remote.url });
     await until(async () => (await runner.health()).status === 200);

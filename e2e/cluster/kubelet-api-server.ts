@@ -12,9 +12,9 @@ import { parse } from 'yaml';
 
 /** The work of a kubelet: access to running containers. A part that is missing is refused. */
 export interface Kubelet {
-  /** Connects to the standard streams of a pod's container. */
+  /** Connects to a container's standard streams. */
   attach?: (pod: string) => ChildProcess;
-  /** Writes the log of a container. */
+  /** Writes a container's log. */
   logs?: (pod: string, query: URLSearchParams, response: ServerResponse) => void;
   /** Opens a connection to a port of a pod. */
   dial?: (pod: string, port: number) => Socket;

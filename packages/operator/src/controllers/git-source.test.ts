@@ -157,13 +157,43 @@ function packOf(content: Buffer, stated: number): Buffer {
   return Buffer.concat([Buffer.from('PACK'), count, file, Buffer.alloc(20)]);
 }
 
-test('a pack is refused if it inflates to more than allowed, or to more than it states', () => {
-  const limits = { objectBytes: 1_000_000, totalBytes: 1_500_000 };
+test('a pack is refused if it inflates to more than allowed, or to more than it states', async () => {
+  const limits = { objects: 10, objectBytes: 1_000_000, totalBytes: 1_500_000 };
   const zeros = (size: number): Buffer => Buffer.alloc(size);
 
-  expect(() => checkPack(packOf(zeros(900_000), 900_000), limits)).not.toThrow();
-  expect(() => checkPack(packOf(zeros(2_000_000), 2_000_000), limits)).toThrow('larger than 1000000 bytes');
-  expect(() => checkPack(packOf(zeros(50_000_000), 900_000), limits)).toThrow(/larger than 900000/);
+  await expect(checkPack(packOf(zeros(900_000), 900_000), limits)).resolves.toBeUndefined();
+  await expect(checkPack(packOf(zeros(2_000_000), 2_000_000), limits)).rejects.toThrow(
+    'larger than 1000000 bytes',
+  );
+  await expect(checkPack(packOf(zeros(50_000_000), 900_000), limits)).rejects.toThrow(/larger than 900000/);
+});
+
+test('a pack with very many objects is refused before any of them is read', async () => {
+  const pack = packOf(Buffer.alloc(1), 1);
+  pack.writeUInt32BE(0xff_ff_ff_ff, 8);
+
+  const check = checkPack(pack, { objects: 50_000, objectBytes: 1_000, totalBytes: 1_000 });
+
+  await expect(check).rejects.toThrow('more than 50000 objects');
+});
+
+test('the check of a pack lets other work proceed', async () => {
+  const object = packOf(Buffer.alloc(1), 1).subarray(12, -20);
+  const objects = 30_000;
+  const pack = Buffer.concat([
+    Buffer.from('PACK'),
+    Buffer.alloc(8),
+    ...Array.from({ length: objects }, () => object),
+    Buffer.alloc(20),
+  ]);
+  pack.writeUInt32BE(objects, 8);
+  let turns = 0;
+  const counting = setInterval(() => (turns += 1), 1);
+
+  await checkPack(pack, { objects, objectBytes: 1_000, totalBytes: 1_000_000 });
+  clearInterval(counting);
+
+  expect(turns).toBeGreaterThan(1);
 });
 
 test('a small transfer that inflates to a large file is refused before anything inflates it', async () => {

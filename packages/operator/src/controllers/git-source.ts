@@ -20,7 +20,7 @@ export interface GitFile {
 /** A larger transfer or file is refused. */
 const MAX_SOURCE_BYTES = 100 * 1024 * 1024;
 
-const PACK_LIMITS = { objectBytes: MAX_SOURCE_BYTES, totalBytes: 256 * 1024 * 1024 };
+const PACK_LIMITS = { objects: 50_000, objectBytes: MAX_SOURCE_BYTES, totalBytes: 256 * 1024 * 1024 };
 
 /**
  * Fetches a file over HTTP without running any program, from addresses that `reach` allows. Throws with a reason for
@@ -77,7 +77,7 @@ function checkedFiles(): PromiseFsClient {
     promises: {
       ...fs,
       async writeFile(path: string, content: Buffer | string, options?: WriteFileOptions) {
-        if (path.endsWith('.pack')) checkPack(Buffer.from(content as Buffer), PACK_LIMITS);
+        if (path.endsWith('.pack')) await checkPack(Buffer.from(content as Buffer), PACK_LIMITS);
         await fs.writeFile(path, content, options);
       },
     },

@@ -1,13 +1,17 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { inflateSync } from 'node:zlib';
 
-/** How much the objects of a pack may have together, and one of them alone. */
+/** Limits for the objects of a pack, for one of them alone, and for all together. */
 export interface PackLimits {
+  objects: number;
   objectBytes: number;
   totalBytes: number;
 }
 
 const HEADER_BYTES = 12;
 const CHECKSUM_BYTES = 20;
+/** How long the check may keep the event loop busy, because the operator must renew its lease meanwhile. */
+const BUSY_MS = 20;
 const OFFSET_DELTA = 6;
 const REFERENCE_DELTA = 7;
 
@@ -15,7 +19,10 @@ const REFERENCE_DELTA = 7;
  * Checks the unpacked sizes of all objects in a Git pack. A few packed bytes can become very many, and a reader believes
  * the sizes that the pack states. Throws for objects that are larger than allowed or larger than stated.
  */
-export function checkPack(pack: Buffer, { objectBytes, totalBytes }: PackLimits): void {
+export async function checkPack(
+  pack: Buffer,
+  { objects, objectBytes, totalBytes }: PackLimits,
+): Promise<void> {
   const tooLarge = (): Error => new Error(`the repository is larger than ${totalBytes} bytes`);
   const end = pack.length - CHECKSUM_BYTES;
   let left = totalBytes;
@@ -25,7 +32,18 @@ export function checkPack(pack: Buffer, { objectBytes, totalBytes }: PackLimits)
     if (left < 0) throw tooLarge();
   };
   let at = HEADER_BYTES;
-  for (let count = pack.readUInt32BE(8); count > 0; count -= 1) {
+  const stated = pack.length < HEADER_BYTES ? 0 : pack.readUInt32BE(8);
+  if (stated > objects) {
+    throw new Error(
+      `the repository has more than ${objects} objects. Use a smaller repository for the registry`,
+    );
+  }
+  let busySince = performance.now();
+  for (let count = stated; count > 0; count -= 1) {
+    if (performance.now() - busySince > BUSY_MS) {
+      await turn();
+      busySince = performance.now();
+    }
     if (at >= end) throw new Error('the pack of the repository is incomplete');
     const header = variableSize(pack, at, 4);
     const type = ((pack[at] ?? 0) >> 4) & 0b111;

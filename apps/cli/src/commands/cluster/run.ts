@@ -69,7 +69,7 @@ function secretFrom(reference: string, server: string): { name: string; key: str
   const [key = '', secret = server] = name.split('/').toReversed();
   if (!/^[\w.-]+$/.test(key) || !/^[a-z0-9.-]+$/.test(secret) || name.split('/').length > 2)
     throw invalid('--secret takes KEY,target=VARIABLE or SECRET/KEY,target=VARIABLE with --kube-context', {
-      hint: `KEY is a key of the Secret ${server}`,
+      hint: `KEY is a key in the Secret ${server}`,
     });
   return { name: secret, key, targetEnvName: target };
 }

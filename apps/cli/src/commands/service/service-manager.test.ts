@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { serviceManager } from './service-manager.ts';
+import { hasSameState } from './start-installed.ts';
 
 const definition = {
   command: ['/opt/node & co/node', '/opt/thv.js', 'serve', '--background'],
@@ -85,6 +86,24 @@ describe('a systemd unit', () => {
     );
   });
 });
+
+test.each(['linux', 'darwin'] as const)(
+  'a service is started only for its own state directory: %s',
+  (platform) => {
+    const manager = serviceManager(platform, env);
+    const usual = manager.format(definition);
+    const moved = manager.format({
+      ...definition,
+      environment: { PATH: '/bin', XDG_STATE_HOME: '/data/state' },
+    });
+
+    expect(hasSameState(usual, undefined)).toBe(true);
+    expect(hasSameState(usual, '/data/state')).toBe(false);
+    expect(hasSameState(moved, '/data/state')).toBe(true);
+    expect(hasSameState(moved, undefined)).toBe(false);
+    expect(hasSameState(moved, '/data')).toBe(false);
+  },
+);
 
 test('an operating system without a known service manager is refused', () => {
   expect(() => serviceManager('win32', env)).toThrow('services are not supported on win32');
