@@ -57,6 +57,27 @@ test('says what a server wrote that exits at once', async () => {
   expect(await logsOf(core, 'test', 'server', { tail: 100 }, never)).toContain('THE_SETTING is not set');
 });
 
+test('starts nothing for a late request after the daemon has ended', async () => {
+  await using home = await makeHome();
+  const core = await openTestCore(home);
+  await run(core, 'echo');
+  const supervisor = core.workloads.require('test');
+  const { port } = supervisor.runConfig;
+
+  await core[Symbol.asyncDispose]();
+
+  await expect(supervisor.restart()).rejects.toThrow('the daemon is ending');
+  await expect(supervisor.start()).rejects.toThrow('the daemon is ending');
+  await expect(core.workloads.amend('test', (runConfig) => runConfig)).rejects.toThrow(
+    'the daemon is ending',
+  );
+  const another = { name: 'other', image: testServer, cmd_arguments: ['echo'] };
+  await expect(createWorkload(core, another, silently)).rejects.toThrow();
+  expect(core.workloads.find('other')).toBeUndefined();
+  expect(supervisor.live.proxy).toBeUndefined();
+  await expect(callTool(port, 'echo')).rejects.toThrow();
+});
+
 test('stops a server that floods it, says why, and starts it again', async () => {
   await using home = await makeHome();
   await using core = await openTestCore(home);

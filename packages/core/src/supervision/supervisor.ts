@@ -1,4 +1,4 @@
-import { ThvError, messageOf, notFound } from '@toolhive/contract/failure';
+import { ThvError, messageOf, notFound, unavailable } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { SerialQueue } from '@toolhive/contract/serial-queue';
@@ -68,6 +68,8 @@ export class Supervisor implements AsyncDisposable {
   #run: Run | undefined;
   /** The requested removal, unless it was refused. */
   #removal: Removal | undefined;
+  /** The daemon ends. A request that is still being handled must not start a server that nothing would stop. */
+  #isOver = false;
   /** Known from the last start on. */
   #observed: { limits: readonly RuntimeLimit[]; protocol?: ProtocolGeneration | undefined } = { limits: [] };
   /** The last known state of the authorization at the remote server. */
@@ -217,13 +219,18 @@ export class Supervisor implements AsyncDisposable {
 
   /** Ends the server but leaves the state on disk, so that the next daemon continues from there. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
     await this.#operations.idle();
     await this.#removal?.done?.catch(() => {}); // reported to the callers of `remove`
     await this.#endRun();
   }
 
-  /** Runs operations one after the other, in the order of the calls. Refuses them once a removal was requested. */
+  /**
+   * Runs operations one after the other, in the order of the calls. Refuses them once a removal was requested, and while
+   * the daemon ends.
+   */
   #serially(operation: () => Promise<void>): Promise<void> {
+    if (this.#isOver) return Promise.reject(unavailable('the daemon is ending'));
     if (this.#removal !== undefined)
       return Promise.reject(notFound(`workload ${this.#runConfig.name} not found`));
     return this.#operations.run(operation);

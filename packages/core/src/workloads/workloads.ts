@@ -1,4 +1,4 @@
-import { conflict, notFound } from '@toolhive/contract/failure';
+import { conflict, notFound, unavailable } from '@toolhive/contract/failure';
 import { defaultGroup } from '@toolhive/contract/names';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { PinnedMount } from '@toolhive/runtime/mount-source';
@@ -43,6 +43,7 @@ export class Workloads implements AsyncDisposable {
   /** Reserved names with their ports. */
   readonly #reserved = new Map<string, number | undefined>();
   #setAside: SetAside[] = [];
+  #isOver = false;
 
   constructor(options: WorkloadsOptions) {
     this.#options = options;
@@ -144,6 +145,7 @@ export class Workloads implements AsyncDisposable {
     const { name } = runConfig;
     const present = this.#supervisors.get(name);
     if (present !== undefined) return this.change(present, prepared);
+    if (this.#isOver) throw unavailable('the daemon is ending');
     const createdAt = this.#options.now().toISOString();
     const supervisor = this.#adopt(runConfig, { status: 'starting', createdAt });
     try {
@@ -189,6 +191,7 @@ export class Workloads implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
     await Promise.all([...this.#supervisors.values()].map((supervisor) => supervisor[Symbol.asyncDispose]()));
   }
 
