@@ -37,6 +37,7 @@ async function startApiServer() {
   });
   const start = (): void => {
     const started = spawn(process.execPath, [serverProgram, 'echo'], { stdio: ['pipe', 'pipe', 'ignore'] });
+    started.stdin.on('error', () => {}); // the pod is replaced while something arrives
     started.on('exit', () => {
       if (isOver) return;
       generation += 1;

@@ -135,6 +135,7 @@ function askedIn({ url = '/' }: IncomingMessage): Asked | undefined {
 
 function attachTo(channel: WebSocket, streams: ChildProcess): ChildProcess {
   streams.stdout?.on('data', (chunk: Buffer) => channel.send(Buffer.concat([Buffer.of(1), chunk])));
+  streams.stdin?.on('error', () => {}); // the container ends while something arrives
   streams.once('exit', () => channel.close());
   channel.on('message', (message: Buffer) => {
     if (message[0] === 0) streams.stdin?.write(message.subarray(1));

@@ -21,6 +21,7 @@ export function openTerminal(user: User, words: readonly string[], { columns = 1
     env: { ...user.env, TERM: 'xterm', SHELL: '/bin/sh' },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+  child.stdin.on('error', () => {}); // the command ends while keys arrive
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)));
