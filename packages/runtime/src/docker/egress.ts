@@ -10,7 +10,9 @@ import { RESOLVER_ADDRESS, resolverSettings } from '../egress/helper.ts';
 import { EgressNamespace } from '../egress/namespace.ts';
 import { Spares } from '../egress/spares.ts';
 import { type EgressTools, findEgressTools } from '../egress/tools.ts';
+import { exitOf, spawnSealed } from '../spawn.ts';
 import { attach } from './attach.ts';
+import { fetchEnd, small } from './connector.ts';
 import { inspectContainer, removeContainer } from './container.ts';
 import { type Engine, callEngine, isFailure } from './engine.ts';
 import { DAEMON_LABEL, PAUSE_LABEL } from './ownership.ts';
@@ -63,7 +65,12 @@ class GuardedNetwork implements AsyncDisposable {
 
   static async open(
     engine: Engine,
-    { tools, daemonId, ports }: { tools: EgressTools; daemonId: string; ports: readonly number[] },
+    {
+      tools,
+      way,
+      daemonId,
+      ports,
+    }: { tools: EgressTools; way: Way; daemonId: string; ports: readonly number[] },
   ): Promise<GuardedNetwork> {
     const signal = AbortSignal.timeout(START_TIMEOUT_MS);
     const image = await ensurePauseImage(engine, signal);
@@ -86,9 +93,12 @@ class GuardedNetwork implements AsyncDisposable {
         path: `/containers/${containerId}/start`,
         signal,
       });
-      const { hasResolver, ...descriptors } = await enter(engine, { containerId, name }, signal);
-      const namespace = await EgressNamespace.connect(tools, ports, descriptors);
-      return new GuardedNetwork(engine, { containerId, namespace, hasResolver }, attachment);
+      const pause = { containerId, image, name };
+      const made =
+        way === 'entering'
+          ? await enterNetwork(engine, tools, { pause, ports, signal })
+          : await connectNetwork(engine, tools, { pause, ports, daemonId, signal });
+      return new GuardedNetwork(engine, { containerId, ...made }, attachment);
     } catch (error) {
       await removeContainer(engine, containerId);
       close();
@@ -121,17 +131,12 @@ function pauseSpec(
     AttachStdin: true,
     Labels: { toolhive: 'true', [DAEMON_LABEL]: daemonId, [PAUSE_LABEL]: 'true' },
     HostConfig: {
+      ...small,
       NetworkMode: 'none',
       // A server shares these settings, unless the engine ignores them without a network, as Podman does.
       Dns: [RESOLVER_ADDRESS],
       DnsOptions: resolverSettings.options,
-      CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges'],
-      ReadonlyRootfs: true,
-      PidsLimit: 4,
-      Memory: 16 * 1024 ** 2,
-      Ulimits: ['nofile', 'nproc'].map((Name) => ({ Name, Soft: 1024, Hard: 1024 })),
-      LogConfig: { Type: 'none', Config: {} },
       // Podman would remove the container at the same time, and one removal would fail. The next sweep removes any
       // remains.
       AutoRemove: kind === 'docker',
@@ -141,6 +146,43 @@ function pauseSpec(
 
 const elsewhere = 'the containers of this engine run on another machine';
 
+/** How a daemon connects the network of a container: by entering it, or through the engine if only that one can. */
+type Way = 'entering' | 'engine';
+
+interface Pause {
+  containerId: string;
+  image: string;
+  name: string;
+}
+
+type Connected = Pick<GuardedNetwork, 'namespace' | 'hasResolver'>;
+
+async function enterNetwork(
+  engine: Engine,
+  tools: EgressTools,
+  { pause, ports, signal }: { pause: Pause; ports: readonly number[]; signal: AbortSignal },
+): Promise<Connected> {
+  const { hasResolver, ...descriptors } = await findProcess(engine, pause, signal, openNamespaces);
+  return { namespace: await EgressNamespace.connect(tools, ports, descriptors), hasResolver };
+}
+
+async function connectNetwork(
+  engine: Engine,
+  tools: EgressTools,
+  {
+    pause,
+    ports,
+    daemonId,
+    signal,
+  }: { pause: Pause; ports: readonly number[]; daemonId: string; signal: AbortSignal },
+): Promise<Connected> {
+  await findProcess(engine, pause, signal, requirePause);
+  const namespace = await EgressNamespace.openGateway(tools, ports, (end) =>
+    fetchEnd(engine, tools, { pause, end, daemonId, signal }),
+  );
+  return { namespace, hasResolver: engine.kind === 'docker' };
+}
+
 interface Entered {
   /** Descriptors of the namespaces of the container. */
   network: number;
@@ -149,20 +191,21 @@ interface Entered {
 }
 
 /**
- * Opens a container's namespaces. Throws `unsupported` if its processes run on another machine, and `unavailable` if
- * the container has ended.
+ * Looks at the process of a pause container. Throws `unsupported` if its processes run on another machine, and
+ * `unavailable` if the container has ended.
  */
-async function enter(
+async function findProcess<Found>(
   engine: Engine,
-  { containerId, name }: { containerId: string; name: string },
+  { containerId, name }: Pause,
   signal: AbortSignal,
-): Promise<Entered> {
+  look: (pid: number, name: string) => Promise<Found>,
+): Promise<Found> {
   const pidOf = async (): Promise<number> =>
     (await inspectContainer(engine, containerId, signal))?.State.Pid ?? 0;
   const pid = await pidOf();
   if (pid <= 0) throw ended();
   try {
-    return await openNamespaces(pid, name);
+    return await look(pid, name);
   } catch (error) {
     if ((await pidOf()) !== pid) throw ended();
     throw unsupported(elsewhere, { cause: error });
@@ -180,12 +223,18 @@ async function openNamespaces(pid: number, name: string): Promise<Entered> {
   };
   const [network, user] = [open('net'), open('user')];
   // Opened first, so that the check applies to the opened file.
-  const isOurs = statSync('/proc/self/ns/net').ino === statSync(`/proc/self/fd/${network}`).ino;
-  if (isOurs || !(await runsPause(pid, name))) throw new Error(`the process ${pid} is not in the container`);
+  if (statSync('/proc/self/ns/net').ino === statSync(`/proc/self/fd/${network}`).ino) throw notInside(pid);
+  await requirePause(pid, name);
   const settings = await readFile(`/proc/${pid}/root/etc/resolv.conf`, 'utf8').catch(() => '');
   undo.move();
   return { network, user, hasResolver: settings.includes(RESOLVER_ADDRESS) };
 }
+
+async function requirePause(pid: number, name: string): Promise<void> {
+  if (!(await runsPause(pid, name))) throw notInside(pid);
+}
+
+const notInside = (pid: number): Error => new Error(`the process ${pid} is not in the container`);
 
 /** Whether a process belongs to a pause container. An engine may answer shortly before the program runs. */
 async function runsPause(pid: number, name: string): Promise<boolean> {
@@ -200,8 +249,8 @@ async function runsPause(pid: number, name: string): Promise<boolean> {
 
 /** Why the daemon cannot guard container networks. Undefined if no obstacle is known. */
 export async function problemOf(egress: ContainerEgress, engine: Engine): Promise<string | undefined> {
-  const tools = await toolsOf(egress, engine);
-  return typeof tools === 'string' ? tools : egress.problems.get(engine.socket);
+  const means = await meansFor(egress, engine);
+  return typeof means === 'string' ? means : egress.problems.get(engine.socket);
 }
 
 export interface TakenNetwork {
@@ -215,19 +264,19 @@ export async function takeNetwork(
   engine: Engine,
   ports: readonly number[],
 ): Promise<TakenNetwork | string> {
-  const tools = await toolsOf(egress, engine);
-  if (typeof tools === 'string') return tools;
+  const means = await meansFor(egress, engine);
+  if (typeof means === 'string') return means;
   const spares = egress.spares.get(engine.socket) ?? new Spares<GuardedNetwork>();
   egress.spares.set(engine.socket, spares);
   const { daemonId } = egress.place;
   try {
     const network = await spares.take(
       ports,
-      (wanted) => GuardedNetwork.open(engine, { tools, daemonId, ports: wanted }),
+      (wanted) => GuardedNetwork.open(engine, { ...means, daemonId, ports: wanted }),
       { isUsable: ({ isRunning }) => isRunning, drop: discard },
     );
     egress.problems.delete(engine.socket);
-    return { network, tools };
+    return { network, tools: means.tools };
   } catch (error) {
     // Everything else may be gone the next time, and must not open the network.
     if (!isFailure(error, 'unsupported')) throw error;
@@ -243,17 +292,34 @@ function discard(network: GuardedNetwork): void {
   network[Symbol.asyncDispose]().catch(() => {});
 }
 
-async function toolsOf({ env }: ContainerEgress, engine: Engine): Promise<EgressTools | string> {
+/** How the daemon makes networks with a gateway, or why it cannot. */
+async function meansFor(
+  { env }: ContainerEgress,
+  engine: Engine,
+): Promise<{ tools: EgressTools; way: Way } | string> {
   if (process.platform !== 'linux') return elsewhere;
-  if (!(await mayEnter(engine))) return 'the daemon is neither root nor the user of the container engine';
+  const way = await wayInto(engine);
+  if (way === undefined) return 'the container engine belongs to another user, who is not root';
   const tools = await findEgressTools(env);
-  return 'problem' in tools ? `${tools.problem}; ${tools.hint}` : tools;
+  if ('problem' in tools) return `${tools.problem}; ${tools.hint}`;
+  if (way === 'engine' && !(await canMakeNamespaces(tools)))
+    return 'ordinary users may not create network namespaces on this machine';
+  return { tools, way };
 }
 
-/** Whether the daemon may enter container networks: as root, or as the creator of their user namespace. */
-async function mayEnter({ socket }: Engine): Promise<boolean> {
+/** Root and the creator of the user namespace of a rootless engine may enter its networks. */
+async function wayInto({ socket }: Engine): Promise<Way | undefined> {
   const own = process.getuid?.();
-  return own === 0 || (await stat(socket)).uid === own;
+  const { uid: owner } = await stat(socket);
+  if (own === 0 || owner === own) return 'entering';
+  return owner === 0 ? 'engine' : undefined;
+}
+
+async function canMakeNamespaces({ unshare }: EgressTools): Promise<boolean> {
+  const { code } = await exitOf(
+    spawnSealed(unshare, ['--user', '--map-root-user', '--net', unshare, '--version'], []),
+  );
+  return code === 0;
 }
 
 /** A file that tells the programs of a container where names are resolved. */

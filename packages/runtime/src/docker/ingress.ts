@@ -1,22 +1,28 @@
 import { unavailable } from '@toolhive/contract/failure';
 import { Door, type SocketPlace, forwardSource } from '../door.ts';
 import { SERVER_ADDRESS } from '../egress/helper.ts';
-import { enteringUser } from '../egress/namespace.ts';
+import { type EgressNamespace, enteringUser } from '../egress/namespace.ts';
 import type { EgressTools } from '../egress/tools.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';
 
 /**
- * Runs in a container's network namespace: receives a listening socket from the daemon and forwards its connections
+ * The addresses of a server by the network namespace that the forwarder is in. The gateway's own sockets have every other
+ * address of its namespace.
+ */
+const addresses = { server: ['127.0.0.1', SERVER_ADDRESS, '::1'], gateway: [SERVER_ADDRESS] };
+
+/**
+ * Runs in a container's network namespace, or in the gateway's: receives a listening socket from the daemon and forwards its connections
  * to the server's port. Ends with the daemon. Plain JavaScript, because it is an argument of Node.js.
  */
 const ingressSource = `'use strict';
-const port = Number(process.argv[1]);
+const [port, ...hosts] = process.argv.slice(1);
 process.stdin.resume().on('end', () => process.exit());
 process.once('message', (_message, listener) => {
   listener.allowHalfOpen = true;
   listener.on('connection', (outer) => {
     outer.on('error', () => {});
-    forward(outer, ['127.0.0.1', '${SERVER_ADDRESS}', '::1'].map((host) => ({ host, port })));
+    forward(outer, hosts.map((host) => ({ host, port: Number(port) })));
   });
 });
 
@@ -43,7 +49,7 @@ export class Ingress implements AsyncDisposable {
   static async open(
     place: SocketPlace,
     { node, nsenter }: EgressTools,
-    { network, user, port }: { network: number; user: number; port: number },
+    { network, user, side, port }: Pick<EgressNamespace, 'network' | 'user' | 'side'> & { port: number },
   ): Promise<Ingress> {
     await using undo = new AsyncDisposableStack();
     const door = undo.use(await Door.open(place));
@@ -56,7 +62,7 @@ export class Ingress implements AsyncDisposable {
         node,
         '--v8-pool-size=0',
         '--max-old-space-size=32',
-      ].concat(['-e', ingressSource, String(port)]),
+      ].concat(['-e', ingressSource, String(port), ...addresses[side]]),
       ['pipe', undefined, undefined, 'ipc', network, user],
     );
     const ended = exitOf(forwarder);

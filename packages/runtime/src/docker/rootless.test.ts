@@ -1,14 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { type IncomingMessage, get } from 'node:http';
-import { connect } from 'node:net';
-import { join } from 'node:path';
-import { Transform } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Resolve } from '../egress/resolver.ts';
 import { findProgram } from '../programs.ts';
-import type { Instance, Launch, Runtime } from '../runtime.ts';
 import { aLaunch, waitFor } from '../testing/conformance.ts';
 import {
   TEST_IMAGE,
@@ -17,7 +8,7 @@ import {
   startRootlessPodman,
 } from '../testing/docker-engine.ts';
 import { TestEgress, describeNetworkRules } from '../testing/network-rules.ts';
-import type { Request, Told } from '../testing/ordinary-daemon.ts';
+import { OrdinaryDaemon, statusOf } from '../testing/ordinary-runtime.ts';
 import { type OrdinaryUser, openOrdinaryUser } from '../testing/ordinary-user.ts';
 import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
 import { openDockerRuntime } from './docker.ts';
@@ -78,122 +69,3 @@ describe.runIf(canMakeNetworks && hasPodman)(
     });
   },
 );
-
-/** The status of an answer to any request; undefined if there is none. */
-async function statusOf({ address }: Instance): Promise<number | undefined> {
-  if (address?.kind !== 'socket') throw new Error('the server has no socket');
-  const asked = get({ socketPath: address.path, path: '/mcp', agent: false });
-  return once(asked, 'response').then(
-    ([response]: IncomingMessage[]) => response?.resume().statusCode,
-    () => undefined,
-  );
-}
-
-/** A daemon that runs as another user, as far as the cases of network rules need one. */
-class OrdinaryDaemon implements Pick<Runtime, 'start'>, AsyncDisposable {
-  readonly #child: ChildProcess;
-  readonly #folder: string;
-  readonly #uid: number;
-  readonly #resolve: Resolve;
-  readonly #egresses = new Map<number, TestEgress>();
-  readonly #ends = new Map<number, (traffic: { sent: number; received: number }) => void>();
-  #lastId = 0;
-
-  private constructor(
-    child: ChildProcess,
-    { folder, uid }: { folder: string; uid: number },
-    resolve: Resolve,
-  ) {
-    this.#child = child;
-    this.#folder = folder;
-    this.#uid = uid;
-    this.#resolve = resolve;
-    child.setMaxListeners(0);
-    child.on('message', (told: Told) => void this.#receive(told));
-  }
-
-  static async start(user: OrdinaryUser, socket: string, resolve: Resolve): Promise<OrdinaryDaemon> {
-    const folder = await user.folder(`daemon-${randomUUID()}`.slice(0, 12));
-    const source = join(import.meta.dirname, '../testing/ordinary-daemon.ts');
-    const [program, ...args] = user.command(
-      user.readable(process.execPath),
-      user.readable(source),
-      socket,
-      folder,
-    );
-    const child = spawn(program, args, {
-      env: { PATH: process.env.PATH, ...user.env },
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
-    return new OrdinaryDaemon(child, { folder, uid: user.uid }, resolve);
-  }
-
-  async start({ network, secrets: _secrets, log: _log, ...launch }: Launch): Promise<Instance> {
-    if (network.kind !== 'rules' || !(network.egress instanceof TestEgress)) throw new Error('no rules');
-    const id = ++this.#lastId;
-    const { egress } = network;
-    this.#egresses.set(id, egress);
-    const path = `${id}.sock`;
-    const answer = this.#answer(
-      ({ is, ...told }) => ['started', 'failed'].includes(is) && 'id' in told && told.id === id,
-    );
-    this.#send({ is: 'start', id, launch, rules: egress.outbound, path });
-    const started = await answer;
-    if (started.is !== 'started') throw new Error(JSON.stringify(started));
-    if (started.uid !== this.#uid || started.limits.length > 0) throw new Error(JSON.stringify(started));
-    const stop = async (): Promise<void> => {
-      const stopped = this.#answer((told) => told.is === 'stopped' && told.id === id);
-      this.#send({ is: 'stop', id });
-      await stopped;
-    };
-    const instance = { id: String(id), exited: never, stop, [Symbol.asyncDispose]: stop };
-    if (launch.transport.kind !== 'stdio')
-      return { ...instance, ...(started.address && { address: started.address }) };
-    const socket = connect(join(this.#folder, path));
-    // The rules as they are now arrive before what the server does next.
-    const input = new Transform({
-      transform: (chunk, _encoding, done) => {
-        this.#send({ is: 'rules', id, rules: egress.outbound });
-        done(null, chunk);
-      },
-    });
-    input.pipe(socket);
-    return { ...instance, stdio: { input, output: socket } };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const swept = this.#answer(({ is }) => is === 'swept');
-    this.#send({ is: 'sweep' });
-    await swept;
-    const gone = once(this.#child, 'exit');
-    this.#child.disconnect();
-    await gone;
-  }
-
-  async #receive(told: Told): Promise<void> {
-    if (told.is === 'resolve') {
-      const addresses = await this.#resolve(told.name).catch(() => undefined);
-      this.#send({ is: 'resolved', id: told.id, addresses });
-    } else if (told.is === 'decision') {
-      const ended = this.#egresses.get(told.id)?.record(told.decision);
-      if (ended !== undefined) this.#ends.set(told.connection, ended);
-    } else if (told.is === 'traffic') {
-      this.#ends.get(told.connection)?.(told.traffic);
-      this.#ends.delete(told.connection);
-    }
-  }
-
-  async #answer(isIt: (told: Told) => boolean): Promise<Told> {
-    const { promise, resolve, reject } = Promise.withResolvers<Told>();
-    const look = (told: Told): void => void (isIt(told) && resolve(told));
-    const fail = (): void => reject(new Error('the daemon ended'));
-    this.#child.on('message', look).on('exit', fail);
-    return promise.finally(() => this.#child.off('message', look).off('exit', fail));
-  }
-
-  #send(request: Request): void {
-    this.#child.send(request);
-  }
-}
-
-const never = new Promise<never>(() => {});

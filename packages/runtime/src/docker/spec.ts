@@ -45,7 +45,7 @@ const PERIOD_US = 100_000;
 export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
   const { launch, image, engine, init, handover, volumes, guarded } = blueprint;
   const listens = launch.transport.kind === 'stdio' || handover !== undefined;
-  const env = { ...environmentOf(launch), ...(handover === undefined && launch.secrets) };
+  const env = { ...environmentOf(blueprint), ...(handover === undefined && launch.secrets) };
   const port = publishedPort(launch);
   return {
     Image: image,
@@ -129,11 +129,14 @@ function modeOf(network: LaunchNetwork): string {
 }
 
 /**
- * A published port leads to the container's address, so a server must not listen only on the container's loopback
- * address. On the host network, the opposite is true: loopback keeps other machines out.
+ * A published port leads to the container's address, and so may the forwarder in a network with rules, so a server must
+ * not listen only on the container's loopback address. On the host network, the opposite is true: loopback keeps other
+ * machines out.
  */
-function environmentOf(launch: Launch): Record<string, string> {
-  return publishedPort(launch) === undefined ? launch.env : { ...launch.env, MCP_HOST: '0.0.0.0' };
+function environmentOf({ launch, guarded }: Blueprint): Record<string, string> {
+  const isForwarded = guarded !== undefined && launch.transport.kind !== 'stdio';
+  const isPublished = isForwarded || publishedPort(launch) !== undefined;
+  return isPublished ? { ...launch.env, MCP_HOST: '0.0.0.0' } : launch.env;
 }
 
 function labelsOf({ launch, name, daemonId }: Blueprint): Record<string, string> {

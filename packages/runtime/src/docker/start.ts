@@ -92,6 +92,7 @@ async function openGuard(engine: Engine, yard: Yard, { network, transport }: Lau
           await Ingress.open(yard.egress.place, tools, {
             network: namespace.network,
             user: namespace.user,
+            side: namespace.side,
             port: transport.targetPort,
           }),
         );

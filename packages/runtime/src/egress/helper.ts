@@ -20,31 +20,52 @@ export const resolverSettings = {
 export const outcomes = { connected: 'connected', failed: 'failed' };
 
 /**
- * Runs in a gateway's namespace, with the server's namespace as descriptor 4: becomes the command in its arguments
- * after the first two (`ip` and `nsenter`), connects the two namespaces, and reports the result.
- *
- * The route makes every address local in the gateway's namespace. It is in the table `main`, because the table
- * `local` would also capture the replies. The large MTU makes streams faster, because no real network connects the
- * two.
+ * What `ip` does in a gateway's namespace. The route makes every address local there. It is in the table `main`,
+ * because the table `local` would also capture the replies. The large MTU makes streams faster, because no real network
+ * connects the two.
  */
-export const connectingScript = `ip=$1 nsenter=$2
-shift 2
-connect() {
-"$ip" -batch - <<'GATEWAY' && "$nsenter" --net=/proc/self/fd/4 "$ip" -batch - <<'SERVER'
-link set lo up
-link add gateway type veth peer name eth0 netns /proc/self/fd/4
+const gatewayCommands = (serverEnd: string): string => `link set lo up
+link add gateway type veth peer name ${serverEnd}
 addr add ${RESOLVER_ADDRESS}/30 dev gateway
 link set gateway mtu 65535 up
 route add local default dev lo table main
-GATEWAY
-link set lo up
+`;
+
+/** What `ip` does in a server's namespace, which has its end of the pair already. */
+const serverCommands = `link set lo up
 addr add ${SERVER_ADDRESS}/30 dev eth0
 link set eth0 mtu 65535 up
 route add default via ${RESOLVER_ADDRESS}
-SERVER
+`;
+
+/** Becomes the command in its arguments after the first two (`ip` and `nsenter`), connects, and reports the result. */
+const connectingWith = (commands: string): string => `ip=$1 nsenter=$2
+shift 2
+connect() {
+${commands}
 }
 if connect 2>&1; then echo ${outcomes.connected}; else echo ${outcomes.failed}; fi &
 exec "$@"`;
+
+/** Runs in a gateway's namespace, with the server's namespace as descriptor 4, and connects the two namespaces. */
+export const connectingScript = connectingWith(`\
+"$ip" -batch - <<'GATEWAY' && "$nsenter" --net=/proc/self/fd/4 "$ip" -batch - <<'SERVER'
+${gatewayCommands('eth0 netns /proc/self/fd/4')}GATEWAY
+${serverCommands}SERVER`);
+
+/** Does the same without the server's namespace. The end for the server keeps its name and waits in the gateway's. */
+export const preparingScript = (serverEnd: string): string =>
+  connectingWith(`\
+"$ip" -batch - <<'GATEWAY'
+${gatewayCommands(serverEnd)}GATEWAY`);
+
+/**
+ * Runs in a server's namespace, with power over both, and fetches the server's end from the namespace of a process. The
+ * arguments are `ip`, `nsenter`, the process, and the name of the end.
+ */
+export const fetchingScript = `exec 4</proc/self/ns/net
+"$2" --net="/proc/$3/ns/net" "$1" link set "$4" netns /proc/self/fd/4 name eth0 && exec "$1" -batch - <<'SERVER'
+${serverCommands}SERVER`;
 
 /**
  * Opens a gateway's sockets and sends them to the daemon as soon as the daemon reports that the namespaces are

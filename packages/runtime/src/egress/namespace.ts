@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Socket as Datagrams } from 'node:dgram';
 import { closeSync, openSync } from 'node:fs';
 import { Server } from 'node:net';
@@ -5,7 +6,7 @@ import { unavailable } from '@toolhive/contract/failure';
 import { exitOf, spawnSealed } from '../spawn.ts';
 import { alwaysListening } from '../egress.ts';
 import type { GatewaySockets } from './gateway.ts';
-import { connectingScript, helperSource, outcomes } from './helper.ts';
+import { connectingScript, helperSource, outcomes, preparingScript } from './helper.ts';
 import type { EgressTools } from './tools.ts';
 
 /**
@@ -17,12 +18,19 @@ export class EgressNamespace implements Disposable {
   /** Descriptors for `nsenter`: the network namespace and the user namespace that owns it. */
   readonly network: number;
   readonly user: number;
+  /** Whose network namespace the descriptor is. */
+  readonly side: 'server' | 'gateway';
   #isClosed = false;
 
-  private constructor(sockets: GatewaySockets, { network, user }: Descriptors) {
+  private constructor(
+    sockets: GatewaySockets,
+    { network, user }: Descriptors,
+    side: EgressNamespace['side'] = 'server',
+  ) {
     this.sockets = sockets;
     this.network = network;
     this.user = user;
+    this.side = side;
   }
 
   /** Makes one, with a listener for each of the ports and for those where refusals are recorded. */
@@ -31,7 +39,7 @@ export class EgressNamespace implements Disposable {
     const beside = `exec 4</proc/self/ns/net; exec ${JSON.stringify(tools.unshare)} --net -- "$@"`;
     const unshare = [tools.unshare, '--user', '--map-root-user', '--net', '--'];
     const before = [...unshare, tools.sh, '-c', beside, 'sh'];
-    return connect(tools, { wanted, before, inherited: [] }, (sockets, pid) => {
+    return connect(tools, { wanted, before, script: connectingScript, inherited: [] }, (sockets, pid) => {
       const network = openSync(`/proc/${pid}/fd/4`, 'r');
       return new EgressNamespace(sockets, { network, user: openSync(`/proc/${pid}/ns/user`, 'r') });
     });
@@ -55,12 +63,37 @@ export class EgressNamespace implements Disposable {
         '--net',
         '--',
       ];
-      const parts = { wanted, before, inherited: [network, user] };
+      const parts = { wanted, before, script: connectingScript, inherited: [network, user] };
       return await connect(tools, parts, (sockets) => new EgressNamespace(sockets, descriptors));
     } catch (error) {
       for (const descriptor of Object.values(descriptors)) closeSync(descriptor);
       throw error;
     }
+  }
+
+  /**
+   * Makes only the gateway's namespace, and leaves its connection to a server's namespace to `fetchEnd`, for which the
+   * network interface with this name waits in the namespace of this process.
+   */
+  static async openGateway(
+    tools: EgressTools,
+    wanted: readonly number[],
+    fetchEnd: (end: { pid: number; name: string }) => Promise<void>,
+  ): Promise<EgressNamespace> {
+    const name = `thv${randomBytes(5).toString('hex')}`; // an interface name has at most 15 characters
+    const before = [tools.unshare, '--user', '--map-root-user', '--net', '--'];
+    const parts = { wanted, before, script: preparingScript(name), inherited: [] };
+    const fetch = (pid: number): Promise<void> => fetchEnd({ pid, name });
+    return connect(
+      tools,
+      parts,
+      (sockets, pid) => {
+        const network = openSync(`/proc/${pid}/ns/net`, 'r');
+        const user = openSync(`/proc/${pid}/ns/user`, 'r');
+        return new EgressNamespace(sockets, { network, user }, 'gateway');
+      },
+      fetch,
+    );
   }
 
   /** Closes the sockets of a namespace that no gateway uses. */
@@ -89,20 +122,23 @@ export const enteringUser = (descriptor: number): string[] =>
 
 interface Connecting {
   wanted: readonly number[];
-  /** The command that starts the helper. */
+  /** The command that starts the script. */
   before: readonly string[];
+  /** The script that connects the namespaces. */
+  script: string;
   /** Further descriptors of the helper, from 4 on. */
   inherited: readonly number[];
 }
 
-/** Runs the helper, and calls `take` while its descriptors can be opened. */
+/** Runs the helper. Calls `complete` after the script, and `take` while the helper's descriptors can be opened. */
 async function connect(
   { node, sh, ip, nsenter }: EgressTools,
-  { wanted, before, inherited }: Connecting,
+  { wanted, before, script, inherited }: Connecting,
   take: (sockets: GatewaySockets, pid: number) => EgressNamespace,
+  complete: (pid: number) => Promise<void> = async () => {},
 ): Promise<EgressNamespace> {
   const ports = new Set([...alwaysListening, ...wanted]);
-  const connecting = [sh, '-c', connectingScript, 'sh', ip, nsenter];
+  const connecting = [sh, '-c', script, 'sh', ip, nsenter];
   const opening = [
     node,
     '--v8-pool-size=0',
@@ -121,7 +157,8 @@ async function connect(
     const failed = ended.then(() => {
       throw unavailable(`a network for a sandbox cannot be made: ${said.trim() || 'the helper ended'}`);
     });
-    await Promise.race([untilConnected(helper), failed]);
+    const completed = untilConnected(helper).then(() => complete(helper.pid ?? 0));
+    await Promise.race([completed, failed]);
     helper.send('connected', () => {});
     const sockets = await Promise.race([takeSockets(helper, ports.size), failed]);
     const made = take(sockets, helper.pid ?? 0);

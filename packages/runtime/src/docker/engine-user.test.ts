@@ -1,0 +1,69 @@
+import { chmod, link, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { aLaunch, waitFor } from '../testing/conformance.ts';
+import { TEST_IMAGE } from '../testing/docker-engine.ts';
+import { TestEgress, describeNetworkRules } from '../testing/network-rules.ts';
+import { OrdinaryDaemon, statusOf } from '../testing/ordinary-runtime.ts';
+import { type OrdinaryUser, openOrdinaryUser } from '../testing/ordinary-user.ts';
+import { canMakeNetworks } from '../testing/stand-in-hosts.ts';
+import * as z from 'zod';
+import { callEngine, connectEngine } from './engine.ts';
+
+const source = { kind: 'image', image: TEST_IMAGE } as const;
+
+describe.each(['docker', 'podman'] as const)('%s of root, used by an ordinary user', (name) => {
+  const socket = inject(`${name}Socket`);
+  describe.runIf(socket !== '' && canMakeNetworks)('network rules (as root, with iproute2)', () => {
+    let user: OrdinaryUser;
+    let folder: string;
+    let shared: string;
+
+    beforeAll(async () => {
+      user = await openOrdinaryUser();
+      folder = await mkdtemp(join(tmpdir(), 'thv-engine-'));
+      await chmod(folder, 0o755);
+      shared = join(folder, 'engine.sock');
+      await link(socket, shared); // the engine's own folder is closed to others
+      await chmod(shared, 0o666); // as if the user were in the engine's group
+    });
+    afterAll(async () => {
+      await rm(folder, { recursive: true, force: true });
+      await user[Symbol.asyncDispose]();
+    });
+
+    describeNetworkRules({ node: 'node' }, async (resolve) => {
+      const daemon = await OrdinaryDaemon.start(user, shared, resolve);
+      return { runtime: daemon, source, [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose]() };
+    });
+
+    test('a server that speaks HTTP is reached, but not through its loopback address', async () => {
+      await using daemon = await OrdinaryDaemon.start(user, shared, async () => []);
+      const http = { args: ['http'], transport: { kind: 'http', targetPort: 8080 } } as const;
+      const network = { kind: 'rules', egress: new TestEgress(), isRequired: true } as const;
+      await using server = await daemon.start(
+        aLaunch(source, { ...http, env: { MCP_PORT: '8080' }, network }),
+      );
+
+      const status = await waitFor(() => statusOf(server));
+
+      expect(status).toBeGreaterThanOrEqual(200);
+    });
+
+    test('no container with powers is left', async () => {
+      await using daemon = await OrdinaryDaemon.start(user, shared, async () => []);
+      const network = { kind: 'rules', egress: new TestEgress(), isRequired: true } as const;
+      await using _server = await daemon.start(aLaunch(source, { network }));
+
+      const engine = await connectEngine(socket);
+      const containers = await callEngine(engine, z.array(z.object({ Names: z.array(z.string()) })), {
+        method: 'GET',
+        path: '/containers/json',
+        query: { all: '1' },
+      });
+
+      expect(containers.flatMap(({ Names }) => Names).join()).not.toContain('toolhive-connector');
+    });
+  });
+});
