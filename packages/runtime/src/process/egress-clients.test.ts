@@ -52,6 +52,48 @@ func main() {
 }
 `;
 
+const hasJava = await run('jlink', ['--version']).then(
+  () => true,
+  () => false,
+);
+
+const javaClient = `
+import java.io.FileInputStream;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.security.KeyStore;
+import java.security.cert.CertificateFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+
+public class Client {
+  public static void main(String[] arguments) throws Exception {
+    KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
+    store.load(null, null);
+    try (FileInputStream pem = new FileInputStream("/clients/ca.pem")) {
+      int count = 0;
+      for (var each : CertificateFactory.getInstance("X.509").generateCertificates(pem))
+        store.setCertificateEntry("ca" + count++, each);
+    }
+    TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+    trust.init(store);
+    SSLContext context = SSLContext.getInstance("TLS");
+    context.init(null, trust.getTrustManagers(), null);
+    HttpClient client = HttpClient.newBuilder().sslContext(context).build();
+    try {
+      HttpRequest request = HttpRequest.newBuilder(URI.create(arguments[0])).build();
+      HttpResponse<String> response = client.send(request, HttpResponse.BodyHandlers.ofString());
+      System.out.println(response.body());
+    } catch (java.io.IOException problem) {
+      System.out.println(problem);
+    }
+    System.exit(0);
+  }
+}
+`;
+
 describe.runIf(canMakeNetworks)('clients behind the egress gateway (as root, with iproute2)', () => {
   let folder: string;
   let clients: string;
@@ -65,7 +107,7 @@ describe.runIf(canMakeNetworks)('clients behind the egress gateway (as root, wit
     const pem = { web: selfSigned('web.example'), rpc: selfSigned('rpc.example') };
     await mkdir(clients);
     await writeFile(join(clients, 'ca.pem'), pem.web.certificate + pem.rpc.certificate);
-    await Promise.all([installNpmClients(), installPythonClients(), buildGoClient()]);
+    await Promise.all([installNpmClients(), installPythonClients(), buildGoClient(), buildJavaClient()]);
     hosts = await openStandInHosts(services(join(clients, 'node_modules'), pem), 2);
     const [web = '', rpc = ''] = hosts.far;
     const names = new Map([
@@ -110,6 +152,15 @@ describe.runIf(canMakeNetworks)('clients behind the egress gateway (as root, wit
     await writeFile(join(source, 'main.go'), goClient);
     const env = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '' };
     await run(go, ['build', '-o', join(clients, 'go-client'), '.'], { cwd: source, env });
+  }
+
+  async function buildJavaClient(): Promise<void> {
+    if (!hasJava) return;
+    await writeFile(join(folder, 'Client.java'), javaClient);
+    await run('javac', ['-d', clients, join(folder, 'Client.java')]);
+    // Distributions keep a part of Java in /etc, which a sandbox does not have.
+    const modules = ['--add-modules', 'java.net.http,jdk.crypto.ec', '--output', join(clients, 'java')];
+    await run('jlink', ['--no-header-files', '--no-man-pages', ...modules]);
   }
 
   async function output(command: string, ...args: string[]): Promise<string> {
@@ -196,6 +247,15 @@ with httpx.Client(http2=True, verify=context) as client:
     expect(await output('/clients/go-client', 'https://web.example/')).toBe('web.example over 2.0');
     expect(await output('/clients/go-client', 'http://web.example/')).toBe('web.example over 1.1');
     expect(await output('/clients/go-client', 'https://other.test/')).toContain('no such host');
+  });
+
+  test.runIf(hasJava)('HttpClient of Java', async () => {
+    const java = (url: string) =>
+      output('/clients/java/bin/java', '-Xmx64m', '-XX:+UseSerialGC', '-cp', '/clients', 'Client', url);
+
+    expect(await java('https://web.example/')).toBe('web.example over 2.0');
+    expect(await java('http://web.example/')).toBe('web.example over 1.1');
+    expect(await java('https://other.test/')).toContain('ConnectException');
   });
 });
 
