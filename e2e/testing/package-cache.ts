@@ -12,7 +12,7 @@ const uvVersion = '0.13.9';
  * A directory that keeps installed packages between test runs, so that only the first run needs the package registries.
  * `THV_TEST_PACKAGE_CACHE` names another one, for example for the cache of a CI service.
  */
-const directory =
+export const cacheDirectory =
   process.env['THV_TEST_PACKAGE_CACHE'] ??
   join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'toolhive-tests');
 
@@ -21,7 +21,7 @@ export async function cachedPackages(): Promise<NodeJS.ProcessEnv> {
   const programs = join(await cachedUv(), 'bin');
   return {
     ...publicRegistries(),
-    XDG_CACHE_HOME: directory,
+    XDG_CACHE_HOME: cacheDirectory,
     npm_config_prefer_offline: 'true',
     PATH: [programs, process.env['PATH']].join(delimiter),
   };
@@ -29,10 +29,10 @@ export async function cachedPackages(): Promise<NodeJS.ProcessEnv> {
 
 /** Downloads uv unless it is there. Another test run may do the same now. */
 async function cachedUv(): Promise<string> {
-  const place = join(directory, `uv-${uvVersion}`);
+  const place = join(cacheDirectory, `uv-${uvVersion}`);
   if (await exists(place)) return place;
-  await mkdir(directory, { recursive: true });
-  await using staged = await mkdtempDisposable(join(directory, 'staged-'));
+  await mkdir(cacheDirectory, { recursive: true });
+  await using staged = await mkdtempDisposable(join(cacheDirectory, 'staged-'));
   const folder = join(staged.path, 'uv');
   const install = ['-m', 'pip', 'install', '--quiet', '--target', folder, `uv==${uvVersion}`];
   await promisify(execFile)('python3', install).catch((error: unknown) => {

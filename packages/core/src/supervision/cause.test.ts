@@ -67,6 +67,21 @@ test.each([
     'server: error: the following arguments are required: --site',
     'give the server its arguments after --',
   ],
+  [
+    'Error: unable to load the cluster configuration\nUsage:\n  server [flags]\n\nFlags:\n  --port string   Port (e.g. 8080)',
+    'Error: unable to load the cluster configuration',
+    'give the server its arguments after --',
+  ],
+  [
+    "[TypeError: fetch failed] {\n  [cause]: Error: getaddrinfo ENOTFOUND docs.example\n      at onlookupall (node:dns:123:26) {\n    errno: -3008,\n    code: 'ENOTFOUND',\n    syscall: 'getaddrinfo',\n    hostname: 'docs.example'\n  }\n}\n\nNode.js v24.21.0",
+    '[cause]: Error: getaddrinfo ENOTFOUND docs.example',
+    'check that its permission profile allows a network (--permission-profile network)',
+  ],
+  [
+    "Error accessing directory /vault: Error: ENOENT: no such file or directory, stat '/vault'",
+    "Error accessing directory /vault: Error: ENOENT: no such file or directory, stat '/vault'",
+    'mount it with --volume DIR:/vault',
+  ],
 ])('finds the cause and the fix in %j', (output, line, fix) => {
   expect(causeOf(output)).toEqual({ line, fix });
 });

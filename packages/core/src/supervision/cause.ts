@@ -13,6 +13,8 @@ interface Complaint {
   pattern: RegExp;
   /** Gets the groups of the pattern and the whole output. Undefined if the line is none of this kind after all. */
   fix: (groups: string[], output: string) => string | undefined;
+  /** A line that says more, if the output contains one. */
+  better?: RegExp;
 }
 
 const path = String.raw`(\/[\w./@+-]{1,200})`;
@@ -61,10 +63,10 @@ const complaints: readonly Complaint[] = [
     pattern: new RegExp(
       String.raw`(?:ENOENT: no such file or directory, \w+ '|No such file or directory: '|open |stat )${path}(?:'|: no such file)`,
     ),
-    fix: ([place = '']) =>
+    fix: ([place = ''], output) =>
       /^\/(?:opt\/toolhive|app|usr|home\/server)\//.test(place)
         ? undefined
-        : `mount it with --volume FILE:${place}`,
+        : `mount it with --volume ${output.includes(`directory ${place}`) ? 'DIR' : 'FILE'}:${place}`,
   },
   {
     pattern:
@@ -87,6 +89,7 @@ const complaints: readonly Complaint[] = [
   {
     pattern: /the following arguments are required|missing required argument|required option|^usage:/i,
     fix: () => 'give the server its arguments after --',
+    better: /^(?:\S{1,100}: )?error: \S/i,
   },
 ];
 
@@ -103,20 +106,22 @@ export function causeOf(output: string): Cause | undefined {
     .slice(-maxLines)
     .map((line) => line.slice(0, maxLineChars).trimEnd())
     .filter((line) => line !== '');
-  for (const { pattern, fix } of complaints) {
+  for (const { pattern, fix, better } of complaints) {
     // The first line of Node.js and the last line of Python contain the message. Others repeat it in source code.
     const line = lines.findLast((candidate) => pattern.test(candidate) && !isSource(candidate));
     const groups = line === undefined ? undefined : pattern.exec(line)?.slice(1);
     const text = groups === undefined ? undefined : fix(groups, recent);
-    if (line !== undefined && text !== undefined) return { line: shortened(line), fix: text };
+    if (line === undefined || text === undefined) continue;
+    const stated = better && lines.findLast((candidate) => better.test(candidate));
+    return { line: shortened(stated ?? line), fix: text };
   }
   const line = plainCause(lines);
   return line === undefined ? undefined : { line: shortened(line) };
 }
 
-/** Lines of stack traces and of programs. */
+/** Lines of stack traces, of programs, and of the properties of an error. */
 const isSource = (line: string): boolean =>
-  /^\s+(?:at |File "|\d+ \||\^|throw |raise )|^\s{4,}\S.*[;{(]$/.test(line);
+  /^\s+(?:at |File "|\d+ \||\^|throw |raise )|^\s{4,}\S.*[;{(]$|^\s+\w+: (?:'[^']*'|-?\d+),?$/.test(line);
 
 function plainCause(lines: readonly string[]): string | undefined {
   const traceback = lines.findLastIndex((line) => line.startsWith('Traceback (most recent call last)'));

@@ -2,7 +2,14 @@ import { execFile } from 'node:child_process';
 import { access, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { type ThvError, invalid, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
+import {
+  type ThvError,
+  invalid,
+  messageOf,
+  notFound,
+  unavailable,
+  unsupported,
+} from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { npmSourceOptions } from '../../npm-source-options.ts';
 import type { Artifact, PackageContents } from '../../runtime.ts';
@@ -190,12 +197,14 @@ const packageName = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/i;
 
 /** The Node.js installation if it includes the headers for native modules. */
 async function nodeHeaders({ machine }: InstallContext): Promise<string | undefined> {
-  const root = dirname(dirname(requireNode(machine).path));
+  const { path } = requireNode(machine);
+  const root = dirname(dirname(path));
+  const { stdout: used } = await promisify(execFile)(path, ['--version'], { env: {} });
   const header = await readIfThere(join(root, 'include', 'node', 'node_version.h'));
   const version = ['MAJOR', 'MINOR', 'PATCH'].map(
     (part) => new RegExp(`#define NODE_${part}_VERSION (\\d+)`).exec(header)?.[1],
   );
-  return version.join('.') === process.versions.node ? root : undefined;
+  return `v${version.join('.')}` === used.trim() ? root : undefined;
 }
 
 /** The last line in which a script names an error. */
@@ -282,9 +291,10 @@ async function findNpm(context: InstallContext): Promise<string> {
   const program = await realpath(await requireProgram('npm', context, missing));
   if (program.endsWith('/bin/npm-cli.js')) return dirname(dirname(program));
   const { PATH, HOME } = context.env;
-  const { stdout } = await promisify(execFile)(program, ['root', '--global'], {
-    cwd: '/',
-    env: { PATH, HOME },
+  const asked = promisify(execFile)(program, ['root', '--global'], { cwd: '/', env: { PATH, HOME } });
+  const { stdout } = await asked.catch((error: unknown) => {
+    const reason = /^\w*Error: .*/m.exec(messageOf(error))?.[0] ?? 'it ended with an error';
+    throw unavailable(`${program} does not work: ${reason}`, { hint: missing, cause: error });
   });
   const root = join(await realpath(stdout.trim()).catch(() => '/'), 'npm');
   const isThere = await access(join(root, 'bin', 'npm-cli.js')).then(
