@@ -72,6 +72,9 @@ const servers = {
 type Name = keyof typeof servers;
 const names = Object.keys(servers) as Name[]; // a record has no other keys than its own
 
+/** A server is installed first, which for a Go module means that it is compiled. */
+const operationTimeoutMs = 600_000;
+
 /** How many servers are installed and started at once. */
 const atOnce = 3;
 
@@ -147,9 +150,9 @@ const registryFailure =
 
 const published = Object.entries(publishedServers);
 
-describe.concurrent('performs an operation', () => {
+describe.concurrent('performs an operation', { timeout: operationTimeoutMs }, () => {
   test.each(published)('%s', async (name, server) => {
-    proves('run.package.npx', 'run.package.uvx', 'transport.stdio');
+    proves('run.package.npx', 'run.package.uvx', 'run.package.go', 'transport.stdio');
     const { package: source, args = [], env = {}, mount, with: other, tool, given = {}, answer } = server;
     const workload = `published-${name}`;
     const flags = [
@@ -160,7 +163,7 @@ describe.concurrent('performs an operation', () => {
     ];
     const url = await run(workload, source, flags, args);
 
-    const text = await vi.waitFor(() => operate(url, tool, given), { timeout: 60_000, interval: 500 });
+    const text = await vi.waitFor(() => operate(url, tool, given), { timeout: 180_000, interval: 500 });
 
     expect(text).toMatch(answer);
     await user.api('DELETE', `/api/v1beta/workloads/${workload}`); // its memory is for the next servers

@@ -93,6 +93,12 @@ export const publishedServers: Readonly<Record<string, PublishedServer>> = {
     given: { code: 'console.log(6 * 7)', languageId: 'javascript' },
     answer: /^42$/m,
   },
+  commands: {
+    package: 'npx://mcp-server-commands@0.5.0',
+    tool: 'run_command',
+    given: { command: 'echo hello' },
+    answer: /^hello$/m,
+  },
   context7: {
     package: 'npx://@upstash/context7-mcp@4.1.1',
     tool: 'resolve-library-id',
@@ -137,6 +143,13 @@ export const publishedServers: Readonly<Record<string, PublishedServer>> = {
     given: { query: 'toolhive' },
     answer: unreachable,
   },
+  excel: {
+    package: 'uvx://excel-mcp-server@2.2.2',
+    args: ['stdio'],
+    tool: 'create_workbook',
+    given: { path: '/home/server/sums.xlsx' },
+    answer: /"\/home\/server\/sums\.xlsx"/,
+  },
   fetch: {
     package: 'uvx://mcp-server-fetch@2026.10.24',
     tool: 'fetch',
@@ -165,12 +178,24 @@ export const publishedServers: Readonly<Record<string, PublishedServer>> = {
     given: { repo_path: '/repository' },
     answer: /first commit/,
   },
+  'git-for-node': {
+    package: 'npx://@cyanheads/git-mcp-server@2.15.3',
+    tool: 'git_init',
+    given: { path: '/home/server/repository' },
+    answer: /"success": true/,
+  },
   github: {
     package: 'npx://@modelcontextprotocol/server-github@2025.4.8',
     env: { GITHUB_PERSONAL_ACCESS_TOKEN: 'placeholder' },
     tool: 'search_repositories',
     given: { query: 'toolhive' },
     answer: unreachable,
+  },
+  'go-everything': {
+    package: 'go://github.com/mark3labs/mcp-go/examples/everything@v1.2.1',
+    tool: 'add',
+    given: { a: 40, b: 2 },
+    answer: /42\.0/,
   },
   hubspot: {
     package: 'npx://@hubspot/mcp-server@0.4.0',
@@ -190,6 +215,12 @@ export const publishedServers: Readonly<Record<string, PublishedServer>> = {
     tool: 'distance_tool',
     given: { from: { longitude: 0, latitude: 0 }, to: { longitude: 1, latitude: 0 } },
     answer: /^Distance: 111\.195 kilometers/,
+  },
+  markitdown: {
+    package: 'uvx://markitdown-mcp@0.0.1a8',
+    tool: 'convert_to_markdown',
+    given: { uri: 'data:text/html,<h1>hello</h1>' },
+    answer: /^# hello$/,
   },
   // By its name in the registry, which says where it stores its file.
   memory: {
@@ -241,6 +272,14 @@ export const publishedServers: Readonly<Record<string, PublishedServer>> = {
     given: { key: 'greeting' },
     answer: unreachable,
   },
+  repomix: {
+    package: 'npx://repomix@1.18.1',
+    mount: 'notes',
+    args: ['--mcp'],
+    tool: 'pack_codebase',
+    given: { directory: '/notes' },
+    answer: /"totalFiles":\s*1\b/,
+  },
   sentry: {
     package: 'npx://@sentry/mcp-server@0.39.0',
     env: { SENTRY_ACCESS_TOKEN: 'placeholder' },
@@ -252,6 +291,12 @@ export const publishedServers: Readonly<Record<string, PublishedServer>> = {
     tool: 'sequentialthinking',
     given: { thought: 'it works', thoughtNumber: 1, totalThoughts: 1, nextThoughtNeeded: false },
     answer: /"thoughtHistoryLength": 1/,
+  },
+  shadcn: {
+    package: 'npx://shadcn@4.23.0',
+    args: ['mcp'],
+    tool: 'get_audit_checklist',
+    answer: /Component Audit Checklist/,
   },
   slack: {
     package: 'npx://@modelcontextprotocol/server-slack@2025.4.25',
@@ -279,6 +324,12 @@ export const publishedServers: Readonly<Record<string, PublishedServer>> = {
     tool: 'convert_time',
     given: { source_timezone: 'UTC', time: '12:00', target_timezone: 'Asia/Tokyo' },
     answer: /"time_difference": "\+9\.0h"/,
+  },
+  word: {
+    package: 'uvx://office-word-mcp-server@1.1.11',
+    tool: 'create_document',
+    given: { filename: '/home/server/letter.docx' },
+    answer: /letter\.docx created successfully/,
   },
   wikipedia: {
     package: 'uvx://wikipedia-mcp@2.0.1',
