@@ -101,20 +101,23 @@ function openShell(text: string, cwd: string, env: NodeJS.ProcessEnv, hasTermina
   return { child, output: () => output, ended };
 }
 
-/** Where the API listens unless it is told otherwise. */
-const usualPort = '8080';
+/** The port of the API by default. */
+const apiPort = '8080';
+/** The ports of the Inspector by default. */
+const inspectorPorts = ['6274', '6277'] as const;
 
 /** Pages name ports, which may be taken here: for each a free one, wherever commands name it. */
 async function freePortsFor({ blocks }: Page): Promise<(command: string) => string> {
   const text = blocks.map((block) => block.text).join('\n');
-  const named = [...text.matchAll(/--(?:proxy-)?port (\d+)/g)].map(([, port = '']) => port);
+  const named = [...text.matchAll(/(?:--(?:proxy-|ui-|mcp-proxy-)?port |\bPORT=)(\d+)/g)].map(([, port = '']) => port);
   const free = new Map<string, number>();
-  for (const port of [usualPort, ...named]) free.set(port, await freePort());
+  for (const port of [apiPort, ...inspectorPorts, ...named]) free.set(port, await freePort());
   return (command) =>
     command
-      .replaceAll(/^thv serve(?!.*--port)/gm, `$& --port ${usualPort}`)
+      .replaceAll(/^thv serve(?!.*--port)/gm, `$& --port ${apiPort}`)
+      .replaceAll(/^thv inspector .*$/gm, `$& --ui-port ${inspectorPorts[0]} --mcp-proxy-port ${inspectorPorts[1]}`)
       .replaceAll(
-        /(?<=--(?:proxy-)?port |127\.0\.0\.1:|localhost:)\d+/g,
+        /(?<=--(?:proxy-|ui-|mcp-proxy-)?port |\bPORT=|127\.0\.0\.1:|localhost:)\d+/g,
         (port) => `${free.get(port) ?? port}`,
       );
 }
