@@ -86,6 +86,7 @@ function mainJob(engine: string, socket: string): void {
   });
 
   test('hardened, labelled, and reached only through the daemon', async () => {
+    proves('security.container.hardened');
     await user.mustThv(
       'run',
       TEST_IMAGE,

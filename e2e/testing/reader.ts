@@ -109,13 +109,18 @@ const inspectorPorts = ['6274', '6277'] as const;
 /** Pages name ports, which may be taken here: for each a free one, wherever commands name it. */
 async function freePortsFor({ blocks }: Page): Promise<(command: string) => string> {
   const text = blocks.map((block) => block.text).join('\n');
-  const named = [...text.matchAll(/(?:--(?:proxy-|ui-|mcp-proxy-)?port |\bPORT=)(\d+)/g)].map(([, port = '']) => port);
+  const named = [...text.matchAll(/(?:--(?:proxy-|ui-|mcp-proxy-)?port |\bPORT=)(\d+)/g)].map(
+    ([, port = '']) => port,
+  );
   const free = new Map<string, number>();
   for (const port of [apiPort, ...inspectorPorts, ...named]) free.set(port, await freePort());
   return (command) =>
     command
       .replaceAll(/^thv serve(?!.*--port)/gm, `$& --port ${apiPort}`)
-      .replaceAll(/^thv inspector .*$/gm, `$& --ui-port ${inspectorPorts[0]} --mcp-proxy-port ${inspectorPorts[1]}`)
+      .replaceAll(
+        /^thv inspector .*$/gm,
+        `$& --ui-port ${inspectorPorts[0]} --mcp-proxy-port ${inspectorPorts[1]}`,
+      )
       .replaceAll(
         /(?<=--(?:proxy-|ui-|mcp-proxy-)?port |\bPORT=|127\.0\.0\.1:|localhost:)\d+/g,
         (port) => `${free.get(port) ?? port}`,
