@@ -53,7 +53,7 @@ function mainJob(engine: string, socket: string): void {
   });
   afterAll(() => user?.[Symbol.asyncDispose]());
 
-  test('in the engine that is there', async () => {
+  test('in the running engine', async () => {
     proves('cli.runtime-check', 'api.health');
     const text = await user.mustThv('runtime', 'check');
 

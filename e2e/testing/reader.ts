@@ -8,7 +8,7 @@ import type { Block, Page } from './pages.ts';
 import { thvStart, until } from './thv.ts';
 import type { User } from './thv.ts';
 
-/** Somebody who does what a page says, in a home of their own. */
+/** A reader who follows the steps of a page, with a separate home directory. */
 interface Reader extends AsyncDisposable {
   /** Writes a block to the file that its title names. */
   write(block: Block): Promise<void>;
