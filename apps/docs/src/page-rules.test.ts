@@ -54,3 +54,13 @@ test('platforms and versions names the versions that the tests pin', async () =>
   expect(testedVersion('Kubernetes')).toBe(await moduleVersion('go.mod', 'k8s.io/kubernetes'));
   expect(testedVersion('Helm')).toBe(await moduleVersion('chart-tools/go.mod', 'helm.sh/helm/v4'));
 });
+
+test('manifests in the server guides use the images of the built-in registry', async () => {
+  const registry = await readFile(`${root}packages/core/src/registry/default-registry.json`, 'utf8');
+  const images = pages
+    .filter(({ path }) => path.includes('guides-mcp/') && !path.endsWith('meta-mcp.mdx'))
+    .flatMap(({ text }) => Array.from(text.matchAll(/^ *image: (\S+)$/gm), ([, image = '']) => image));
+
+  expect(images.length).toBeGreaterThanOrEqual(4);
+  expect(images.filter((image) => !registry.includes(`"${image}"`))).toEqual([]);
+});
