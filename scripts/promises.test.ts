@@ -16,10 +16,10 @@ test.each(['Guarantee', 'Attack'])(
       .trim()
       .split('\n')
       .slice(2)
-      .map((row) => /promises? `([^`]+)`/.exec(row)?.[1]);
+      .map((row) => Array.from((row.split('|').at(-2) ?? '').matchAll(/`([^`]+)`/g), ([, id]) => id));
 
     expect(named.length).toBeGreaterThan(8);
-    expect(named.filter((id) => !isKnown(id))).toEqual([]);
+    expect(named.filter((ids) => ids.length === 0 || !ids.every(isKnown))).toEqual([]);
   },
 );
 
