@@ -33,10 +33,10 @@ import { makeUser, publicRegistries, root } from './testing/thv.ts';
 const pages = await readPages();
 const runnable = pages.filter(({ blocks }) => blocks.some(({ marks }) => marks.includes('run')));
 
-/** A page is a long story, and several are read at once. */
-const pageTimeoutMs = 180_000;
+/** The longest page starts more than twenty servers, and several pages run at once. */
+const pageTimeoutMs = 300_000;
 
-/** The packages that pages install, once for all of them and all times. */
+/** The packages that pages install, shared by all pages and kept for later runs. */
 const cache = join(root, '.cache/docs');
 
 const uv = await installUv();
