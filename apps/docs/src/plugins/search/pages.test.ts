@@ -28,7 +28,7 @@ test('makes a record of the page and of every heading that can be linked to', ()
   });
 });
 
-test('separates words in different blocks, and together when only part of one is marked', () => {
+test('separates words in different blocks, and joins the parts of a word with a mark', () => {
   const html = aPage(
     '<h1>T</h1><ul><li>one<li>two</ul><p>th<b>v</b> run</p>it<p>is</p><pre><span>a</span><br><span>b</span></pre>',
   );
