@@ -28,7 +28,7 @@ describe('a mistake at the command line', () => {
     ],
     ['a variable without a value', ['run', testServer, '--env', 'TOKEN'], 2, '--env takes NAME=VALUE'],
     [
-      'a profile that is not there',
+      'a missing profile',
       ['run', testServer, '--permission-profile', '/no/such.json'],
       2,
       'the permission profile /no/such.json cannot be read',
@@ -126,7 +126,7 @@ describe('an installation', () => {
   });
 });
 
-test('a network that no sandbox has is refused before anything is made ready', async () => {
+test('a network that no sandbox has is refused before anything is prepared', async () => {
   await using user = await makeUser();
   await using daemon = await serve(user);
   const body = { name: 'api', image: testServer, permission_profile: { network: { mode: 'foo' } } };
@@ -179,7 +179,7 @@ describe('a server with bad manners', () => {
     expect(await processesWith(`--of=${user.home}`)).toEqual([]);
   });
 
-  test('that prints noise works all the same, and the noise is in its log', async () => {
+  test('that prints noise still works, and the noise is in its log', async () => {
     proves('bad.noise');
     await user.mustThv(
       'run',
@@ -200,7 +200,7 @@ describe('a server with bad manners', () => {
     expect(await user.mustThv('logs', 'noise')).toContain('[stdout] Welcome to the server!');
   });
 
-  test('in a port that somebody else has is reported when it is restarted, and mends itself', async () => {
+  test('in a port that another program uses is reported at a restart, and recovers', async () => {
     proves('bad.port');
     const { port, close } = await occupyPort();
     const refused = await user.thv('run', testServer, '--name', 'late', '--proxy-port', String(port));

@@ -12,7 +12,7 @@ import { makeUser, root, testServer } from './testing/thv.ts';
 import { installUv } from './testing/uv.ts';
 
 /**
- * A registry over TLS whose certificate nobody vouches for, as behind the proxy of a company; and that certificate. It
+ * A registry over TLS whose certificate is not trusted, as behind the proxy of a company; and that certificate. It
  * has the test servers for npm, and nothing for others.
  */
 async function openPrivateRegistry() {

@@ -53,7 +53,7 @@ function mainJob(engine: string, socket: string): void {
   });
   afterAll(() => user?.[Symbol.asyncDispose]());
 
-  test('in the engine that is there', async () => {
+  test('in the running engine', async () => {
     proves('cli.runtime-check', 'api.health');
     const text = await user.mustThv('runtime', 'check');
 
@@ -86,6 +86,7 @@ function mainJob(engine: string, socket: string): void {
   });
 
   test('hardened, labelled, and reached only through the daemon', async () => {
+    proves('security.container.hardened');
     await user.mustThv(
       'run',
       TEST_IMAGE,

@@ -99,7 +99,7 @@ describe('a group of the registry', () => {
     expect(JSON.parse((await other.call('environment')).text)).not.toHaveProperty('COLOUR');
   });
 
-  test('is not run twice, nor over workloads that are there', async () => {
+  test('is not run twice, nor over existing workloads', async () => {
     const { code, stderr } = await user.thv('group', 'run', 'pair');
 
     expect(code).toBe(3);
@@ -125,7 +125,7 @@ describe('a group of the registry', () => {
 });
 
 describe('a group with workloads', () => {
-  test('is not removed without a question that nobody can answer', async () => {
+  test('is not removed without a terminal for the question', async () => {
     const { code, stderr } = await feed(user, '', 'group', 'rm', 'pair');
 
     expect(code).toBe(2);

@@ -109,7 +109,7 @@ describe.each(available)('files that are hidden from a hostile server in $name',
     }
     ${readAll}`;
 
-  test('are empty when they are read, and the others are there', async () => {
+  test('are empty when they are read, and the others are readable', async () => {
     const { url } = await start();
 
     const seen = await attack(url, readAll);

@@ -308,7 +308,7 @@ describe('one document tells', () => {
     await user.mustThv('rm', 'newest');
   });
 
-  test('who sees what, after somebody chose it with the keyboard', async () => {
+  test('which client has access to which group, after a choice with the keyboard', async () => {
     note(['client', 'setup']);
     const terminal = openTerminal(user, ['client', 'setup', '--format', 'json']);
     await terminal.shows('> [ ] cursor');
@@ -320,7 +320,7 @@ describe('one document tells', () => {
   });
 });
 
-describe('a line for each thing, while a command goes on:', () => {
+describe('a line for each thing, while a command runs:', () => {
   test('what a server wrote, and writes from now on', async () => {
     await user.mustThv('run', testServer, '--name', 'loud', '--', 'chatty');
     note(['logs']);

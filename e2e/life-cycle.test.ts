@@ -124,7 +124,7 @@ describe('several workloads at once', () => {
     expect(afterwards).toEqual({});
   });
 
-  test('do not suffer from one that is not there', async () => {
+  test('do not suffer from a missing one', async () => {
     proves('cli.several');
     await runAll('one', 'two');
 
@@ -161,7 +161,7 @@ describe('several workloads at once', () => {
     ]);
   });
 
-  test('are removed at a terminal only when somebody says yes', async () => {
+  test('are removed at a terminal only after a yes', async () => {
     await runAll('one', 'two');
 
     const refused = openTerminal(user, ['rm', '--all']);
@@ -219,7 +219,7 @@ describe('thv restart', () => {
 });
 
 describe('thv logs', () => {
-  test('shows the last lines, goes on with those to come, and ends at Ctrl-C', async () => {
+  test('shows the last lines, follows new lines, and ends at Ctrl-C', async () => {
     proves('cli.logs');
     const stdout = await user.mustThv('run', testServer, '--name', 'talker', '--', 'chatty');
     await using client = await connectTo(/http:\S+/.exec(stdout)?.[0] ?? '');

@@ -6,8 +6,8 @@ import { connectTo, officialClients } from './testing/mcp.ts';
 import { isListening, makeUser, processesWith, publicRegistries } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
-// The catalogued server comes from the public registry, as for every user; nothing else here leaves the machine.
-describe('the catalogued filesystem server, without a container engine', () => {
+// The server comes from the public registry, as for every user. Nothing else here leaves the machine.
+describe('the filesystem server from the registry, without a container engine', () => {
   let user: User;
   let folder: string;
   let first: { stdout: string; stderr: string };

@@ -141,7 +141,7 @@ describe('thv mcp serve', () => {
     expect(await command.end(signal)).toBe(0);
   });
 
-  test('is for this machine only, unless somebody says otherwise', async () => {
+  test('is for this machine only by default', async () => {
     const open = await user.thv('mcp', 'serve', '--host', '0.0.0.0', '--port', '0');
     await using loud = startCommand(user, [
       'mcp',
@@ -204,7 +204,7 @@ function toolsOf({ output }: { output: () => string }): Promise<string> {
   return until(() => /Tools +(http\S+)/.exec(output())?.[1]);
 }
 
-/** What somebody who shows this is answered with. */
+/** The response to a request with this token. */
 async function statusOf(url: string, headers: Record<string, string>): Promise<number> {
   const { status } = await fetch(url, {
     method: 'POST',

@@ -539,6 +539,10 @@ export const promises = {
     source: 'issue: documentation',
     text: 'A server in the sandbox cannot create namespaces or mounts.',
   },
+  'security.sandbox.processes': {
+    source: 'issue: documentation',
+    text: 'A server in the sandbox sees only its own processes.',
+  },
   'security.sandbox.sockets': {
     source: 'issue: documentation',
     text: 'A server in the sandbox cannot open sockets to the hypervisor.',
@@ -566,6 +570,18 @@ export const promises = {
   'security.access.tokens': {
     source: 'issue: documentation',
     text: 'Only valid tokens for this resource are accepted.',
+  },
+  'security.network.none': {
+    source: 'issue: documentation',
+    text: 'A server without network access opens no connection.',
+  },
+  'security.secrets.inspect': {
+    source: 'issue: documentation',
+    text: 'The container engine does not show the secrets of a server.',
+  },
+  'security.container.hardened': {
+    source: 'issue: documentation',
+    text: 'A container has no capabilities, no new privileges, and a read-only file system.',
   },
   'security.limits': {
     source: 'issue: documentation',

@@ -44,7 +44,7 @@ afterAll(async () => {
 
 const attestations = '/-/npm/v1/attestations/built@1.0.0';
 
-test('a package with an attestation that nobody trusted has signed is not run', async () => {
+test('a package with an attestation without a trusted signature is not run', async () => {
   proves('security.packages.provenance');
   await using sigstore = await openTestSigstore();
   const [, base64 = ''] = registry.integrityOf('built', '1.0.0').split('-', 2);

@@ -33,28 +33,25 @@ function urlOf(command: RunningCommand): Promise<string> {
 }
 
 describe('thv proxy', () => {
-  test.each(['legacy', 'modern'] as const)(
-    'stands in front of a %s server for clients of both',
-    async (era) => {
-      proves('cli.proxy');
-      await using remote = await openRemoteServer(era);
-      await using proxy = startProxy(remote.url);
-      const url = await urlOf(proxy);
+  test.each(['legacy', 'modern'] as const)('serves a %s server to clients of both', async (era) => {
+    proves('cli.proxy');
+    await using remote = await openRemoteServer(era);
+    await using proxy = startProxy(remote.url);
+    const url = await urlOf(proxy);
 
-      for (const connect of Object.values(askableClients)) {
-        await using client = await connect(url);
-        const { text } = await client.call('test_simple_text');
-        const asked = await client.call('test_sampling', { prompt: 'hello' });
+    for (const connect of Object.values(askableClients)) {
+      await using client = await connect(url);
+      const { text } = await client.call('test_simple_text');
+      const asked = await client.call('test_sampling', { prompt: 'hello' });
 
-        expect(text).toContain('simple text');
-        expect(asked.text).toContain('a completion');
-      }
-      const daemonFiles = await readdir(user.home);
+      expect(text).toContain('simple text');
+      expect(asked.text).toContain('a completion');
+    }
+    const daemonFiles = await readdir(user.home);
 
-      expect(await proxy.end('SIGINT')).toBe(0);
-      expect(daemonFiles).not.toContain('.local'); // there is no daemon
-    },
-  );
+    expect(await proxy.end('SIGINT')).toBe(0);
+    expect(daemonFiles).not.toContain('.local'); // there is no daemon
+  });
 
   test('finds the endpoint when only the origin is named, and listens where it is told', async () => {
     await using remote = await openRemoteServer('legacy');
@@ -115,7 +112,7 @@ describe('thv proxy', () => {
     expect(authority.asked[0]?.get('client_id')).toBe('byhand');
   });
 
-  test('gives up when nobody signs in', async () => {
+  test('gives up without a sign-in', async () => {
     await using authority = await openAuthorizationServer();
     await using remote = await openRemoteServer('modern', authority);
 
@@ -127,7 +124,7 @@ describe('thv proxy', () => {
     expect(proxy.stdout()).toBe('');
   });
 
-  test('lets only those in whom a provider knows, and says where that is', async () => {
+  test('accepts only callers that a provider knows, and names the provider', async () => {
     await using provider = await openIdProvider();
     await using remote = await openRemoteServer('modern');
     const oidc = ['--oidc-issuer', provider.issuer, '--oidc-audience', 'toolhive'];
@@ -199,7 +196,7 @@ describe('thv proxy stdio', () => {
     );
   });
 
-  test('goes on when the workload is started again', async () => {
+  test('continues after a restart of the workload', async () => {
     await user.mustThv('run', testServer, '--name', 'comes-and-goes');
     const client = new PreviousClient(identity);
     await client.connect(new PreviousStdio(adapter('comes-and-goes')));
@@ -305,7 +302,7 @@ describe('thv proxy tunnel', () => {
     expect(command.child.signalCode).toBe('SIGKILL');
   });
 
-  test('passes the settings of the provider on, and the token where nobody sees it', async () => {
+  test('passes the provider settings on, and hides the token', async () => {
     await using ngrok = await installNgrok();
     const settings = {
       'auth-token': goodToken,
@@ -346,7 +343,7 @@ describe('thv proxy tunnel', () => {
     expect(command.stdout()).toBe('');
   });
 
-  test('says how to get the program when it is not there', async () => {
+  test('says how to get a missing program', async () => {
     const { code, stderr } = await user.thv(...tunnel('http://127.0.0.1:1/mcp'));
 
     expect(code).toBe(5);

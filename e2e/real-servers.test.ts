@@ -204,7 +204,7 @@ describe.concurrent.each(eras)('a %s client', (era) => {
   function connect(name: Name): Promise<TestClient> {
     const url = urls.get(name);
     if (url === undefined) throw new Error(failures.find((text) => text.startsWith(`${name}: `)));
-    // One that ends because it reaches nobody is there again a moment later.
+    // A server that ends without a connection is restarted a moment later.
     return vi.waitFor(() => askableClients[era](url), { timeout: 30_000, interval: 500 });
   }
 

@@ -4,7 +4,7 @@ import { useRegistry } from './testing/registry.ts';
 import { makeUser } from './testing/thv.ts';
 import type { User } from './testing/thv.ts';
 
-// A registry of our own, as a person would point to it, with one entry that somebody hostile wrote.
+// A registry of our own, as a person would point to it, with one hostile entry.
 const hostile =
   'Weather\u001b]0;owned\u0007 for\u202e everybody,\nwherever they are, at any time of the day.';
 const registry = {

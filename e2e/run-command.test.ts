@@ -213,7 +213,7 @@ describe('a run config that was exported', () => {
 });
 
 describe('what a server needs', () => {
-  test('is named where nobody can be asked', async () => {
+  test('is named without a terminal', async () => {
     proves('cli.run.needs');
     const { code, stderr } = await user.thv('run', 'weather');
 
@@ -311,7 +311,7 @@ describe('in the foreground', () => {
   );
 });
 
-test('in the foreground it ends when somebody else stops the workload', async () => {
+test('in the foreground it ends when another program stops the workload', async () => {
   await using other = await makeUser();
   const { stdout, stderr, ended } = other.start('run', testServer, '--name', 'front', '-f');
   await until(() => stdout().includes('front runs at'));

@@ -44,7 +44,7 @@ describe('without a terminal', () => {
     expect(JSON.parse(await user.mustThv('secret', 'list', '--format', 'json'))).toEqual([{ key: 'token' }]);
   });
 
-  test('a secret that is there gets the new value', async () => {
+  test('an existing secret gets the new value', async () => {
     await feed(user, 'another', 'secret', 'set', 'token');
 
     expect(await user.mustThv('secret', 'get', 'token')).toBe('another\n');

@@ -126,7 +126,7 @@ test('npm start runs it from the repository, and passes on what stands behind --
   expect(output).toMatch(/OpenAPI +http.*\n +Web UI +http.*\n.*Health/);
 });
 
-test('ends when it is told to, though nobody reads any more what it writes', async () => {
+test('ends on a signal, even without a reader of its output', async () => {
   await using user = await makeUser();
   const daemon = spawn(process.execPath, [thvScript, 'serve', '--port', '0'], {
     env: user.env,

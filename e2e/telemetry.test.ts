@@ -63,7 +63,7 @@ describe('telemetry', () => {
     expect(JSON.stringify(collector.received)).not.toContain('private words');
   });
 
-  test('to a collector that is not there affects no call, and is reported once', async () => {
+  test('to a missing collector affects no call, and is reported once', async () => {
     await using user = await makeUser();
     const flags = [
       '--otel-endpoint',

@@ -17,7 +17,7 @@ test('a background daemon ends when its state directory is removed, with its ser
   await expect(access(join(state, 'hive.lock'))).rejects.toThrow('ENOENT');
 });
 
-test('a background daemon ends when nothing runs and nobody asks', async () => {
+test('a background daemon ends without workloads and requests', async () => {
   proves('cli.background-daemon.end');
   await using user = await makeUser({ env: { TOOLHIVE_IDLE_TIMEOUT: '1s' } });
   await user.mustThv('run', testServer, '--name', 'one');

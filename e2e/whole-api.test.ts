@@ -112,7 +112,7 @@ test('a client application sees what its groups have', async () => {
   expect(await client.listClients({})).toEqual([]);
 });
 
-test('a workload is changed, stopped, started and moved while somebody watches', async () => {
+test('a workload is changed, stopped, started and moved while a client watches', async () => {
   const stop = new AbortController();
   const events = await client.watchEvents({ headers: {} }, { signal: stop.signal });
   const seen: string[] = [];

@@ -40,7 +40,7 @@ test('loads what a file requires when it is first used', () => {
   expect(required).toEqual(['node:crypto', './chunks/a.js']);
 });
 
-test('leaves a requirement alone that has an effect by itself, or that is used as a whole', () => {
+test('leaves a requirement alone that has its own effect, or that is used as a whole', () => {
   const code =
     'var import_chunk_A=require("./a.js");var import_chunk_B=require("./b.js");use(import_chunk_B);';
 

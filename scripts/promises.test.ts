@@ -2,17 +2,44 @@ import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { promises } from '../e2e/promises.ts';
 
-test('the security model names a known promise for every attack', async () => {
-  const page = new URL('../apps/docs/docs/toolhive/concepts/security-model.mdx', import.meta.url);
-  const text = await readFile(page, 'utf8');
-  const [attacks = ''] = /^\| Attack [\s\S]*?\n\n/m.exec(text) ?? [];
+const pages = new URL('../apps/docs/docs/toolhive/', import.meta.url);
+const read = (page: string): Promise<string> => readFile(new URL(page, pages), 'utf8');
+const isKnown = (id: string | undefined): boolean => id !== undefined && Object.hasOwn(promises, id);
 
-  const named = attacks
-    .trim()
-    .split('\n')
-    .slice(2)
-    .map((row) => /promise `([^`]+)`/.exec(row)?.[1]);
+test.each(['Guarantee', 'Attack'])(
+  'the security model names a known promise for every row: %s',
+  async (first) => {
+    const text = await read('concepts/security-model.mdx');
+    const [table = ''] = new RegExp(`^\\| ${first} [^]*?\\n\\n`, 'm').exec(text) ?? [];
 
-  expect(named.length).toBeGreaterThan(10);
-  expect(named.filter((id) => id === undefined || !Object.hasOwn(promises, id))).toEqual([]);
+    const named = table
+      .trim()
+      .split('\n')
+      .slice(2)
+      .map((row) => Array.from((row.split('|').at(-2) ?? '').matchAll(/`([^`]+)`/g), ([, id]) => id));
+
+    expect(named.length).toBeGreaterThan(8);
+    expect(named.filter((ids) => ids.length === 0 || !ids.every(isKnown))).toEqual([]);
+  },
+);
+
+test.each([
+  'guides-cli/api-server.mdx',
+  'guides-cli/authentication.mdx',
+  'guides-cli/custom-permissions.mdx',
+  'guides-cli/filesystem-access.mdx',
+  'guides-cli/manage-mcp-servers.mdx',
+  'guides-cli/network-isolation.mdx',
+  'guides-cli/secrets-management.mdx',
+  'guides-cli/thvignore.mdx',
+  'guides-cli/verify-servers.mdx',
+])('security claims refer to known promises: %s', async (page) => {
+  const text = await read(page);
+
+  const named = Array.from(text.matchAll(/promises? ((?:`[^`]+`(?:,? and |, )?)+)/g), ([, list = '']) =>
+    Array.from(list.matchAll(/`([^`]+)`/g), ([, id]) => id),
+  ).flat();
+
+  expect(named.length).toBeGreaterThan(0);
+  expect(named.filter((id) => !isKnown(id))).toEqual([]);
 });

@@ -98,6 +98,14 @@ const scopes: readonly Scope[] = [
     isEnforced: true,
   },
   {
+    name: 'decisions',
+    include: ['docs/**/*.md', 'apps/cli/README.md', 'bench/README.md', 'packages/**/README.md'],
+    exclude: [/node_modules/],
+    read: readPage,
+    limits: ceilings,
+    isEnforced: true,
+  },
+  {
     name: 'product text',
     include: ['packages/*/src/**/*.ts', 'apps/{cli,web}/src/**/*.{ts,tsx}'],
     exclude: [/\.test\.tsx?$/, /\/testing\//, /generated/],

@@ -1,14 +1,23 @@
-import { execFile } from 'node:child_process';
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { buildControlPlane, startControlPlane } from '@toolhive/operator/testing/control-plane';
 import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
+import { freePort } from '@toolhive/runtime/free-port';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { connectTo } from '../testing/mcp.ts';
 import { readPages } from '../testing/pages.ts';
-import { makeUser, thvStart } from '../testing/thv.ts';
+import type { Block, Page } from '../testing/pages.ts';
+import { serverProgram, startRunner } from '../testing/proxy-runner.ts';
+import type { Runner } from '../testing/proxy-runner.ts';
+import { makeUser, root, thvStart, until } from '../testing/thv.ts';
 import type { User } from '../testing/thv.ts';
+import { startKubeletApiServer } from './kubelet-api-server.ts';
 import { describeCluster } from './registered.ts';
 import { startOperator } from './running-operator.ts';
 import type { RunningOperator } from './running-operator.ts';
@@ -17,6 +26,7 @@ const run = promisify(execFile);
 
 interface Kubeconfig {
   'current-context': string;
+  clusters: { cluster: { server: string } }[];
   contexts: { name: string; context: { namespace?: string } }[];
 }
 
@@ -24,10 +34,28 @@ interface Kubeconfig {
 const context = 'kind-toolhive';
 /** A page waits for several servers. */
 const PAGE_TIMEOUT_MS = 120_000;
+/** The first build of the chart tools compiles Helm. */
+const BUILD_TIMEOUT_MS = 20 * 60_000;
 
-const pages = (await readPages()).filter(({ blocks }) =>
-  blocks.some(({ marks }) => marks.includes('cluster')),
-);
+const all = await readPages();
+const pagesWith = (mark: string): Page[] =>
+  all.filter(({ blocks }) => blocks.some(({ marks }) => marks.includes(mark)));
+const pages = pagesWith('cluster');
+
+/** Writes a kubeconfig file like the one of a reader, with the namespace and the API server of one page. */
+async function writeKubeconfig(file: string, cluster: ControlPlane, namespace: string, server?: string) {
+  const config = parse(await readFile(cluster.kubeconfig, 'utf8')) as Kubeconfig;
+  const clusters = config.clusters.map((each) => ({
+    ...each,
+    cluster: { ...each.cluster, server: server ?? each.cluster.server },
+  }));
+  const contexts = config.contexts.map((each) => ({
+    ...each,
+    name: context,
+    context: { ...each.context, namespace },
+  }));
+  await writeFile(file, stringify({ ...config, clusters, contexts, 'current-context': context }));
+}
 
 // Blocks with the mark `cluster` run against a real API server with the operator. A YAML block with a title is a file
 // that the commands of its page apply.
@@ -51,19 +79,6 @@ describeCluster('the Kubernetes guides', () => {
     await cluster?.[Symbol.asyncDispose]();
   });
 
-  /** A kubeconfig file like the one of a reader, with a namespace of this page alone. */
-  async function kubeconfigFor(namespace: string): Promise<string> {
-    const config = parse(await readFile(cluster.kubeconfig, 'utf8')) as Kubeconfig;
-    const contexts = config.contexts.map((each) => ({
-      ...each,
-      name: context,
-      context: { ...each.context, namespace },
-    }));
-    const file = join(user.home, `${namespace}.yaml`);
-    await writeFile(file, stringify({ ...config, contexts, 'current-context': context }));
-    return file;
-  }
-
   test('every manifest on their pages is a file that a later command applies', () => {
     const strays = pages.flatMap(({ blocks }) =>
       blocks.filter(({ language, title }, index) => {
@@ -81,23 +96,161 @@ describeCluster('the Kubernetes guides', () => {
     { timeout: PAGE_TIMEOUT_MS },
     async (_, { blocks }) => {
       const namespace = await cluster.namespace();
-      const env = { ...user.env, PATH: path, KUBECONFIG: await kubeconfigFor(namespace) };
+      await using proxies = await openProxies(cluster, namespace, user.home);
+      const env = { ...user.env, PATH: path, KUBECONFIG: proxies.kubeconfig };
+      const outputs: Output[] = [];
+      const answers: string[] = [];
 
-      for (const [index, { language, marks, title, text, where }] of blocks.entries()) {
+      for (const [index, block] of blocks.entries()) {
+        const { language, marks, title, text } = block;
         if (language === 'yaml') {
-          await writeFile(join(user.home, title ?? ''), text);
+          const manifest = text.replaceAll('namespace: default', `namespace: ${namespace}`);
+          await writeFile(join(user.home, title ?? ''), manifest);
         }
         if (!marks.includes('cluster')) continue;
-        const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', text], { cwd: user.home, env });
-        const next = blocks[index + 1];
-        if (next?.title !== 'Output') continue;
-        expect(stdout.trim().replaceAll(namespace, 'default'), `output of ${where}`).toMatch(
-          patternOf(next.text),
-        );
+        const [, name] = /^thv (?:logs|port-forward) (\S+)/m.exec(text) ?? [];
+        if (name !== undefined) await proxies.start(name);
+        const words = ['-euo', 'pipefail', '-c', text] as const;
+        if (marks.includes('background')) {
+          await using background = startBackground('bash', words, { cwd: user.home, env });
+          const [url] = await until(() => /http:\S+[^\s.]/.exec(background.output()));
+          await using client = await connectTo(url);
+          answers.push((await client.call('echo', { message: 'hello' })).text);
+          outputs.push(outputOf(blocks, index, background.output()));
+        } else {
+          const { stdout } = await run('bash', words, { cwd: user.home, env });
+          outputs.push(outputOf(blocks, index, stdout.replaceAll(namespace, 'default')));
+        }
       }
+
+      for (const { where, printed, pattern } of outputs)
+        expect(printed, `output of ${where}`).toMatch(pattern);
+      expect(answers.filter((answer) => answer !== 'hello')).toEqual([]);
     },
   );
 });
+
+// Blocks with the mark `helm` run in the repository, against an API server without our custom resource definitions.
+describeCluster('the guides that install the charts', () => {
+  let path: string;
+  beforeAll(async () => {
+    const script = join(root, 'packages/operator/control-plane/chart-tools/chart-tools.sh');
+    const { stdout } = await run(script, [], { timeout: BUILD_TIMEOUT_MS });
+    path = [stdout.trim(), await buildControlPlane(), process.env['PATH']].join(delimiter);
+  }, BUILD_TIMEOUT_MS);
+
+  test.each(pagesWith('helm').map((page) => [page.path, page] as const))(
+    'do so with the commands that they show: %s',
+    async (_, { blocks }) => {
+      await using cluster = await startControlPlane();
+      await cluster.kubectl(['delete', 'crd', '--all', '--wait']);
+      await using home = await mkdtempDisposable(join(tmpdir(), 'thv-charts-'));
+      const kubeconfig = join(home.path, 'kubeconfig');
+      await writeKubeconfig(kubeconfig, cluster, 'default');
+      const env = { HOME: home.path, PATH: path, KUBECONFIG: kubeconfig };
+
+      const outputs: Output[] = [];
+
+      for (const [index, { marks, text }] of blocks.entries()) {
+        if (!marks.includes('helm')) continue;
+        const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', text], { cwd: root, env });
+        outputs.push(outputOf(blocks, index, stdout));
+      }
+
+      for (const { where, printed, pattern } of outputs)
+        expect(printed, `output of ${where}`).toMatch(pattern);
+    },
+  );
+});
+
+interface Proxies extends AsyncDisposable {
+  /** The kubeconfig file of a cluster in which the proxies run. */
+  kubeconfig: string;
+  /** Starts the proxy of a server. */
+  start: (name: string) => Promise<void>;
+}
+
+/** Runs proxies and stdio servers as processes, because the pods of the control plane have none. */
+async function openProxies(cluster: ControlPlane, namespace: string, folder: string): Promise<Proxies> {
+  await using opened = new AsyncDisposableStack();
+  const kubeconfig = join(folder, `${namespace}.yaml`);
+  const running = new Map<string, { runner: Runner; port: number }>();
+  const proxyOf = (pod: string): { runner: Runner; port: number } => {
+    const found = [...running].find(([name]) => pod.startsWith(`${name}-`));
+    if (found === undefined) throw new Error(`the proxy of ${pod} does not run`);
+    return found[1];
+  };
+  const api = await startKubeletApiServer(cluster, {
+    kubelet: {
+      attach: () => spawn(process.execPath, [serverProgram, 'echo'], { stdio: ['pipe', 'pipe', 'ignore'] }),
+      logs: (pod, _query, response) =>
+        response.end(
+          proxyOf(pod)
+            .runner.lines()
+            .map((line) => `${JSON.stringify(line)}\n`)
+            .join(''),
+        ),
+      dial: (pod) => connect(proxyOf(pod).port, '127.0.0.1'),
+    },
+  });
+  opened.use(api);
+  await writeKubeconfig(kubeconfig, cluster, namespace, api.url);
+  const everything = opened.move();
+  return {
+    kubeconfig,
+    async start(name) {
+      if (running.has(name)) return;
+      const config = await cluster.kubectl(['get', '-n', namespace, `configmap/${name}-runconfig`, '-o', 'jsonpath={.data.runconfig\\.json}']); // prettier-ignore
+      const port = await freePort(); // the one in the run config can be taken on this machine
+      const runner = everything.use(
+        await startRunner(
+          { ...(JSON.parse(config) as object), port },
+          { POD_NAMESPACE: namespace, KUBECONFIG: kubeconfig },
+        ),
+      );
+      running.set(name, { runner, port });
+      await until(async () => (await runner.health()).status === 200);
+    },
+    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  };
+}
+
+/** Starts a command. Disposing ends the command as Ctrl-C does. */
+function startBackground(program: string, args: readonly string[], options: { cwd: string; env: object }) {
+  const child = spawn(program, args, {
+    cwd: options.cwd,
+    env: { ...options.env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true, // a separate process group, which is ended as a whole
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const closed = once(child, 'close');
+  return {
+    output: () => {
+      if (child.exitCode !== null) throw new Error(`the command has ended: ${output}`);
+      return output;
+    },
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGINT');
+      await closed;
+    },
+  };
+}
+
+interface Output {
+  where: string;
+  printed: string;
+  /** The output on the page. */
+  pattern: RegExp;
+}
+
+/** The output of a block, and the pattern for any output if the page shows none. */
+function outputOf(blocks: readonly Block[], index: number, printed: string): Output {
+  const next = blocks[index + 1];
+  const pattern = next?.title === 'Output' ? patternOf(next.text) : /^/;
+  return { where: blocks[index]?.where ?? '', printed: printed.trim(), pattern };
+}
 
 /** Output on a page: `…` is any text, and the width of columns depends on their values. */
 function patternOf(text: string): RegExp {

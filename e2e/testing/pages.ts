@@ -10,6 +10,8 @@ export interface Block {
   /** The words after the language, without attributes such as the title. */
   marks: readonly string[];
   title: string | undefined;
+  /** Why tests don't run the block. */
+  skip: string | undefined;
   text: string;
   /** A command in a comment, which readers do not see. */
   isHidden: boolean;
@@ -49,12 +51,12 @@ function blocksOf(path: string, lines: readonly string[]): Block[] {
     } else if (open !== undefined) {
       open.text += `${line.startsWith(open.indent) ? line.slice(open.indent.length) : line}\n`;
     } else if (fence !== undefined) {
-      const title = /title="([^"]*)"/.exec(meta)?.[1];
+      const [title, skip] = [/\btitle="([^"]*)"/, /\bskip="([^"]*)"/].map((known) => known.exec(meta)?.[1]);
       const marks = meta
         .replaceAll(/\w+="[^"]*"/g, '')
         .split(/\s+/)
         .filter(Boolean);
-      open = { where, language, marks, title, text: '', isHidden: false, keys, fence, indent };
+      open = { where, language, marks, title, skip, text: '', isHidden: false, keys, fence, indent };
       keys = [];
     } else if (comment?.[1] === 'types') {
       keys = JSON.parse(comment[2] ?? '') as Block['keys']; // our own pages
@@ -65,6 +67,7 @@ function blocksOf(path: string, lines: readonly string[]): Block[] {
         language: 'bash',
         marks: marks.split(' '),
         title: undefined,
+        skip: undefined,
         text,
         isHidden: true,
         keys: [],

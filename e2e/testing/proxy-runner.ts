@@ -12,7 +12,8 @@ import { until } from './thv.ts';
 
 /** The proxy runner as in its image. */
 export const program = new URL('../../apps/operator/dist/proxy-runner.js', import.meta.url).pathname;
-const serverProgram = new URL('../../packages/test-servers/main.js', import.meta.url).pathname;
+/** The test servers as a program. */
+export const serverProgram = new URL('../../packages/test-servers/main.js', import.meta.url).pathname;
 
 /** A proxy runner as a process. Disposing kills the process. */
 export interface Runner extends AsyncDisposable {

@@ -8,7 +8,7 @@ import type { Block, Page } from './pages.ts';
 import { thvStart, until } from './thv.ts';
 import type { User } from './thv.ts';
 
-/** Somebody who does what a page says, in a home of their own. */
+/** A reader who follows the steps of a page, with a separate home directory. */
 interface Reader extends AsyncDisposable {
   /** Writes a block to the file that its title names. */
   write(block: Block): Promise<void>;
@@ -101,20 +101,28 @@ function openShell(text: string, cwd: string, env: NodeJS.ProcessEnv, hasTermina
   return { child, output: () => output, ended };
 }
 
-/** Where the API listens unless it is told otherwise. */
-const usualPort = '8080';
+/** The port of the API by default. */
+const apiPort = '8080';
+/** The ports of the Inspector by default. */
+const inspectorPorts = ['6274', '6277'] as const;
 
 /** Pages name ports, which may be taken here: for each a free one, wherever commands name it. */
 async function freePortsFor({ blocks }: Page): Promise<(command: string) => string> {
   const text = blocks.map((block) => block.text).join('\n');
-  const named = [...text.matchAll(/--(?:proxy-)?port (\d+)/g)].map(([, port = '']) => port);
+  const named = [...text.matchAll(/(?:--(?:proxy-|ui-|mcp-proxy-)?port |\bPORT=)(\d+)/g)].map(
+    ([, port = '']) => port,
+  );
   const free = new Map<string, number>();
-  for (const port of [usualPort, ...named]) free.set(port, await freePort());
+  for (const port of [apiPort, ...inspectorPorts, ...named]) free.set(port, await freePort());
   return (command) =>
     command
-      .replaceAll(/^thv serve(?!.*--port)/gm, `$& --port ${usualPort}`)
+      .replaceAll(/^thv serve(?!.*--port)/gm, `$& --port ${apiPort}`)
       .replaceAll(
-        /(?<=--(?:proxy-)?port |127\.0\.0\.1:|localhost:)\d+/g,
+        /^thv inspector .*$/gm,
+        `$& --ui-port ${inspectorPorts[0]} --mcp-proxy-port ${inspectorPorts[1]}`,
+      )
+      .replaceAll(
+        /(?<=--(?:proxy-|ui-|mcp-proxy-)?port |\bPORT=|127\.0\.0\.1:|localhost:)\d+/g,
         (port) => `${free.get(port) ?? port}`,
       );
 }

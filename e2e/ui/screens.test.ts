@@ -37,7 +37,7 @@ const screens = [
 ] as const;
 
 test(
-  'every screen shows its data, has no accessibility fault in any mode, and asks nobody else',
+  'every screen shows its data, has no accessibility fault in any mode, and sends no request to other hosts',
   { timeout: 400_000 },
   async () => {
     await using world = await openWorld();

@@ -9,7 +9,7 @@ const rows = [
 ];
 
 describe('a table', () => {
-  test('is as wide as what stands in it where nobody says how wide that may be', () => {
+  test('is as wide as its content if no width is set', () => {
     expect(formatTable(header, rows).replaceAll('\u001b', '')).toMatchInlineSnapshot(`
       "NAME         PACKAGE                                                  STATUS
       filesystem   npx://@modelcontextprotocol/server-filesystem@2026.7.4   [32mrunning[39m

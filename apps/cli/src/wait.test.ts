@@ -14,7 +14,7 @@ describe('work within a limit', () => {
     await expect(work).rejects.toThrow('too late');
   });
 
-  test('fails by itself when somebody else ends it', async () => {
+  test('fails when another program ends it', async () => {
     const stop = new AbortController();
     const work = withinLimit(60_000, stop.signal, forever, late);
 

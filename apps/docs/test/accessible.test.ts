@@ -50,7 +50,7 @@ afterAll(() => Promise.all(free.map((visited) => visited[Symbol.asyncDispose]())
 const timeout = 240_000;
 
 test.concurrent.for(checks)(
-  '$route can be used by everybody in $modes, and asks nobody else for anything',
+  '$route is accessible in $modes, and sends no request to other hosts',
   { timeout },
   async ({ route, modes, isWhole }) => {
     await using lane = await takeLane();

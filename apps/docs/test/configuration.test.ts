@@ -40,7 +40,7 @@ describe('before anything is built', () => {
 });
 
 describe('what only shows when pages are drawn', () => {
-  /** A page that stands in a site whose navbar has this item in place of all others. */
+  /** A page in a site whose navbar has this item in place of all others. */
   const pageUnder = (item: object): string => `
     import { Context } from '@docusaurus/core/lib/client/docusaurusContext';
     import useDocusaurusContext from '@docusaurus/useDocusaurusContext';

@@ -73,7 +73,7 @@ describe('the colour mode', () => {
     expect(await choice(other)).toBe('light');
   });
 
-  test('is there before the page is shown', async () => {
+  test('exists before the page is shown', async () => {
     await using visited = await visit('/toolhive/faq', { colorScheme: 'light' });
     await toggle(visited.page).click();
     await toggle(visited.page).click();
@@ -133,7 +133,7 @@ describe('the announcement', () => {
     expect(await stored(page, 'docusaurus.announcement.id')).toBe('second');
   });
 
-  test('is off unless somebody has something to announce', async () => {
+  test('is off without an announcement', async () => {
     await using visited = await visit('/toolhive/faq');
 
     expect(await visited.page.locator(bar).count()).toBe(0);
@@ -235,7 +235,7 @@ describe('the navigation', () => {
     expect(durations).toEqual([expect.stringMatching(/^0\.\d+s/), '1e-05s']);
   });
 
-  test('on a small screen can be used by everybody: the pages, and the main menu', async () => {
+  test('on a small screen is accessible: the pages, and the main menu', async () => {
     await using visited = await visit('/toolhive/faq', { viewport: { width: 390, height: 800 } });
     const { page } = visited;
     await page.getByRole('button', { name: 'Toggle navigation bar' }).click();

@@ -6,7 +6,7 @@ import { useBrowser } from './browse.ts';
 
 const visit = useBrowser();
 
-/** The way from the answers to the introduction, without loading the page anew. */
+/** The way from the answers to the introduction, without reloading the page. */
 const toIntroduction = (page: Page) =>
   page.locator('.theme-doc-sidebar-container').getByRole('link', { name: 'Introduction' });
 
@@ -26,7 +26,7 @@ async function goTo(page: Page, address: string): Promise<void> {
 }
 
 describe('going from page to page', () => {
-  test('changes what is shown without loading the site anew, and begins at the top', async () => {
+  test('changes the page without reloading the site, and begins at the top', async () => {
     proves('site.scrolling');
     await using visited = await visit('/toolhive/faq', { viewport: { width: 1200, height: 400 } });
     const { page } = visited;
@@ -138,7 +138,7 @@ describe('going from page to page', () => {
     expect(third.at - second.at).toBeGreaterThanOrEqual(780);
   });
 
-  test('loads the site anew when a part of the next page cannot be had', async () => {
+  test('reloads the site when a part of the next page is missing', async () => {
     proves('site.preload-failure');
     await using visited = await visit('/toolhive/faq');
     const { page } = visited;
@@ -350,7 +350,7 @@ test('the version of the documentation that a reader prefers is kept, and one th
   expect(await read()).toBe('current');
 });
 
-describe('a page that is drawn before all its parts are there', () => {
+describe('a page that is drawn before all its parts are loaded', () => {
   /** The scripts that a page has loaded. */
   const scripts = (page: Page): Promise<string[]> =>
     page.evaluate(() => performance.getEntriesByType('resource').map(({ name }) => name));

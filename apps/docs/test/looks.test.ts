@@ -7,7 +7,7 @@ import { compare, reduce } from './pictures.ts';
 
 const visit = useBrowser();
 
-/** `npm run docs:snapshots` makes the pictures anew instead of comparing them. */
+/** `npm run docs:snapshots` renews the pictures instead of comparing them. */
 const isRenewed = process.env['DOCS_SNAPSHOTS'] === 'renew';
 const kept = new URL('looks/', import.meta.url);
 /** Of what fails, the picture as it is and what differs. */
@@ -40,7 +40,7 @@ const settleMs = 10_000;
 const toleratedShare = 0.001;
 
 /**
- * Whoever writes pages need not make pictures: a page whose words are others than in its pictures is not compared. What
+ * Authors of pages need not make pictures: a page whose words are others than in its pictures is not compared. What
  * keeps that from going too far: most have to be.
  */
 const fewestCompared = Math.ceil(Object.keys(pages).length * sizes.length * (2 / 3));

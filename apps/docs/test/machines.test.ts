@@ -18,7 +18,7 @@ test.for(pages)('%s can be had as Markdown, and says so', async (route) => {
   expect(html).toContain(`<link rel="alternate" type="text/markdown" href="${textOf(route)}">`);
 });
 
-test('every page stands in the lists for programs', async () => {
+test('the lists for programs contain every page', async () => {
   const [list, all] = await Promise.all([read('/llms.txt'), read('/llms-full.txt')]);
 
   const missing = pages.filter(

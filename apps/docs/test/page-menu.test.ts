@@ -90,7 +90,7 @@ describe('above the title of a page', () => {
     expect([byEnter, byEscape, byLeaving, byPress]).toEqual(['true', ['false', true], 'false', 'false']);
   });
 
-  test('all of it can be used by everybody', async () => {
+  test('all of it is accessible', async () => {
     await using visited = await visit('/toolhive/faq', { viewport: { width: 320, height: 640 } });
     const { page } = visited;
     await more(page).click();
@@ -137,7 +137,7 @@ describe('at the end of a page, where readers are heard', () => {
     expect(await answer(page, 'Yes').isEnabled()).toBe(true);
   });
 
-  test('nobody is asked by default', async () => {
+  test('no request is sent by default', async () => {
     await using visited = await visit('/toolhive/faq');
 
     expect(await visited.page.getByText('Was this page helpful?').count()).toBe(0);

@@ -87,7 +87,7 @@ test('who follows a link of another page to an operation gets there, and sees it
   expect(await isShown(visited.page, 'failures')).toBe(true);
 });
 
-test('what is far away is not drawn, and is where the reader is sent to all the same', async () => {
+test('a distant part is not drawn, and links still lead to it', async () => {
   await using visited = await visit(page);
   const undrawn = (): Promise<boolean> =>
     visited.page.evaluate(() => {
@@ -99,7 +99,7 @@ test('what is far away is not drawn, and is where the reader is sent to all the 
   const schema = `schema-${schemas.at(-1)}`;
   await visited.page
     .locator(`.api-contents a[href="#${schema}"]`)
-    .evaluate((link) => (link as HTMLElement).click()); // it stands in a list that is folded
+    .evaluate((link) => (link as HTMLElement).click()); // it is in a collapsed list
   await expect.poll(() => isShown(visited.page, schema)).toBe(true);
   await visited.page.goto('about:blank');
   await visited.page.goto(`${page}#failures`);
@@ -196,7 +196,7 @@ test('an operation can be tried on the daemon that serves the page, once the rea
   await dialog.waitFor({ state: 'detached' });
 });
 
-test('whoever names another server is told why the browser does not ask it', async () => {
+test('a reader who names another server sees why the browser does not ask it', async () => {
   await using visited = await visit(at('getVersion'));
 
   await visited.page.locator('[data-try="getVersion"]').click();

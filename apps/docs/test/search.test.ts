@@ -291,7 +291,7 @@ test('the Tab key goes through all that was found, and never leaves the modal', 
   expect(await page.evaluate(() => document.activeElement?.closest('[role="dialog"]') !== null)).toBe(true);
 });
 
-test('the open search can be used by everybody: empty, with results, without', async () => {
+test('the open search is accessible: empty, with results, without', async () => {
   await using visited = await visit('/toolhive/');
   const { page } = visited;
   await open(page);
@@ -306,7 +306,7 @@ test('the open search can be used by everybody: empty, with results, without', a
   expect([empty, found, without]).toStrictEqual([[], [], []]);
 });
 
-test('passages, and what was searched before, can be used by everybody', async () => {
+test('passages and recent searches are accessible', async () => {
   await using visited = await visit('/toolhive/');
   const { page } = visited;
   await open(page);
@@ -483,7 +483,7 @@ test('the search page says when nothing is found, and when nothing can be fetche
   expect(await page.getByText('Searching…').count()).toBe(0);
 });
 
-test('the search page can be used by everybody: empty, with results, without', async () => {
+test('the search page is accessible: empty, with results, without', async () => {
   await using visited = await visit('/search');
   const { page } = visited;
   const field = page.getByRole('searchbox', { name: 'Search' });

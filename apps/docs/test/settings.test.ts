@@ -58,7 +58,7 @@ describe('the script that counts page views', () => {
     expect(folders).toEqual([undefined, undefined, '/_analytics', '/stats']);
   });
 
-  test('is not there by default', async () => {
+  test('does not exist by default', async () => {
     await using visited = await visit('/toolhive/faq');
 
     expect(await visited.page.locator('script[src*="analytics"]').count()).toBe(0);
@@ -107,7 +107,7 @@ describe('the tag manager', () => {
     expect(visited.errors.filter((error) => error.includes('Content Security Policy'))).toEqual([]);
   });
 
-  test('is not there by default', async () => {
+  test('does not exist by default', async () => {
     await using visited = await visit('/toolhive/faq');
 
     expect(await visited.page.content()).not.toMatch(/googletagmanager|dataLayer/);

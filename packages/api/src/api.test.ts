@@ -200,7 +200,7 @@ describe('a mistake', () => {
     ['a proxy mode that is none', { proxy_mode: 'loud' }, /is not a proxy mode/],
     ['a port out of range', { proxy_port: 70_000 }, /proxy_port/],
     ['a volume without a target', { volumes: ['/tmp'] }, /is not a volume/],
-    ['a volume that is not there', { volumes: ['/no/such/folder:/x'] }, /does not exist/],
+    ['a missing volume', { volumes: ['/no/such/folder:/x'] }, /does not exist/],
     ['a relative volume', { volumes: ['here:/x'] }, /is not an absolute path/],
     ['a variable with an odd name', { env_vars: { 'A B': '1' } }, /env_vars/],
     ['a bad image reference', { image: 'Not An Image' }, /is not an image reference/],

@@ -165,7 +165,7 @@ test.each([1, 2, 3])(
 
 type Answer = 'accepted' | FailureKind;
 
-/** Anything but a refusal is a fault of ours, and is thrown. */
+/** Anything except a refusal is our fault, and is thrown. */
 async function answerTo(sent: Promise<unknown>): Promise<Answer> {
   try {
     await sent;

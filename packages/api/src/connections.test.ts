@@ -18,7 +18,7 @@ const health = `GET /health HTTP/1.1\r\n${own}`;
 const createGroup = `POST /api/v1beta/groups HTTP/1.1\r\n${own}Content-Type: application/json\r\n`;
 const deleteGroup = `DELETE /api/v1beta/groups/other HTTP/1.1\r\n${own}Content-Type: application/json\r\n`;
 const chunked = 'Transfer-Encoding: chunked\r\n';
-/** What somebody would like to have taken for a second request. */
+/** Bytes that an attacker would like to smuggle as a second request. */
 const smuggled = `GET /api/v1beta/version HTTP/1.1\r\n${own}\r\n`;
 
 /** For tests that leave nothing behind. */
@@ -154,7 +154,7 @@ describe('the end of a body', () => {
     expect((await api.get('/health')).status).toBe(204);
   });
 
-  test('that is cut off is answered while somebody listens', async () => {
+  test('that is cut off is answered while the client listens', async () => {
     const replies = await exchange(api.port, `${createGroup}Content-Length: 16\r\n\r\n{"name":`, {
       halfClose: true,
     });

@@ -561,7 +561,7 @@ describe('secrets', () => {
 });
 
 describe('settings', () => {
-  test('are listed, changed and taken back, and whoever watches is told', async () => {
+  test('are listed, changed and taken back, and watchers are told', async () => {
     await using api = await openTestApi();
     const stop = new AbortController();
     const events = await api.client.watchEvents({ headers: {} }, { signal: stop.signal });

@@ -51,7 +51,7 @@ test('a document to import is translated without the variables and files of the 
   expect((await api.client.listWorkloads({ query: { all: 'true' } })).workloads).toEqual([]);
 });
 
-test('the preview of a client file shows our entries only, and nobody else’s keys', async () => {
+test('the preview of a client file shows our entries only, and no other keys', async () => {
   await using api = await openTestApi();
   const path = join(api.home, '.cursor', 'mcp.json');
   const before = JSON.stringify({

@@ -95,20 +95,23 @@ describe('the documentation beside the API', () => {
     ['br;q=0.0, gzip; q=0', undefined],
     ['brotli, x-br', undefined],
     ['', undefined],
-  ] as const)('is sent as the build compressed it to whom takes that: “%s”', async ([accepted, encoding]) => {
-    await using served = await serve();
+  ] as const)(
+    'is sent as the build compressed it to clients that accept this: “%s”',
+    async ([accepted, encoding]) => {
+      await using served = await serve();
 
-    const answer = await served.api.get('/assets/main.1234.js', { 'accept-encoding': accepted });
+      const answer = await served.api.get('/assets/main.1234.js', { 'accept-encoding': accepted });
 
-    expect(answer.headers).toMatchObject({
-      'content-type': 'text/javascript; charset=utf-8',
-      vary: 'accept-encoding',
-    });
-    expect(answer.headers['content-encoding']).toBe(encoding);
-    expect(answer.text === 'script()').toBe(encoding === undefined);
-  });
+      expect(answer.headers).toMatchObject({
+        'content-type': 'text/javascript; charset=utf-8',
+        vary: 'accept-encoding',
+      });
+      expect(answer.headers['content-encoding']).toBe(encoding);
+      expect(answer.text === 'script()').toBe(encoding === undefined);
+    },
+  );
 
-  test('is the same in every encoding to whom has it already', async () => {
+  test('is the same in every encoding to clients that have it already', async () => {
     await using served = await serve();
     const { headers } = await served.api.get('/assets/main.1234.js', { 'accept-encoding': 'br' });
 
@@ -144,7 +147,7 @@ describe('the documentation beside the API', () => {
     expect(asset.headers['x-content-type-options']).toBe('nosniff');
   });
 
-  test('is not there before it is built, and is once it was', async () => {
+  test('does not exist before the build, and exists afterwards', async () => {
     await using served = await serve();
     await rename(served.folder, `${served.folder}-away`);
 
@@ -161,7 +164,7 @@ interface Served extends AsyncDisposable {
   folder: string;
 }
 
-/** An API with a small site, in a folder with something beside it that nobody may see. */
+/** An API with a small site, in a folder next to a private file. */
 async function serve(options: Parameters<typeof openTestApi>[1] = {}): Promise<Served> {
   const parent = await mkdtemp(join(tmpdir(), 'site-'));
   const folder = join(parent, 'site');

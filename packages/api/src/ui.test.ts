@@ -68,7 +68,7 @@ test('leaves the API as it is', async () => {
 
 const json = { 'content-type': 'application/json' };
 
-test('signs a browser in, and lets nobody else pass', async () => {
+test('signs a browser in, and refuses all others', async () => {
   const { UiSessions } = await import('./ui-sessions.ts');
   const { openAccess } = await import('@toolhive/core/access');
   const uiSessions = new UiSessions();

@@ -114,11 +114,7 @@ describe('a workload that authenticates its callers', () => {
     ['no audience', { issuer: 'https://id.example' }, /tokens need an audience/],
     ['no issuer', { audience: 'x' }, /nothing says who issues the tokens/],
     ['plain http', { issuer: 'http://id.example', audience: 'x' }, /is not https/],
-    [
-      'a file that is not there',
-      { issuer: 'https://id.example', audience: 'x', ca_bundle: '/nowhere' },
-      /\/nowhere/,
-    ],
+    ['a missing file', { issuer: 'https://id.example', audience: 'x', ca_bundle: '/nowhere' }, /\/nowhere/],
     ['a resource that is no URL', { issuer: 'https://id.example', resource_url: 'mcp"' }, /resource_url/],
   ])('is refused with %s', async (_what, oidc, message) => {
     await using api = await openTestApi();
@@ -199,7 +195,7 @@ describe('a workload with policies', () => {
     ],
     ['without a type', '{"version":"1.0","cedar":{"policies":["x"]}}', /has no type/],
     ['that are no JSON', '{', /is not JSON/],
-    ['in a file that is not there', '/nowhere/policies.json', /cannot be read/],
+    ['in a missing file', '/nowhere/policies.json', /cannot be read/],
     ['in a file of another directory', 'policies.json', /is not the absolute path/],
     ['in a device', '/dev/zero', /is not a file/],
   ])('is refused with policies %s', async (_what, authz_config, message) => {

@@ -3,7 +3,7 @@ import original from '../compatibility/api-v0.4.2.json' with { type: 'json' };
 import { openApiDocument } from './openapi.ts';
 
 /**
- * Compares our OpenAPI document with the shape of the API of the original: whoever was written for that finds
+ * Compares our OpenAPI document with the shape of the API of the original: clients of the original find
  * every path, method, parameter, status, field, type and enum value of it here. More is fine, less is not.
  */
 
@@ -59,7 +59,7 @@ const operations = Object.entries(theirs.paths)
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
 
-describe('every operation of the original is there, with all that belongs to it:', () => {
+describe('every operation of the original exists, with all its parts:', () => {
   test.each(operations)('$method $path', ({ path, method, operation }) => {
     const own = ours.paths[path]?.[method.toLowerCase()];
 
@@ -178,7 +178,7 @@ function expectTypes(own: Shape, types: string[], where: string, missing: string
   }
 }
 
-/** A schema as the alternatives that it stands for. */
+/** A schema as its alternatives. */
 function optionsOf(shape: Shape): Shape[] {
   const [, id] = /^#\/components\/schemas\/(.+)$/.exec(shape.$ref ?? '') ?? [];
   if (id !== undefined) return optionsOf(ours.components.schemas[id] ?? {});

@@ -253,7 +253,7 @@ test('tells what a server wrote, but no more than a model reads', async () => {
   expect(many.text).toMatch(/^…x.* the end\n$/s);
 });
 
-test('goes on when the daemon was away', async () => {
+test('continues after the daemon was away', async () => {
   let isAway = true;
   await using own = await open({
     daemon: async () => {
@@ -271,7 +271,7 @@ test('goes on when the daemon was away', async () => {
   expect(back.failed).toBe(false);
 });
 
-test('tells nobody of a bug but the log', async () => {
+test('reports a bug only to the log', async () => {
   const told: unknown[] = [];
   await using own = await open({
     daemon: () => Promise.reject(new Error('with a secret in it')),

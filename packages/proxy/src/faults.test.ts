@@ -19,7 +19,7 @@ async function untilHeld(server: ScriptedServer | undefined, times = 1): Promise
 }
 
 describe('a process of a session that ends in the middle of a call', () => {
-  test('costs that call, and nobody else anything', async () => {
+  test('costs that call, and no other call', async () => {
     await using test = await openScriptedProxy();
     const [one, two] = [await RawSession.open(test.url), await RawSession.open(test.url)];
     const [first, second] = [await test.serverOf(one), await test.serverOf(two)];
@@ -162,7 +162,7 @@ describe('a server that writes', () => {
     ['an error that is a text', '"error":"no"}'],
     ['neither a result nor an error', '"more":1}'],
     ['a result nested without end', `"result":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
-  ])('%s in place of an answer is told to whoever waits for it', async (_title, rest) => {
+  ])('%s in place of an answer is told to the waiting client', async (_title, rest) => {
     await using test = await openHolding();
 
     test.server.write(`{"jsonrpc":"2.0","id":${test.id},${rest}\n`);
@@ -172,7 +172,7 @@ describe('a server that writes', () => {
     expect(test.faults).toEqual([]);
   });
 
-  test('a line of 100 MB is not kept, and whoever waits for it is told', async () => {
+  test('a line of 100 MB is not kept, and the waiting client is told', async () => {
     await using test = await openHolding();
     const megabyte = Buffer.alloc(1024 * 1024, 'x');
 
@@ -188,7 +188,7 @@ describe('a server that writes', () => {
     expect(await test.session.call('instance')).toBe('only');
   });
 
-  test('answers that nobody waits for is not listened to', async () => {
+  test('answers without a request is not listened to', async () => {
     await using test = await openHolding();
 
     for (const id of [test.id, test.id, 999, -1, 'mine', `${test.id}`, 0])
@@ -256,7 +256,7 @@ describe('a server that is greeted', () => {
     await test.proxy.connect(server, async () => server, signal);
   }
 
-  test('and says nothing is waited for as long as whoever started it wants', async () => {
+  test('and says nothing is waited for as long as its starter wants', async () => {
     await using test = await openTestProxy({ limits: { probeMs: 5 } });
     const silent = new ScriptedServer('silent', { initialize: undefined, 'server/discover': undefined });
     const over = new AbortController();
@@ -480,7 +480,7 @@ describe('a server over HTTP', () => {
     expect(test.faults).toEqual([]);
   });
 
-  test('that breaks its stream in the middle goes on where it was asked to', async () => {
+  test('that breaks its stream in the middle continues at the requested event', async () => {
     let asked: unknown;
     await using server = await openHttpServer(
       ({ id }, response) => {

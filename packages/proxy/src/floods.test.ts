@@ -122,7 +122,7 @@ describe('a message that is expensive to parse', () => {
     expect(await response.text()).toContain('more than 100000 objects, arrays, and members');
   });
 
-  test('is not taken from a server, and whoever waits for it is told', async () => {
+  test('is not taken from a server, and the waiting client is told', async () => {
     await using test = await openScriptedProxy({ sessions: 'shared' });
     const pending = (await RawSession.open(test.url)).postCall(1, 'hold');
     await expect.poll(() => test.servers[0]?.last('tools/call'), quick).toBeDefined();

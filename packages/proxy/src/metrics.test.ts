@@ -25,7 +25,7 @@ function sum(figures: Record<string, number>, name: string, labels: string[] = [
     .reduce((total, [, value]) => total + value, 0);
 }
 
-test('metrics are not there unless they were asked for', async () => {
+test('metrics do not exist by default', async () => {
   await using test = await openScriptedProxy();
 
   const response = await fetch(`${test.url}/metrics`);
@@ -62,7 +62,7 @@ test('requests are counted by what they ask for and how that ended, calls by the
   expect(sum(figures, 'toolhive_mcp_request_duration_seconds_count', ['mcp_method="tools/call"'])).toBe(3);
 });
 
-test('the number of open streams is there before the first one', async () => {
+test('the number of open streams exists before the first one', async () => {
   await using test = await openScriptedProxy({ metrics: true, workload: 'fresh' });
 
   const figures = await figuresOf(test.url);

@@ -115,7 +115,7 @@ describe('a session of streamable HTTP', () => {
     expect((await messages.next()).value).toMatchObject({ method: 'notifications/tools/list_changed' });
   });
 
-  test('hears nothing that may belong to somebody else', async () => {
+  test('hears nothing that may belong to another client', async () => {
     await using test = await openTestProxy();
     const { stdio } = await test.connect();
     const [one, two] = await Promise.all([RawSession.open(test.url), RawSession.open(test.url)]);
@@ -135,7 +135,7 @@ describe('a session of streamable HTTP', () => {
     expect((await second.next()).value).toMatchObject({ method: 'notifications/tools/list_changed' });
   });
 
-  test('goes on when its server is replaced, and pending calls get an error', async () => {
+  test('continues when its server is replaced, and pending calls get an error', async () => {
     await using test = await openTestProxy();
     const instance = await test.connect();
     const session = await RawSession.open(test.url);
@@ -216,7 +216,7 @@ describe('a client with bad manners', () => {
     expect(await session.call('echo', { message: 'fine' })).toBe('fine');
   });
 
-  test('that leaves in the middle of a call harms nobody', async () => {
+  test('that leaves in the middle of a call harms no other client', async () => {
     await using test = await openTestProxy();
     await test.connect();
     const session = await RawSession.open(test.url);
@@ -260,7 +260,7 @@ describe('a server with bad manners', () => {
     expect(asked.join('')).toContain('{"jsonrpc":"2.0","id":"s2","result":{}}');
   });
 
-  test('that answers what nobody asked is not listened to', async () => {
+  test('that answers without a request is not listened to', async () => {
     await using test = await openTestProxy();
     const { stdio } = await test.connect();
     const session = await RawSession.open(test.url);

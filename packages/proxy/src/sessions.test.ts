@@ -286,7 +286,7 @@ describe('sessions with processes of their own', () => {
     await expect.poll(() => test.servers[1]?.isRunning, quick).toBe(false);
   });
 
-  test('that nobody listens for make room for new ones first', async () => {
+  test('without a listener make room for new ones first', async () => {
     let nowMs = 0;
     await using test = await openScriptedProxy({ limits: { maxSessions: 2 }, now: () => nowMs++ });
     const listening = await RawSession.open(test.url);
@@ -662,7 +662,7 @@ describe('a modern client', () => {
     expect(answer).toBe('{"said":"q1"}');
   });
 
-  test('is told of tools that are there only for those who can be asked, and takes one process for all lists', async () => {
+  test('is told of tools that exist only for clients that answer questions, and takes one process for all lists', async () => {
     const offered = (server: ScriptedServer): object => {
       const { capabilities = {} } = server.last('initialize')?.params ?? {};
       server.send({ id: 'early', method: 'roots/list' }); // some want to know that before anything else
@@ -760,7 +760,7 @@ describe('a modern client', () => {
     expect(await silent).toBe('given up');
   });
 
-  test('finds the process of its last call, which is ended when nobody calls any more', async () => {
+  test('finds the process of its last call, which is ended after the last call', async () => {
     await using test = await openScriptedProxy({ limits: { keepMs: 300, maxOwn: 1 } });
     using connection = new Connection(test.url);
     const call = (): Promise<string> => connection.call('instance', modern);

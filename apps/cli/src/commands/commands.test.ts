@@ -7,17 +7,19 @@ import type { Command, Flag, FlagKind } from '../command.ts';
 import { program } from './commands.ts';
 
 /**
- * Compares our commands with those of the original: whoever knows that finds every command, argument and flag of it
+ * Compares our commands with those of the original: so its users find every command, argument and flag of it
  * here, with the same shorthand, kind and default. More is fine, less is not.
  */
 
 /** What is different on purpose, and why. */
 const different: Readonly<Record<string, string>> = {
   'run --proxy-mode': 'every client supports streamable HTTP, which the protocol recommends',
-  'run --remote-auth-callback-port': 'any free port, as nobody else can have taken that one (decision 16)',
-  'run --remote-auth-timeout': 'nobody finds a password, and types it, within 30 seconds',
-  'proxy --remote-auth-timeout': 'nobody finds a password, and types it, within 30 seconds',
-  'proxy --remote-auth-callback-port': 'any free port, as nobody else can have taken that one (decision 16)',
+  'run --remote-auth-callback-port':
+    'any free port, because another program cannot have taken that one (decision 16)',
+  'run --remote-auth-timeout': 'users need more than 30 seconds to find and type a password',
+  'proxy --remote-auth-timeout': 'users need more than 30 seconds to find and type a password',
+  'proxy --remote-auth-callback-port':
+    'any free port, because another program cannot have taken that one (decision 16)',
   'version --json': 'not shown: --format json says the same',
   'mcp serve --port': 'a port is a number',
   'serve --experimental-mcp-port': 'a port is a number',
@@ -113,7 +115,7 @@ describe('every command', () => {
     );
   });
 
-  test('that prints no JSON stands in the guide, if people use it', async () => {
+  test('that prints no JSON is listed in the guide, if people use it', async () => {
     const guide = await readFile(
       new URL('../../../docs/docs/toolhive/guides-cli/index.mdx', import.meta.url),
       'utf8',

@@ -22,7 +22,7 @@ test.for([
   ['text', 'plain\n\n  text'],
   ['nothing-known', 'plain'],
   ['json', ''],
-] as const)('shows %s as the component does that it stands in for', ([language, code]) => {
+] as const)('shows %s like the component that it replaces', ([language, code]) => {
   const props = { code, language, theme: highlighting, children: draw };
 
   const ours = renderToStaticMarkup(createElement(Highlight, props));

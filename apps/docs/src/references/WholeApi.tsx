@@ -126,8 +126,10 @@ function Failures(): ReactNode {
         Failures
       </Heading>
       <p>
-        A failure is answered in plain text: a sentence that says what is wrong and, often, a second line that
-        begins with <code>hint:</code> and says what to do.
+        By default, an error response is plain text: a line with the problem and, for most errors, a second
+        line with the prefix <code>hint:</code> and a fix. With the header{' '}
+        <code>Accept: application/problem+json</code>, the response contains problem details (RFC 9457) as
+        JSON.
       </p>
       <div className="reference-table" role="group" aria-label="Failures" tabIndex={0}>
         <table>

@@ -124,7 +124,7 @@ describe('attacks on tokens:', () => {
     expect(provider.requests).toBeLessThan(10);
   });
 
-  test('a token with critical extensions that nobody knows is refused', async () => {
+  test('a token with unknown critical extensions is refused', async () => {
     await using provider = await openIdProvider();
     const token = unsigned(claimsOf(provider)).replace(
       /^[^.]+/,
@@ -141,7 +141,7 @@ describe('attacks on tokens:', () => {
     await expect(present(provider)).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
-  test('a key set with several keys of the same name lets nobody in', async () => {
+  test('a key set with several keys of the same name accepts no token', async () => {
     await using provider = await openIdProvider();
     provider.hasDuplicateKeys = true;
 

@@ -89,7 +89,7 @@ describe('applications', () => {
     expect(await readFile(join(home, goose), 'utf8')).toContain('uri: http://localhost:8081/sse#fetch');
   });
 
-  test('that are not there are reported, and no folder is made', async () => {
+  test('that do not exist are reported, and no folder is made', async () => {
     await clients.reconcile(wanted('cursor', anEntry()));
 
     expect(clients.problems.get('cursor')).toBe(
@@ -214,7 +214,7 @@ describe('a reconcile', () => {
     expect(await record()).toEqual({ clients: { cursor: { fetch: ['http://localhost:9090/mcp'] } } });
   });
 
-  test('writes again what somebody took out', async () => {
+  test('restores a removed entry', async () => {
     await write(cursorFile(), '{}');
     await clients.reconcile(wanted('cursor', anEntry()));
     await write(cursorFile(), '{"z": 1}');
@@ -224,7 +224,7 @@ describe('a reconcile', () => {
     expect(await serversIn(cursorFile())).toHaveProperty('fetch');
   });
 
-  test('sees an edit that somebody makes while it looks away', async () => {
+  test('sees an edit from the time in which it was not watching', async () => {
     await write(cursorFile(), '{}');
     await clients.reconcile(wanted('cursor', anEntry()));
     const text = await readFile(cursorFile(), 'utf8');
@@ -237,7 +237,7 @@ describe('a reconcile', () => {
     expect(await readFile(cursorFile(), 'utf8')).toBe(text);
   });
 
-  test('does what was asked for last, and tells everybody', async () => {
+  test('performs the last request, and tells all callers', async () => {
     await write(cursorFile(), '{}');
 
     await Promise.all(
@@ -318,7 +318,7 @@ describe('entries of other people', () => {
     },
   );
 
-  test('are those of ours that somebody made lead elsewhere', async () => {
+  test('are our entries that a user pointed elsewhere', async () => {
     const theirs = '{"mcpServers": {"fetch": {"url": "https://fetch.example/sse"}}}';
     await write(cursorFile(), '{}');
     await clients.reconcile(wanted('cursor', anEntry()));

@@ -35,7 +35,7 @@ test('shares one further run among all who ask during a run', async () => {
   expect(done).toEqual(['first', 'second', 'third']);
 });
 
-test('goes on after a failure, which is for those who waited for it', async () => {
+test('continues after a failure, which only the waiting callers get', async () => {
   const { runs, latest } = aTask();
   const first = latest.request();
   await settle();

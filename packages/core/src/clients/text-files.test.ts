@@ -160,7 +160,7 @@ describe('a file of another program', () => {
     expect(await readFile(path, 'utf8')).toBe('old');
   });
 
-  test.runIf(isRoot)('of somebody else is refused rather than taken', async () => {
+  test.runIf(isRoot)('of another user is refused', async () => {
     await writeFile(path, 'old');
     await chmod(path, 0o666);
     await chmod(directory, 0o777);
@@ -172,7 +172,7 @@ describe('a file of another program', () => {
     expect(await readdir(directory)).toEqual(['config.json']);
   });
 
-  test('in a folder that is not there is not made', async () => {
+  test('in a missing folder is not made', async () => {
     const edit = files.edit(join(directory, 'application', 'config.json'), options, append('new'));
 
     await expect(edit).rejects.toMatchObject({ kind: 'unavailable' });
@@ -259,7 +259,7 @@ describe('several writers', () => {
 describe('the lock', () => {
   const edit = () => files.edit(path, options, append('new'));
 
-  test('is there while the file is written, and gone afterwards', async () => {
+  test('exists while the file is written, and is gone afterwards', async () => {
     let seen: string[] = [];
 
     await files.edit(path, options, async () => {
@@ -283,7 +283,7 @@ describe('the lock', () => {
   test.each([
     ['a living process', `${process.ppid} 1\n`],
     ['a program that does not say who it is', ''],
-  ])('of %s is respected, but not for ever', async (_what, text) => {
+  ])('of %s is respected, but with a time limit', async (_what, text) => {
     await writeFile(`${path}.lock`, text);
 
     await expect(edit()).rejects.toMatchObject({ kind: 'conflict', hint: expect.stringContaining('.lock') });
@@ -321,7 +321,7 @@ describe('the lock', () => {
 describe('a sweep', () => {
   const uuid = '00000000-0000-4000-8000-000000000000';
 
-  test('removes what a program of ours left that was killed', async () => {
+  test('removes leftovers of our killed program', async () => {
     const dead = spawn('true');
     await once(dead, 'exit');
     await writeFile(path, 'text');
@@ -349,7 +349,7 @@ describe('a sweep', () => {
     expect(await readdir(directory)).toEqual(before);
   });
 
-  test('leaves alone what somebody is about to move into place', async () => {
+  test('leaves a file alone that another program is about to move into place', async () => {
     await writeFile(`${path}.lock`, `${process.ppid} 1\n`);
     await writeFile(join(directory, '.config.json.toolhive-tmp'), 'te');
     const before = await readdir(directory);
@@ -360,7 +360,7 @@ describe('a sweep', () => {
   });
 });
 
-/** Root may do everything; so this is somebody else for a while. */
+/** Root may do everything, so the test runs as another user for a while. */
 async function asAnybody(work: () => Promise<void>): Promise<void> {
   if (!isRoot) return work();
   process.seteuid?.(65534);

@@ -110,7 +110,7 @@ test('a workload that was stopped says how to start it', async () => {
   expect(told(diagnosis, 'process')).toContain(`thv start ${name}`);
 });
 
-test('a certificate that cannot be used is told where packages are made ready', async () => {
+test('an unusable certificate is reported to the installation of packages', async () => {
   await using home = await makeHome();
   await using core = await openTestCore(home, {
     runtimes: () => [trusting(openMemoryRuntime(memoryTestServers))],
@@ -125,7 +125,7 @@ test('a certificate that cannot be used is told where packages are made ready', 
   expect(told(diagnosis, 'install')).toContain('the setting ca-cert');
 });
 
-/** Asks whom to trust, as runtimes do that fetch packages. */
+/** Asks which certificates to trust, as runtimes do that fetch packages. */
 function trusting(runtime: Runtime): Runtime {
   return {
     ...runtime,
@@ -258,7 +258,7 @@ test('the machine is told with everything on it', async () => {
   expect(told(full, 'process')).toContain(`thv doctor ${bad}`);
 });
 
-test('a registry with entries that nobody can read is told', async () => {
+test('a registry with unreadable entries is reported', async () => {
   await using rig = await openRig();
   const path = join(rig.home.path, 'registry.json');
   const servers = { broken: { image: 5 } };

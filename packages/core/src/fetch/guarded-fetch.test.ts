@@ -161,7 +161,7 @@ describe('where it may go', () => {
     expect([status, text]).toEqual([200, 'hello']);
   });
 
-  test('trusts no certificate that nobody vouches for', async () => {
+  test('trusts no certificate without a trusted authority', async () => {
     await using server = await serve((_request, response) => response.end('hello'), { tls: true });
 
     await expect(guardedFetch(server.url, privately())).rejects.toThrow('DEPTH_ZERO_SELF_SIGNED_CERT');
@@ -218,7 +218,7 @@ describe('redirects', () => {
     await expect(posted).rejects.toThrow('redirects a request with a body');
   });
 
-  test('to somebody else lose every header that may be a secret', async () => {
+  test('to another host lose every header that may be a secret', async () => {
     let seen: unknown;
     await using other = await serve((request, response) => {
       seen = request.headers;
@@ -310,7 +310,7 @@ describe('what comes back', () => {
     await expect(guardedFetch(server.url, privately())).rejects.toThrow('UND_ERR_HEADERS_OVERFLOW');
   });
 
-  test('names nobody who is not there, by a code', async () => {
+  test('reports an unreachable host by a code', async () => {
     await expect(guardedFetch('http://127.0.0.1:1/', privately())).rejects.toThrow(
       'http://127.0.0.1:1/ cannot be read: ECONNREFUSED',
     );

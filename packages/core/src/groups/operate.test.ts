@@ -9,7 +9,7 @@ import { createWorkload } from '../workloads/create.ts';
 import { deleteWorkload } from '../workloads/operate.ts';
 import { deleteGroup, editGroup, listGroups } from './operate.ts';
 
-test('nothing gets into a group that goes while its source is made ready', async () => {
+test('nothing gets into a group that is removed during the preparation of the source', async () => {
   const runtime = openMemoryRuntime(memoryTestServers);
   const asked = Promise.withResolvers<void>();
   const ready = Promise.withResolvers<void>();

@@ -81,7 +81,7 @@ test('checks a source that was granted before for files of ToolHive at each star
   await expect(later.of('server', [mount(output)])).rejects.toThrow('contains files of ToolHive itself');
 });
 
-test('accepts a directory that the user created anew, but no link', async () => {
+test('accepts a directory that the user created again, but no link', async () => {
   const { output, mounts } = await makeWorld();
   await grant(mounts, 'server', output);
   await rename(output, `${output}-moved`);
@@ -126,7 +126,7 @@ test('finds a source that another server could replace', async () => {
   await expect(refusing).rejects.toThrow('which the workload other can write to');
 });
 
-test('lets servers share a directory, and mount directories inside one that nobody writes to', async () => {
+test('lets servers share a directory, and mount directories inside a directory without writers', async () => {
   const { project, output, mounts } = await makeWorld();
   const pinned = await mounts.pin([mount(output)]);
   const others = [aWorkload('reader', `${project}:/project:ro`), aWorkload('writer', `${output}:/out`)];

@@ -6,7 +6,7 @@ import { resolveSource } from './registry.ts';
 
 const { registry } = openBuiltIn().state;
 
-test('has the nine catalogued servers, each with a description', () => {
+test('has the nine specified servers, each with a description', () => {
   proves('run.catalogue');
   const names = [...Object.keys(registry.servers), ...Object.keys(registry.remote_servers)];
 

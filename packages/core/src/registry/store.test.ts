@@ -540,7 +540,7 @@ describe('a file', () => {
     }
   });
 
-  test('that an edit breaks leaves what it said last until it is mended', async () => {
+  test('that an edit breaks keeps its last content until it is fixed', async () => {
     await using store = await openFile();
 
     await writeFile(path, '{ "servers": ');
@@ -589,7 +589,7 @@ describe('a file', () => {
     expect((await store.info()).problem).toBe(`${path} is not a file`);
   });
 
-  test('that is set anew is still followed', async () => {
+  test('that is set again is still followed', async () => {
     await using store = await openFile();
     await store.update({ local_path: path });
 

@@ -109,7 +109,7 @@ describe('the listener for the browser', () => {
     expect(await page.text()).not.toContain('alert');
   });
 
-  test('is on loopback, and gone at the end, with whoever still hangs on', async () => {
+  test('is on loopback, and gone at the end, with all open connections', async () => {
     const place = await open();
     const { port } = new URL(place.url);
     const socket = connect(Number(port), '127.0.0.1');

@@ -33,7 +33,7 @@ describe('what a server says about itself', () => {
     expect(await world.ask()).toBe(200);
   });
 
-  test('may be for its whole host when it stands in a well-known place of that', async () => {
+  test('may be for its whole host when it is at a well-known path of the host', async () => {
     await using world = await openWorld({
       server: {
         metadata: (metadata) => ({ ...metadata, resource: new URL(String(metadata['resource'])).origin }),
@@ -74,7 +74,7 @@ describe('what a server says about itself', () => {
     expect(await failureOf(world)).toMatchObject({ kind: 'forbidden' });
   });
 
-  test('is missed when the challenge names it and it is not there', async () => {
+  test('is missed when the challenge names it and it does not exist', async () => {
     await using world = await openWorld({
       server: { challenge: (origin) => `Bearer resource_metadata="${origin}/gone"` },
     });

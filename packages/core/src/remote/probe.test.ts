@@ -49,14 +49,14 @@ describe('a remote server that is asked what it wants', () => {
     });
   });
 
-  test('that is not there wants nothing yet', async () => {
+  test('that does not exist wants nothing yet', async () => {
     const server = await serveRoutes(() => ({}));
     await server[Symbol.asyncDispose]();
 
     expect(await probeRemote(server.origin)).toEqual({ kind: 'nothing' });
   });
 
-  test('is not waited for when nobody wants to know any more', async () => {
+  test('is not waited for after the last caller has left', async () => {
     await using server = await serveRoutes(() => ({ 'POST /mcp': () => stop.abort() }));
     const stop = new AbortController();
 

@@ -22,7 +22,7 @@ async function openSignedIn(...changes: Parameters<typeof openWorld>) {
   return world;
 }
 
-/** Asks with what is there, and tells what is to be done about a refusal. */
+/** Asks with the stored token, and tells how to handle a refusal. */
 async function askAndTell(world: World) {
   const headers = await world.auth.headers();
   const status = await world.ask(headers);
@@ -30,7 +30,7 @@ async function askAndTell(world: World) {
   return world.auth.challenged({ status, wwwAuthenticate: 'Bearer', sent: headers['authorization'] });
 }
 
-describe('a server that nobody has asked yet', () => {
+describe('a server before the first request', () => {
   test('gets no token, and its refusal says that one is needed', async () => {
     await using world = await openWorld();
 
@@ -119,7 +119,7 @@ describe('signing in', () => {
     expect(await world.ask()).toBe(200);
   });
 
-  test('goes on when the browser cannot be opened', async () => {
+  test('continues when the browser cannot be opened', async () => {
     await using world = await openWorld({
       options: {
         openBrowser: () => Promise.reject(new Error('no display')),
@@ -324,7 +324,7 @@ describe('a client', () => {
     expect(await world.ask()).toBe(200);
   });
 
-  test('is registered anew with another authorization server, and not shown to it before', async () => {
+  test('is registered again with another authorization server, and not shown to it before', async () => {
     await using other = await openWorld();
     await using world = await openSignedIn();
     world.remote.changes.metadata = (metadata) => ({
@@ -838,7 +838,7 @@ describe('what outlives the daemon', () => {
     return { ...world, vault, path: home.path, [Symbol.asyncDispose]: () => moved.disposeAsync() };
   };
 
-  test('is the token: the next daemon asks nobody', async () => {
+  test('is the token: the next daemon needs no sign-in', async () => {
     await using world = await openKeeping();
     const asked = world.authority.seen.length;
 
@@ -863,7 +863,7 @@ describe('what outlives the daemon', () => {
     expect(world.authority.registrations).toHaveLength(1);
   });
 
-  test('stands in no file in the clear', async () => {
+  test('is in no file in the clear', async () => {
     await using world = await openKeeping();
     const token = (await world.auth.headers())['authorization']?.replace('Bearer ', '') ?? '';
 
@@ -1002,7 +1002,7 @@ describe('headers that are configured', () => {
     });
   });
 
-  test('may say who uses the server; then nobody signs in', async () => {
+  test('may say who uses the server, so no sign-in is needed', async () => {
     await using world = await openWorld({
       config: { headers: [{ ...header, name: 'Authorization', default: 'Bearer mine' }] },
     });

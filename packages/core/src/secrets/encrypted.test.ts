@@ -25,7 +25,7 @@ async function makePlace(shared: Partial<EncryptedOptions> = {}) {
 type Place = Awaited<ReturnType<typeof makePlace>>;
 
 describe('encrypted secrets', () => {
-  test('are there for the next daemon that has the password', async () => {
+  test('are available to the next daemon that has the password', async () => {
     await using place = await makePlace();
     const before = place.open();
     await before.setup('open sesame');
@@ -38,7 +38,7 @@ describe('encrypted secrets', () => {
     expect(await after.isLocked()).toBe(false);
   });
 
-  test('are there for the next daemon that has the keyring', async () => {
+  test('are available to the next daemon that has the keyring', async () => {
     await using place = await makePlace({ keyring: memoryKeyring() });
     const before = place.open();
     await before.setup();
@@ -49,7 +49,7 @@ describe('encrypted secrets', () => {
     expect(await after.get('token')).toBe('value');
   });
 
-  test('have a vault beside them, which nobody can name as a secret', async () => {
+  test('have a vault beside them, which no secret name can reach', async () => {
     await using place = await makePlace({ keyring: memoryKeyring() });
     const before = place.open();
     await before.set('token', 'value');
@@ -190,7 +190,7 @@ describe('encrypted secrets', () => {
     expect(await place.open().setup('open sesame')).toBe('kept');
   });
 
-  test('take no short password, and none to replace one that is not there', async () => {
+  test('take no short password, and none to replace a missing one', async () => {
     await using place = await makePlace({ keyring: memoryKeyring() });
     const secrets = place.open();
     const short = { kind: 'invalid', message: 'a password for secrets has at least 8 characters' };
@@ -553,7 +553,7 @@ describe('the file', () => {
     const old = sealRecord('a', 'old', id, dataKey);
     const locks = [{ by: 'keyring' as const, user: 'someone', wrapped: '' }];
 
-    // All that stands in the way is the seal: everything else is made anew.
+    // Only the seal prevents this: everything else is made again.
     const forged = await parseSealed(await buildSealed({ id, locks }, change(records, old), another));
     const honest = await parseSealed(await buildSealed({ id, locks }, records, dataKey));
 

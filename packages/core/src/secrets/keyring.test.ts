@@ -74,7 +74,7 @@ describe.skipIf(!hasSecretService)('the keyring of a desktop', () => {
     expect(await open().get('token')).toBe('value');
   });
 
-  test('is none while it is locked and nobody is there to unlock it', async () => {
+  test('does not exist while it is locked without a user to unlock it', async () => {
     await using session = await openSession('gnome-keyring-daemon --start --components=secrets >/dev/null');
     const reports: string[] = [];
 
@@ -97,7 +97,7 @@ describe.runIf(process.platform === 'linux')('a system', () => {
     expect(reports[0]).toMatch(/D-?Bus/i);
   });
 
-  test('whose D-Bus hangs has no keyring, and the daemon goes on meanwhile', async () => {
+  test('whose D-Bus hangs has no keyring, and the daemon continues meanwhile', async () => {
     await using home = await mkdtempDisposable(join(tmpdir(), 'thv-secrets-'));
     const bus = join(home.path, 'bus');
     const hung = createServer(() => {}).listen(bus);

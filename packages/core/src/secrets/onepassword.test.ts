@@ -55,7 +55,7 @@ describe('secrets in 1Password', () => {
     expect(connect).toHaveBeenCalledExactlyOnceWith(token, 'v1');
   });
 
-  test('are asked for anew after a client could not be made', async () => {
+  test('are asked for again after a client could not be made', async () => {
     let attempts = 0;
     const connect = async (): Promise<OnePasswordClient> => {
       if (attempts++ === 0) throw new Error('error sending request');
@@ -71,7 +71,7 @@ describe('secrets in 1Password', () => {
     'error resolving secret reference: no vault matched the secret reference query',
     'error resolving secret reference: no item matched the secret reference query',
     'the specified field cannot be found within the item',
-  ])('are not there when it says: %s', async (message) => {
+  ])('do not exist when it says: %s', async (message) => {
     const connect = async () => fakeClient(failingWith(message));
 
     expect(await onePasswordSecrets({ env, version: 'v1', connect }).get('op://a/b/c')).toBeUndefined();
@@ -84,7 +84,7 @@ describe('secrets in 1Password', () => {
     ['more than one item matched the secret reference query', 'conflict'],
     ['the secret reference could not be parsed: invalid', 'invalid'],
     ['bad service account token, please rotate it: ', 'unavailable'],
-    ['something nobody has seen', 'unavailable'],
+    ['something unknown', 'unavailable'],
   ])('fail without their token when it says: %s', async (message, kind) => {
     const connect = async () => fakeClient(failingWith(message));
 
@@ -96,7 +96,7 @@ describe('secrets in 1Password', () => {
     expect(inspect(failure)).not.toContain('canary');
   });
 
-  test('do not wait for ever', async () => {
+  test('wait with a time limit', async () => {
     const connect = () => new Promise<never>(() => {});
     const limits = { startMs: 20, callMs: 20 };
 

@@ -76,7 +76,7 @@ describe('before the first setup', () => {
 });
 
 describe('the vault', () => {
-  test('is there while secrets are kept in the encrypted file', async () => {
+  test('exists while secrets are kept in the encrypted file', async () => {
     await using place = await openTestSecrets({ keyring: memoryKeyring() });
     expect(place.secrets.vault).toBe(undefined);
     await place.secrets.setup({ provider_type: 'encrypted' });
@@ -212,7 +212,7 @@ describe('secrets', () => {
     });
   });
 
-  test('that are not there are not found', async () => {
+  test('that do not exist are not found', async () => {
     await using place = await openTestSecrets();
     await place.secrets.setup({ provider_type: 'encrypted' });
 
@@ -328,7 +328,7 @@ describe('a reference', () => {
 });
 
 describe('what is secret', () => {
-  test('stands in no failure, no log line, no event and no list', async () => {
+  test('appears in no failure, no log line, no event and no list', async () => {
     const env = { OP_SERVICE_ACCOUNT_TOKEN: 'ops_canary', TOOLHIVE_SECRET_outside: 'canary' };
     await using place = await openTestSecrets({ env, keyring: noKeyring });
     const { secrets, paths } = place;

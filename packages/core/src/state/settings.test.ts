@@ -16,7 +16,7 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 const log = pino({ level: 'silent' });
 
 describe('the settings file', () => {
-  test('is not there at first, and made by the first change', async () => {
+  test('does not exist at first, and is made by the first change', async () => {
     const settings = await SettingsFile.open(path, log);
 
     await settings.change([['secrets', 'provider_type'], 'encrypted']);

@@ -385,7 +385,7 @@ describe('the log of a server', () => {
 });
 
 describe('the log of a server after a write error', () => {
-  test('goes on when it can be written again, and notes what is missing', async () => {
+  test('continues when it can be written again, and notes the gap', async () => {
     await using home = await makeHome();
     const logs = new Logs(home.path);
     const path = join(home.path, 'echo.server.log');

@@ -4,7 +4,7 @@ import { aRunConfig } from '../testing/run-config.ts';
 import { launchOf } from './launch.ts';
 
 describe('a launch', () => {
-  test('carries the labels of the workload, and none that would take the place of ours', () => {
+  test('carries the labels of the workload, and none that would replace our labels', () => {
     const labels = { team: 'red', 'toolhive-port': '1' };
 
     const launch = launchOf(aRunConfig({ container_labels: labels }), launchParts);

@@ -44,7 +44,7 @@ test('an intent that cannot be written changes nothing, and facts wait no longer
   expect([world.state.current.status, isCommitted, world.toldOf]).toEqual(['running', false, []]);
 });
 
-test('a fact that cannot be written is one all the same, and the reason is returned', async () => {
+test('a fact that cannot be written is still one, and the reason is returned', async () => {
   await using world = await openWorld(running);
   await mkdir(join(world.directory, 'test.json', 'in-the-way'), { recursive: true });
 

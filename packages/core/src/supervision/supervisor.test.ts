@@ -182,7 +182,7 @@ test('stops a workload that is still starting', async () => {
   expect(await isOpen(core.workloads.require('test').runConfig.port)).toBe(false);
 });
 
-test('a new daemon goes on where the last one ended', async () => {
+test('a new daemon continues where the last one ended', async () => {
   await using home = await makeHome();
   {
     await using core = await openTestCore(home);
@@ -293,7 +293,7 @@ test('a removal that failed can be tried again', async () => {
   expect(core.workloads.all()).toEqual([]);
 });
 
-test('whoever follows a start is told that the workload was removed', async () => {
+test('a caller that follows a start is told that the workload was removed', async () => {
   await using home = await makeHome();
   await using core = await openTestCore(home, { timing: { ...quickTiming, startMs: 60_000 } });
   await createWorkload(core, { name: 'test', image: testServer, cmd_arguments: ['silent'] }, silently);

@@ -132,7 +132,7 @@ test('a server that wants a token gets one; while it wants another, the status s
   expect(third).toContain('test_simple_text');
 });
 
-test('a server that nobody signs in to says so, and is not asked for again and again', async () => {
+test('a server without a sign-in says so, and is not asked for again and again', async () => {
   await using authority = await openAuthorizationServer();
   await using remote = await openRemoteServer('legacy', authority);
   await using daemon = await openDaemon(async (url) => {
@@ -203,7 +203,7 @@ test.each([
   });
 });
 
-test('a remote server that is not there says so, and is tried again', async () => {
+test('a missing remote server says so, and is tried again', async () => {
   await using daemon = await openDaemon();
 
   const { name } = await run(daemon.core, { url: 'http://127.0.0.1:1/mcp' });
@@ -219,7 +219,7 @@ describe('a registry entry whose name leads to this machine after the workload w
     return (_host, _options, done) => done(null, [{ address: answers.shift() ?? '127.0.0.1', family: 4 }]);
   }
 
-  /** A daemon of a user whose registry on the web has one entry. Its copy is fresh, so that nobody is asked for it. */
+  /** A daemon of a user whose registry on the web has one entry. Its copy is fresh, so no request is sent. */
   async function openWithEntry(remote: { url: string }) {
     await using opened = new AsyncDisposableStack();
     const home = opened.use(await makeHome());

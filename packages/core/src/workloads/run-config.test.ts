@@ -92,13 +92,13 @@ describe('a registry entry', () => {
   });
 });
 
-test('limits stand in the run config as the user wrote them, unless they are the defaults', () => {
+test('limits are in the run config as the user wrote them, unless they are the defaults', () => {
   const { resources } = build({ ...needed, resources: { memory: '512m', disk: '2g', cpus: 2 } });
 
   expect(resources).toEqual({ memory: '512m' });
 });
 
-test('labels, and what is to be observed, stand in the run config', () => {
+test('labels and telemetry settings are in the run config', () => {
   const runConfig = build({
     ...needed,
     labels: { team: 'red' },

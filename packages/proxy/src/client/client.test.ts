@@ -124,7 +124,7 @@ test.each([
   await expect(connected).rejects.toMatchObject({ kind });
 });
 
-/** A modern server that has another page of tools for ever. */
+/** A modern server with an endless number of pages of tools. */
 function openEndlessServer() {
   return openServer(({ id, method }, response) => {
     const result =
@@ -166,7 +166,7 @@ function openServer(
   };
 }
 
-/** A client on standard streams, of which the test is the other end. */
+/** A stdio client, of which the test is the other end. */
 function openAdapter(url: string) {
   const input = new PassThrough();
   const output = new PassThrough();
@@ -207,7 +207,7 @@ const _meta = {
 };
 const callText = { method: 'tools/call', params: { name: 'test_simple_text', arguments: {} } };
 
-test('a client on standard streams uses a server behind a proxy, in either generation', async () => {
+test('a stdio client uses a server behind a proxy, in either generation', async () => {
   await using server = await openProxy('legacy');
   await using adapter = openAdapter(`${server.url}/mcp`);
 
@@ -222,7 +222,7 @@ test('a client on standard streams uses a server behind a proxy, in either gener
   expect(adapter.invalidOutput).toEqual(['no message']);
 });
 
-test('a client on standard streams goes on when its session was forgotten', async () => {
+test('a stdio client continues when its session was forgotten', async () => {
   await using server = await openProxy('legacy', { maxSessions: 1 });
   await using adapter = openAdapter(`${server.url}/mcp`);
   await adapter.ask(initialize);

@@ -32,7 +32,7 @@ test('lets only those use a server who have shown who they are', async () => {
   expect(wrong.headers.get('www-authenticate')).toBe('Bearer realm="toolhive", error="invalid_token"');
 });
 
-test('tells a caller when it is no fault of theirs that they are not let in', async () => {
+test('tells a refused caller when the caller is not at fault', async () => {
   await using proxy = await openTestProxy({ access: { check } });
   await proxy.connect();
 
@@ -44,7 +44,7 @@ test('tells a caller when it is no fault of theirs that they are not let in', as
   expect(proxy.faults).toEqual([expect.objectContaining({ message: 'a bug' })]);
 });
 
-test('says where to get a token, to everybody', async () => {
+test('says where to get a token, to all callers', async () => {
   await using proxy = await openTestProxy({ access: { check, resource } });
   const metadataPath = '/.well-known/oauth-protected-resource/mcp';
 

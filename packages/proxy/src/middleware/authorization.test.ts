@@ -96,7 +96,7 @@ describe('requests', () => {
       { notifications: { resourceSubscriptions: 'open' } },
       'refused -32602',
     ],
-    ['the task of nobody', 'tasks/result', { taskId: 'one' }, 'refused 403'],
+    ['the task of no caller', 'tasks/result', { taskId: 'one' }, 'refused 403'],
     ['a method that is not known', 'tools/execute', { name: 'open' }, 'refused -32601'],
     ['a method in another case', 'Tools/Call', { name: 'open' }, 'refused -32601'],
     ['a method of the language', 'constructor', { name: 'open' }, 'refused -32601'],

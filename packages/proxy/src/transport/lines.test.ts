@@ -36,7 +36,7 @@ test('joins a character that was cut in two', async () => {
   expect(await linesOf([text.subarray(0, 1), text.subarray(1)])).toEqual(['ä']);
 });
 
-test('drops a line that is too long, however it comes, and goes on with the next', async () => {
+test('drops a line that is too long, however it comes, and continues with the next', async () => {
   const long = 'x'.repeat(40);
 
   expect(await linesOf([`before\n${long}`, long, `${long}\nafter\n`])).toEqual([

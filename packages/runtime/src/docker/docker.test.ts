@@ -9,6 +9,7 @@ import { json, text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { proves } from '../../../../e2e/promises.ts';
 import { pinMounts } from '../mount-source.ts';
 import { Rules } from '../outbound-rules.ts';
 import { describeExit, type Instance, type Launch, type Runtime } from '../runtime.ts';
@@ -390,6 +391,7 @@ function containerCases(socket: string): void {
   const secrets = { TOKEN: 'canary-of-a-container' };
 
   test('is told secrets that the engine does not tell', async () => {
+    proves('security.secrets.inspect');
     const server = await talk({ secrets });
 
     const { text } = await server.call('environment');

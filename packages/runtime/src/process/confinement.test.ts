@@ -91,6 +91,7 @@ describe('a server in the sandbox', () => {
   });
 
   test('sees no process but its own', async () => {
+    proves('security.sandbox.processes');
     await using server = await talkTo(rig);
 
     const entries = JSON.parse((await server.call('list', { path: '/proc' })).text) as string[];

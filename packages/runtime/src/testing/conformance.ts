@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { proves } from '../../../../e2e/promises.ts';
 import { pinMounts } from '../mount-source.ts';
 import { describeExit } from '../runtime.ts';
 import type { Instance, Launch, ResourceLimits, Runtime } from '../runtime.ts';
@@ -375,6 +376,7 @@ export function describeRuntime(
       });
 
       test('has no network unless it was given one', async () => {
+        proves('security.network.none');
         await using host = await listening();
         const server = await talk({ network: { kind: 'none' } });
 

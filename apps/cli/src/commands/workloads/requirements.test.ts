@@ -22,7 +22,7 @@ const header = {
   secret: false,
 };
 
-describe('a header that a remote server needs, where nobody can be asked', () => {
+describe('a header that a remote server needs, without a terminal', () => {
   test('comes from a stored secret, even if it is none', async () => {
     const request = await withNeeds(
       {},

@@ -28,7 +28,7 @@ test('makes a record of the page and of every heading that can be linked to', ()
   });
 });
 
-test('keeps words apart that stand in different blocks, and together when only part of one is marked', () => {
+test('separates words in different blocks, and joins the parts of a word with a mark', () => {
   const html = aPage(
     '<h1>T</h1><ul><li>one<li>two</ul><p>th<b>v</b> run</p>it<p>is</p><pre><span>a</span><br><span>b</span></pre>',
   );
@@ -38,7 +38,7 @@ test('keeps words apart that stand in different blocks, and together when only p
   expect(page?.sections[0]?.text).toBe('one two thv run it is a b');
 });
 
-test('leaves out what nobody reads: buttons, pictures, scripts', () => {
+test('leaves out buttons, pictures, and scripts', () => {
   const html = aPage('<h1>T</h1><button>Copy</button><svg><title>x</title></svg><script>y</script><p>Text');
 
   const page = readPage(html, '/t');
@@ -46,7 +46,7 @@ test('leaves out what nobody reads: buttons, pictures, scripts', () => {
   expect(page?.sections[0]?.text).toBe('Text');
 });
 
-test('leaves out what is there to be copied, heads of columns, and sections that only lead elsewhere', () => {
+test('leaves out code to copy, column headings, and sections of links', () => {
   const html = aPage(`<h1>T</h1><p>Text<pre data-unsearched>curl example</pre>
     <h2 id=flags>Flags</h2><table><thead><tr><th>Flag<tbody><tr><td>--name</table>
     <h2 id=more>See also</h2><ul><li><a href=/a>One</a><li><a href=/b><code>two</code></a></ul>

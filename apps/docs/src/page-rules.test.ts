@@ -1,0 +1,66 @@
+import { glob, readFile } from 'node:fs/promises';
+import { relative } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = new URL('../../../', import.meta.url).pathname;
+const folder = `${root}apps/docs/docs/`;
+
+const paths = (await Array.fromAsync(glob(`${folder}**/*.mdx`))).toSorted();
+const pages = await Promise.all(
+  paths.map(async (path) => ({ path: relative(folder, path), text: await readFile(path, 'utf8') })),
+);
+const pathsWhere = (isWrong: (text: string) => boolean): string[] =>
+  pages.filter(({ text }) => isWrong(text)).map(({ path }) => path);
+
+test('every page ends with two to four next steps', () => {
+  const wrong = pathsWhere((text) => {
+    const [, steps = ''] = /^## Next steps\n([^]*)/m.exec(text) ?? [];
+    const links = steps.match(/^- .*\]\(/gm) ?? [];
+    return links.length < 2 || links.length > 4 || /^#/m.test(steps);
+  });
+
+  expect(pages.length).toBeGreaterThan(50);
+  expect(wrong).toEqual([]);
+});
+
+test('a page has at most one notice about missing features', () => {
+  expect(pathsWhere((text) => (text.match(/Not available yet/g) ?? []).length > 1)).toEqual([]);
+});
+
+test('every diagram has an alternative text', () => {
+  const diagrams = pages.flatMap(({ text }) => text.match(/^ *```mermaid.*$/gm) ?? []);
+
+  expect(diagrams.length).toBeGreaterThanOrEqual(6);
+  expect(diagrams.filter((opening) => !/ alt="[^"]{20,}"/.test(opening))).toEqual([]);
+});
+
+test('platforms and versions names the versions that the tests pin', async () => {
+  const { text } = pages.find(({ path }) => path.endsWith('reference/platforms.mdx')) ?? { text: '' };
+  const testedVersion = (program: string): string | undefined =>
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`| ${program} `))
+      ?.split('|')[3]
+      ?.trim();
+  const { devDependencies } = JSON.parse(await readFile(`${root}package.json`, 'utf8')) as {
+    devDependencies: Record<string, string>;
+  };
+  const moduleVersion = async (file: string, module: string): Promise<string | undefined> =>
+    new RegExp(`^\\s*(?:require )?${RegExp.escape(module)} v(\\S+)`, 'm').exec(
+      await readFile(`${root}packages/operator/control-plane/${file}`, 'utf8'),
+    )?.[1];
+
+  expect(testedVersion('Node.js')).toBe(devDependencies['node']);
+  expect(testedVersion('Kubernetes')).toBe(await moduleVersion('go.mod', 'k8s.io/kubernetes'));
+  expect(testedVersion('Helm')).toBe(await moduleVersion('chart-tools/go.mod', 'helm.sh/helm/v4'));
+});
+
+test('manifests in the server guides use the images of the built-in registry', async () => {
+  const registry = await readFile(`${root}packages/core/src/registry/default-registry.json`, 'utf8');
+  const images = pages
+    .filter(({ path }) => path.includes('guides-mcp/') && !path.endsWith('meta-mcp.mdx'))
+    .flatMap(({ text }) => Array.from(text.matchAll(/^ *image: (\S+)$/gm), ([, image = '']) => image));
+
+  expect(images.length).toBeGreaterThanOrEqual(4);
+  expect(images.filter((image) => !registry.includes(`"${image}"`))).toEqual([]);
+});
