@@ -6,8 +6,8 @@ import type { EgressTools } from '../egress/tools.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';
 
 /**
- * The addresses of a server by the network namespace that the forwarder is in. The gateway's own sockets have every other
- * address of its namespace.
+ * Where a server listens, by the network namespace that the forwarder is in. Every other address in the gateway's namespace
+ * belongs to the gateway itself.
  */
 const addresses = { server: ['127.0.0.1', SERVER_ADDRESS, '::1'], gateway: [SERVER_ADDRESS] };
 
