@@ -8,6 +8,7 @@ import { auditOf } from '../audit/audit-config.ts';
 import { StdoutAudit } from '../audit/stdout-audit.ts';
 import { openUnkeptRemote } from '../remote/open.ts';
 import { openProxy } from './open-proxy.ts';
+import { untilUnavailable } from './remote-watch.ts';
 import { failureFields } from './run-workload.ts';
 import { runServer } from './run-loop.ts';
 import type { RunEvent, RunTiming, StartedServer } from './run-loop.ts';
@@ -97,12 +98,14 @@ async function reachRemote(
     signal,
   });
   remote.settle();
+  const over = new AbortController();
   return {
     id: url,
     server: { address: remote.server },
     startAnother: () => Promise.reject(new Error('a remote server is not started from here')),
-    ended: new Promise(() => {}),
+    ended: untilUnavailable(remote.server, over.signal),
     async stop() {
+      over.abort();
       await remote[Symbol.asyncDispose]();
     },
     firstAnswerMs,
