@@ -74,7 +74,8 @@ async function generatedTexts(): Promise<Record<string, string>> {
 /** The README files of charts, from the files that Helm reads. */
 async function chartReadmes(...names: string[]): Promise<Record<string, string>> {
   const readmes = names.map(async (name) => {
-    const read = (file: string): Promise<string> => readFile(fromRoot(`deploy/charts/${name}/${file}`), 'utf8');
+    const read = (file: string): Promise<string> =>
+      readFile(fromRoot(`deploy/charts/${name}/${file}`), 'utf8');
     const files: ChartFiles = {
       'Chart.yaml': await read('Chart.yaml'),
       'values.yaml': await read('values.yaml'),

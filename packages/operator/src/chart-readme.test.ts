@@ -14,7 +14,9 @@ test('a README file has a row for each value of a chart, with its default', () =
   const readme = chartReadme(files({ properties: { pod: { properties: { labels, image } } } }));
 
   expect(readme).toContain('A sample. This chart requires Kubernetes >=1.29.0.');
-  expect(readme).toContain('| `pod.labels` | `{"a":"b"}` | More labels. |\n| `pod.image` |  | The image. |\n');
+  expect(readme).toContain(
+    '| `pod.labels` | `{"a":"b"}` | More labels. |\n| `pod.image` |  | The image. |\n',
+  );
 });
 
 test('a value without a description is an error that names the value', () => {

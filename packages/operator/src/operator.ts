@@ -10,6 +10,7 @@ import { groupController, groupOf } from './controllers/mcp-group.ts';
 import { registryController } from './controllers/mcp-registry.ts';
 import { remoteProxyController, serverController } from './controllers/proxied.ts';
 import { externalAuthController, referenceOf, toolConfigController } from './controllers/referenced.ts';
+import { SourceReader } from './controllers/source-thread.ts';
 import { Applier } from './runtime/applier.ts';
 import { Recorder } from './runtime/events.ts';
 import { Leadership } from './runtime/lease.ts';
@@ -33,6 +34,8 @@ export interface OperatorOptions extends Settings {
   /** Addresses such as `:8080`. */
   metricsAddress: string;
   probeAddress: string;
+  /** The program for threads that read the sources of registries. */
+  sourceReader: URL;
 }
 
 /** The name of the Lease that the replicas share. */
@@ -176,6 +179,7 @@ class Work {
       configMaps,
       applier: new Applier(client, cache),
       recorder,
+      sources: new SourceReader(options.sourceReader),
       settings: options,
       isOpenShift,
       now: () => new Date(),

@@ -197,9 +197,9 @@ test('the check of a pack lets other work proceed', async () => {
 });
 
 test('a small transfer that inflates to a large file is refused before anything inflates it', async () => {
-  await using repository = await openRepository({ large: Buffer.alloc(101 * 1024 * 1024) });
+  await using repository = await openRepository({ large: Buffer.alloc(17 * 1024 * 1024) });
 
   const read = readGitFile({ repository: repository.url, path: 'registry.json' }, never, true);
 
-  await expect(read).rejects.toThrow('a file of the repository is larger than 104857600 bytes');
+  await expect(read).rejects.toThrow('a file of the repository is larger than 16777216 bytes');
 });

@@ -58,7 +58,8 @@ async function follow(
   const [kind] = serverKinds;
   const scope = { namespace, fieldSelector: `metadata.name=${name}`, signal };
   for (let early = 0; ; early += 1) {
-    if (early > 0) await delay(Math.min(firstBackoffMs * 2 ** (early - 1), maxBackoffMs), undefined, { signal });
+    if (early > 0)
+      await delay(Math.min(firstBackoffMs * 2 ** (early - 1), maxBackoffMs), undefined, { signal });
     const startedAt = performance.now();
     const { items, resourceVersion } = await client.list<ServerObject>(kind, scope);
     const [current] = items;
