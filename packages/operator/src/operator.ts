@@ -62,7 +62,8 @@ const childTypes: readonly ResourceType[] = [
   types.statefulSet,
 ];
 
-const CONCURRENCY = 8;
+/** Most of a pass is waiting for the API server, which limits its clients itself. */
+const CONCURRENCY = 16;
 /** The API server answers within this time, or the connection is dead. */
 const ANSWER_MS = 10_000;
 
@@ -164,7 +165,7 @@ class Work {
         ...(own.has(type)
           ? {}
           : { labelSelector: `app.kubernetes.io/managed-by=${MANAGER}`, isPacked: true }),
-        onChange: (object, previous) => this.#changed(type, object, previous),
+        onChange: (object, previous, isOwn) => this.#changed(type, object, previous, isOwn),
       });
       this.#caches.set(type.kind, reflector);
     }
@@ -233,7 +234,7 @@ class Work {
       labelSelector?: string;
       metadataOnly?: boolean;
       isPacked?: boolean;
-      onChange: (object: KubernetesObject, previous: KubernetesObject | undefined) => void;
+      onChange: (object: KubernetesObject, previous: KubernetesObject | undefined, isOwn: boolean) => void;
     },
   ): Reflector {
     const { log } = this.#options;
@@ -253,18 +254,28 @@ class Work {
     if (this.#isOpen) this.#queues.get(kind)?.add(key);
   }
 
-  #changed(type: ResourceType, object: KubernetesObject, previous: KubernetesObject | undefined): void {
-    if (this.#queues.has(type.kind)) this.#add(type.kind, keyOf(object));
+  /** A pass knows what it has written itself, so such a change leads to passes over other objects only. */
+  #changed(
+    type: ResourceType,
+    object: KubernetesObject,
+    previous: KubernetesObject | undefined,
+    isOwn: boolean,
+  ): void {
+    if (!isOwn && this.#queues.has(type.kind)) this.#add(type.kind, keyOf(object));
     for (const version of previous === undefined ? [object] : [object, previous]) {
+      if (!isOwn) this.#tellOwners(version);
       this.#tellRelated(type, version);
+    }
+  }
+
+  #tellOwners(object: CustomResource): void {
+    for (const owner of object.metadata.ownerReferences ?? []) {
+      if (this.#queues.has(owner.kind)) this.#add(owner.kind, besideOf(object, owner.name));
     }
   }
 
   /** Adds every object that depends on a changed one. */
   #tellRelated(type: ResourceType, object: CustomResource): void {
-    for (const owner of object.metadata.ownerReferences ?? []) {
-      if (this.#queues.has(owner.kind)) this.#add(owner.kind, besideOf(object, owner.name));
-    }
     if (type === kinds.server || type === kinds.remoteProxy) {
       const tools = referenceOf(object, 'toolConfigRef');
       const exchange = referenceOf(object, 'externalAuthConfigRef');
