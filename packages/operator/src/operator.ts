@@ -12,6 +12,7 @@ import { remoteProxyController, serverController } from './controllers/proxied.t
 import { externalAuthController, referenceOf, toolConfigController } from './controllers/referenced.ts';
 import { SourceReader } from './controllers/source-thread.ts';
 import { Applier } from './runtime/applier.ts';
+import { canonicalJson } from './runtime/canonical.ts';
 import { Recorder } from './runtime/events.ts';
 import { Leadership } from './runtime/lease.ts';
 import { detectOpenShift } from './runtime/platform.ts';
@@ -254,14 +255,18 @@ class Work {
     if (this.#isOpen) this.#queues.get(kind)?.add(key);
   }
 
-  /** A pass knows what it has written itself, so such a change leads to passes over other objects only. */
+  /**
+   * A pass knows what it has written itself, so such a change leads to passes over other objects only. The answer to a
+   * status can contain a new spec, though, which no watch reports again.
+   */
   #changed(
     type: ResourceType,
     object: KubernetesObject,
     previous: KubernetesObject | undefined,
     isOwn: boolean,
   ): void {
-    if (!isOwn && this.#queues.has(type.kind)) this.#add(type.kind, keyOf(object));
+    const isKnown = isOwn && wishOf(object) === wishOf(previous);
+    if (!isKnown && this.#queues.has(type.kind)) this.#add(type.kind, keyOf(object));
     for (const version of previous === undefined ? [object] : [object, previous]) {
       if (!isOwn) this.#tellOwners(version);
       this.#tellRelated(type, version);
@@ -317,6 +322,12 @@ class Work {
       }
     }
   }
+}
+
+/** Everything in a custom resource that its users write, as a text. */
+function wishOf(object: CustomResource | undefined): string {
+  const { labels, annotations, finalizers, deletionTimestamp } = object?.metadata ?? {};
+  return canonicalJson([object?.spec, labels, annotations, finalizers, deletionTimestamp]);
 }
 
 interface ConfigMapUser {

@@ -48,8 +48,7 @@ async function pass(
   const finalizer = finalizersOf[kind];
   const finalizers = metadata.finalizers ?? [];
   if (!isDeleted && finalizer !== undefined && !finalizers.includes(finalizer)) {
-    await setFinalizers(context, resource, [...finalizers, finalizer], signal);
-    return { againAfterMs: 0 };
+    return setFinalizers(context, resource, [...finalizers, finalizer], signal); // the change leads to the next pass
   }
   const secret = kind === 'MCPExternalAuthConfig' ? await checkSecret(context, resource, signal) : undefined;
   const isReady = secret?.status !== 'False' && !isDeleted;

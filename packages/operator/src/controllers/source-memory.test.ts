@@ -27,11 +27,11 @@ test('large repositories do not fill the memory of the operator', async () => {
   const random = (count: number, size: number): Record<string, Buffer> =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`file-${at}`, randomBytes(size)]));
 
-  const allowed = await growthOf(random(22, mebibyte));
+  const allowed = await growthOf(random(20, mebibyte));
   const unpacked = await growthOf(
     Object.fromEntries(Array.from({ length: 5 }, (_, at) => [`file-${at}`, Buffer.alloc(15 * mebibyte, at)])),
   );
-  const tooLarge = await growthOf(random(60, mebibyte));
+  const tooLarge = await growthOf(random(26, mebibyte));
 
   expect(allowed.problem).toBe('');
   expect(unpacked.problem).toBe('');
