@@ -188,26 +188,6 @@ describeCluster('the operator', () => {
     }
   });
 
-  test('a spec that changes while the status is written takes effect', async () => {
-    const namespace = await cluster.namespace();
-    await using _operator = await startOperator(cluster, { env: { WATCH_NAMESPACE: namespace } });
-    const names = Array.from({ length: 12 }, (_, at) => `hurried-${at}`);
-    const versions = ['1', '2', '3', '4'];
-
-    for (const version of versions) {
-      const servers = names.map((name) => server(name, { image: `example/server:${version}` }));
-      await apply(namespace, servers.join('\n---\n'));
-    }
-
-    const image = '{.spec.template.spec.containers[0].image}';
-    for (const name of names) {
-      await expect
-        .poll(() => field(namespace, `statefulset/${name}`, image), { timeout: 60_000 })
-        .toBe('example/server:4');
-      await isReady(namespace, `mcpserver/${name}`);
-    }
-  });
-
   test('a registry source on the machine of the operator is refused before a request', async () => {
     const namespace = await cluster.namespace();
     let requests = 0;

@@ -4,7 +4,7 @@ import type { ClusterConfig } from '@toolhive/kubernetes/config';
 import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object';
 import type { Logger } from 'pino';
-import { besideOf, kinds } from './controllers/context.ts';
+import { besideOf, hasSameWish, kinds } from './controllers/context.ts';
 import type { Context, Controller, CustomResource, Settings } from './controllers/context.ts';
 import { groupController, groupOf } from './controllers/mcp-group.ts';
 import { registryController } from './controllers/mcp-registry.ts';
@@ -12,7 +12,6 @@ import { remoteProxyController, serverController } from './controllers/proxied.t
 import { externalAuthController, referenceOf, toolConfigController } from './controllers/referenced.ts';
 import { SourceReader } from './controllers/source-thread.ts';
 import { Applier } from './runtime/applier.ts';
-import { canonicalJson } from './runtime/canonical.ts';
 import { Recorder } from './runtime/events.ts';
 import { Leadership } from './runtime/lease.ts';
 import { detectOpenShift } from './runtime/platform.ts';
@@ -265,7 +264,7 @@ class Work {
     previous: KubernetesObject | undefined,
     isOwn: boolean,
   ): void {
-    const isKnown = isOwn && wishOf(object) === wishOf(previous);
+    const isKnown = isOwn && hasSameWish(object, previous);
     if (!isKnown && this.#queues.has(type.kind)) this.#add(type.kind, keyOf(object));
     for (const version of previous === undefined ? [object] : [object, previous]) {
       if (!isOwn) this.#tellOwners(version);
@@ -322,12 +321,6 @@ class Work {
       }
     }
   }
-}
-
-/** Everything in a custom resource that its users write, as a text. */
-function wishOf(object: CustomResource | undefined): string {
-  const { labels, annotations, finalizers, deletionTimestamp } = object?.metadata ?? {};
-  return canonicalJson([object?.spec, labels, annotations, finalizers, deletionTimestamp]);
 }
 
 interface ConfigMapUser {

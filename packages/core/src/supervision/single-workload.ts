@@ -83,7 +83,7 @@ export async function runSingleWorkload(runConfig: RunConfig, options: SingleWor
 }
 
 async function reachRemote(
-  { remote_url: url = '', remote_auth_config: config }: RunConfig,
+  { remote_url: url = '', remote_auth_config: config, token_exchange_config: exchange }: RunConfig,
   { log, readSecret }: SingleWorkloadOptions,
   signal: AbortSignal,
 ): Promise<StartedServer> {
@@ -91,6 +91,7 @@ async function reachRemote(
   const remote = await openUnkeptRemote({
     url,
     config: { ...config, skip_browser: true },
+    callersAuthenticate: Boolean(exchange),
     ...(secret === undefined ? {} : { clientSecret: await readSecret(secret.split(',')[0] ?? '') }),
     onSignIn: () => log.warn({ url }, 'the remote server requires a user to sign in, which needs a daemon'),
     onNotSignedIn: (error) => log.warn({ url, reason: messageOf(error) }, 'not signed in'),

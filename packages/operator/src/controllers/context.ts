@@ -84,6 +84,15 @@ export function besideOf({ metadata }: CustomResource, name: string): string {
   });
 }
 
+/** Whether two versions of a custom resource differ only in parts that the operator writes. */
+export function hasSameWish(one: CustomResource, other: CustomResource | undefined): boolean {
+  const wishOf = (object: CustomResource | undefined): string => {
+    const { labels, annotations, finalizers, deletionTimestamp } = object?.metadata ?? {};
+    return canonicalJson([object?.spec, labels, annotations, finalizers, deletionTimestamp]);
+  };
+  return wishOf(one) === wishOf(other);
+}
+
 const STATUS_MANAGER = 'toolhive-operator-status';
 
 /** Writes a status if it differs from the stored one. Conditions of other programs stay. */
