@@ -59,7 +59,7 @@ export async function readSource(
       `cannot store the registry: its ${bytes} bytes are more than the ${MAX_STORED_BYTES} bytes of a ConfigMap. Select fewer servers with spec.filter`,
     );
   }
-  const { servers = {}, remote_servers: remote = {} } = registry;
+  const { servers, remote_servers: remote } = registry;
   return { hash, registry: text, servers: Object.keys(servers).length + Object.keys(remote).length };
 }
 

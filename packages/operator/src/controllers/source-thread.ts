@@ -73,5 +73,6 @@ export async function answerSourceRequest(): Promise<void> {
     const { type, reason, message } = error;
     answer = { failure: { type, reason, message } };
   }
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort?.postMessage(answer);
 }

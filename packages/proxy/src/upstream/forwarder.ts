@@ -175,8 +175,8 @@ function targetOf(server: RemoteServer): Target {
 }
 
 /** A client cannot get tokens for the server, so the client must not look for the authorization server of the server. */
-function withoutChallenge({ 'www-authenticate': _, ...headers }: AnswerHeaders): AnswerHeaders {
-  return headers;
+function withoutChallenge(headers: AnswerHeaders): AnswerHeaders {
+  return { ...headers, 'www-authenticate': undefined };
 }
 
 export interface ForwardedRequest extends AnswerOptions {
