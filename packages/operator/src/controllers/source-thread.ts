@@ -43,6 +43,7 @@ export class SourceReader {
       execArgv: [],
       env,
     });
+    worker.on('error', () => {}); // reported below, or of no interest after the answer
     try {
       const [answer] = (await once(worker, 'message', { signal: AbortSignal.any([signal, limit]) })) as [
         Answer,
