@@ -90,6 +90,90 @@ describe('the proxy runner', () => {
     for (const secret of ['the client secret', 'exchanged-token', token]) expect(log).not.toContain(secret); // prettier-ignore
   });
 
+  test('exchanges the tokens of clients for tokens of a remote server', async () => {
+    await using provider = await openIdProvider();
+    await using tokens = await openTokenServer();
+    const isValid = (authorization: string | undefined): boolean =>
+      authorization === 'Bearer exchanged-token';
+    await using remote = await openRemoteServer('legacy', { issuer: provider.issuer, isValid });
+    await using runner = await startRunner(
+      {
+        image: undefined,
+        remote_url: remote.url,
+        oidc_config: {
+          issuer: provider.issuer,
+          audience: 'toolhive',
+          insecureAllowHTTP: true,
+          allowPrivateIP: true,
+        },
+        token_exchange_config: { token_url: tokens.url, client_id: 'proxy', audience: 'backend' },
+      },
+      { TOOLHIVE_TOKEN_EXCHANGE_CLIENT_SECRET: 'the client secret' },
+    );
+    // The server refuses the proxy itself, which has no token, and is available all the same.
+    await until(async () => (await runner.health()).status === 200);
+    const before = remote.seen.length;
+    const token = await provider.sign({ iss: provider.issuer, aud: 'toolhive', sub: 'ada' }, '5m');
+
+    await using client = await connectWith(runner.url, token);
+
+    expect(client.tools.length).toBeGreaterThan(0);
+    const sent = remote.seen
+      .slice(before)
+      .filter(({ 'mcp-protocol-version': version }) => version !== undefined);
+    expect(new Set(sent.map(({ authorization }) => authorization))).toEqual(
+      new Set(['Bearer exchanged-token']),
+    );
+    expect(tokens.requests[0]?.form.get('subject_token')).toBe(token);
+    // The headers of clients stay here, except those of the protocol.
+    for (const headers of sent) expect(Object.keys(headers)).not.toContain('sec-fetch-mode');
+    expect(JSON.stringify(remote.seen)).not.toContain(token);
+    const refused = await fetch(runner.url, { method: 'POST', body: '{}' });
+    expect(refused.status).toBe(401);
+    expect(JSON.stringify(runner.lines())).not.toContain('exchanged-token');
+  });
+
+  test('a client is not sent to the authorization server of a remote server that refuses an exchanged token', async () => {
+    await using provider = await openIdProvider();
+    await using tokens = await openTokenServer();
+    await using remote = await openRemoteServer('legacy', { issuer: provider.issuer, isValid: () => false });
+    await using runner = await startRunner({
+      image: undefined,
+      remote_url: remote.url,
+      oidc_config: {
+        issuer: provider.issuer,
+        audience: 'toolhive',
+        insecureAllowHTTP: true,
+        allowPrivateIP: true,
+      },
+      token_exchange_config: { token_url: tokens.url, client_id: 'proxy', audience: 'backend' },
+    });
+    await until(async () => (await runner.health()).status === 200);
+    const token = await provider.sign({ iss: provider.issuer, aud: 'toolhive', sub: 'ada' }, '5m');
+
+    const response = await fetch(runner.url, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
+        params: {
+          protocolVersion: '2025-06-18',
+          capabilities: {},
+          clientInfo: { name: 'test', version: '1' },
+        },
+      }),
+    });
+
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBeNull();
+  });
+
   test('sends traces and metrics of calls to a collector, and the rest when it ends', async () => {
     await using collector = await openOtlpReceiver();
     const targetPort = await freePort();

@@ -8,6 +8,7 @@ const operator = join(root, 'apps/operator/');
 /** The programs of the operator's images, by the names of their files. */
 export const operatorPrograms = {
   operator: `${operator}src/operator-main.ts`,
+  'source-reader': `${operator}src/source-reader-main.ts`,
   'proxy-runner': `${operator}src/proxy-runner-main.ts`,
   'registry-api': `${operator}src/registry-api-main.ts`,
 };

@@ -4,6 +4,8 @@ import { dirname } from 'node:path';
 import { openApiDocument } from '@toolhive/contract/openapi';
 import { RunConfig } from '@toolhive/contract/run-config';
 import { registryJsonSchema } from '@toolhive/contract/registry';
+import { chartReadme } from '@toolhive/operator/chart-readme';
+import type { ChartFiles } from '@toolhive/operator/chart-readme';
 import { deployFiles } from '@toolhive/operator/charts';
 import { crdFiles, resources } from '@toolhive/operator/crds';
 import { format, resolveConfig } from 'prettier';
@@ -43,6 +45,7 @@ async function generatedTexts(): Promise<Record<string, string>> {
   return {
     ...below('packages/operator/generated/', crds),
     ...below('deploy/', deployFiles()),
+    ...(await chartReadmes('toolhive-operator', 'toolhive-operator-crds')),
     ...below('apps/docs/static/api-specs/', {
       'toolhive-api.yaml': await apiSpec(openApiDocument(), program),
       'toolhive-crds.yaml': Object.values(crds).join('---\n'),
@@ -66,6 +69,21 @@ async function generatedTexts(): Promise<Record<string, string>> {
     }),
     ...cliPages(program),
   };
+}
+
+/** The README files of charts, from the files that Helm reads. */
+async function chartReadmes(...names: string[]): Promise<Record<string, string>> {
+  const readmes = names.map(async (name) => {
+    const read = (file: string): Promise<string> =>
+      readFile(fromRoot(`deploy/charts/${name}/${file}`), 'utf8');
+    const files: ChartFiles = {
+      'Chart.yaml': await read('Chart.yaml'),
+      'values.yaml': await read('values.yaml'),
+      'values.schema.json': await read('values.schema.json'),
+    };
+    return [`deploy/charts/${name}/README.md`, chartReadme(files)] as const;
+  });
+  return Object.fromEntries(await Promise.all(readmes));
 }
 
 /** The generated files that differ from their definitions, one sentence each. */

@@ -134,7 +134,12 @@ async function appFiles(
 ): Promise<{ files: Map<string, Entry>; components: Package[] }> {
   await using work = await mkdtempDisposable(join(root, 'apps/operator/dist-image-'));
   const outdir = join(work.path, 'app');
-  const metafile = await bundle({ [program]: operatorPrograms[program] }, outdir, { minifyWhitespace: true });
+  const { 'source-reader': sourceReader } = operatorPrograms;
+  const entries = {
+    [program]: operatorPrograms[program],
+    ...(program === 'operator' ? { 'source-reader': sourceReader } : {}),
+  };
+  const metafile = await bundle(entries, outdir, { minifyWhitespace: true });
   const files = new Map<string, Entry>([
     ['app/package.json', { content: Buffer.from('{"type":"module"}\n'), mode: 0o644 }],
   ]);

@@ -43,6 +43,12 @@ describeCluster('the Helm charts', () => {
     expect(Number(passed)).toBeGreaterThanOrEqual(least);
   });
 
+  test.each([crdChart, operatorChart])('refuse unknown values: %s', async (chart) => {
+    const rendered = helm('template', 'release', chart, '--set', 'unknown=1');
+
+    await expect(rendered).rejects.toThrow(/additional properties 'unknown' not allowed/);
+  });
+
   /** Runs kubeconform on manifests, and returns its output and exit code. */
   async function conform(
     schemas: string,

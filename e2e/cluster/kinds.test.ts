@@ -223,7 +223,31 @@ describeCluster('custom resources', () => {
         externalAuthConfigRef: { name: 'exchange' },
       }),
     );
+    const remoteURL = 'https://mcp.example.com/mcp';
+    await apply(
+      namespace,
+      manifest('MCPRemoteProxy', 'far', {
+        remoteURL,
+        oidcConfig,
+        externalAuthConfigRef: { name: 'exchange' },
+      }),
+    );
     await waitFor(namespace, 'mcpserver/exchanging');
+    await waitFor(namespace, 'mcpremoteproxy/far');
+    const runConfig = await field(namespace, 'configmap/far-runconfig', '{.data.runconfig\\.json}');
+    expect(JSON.parse(runConfig)).toMatchObject({
+      remote_url: remoteURL,
+      token_exchange_config: { token_url: 'https://id.example.com/token', audience: 'server' },
+    });
+    expect(await field(namespace, 'mcpexternalauthconfig/exchange', '{.status.referencingServers[*]}')).toBe(
+      'exchanging far',
+    );
+    for (const name of ['exchanging', 'far']) {
+      const env = `{.spec.template.spec.containers[0].env[?(@.name=='TOOLHIVE_TOKEN_EXCHANGE_CLIENT_SECRET')]}`;
+      expect(JSON.parse(await field(namespace, `deployment/${name}`, env))).toMatchObject({
+        valueFrom: { secretKeyRef: { name: 'exchange', key: 'value' } },
+      });
+    }
 
     const all = await cluster.kubectl([
       'get',

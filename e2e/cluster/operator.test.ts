@@ -13,6 +13,12 @@ const manifest = (kind: string, name: string, spec: object): string =>
 const server = (name: string, spec: object = {}): string =>
   manifest('MCPServer', name, { image: 'example/server:1', transport: 'stdio', ...spec });
 
+interface ServerStatus {
+  phase?: string;
+  observedGeneration?: number;
+  conditions?: { type: string; status: string; observedGeneration: number }[];
+}
+
 describeCluster('the operator', () => {
   let cluster: ControlPlane;
   beforeAll(async () => {
@@ -141,6 +147,45 @@ describeCluster('the operator', () => {
     await isReady(namespace, 'mcpserver/odd');
 
     expect(await conditions(namespace, 'mcpserver/odd')).not.toMatch(/Stalled|Reconciling/);
+  });
+
+  test('a server is ready for a spec only when its pods have that spec, and Reconciling until then', async () => {
+    const namespace = await cluster.namespace();
+    await using _operator = await startOperator(cluster, { env: { WATCH_NAMESPACE: namespace } });
+    const http = { transport: 'streamable-http', targetPort: 9000 };
+    await apply(namespace, server('rolling', http));
+    await isReady(namespace, 'mcpserver/rolling');
+    const seen: ServerStatus[] = [];
+    const over = new AbortController();
+    const type = { apiVersion: 'toolhive.stacklok.dev/v1alpha1', kind: 'MCPServer', plural: 'mcpservers' };
+    const { resourceVersion } = await cluster.client.list(type, { namespace });
+    const watching = (async () => {
+      const changes = cluster.client.watch(type, { namespace, resourceVersion, signal: over.signal });
+      for await (const { object } of changes) seen.push((object as { status?: ServerStatus }).status ?? {});
+    })().catch(() => {}); // ended below
+
+    await cluster.kubectl(['create', 'quota', 'full', '-n', namespace, '--hard=pods=2']);
+    await expect.poll(() => field(namespace, 'resourcequota/full', '{.status.used.pods}')).toBe('2');
+    await apply(namespace, server('rolling', { ...http, audit: { enabled: true } }));
+    await expect
+      .poll(() =>
+        field(namespace, 'deployment/rolling', '{.status.observedGeneration} {.status.readyReplicas}'),
+      )
+      .toBe('2 1'); // the pod of the old spec is still ready
+    await expect.poll(() => seen.at(-1)?.observedGeneration).toBe(2);
+    expect(await conditions(namespace, 'mcpserver/rolling')).toContain('Ready=False Reconciling=True');
+    await cluster.kubectl(['delete', 'quota', 'full', '-n', namespace]);
+    await isReady(namespace, 'mcpserver/rolling');
+    await expect.poll(() => seen.at(-1)?.phase).toBe('Running');
+    over.abort();
+    await watching;
+
+    expect(await conditions(namespace, 'mcpserver/rolling')).not.toMatch(/Stalled|Reconciling/);
+    for (const { conditions: all = [], observedGeneration } of seen) {
+      const holding = all.filter(({ status }) => status === 'True').map(({ type: name }) => name);
+      expect(holding.includes('Ready')).toBe(!holding.includes('Reconciling'));
+      expect(all.every((each) => each.observedGeneration === observedGeneration)).toBe(true);
+    }
   });
 
   test('a registry source on the machine of the operator is refused before a request', async () => {

@@ -14,6 +14,7 @@ const { values } = parseArgs({
 });
 const { env } = process;
 const log = pino({ name: 'operator', base: null });
+const isBundled = import.meta.url.endsWith('.js');
 /** Passes that ignore the signal cannot keep the process alive longer. */
 const SHUTDOWN_MS = 9_000;
 
@@ -40,6 +41,7 @@ try {
       leaderElection: values['leader-elect'],
       metricsAddress: values['metrics-bind-address'],
       probeAddress: values['health-probe-bind-address'],
+      sourceReader: new URL(isBundled ? 'source-reader.js' : 'source-reader-main.ts', import.meta.url),
       runnerImage: env['TOOLHIVE_RUNNER_IMAGE'] ?? 'ghcr.io/stacklok/toolhive/proxyrunner:latest',
       registryImage: env['TOOLHIVE_REGISTRY_API_IMAGE'] ?? 'ghcr.io/stacklok/thv-registry-api:latest',
       proxyHost: env['TOOLHIVE_PROXY_HOST'] ?? '0.0.0.0',

@@ -4,12 +4,13 @@ import type { ClusterConfig } from '@toolhive/kubernetes/config';
 import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object';
 import type { Logger } from 'pino';
-import { besideOf, kinds } from './controllers/context.ts';
+import { besideOf, hasSameWish, kinds } from './controllers/context.ts';
 import type { Context, Controller, CustomResource, Settings } from './controllers/context.ts';
 import { groupController, groupOf } from './controllers/mcp-group.ts';
 import { registryController } from './controllers/mcp-registry.ts';
 import { remoteProxyController, serverController } from './controllers/proxied.ts';
 import { externalAuthController, referenceOf, toolConfigController } from './controllers/referenced.ts';
+import { SourceReader } from './controllers/source-thread.ts';
 import { Applier } from './runtime/applier.ts';
 import { Recorder } from './runtime/events.ts';
 import { Leadership } from './runtime/lease.ts';
@@ -33,6 +34,8 @@ export interface OperatorOptions extends Settings {
   /** Addresses such as `:8080`. */
   metricsAddress: string;
   probeAddress: string;
+  /** The program for threads that read the sources of registries. */
+  sourceReader: URL;
 }
 
 /** The name of the Lease that the replicas share. */
@@ -59,7 +62,8 @@ const childTypes: readonly ResourceType[] = [
   types.statefulSet,
 ];
 
-const CONCURRENCY = 8;
+/** Most of a pass is waiting for the API server, which limits its clients itself. */
+const CONCURRENCY = 16;
 /** The API server answers within this time, or the connection is dead. */
 const ANSWER_MS = 10_000;
 
@@ -161,7 +165,7 @@ class Work {
         ...(own.has(type)
           ? {}
           : { labelSelector: `app.kubernetes.io/managed-by=${MANAGER}`, isPacked: true }),
-        onChange: (object, previous) => this.#changed(type, object, previous),
+        onChange: (object, previous, isOwn) => this.#changed(type, object, previous, isOwn),
       });
       this.#caches.set(type.kind, reflector);
     }
@@ -176,6 +180,7 @@ class Work {
       configMaps,
       applier: new Applier(client, cache),
       recorder,
+      sources: new SourceReader(options.sourceReader),
       settings: options,
       isOpenShift,
       now: () => new Date(),
@@ -229,7 +234,7 @@ class Work {
       labelSelector?: string;
       metadataOnly?: boolean;
       isPacked?: boolean;
-      onChange: (object: KubernetesObject, previous: KubernetesObject | undefined) => void;
+      onChange: (object: KubernetesObject, previous: KubernetesObject | undefined, isOwn: boolean) => void;
     },
   ): Reflector {
     const { log } = this.#options;
@@ -249,18 +254,32 @@ class Work {
     if (this.#isOpen) this.#queues.get(kind)?.add(key);
   }
 
-  #changed(type: ResourceType, object: KubernetesObject, previous: KubernetesObject | undefined): void {
-    if (this.#queues.has(type.kind)) this.#add(type.kind, keyOf(object));
+  /**
+   * A pass knows what it has written itself, so such a change leads to passes over other objects only. The answer to a
+   * status can contain a new spec, though, which no watch reports again.
+   */
+  #changed(
+    type: ResourceType,
+    object: KubernetesObject,
+    previous: KubernetesObject | undefined,
+    isOwn: boolean,
+  ): void {
+    const isKnown = isOwn && hasSameWish(object, previous);
+    if (!isKnown && this.#queues.has(type.kind)) this.#add(type.kind, keyOf(object));
     for (const version of previous === undefined ? [object] : [object, previous]) {
+      if (!isOwn) this.#tellOwners(version);
       this.#tellRelated(type, version);
+    }
+  }
+
+  #tellOwners(object: CustomResource): void {
+    for (const owner of object.metadata.ownerReferences ?? []) {
+      if (this.#queues.has(owner.kind)) this.#add(owner.kind, besideOf(object, owner.name));
     }
   }
 
   /** Adds every object that depends on a changed one. */
   #tellRelated(type: ResourceType, object: CustomResource): void {
-    for (const owner of object.metadata.ownerReferences ?? []) {
-      if (this.#queues.has(owner.kind)) this.#add(owner.kind, besideOf(object, owner.name));
-    }
     if (type === kinds.server || type === kinds.remoteProxy) {
       const tools = referenceOf(object, 'toolConfigRef');
       const exchange = referenceOf(object, 'externalAuthConfigRef');

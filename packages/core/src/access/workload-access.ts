@@ -107,7 +107,7 @@ async function openAuthentication(
 
 /** Throws `invalid` or `not-implemented` for a token exchange that the proxy cannot do. */
 function checkTokenExchange(runConfig: RunConfig): void {
-  const { token_exchange_config: config, transport, remote_url: remoteUrl } = runConfig;
+  const { token_exchange_config: config, transport } = runConfig;
   if (!config) return;
   if (requestedOidc(runConfig) === undefined)
     throw invalid('tokens cannot be exchanged, because callers do not send any', {
@@ -115,8 +115,8 @@ function checkTokenExchange(runConfig: RunConfig): void {
     });
   if (transport === 'stdio')
     throw invalid('a server that speaks stdio gets no tokens', { hint: 'leave out token_exchange' });
-  if (remoteUrl || transport !== 'streamable-http')
-    throw notImplemented('tokens are exchanged only for local servers that speak streamable-http', {
+  if (transport !== 'streamable-http')
+    throw notImplemented('tokens are exchanged only for servers that speak streamable-http', {
       hint: 'leave out token_exchange',
     });
 }

@@ -44,6 +44,7 @@ export function remoteOpener(
 export interface UnkeptRemoteOptions {
   url: string;
   config: RemoteAuthConfig;
+  callersAuthenticate?: boolean;
   /** The secret of the OAuth client in `config`, itself. */
   clientSecret?: string | undefined;
   /** Told where the user can sign in. */
@@ -67,7 +68,16 @@ export interface UnkeptRemote extends AsyncDisposable {
 
 /** Gets ready to use a remote server without the daemon. Tokens are kept in memory only. */
 export async function openUnkeptRemote(options: UnkeptRemoteOptions): Promise<UnkeptRemote> {
-  const { url, config, clientSecret, onSignIn, onNotSignedIn, hint, signal } = options;
+  const {
+    url,
+    config,
+    callersAuthenticate = false,
+    clientSecret,
+    onSignIn,
+    onNotSignedIn,
+    hint,
+    signal,
+  } = options;
   const client_secret =
     clientSecret === undefined ? undefined : formatReference({ name: 'client', target: 'client' });
   let shown: string | undefined;
@@ -95,6 +105,7 @@ export async function openUnkeptRemote(options: UnkeptRemoteOptions): Promise<Un
       onNotSignedIn,
       hint,
       pace: new SignInPace(),
+      callersAuthenticate,
       signal,
     }),
     signIn: () => auth.authorize(signal),

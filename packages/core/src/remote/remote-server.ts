@@ -18,19 +18,23 @@ export interface RemoteServerOptions {
   hint: string;
   /** How often the user may be asked. */
   pace: SignInPace;
+  /** Whether each caller has credentials of its own, so that a refusal does not ask the user to sign in. */
+  callersAuthenticate?: boolean;
   /** Ends a sign-in. */
   signal: AbortSignal;
 }
 
 /** A remote server for the proxy, with the authorization of every request. */
 export function remoteServer(options: RemoteServerOptions): RemoteServer {
-  const { url, auth, isPatient, onNotSignedIn, hint, pace, signal } = options;
+  const { url, auth, isPatient, onNotSignedIn, hint, pace, callersAuthenticate = false, signal } = options;
   return {
     kind: 'remote',
     url,
+    callersAuthenticate,
     connect: auth.connect,
     headers: () => auth.headers(),
     async refused(refusal) {
+      if (callersAuthenticate) return false;
       const answer = await auth.challenged(refusal);
       if (answer !== 'needs authorization') return answer === 'retry';
       const agreed = auth.authorize(signal, pace).catch((cause: unknown) => {

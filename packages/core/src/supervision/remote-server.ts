@@ -39,7 +39,8 @@ export async function reachRemoteServer(
   { live, report, signal, pace, isPatient, onSignIn, onNotSignedIn }: Attempt,
 ): Promise<StartedServer> {
   refuseUnenforced(runConfig);
-  const { name, remote_url: url = '' } = runConfig;
+  const { name, remote_url: url = '', token_exchange_config: exchange } = runConfig;
+  const callersAuthenticate = Boolean(exchange);
   const changes = new SerialQueue();
   const auth = await openRemote(runConfig, (state) => {
     void changes.run(() => (signal.aborted ? undefined : onSignIn(state)));
@@ -49,7 +50,9 @@ export async function reachRemoteServer(
   const hint = `\`thv restart ${name}\` asks again`;
   return {
     id: url,
-    server: { address: remoteServer({ url, auth, isPatient, onNotSignedIn, hint, pace, signal }) },
+    server: {
+      address: remoteServer({ url, auth, isPatient, onNotSignedIn, hint, pace, callersAuthenticate, signal }),
+    },
     startAnother: () => Promise.reject(new Error('a remote server is not started from here')),
     ended: new Promise(() => {}),
     async stop() {

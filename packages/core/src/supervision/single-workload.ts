@@ -8,6 +8,7 @@ import { auditOf } from '../audit/audit-config.ts';
 import { StdoutAudit } from '../audit/stdout-audit.ts';
 import { openUnkeptRemote } from '../remote/open.ts';
 import { openProxy } from './open-proxy.ts';
+import { untilUnavailable } from './remote-watch.ts';
 import { failureFields } from './run-workload.ts';
 import { runServer } from './run-loop.ts';
 import type { RunEvent, RunTiming, StartedServer } from './run-loop.ts';
@@ -82,7 +83,7 @@ export async function runSingleWorkload(runConfig: RunConfig, options: SingleWor
 }
 
 async function reachRemote(
-  { remote_url: url = '', remote_auth_config: config }: RunConfig,
+  { remote_url: url = '', remote_auth_config: config, token_exchange_config: exchange }: RunConfig,
   { log, readSecret }: SingleWorkloadOptions,
   signal: AbortSignal,
 ): Promise<StartedServer> {
@@ -90,6 +91,7 @@ async function reachRemote(
   const remote = await openUnkeptRemote({
     url,
     config: { ...config, skip_browser: true },
+    callersAuthenticate: Boolean(exchange),
     ...(secret === undefined ? {} : { clientSecret: await readSecret(secret.split(',')[0] ?? '') }),
     onSignIn: () => log.warn({ url }, 'the remote server requires a user to sign in, which needs a daemon'),
     onNotSignedIn: (error) => log.warn({ url, reason: messageOf(error) }, 'not signed in'),
@@ -97,12 +99,14 @@ async function reachRemote(
     signal,
   });
   remote.settle();
+  const over = new AbortController();
   return {
     id: url,
     server: { address: remote.server },
     startAnother: () => Promise.reject(new Error('a remote server is not started from here')),
-    ended: new Promise(() => {}),
+    ended: untilUnavailable(remote.server, over.signal),
     async stop() {
+      over.abort();
       await remote[Symbol.asyncDispose]();
     },
     firstAnswerMs,

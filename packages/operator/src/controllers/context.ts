@@ -5,6 +5,7 @@ import type { Applier } from '../runtime/applier.ts';
 import { canonicalJson } from '../runtime/canonical.ts';
 import { conditionsOf } from '../runtime/conditions.ts';
 import type { Condition, Finding } from '../runtime/conditions.ts';
+import type { SourceReader } from './source-thread.ts';
 import type { Recorder } from '../runtime/events.ts';
 import { keyOf } from '../runtime/reflector.ts';
 import type { Reflector } from '../runtime/reflector.ts';
@@ -26,6 +27,7 @@ export interface Context {
   configMaps: Reflector;
   applier: Applier;
   recorder: Recorder;
+  sources: SourceReader;
   settings: Settings;
   /** Whether the platform assigns the users of pods. */
   isOpenShift: boolean;
@@ -80,6 +82,15 @@ export function besideOf({ metadata }: CustomResource, name: string): string {
   return keyOf({
     metadata: { name, ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }) },
   });
+}
+
+/** Whether two versions of a custom resource differ only in parts that the operator writes. */
+export function hasSameWish(one: CustomResource, other: CustomResource | undefined): boolean {
+  const wishOf = (object: CustomResource | undefined): string => {
+    const { labels, annotations, finalizers, deletionTimestamp } = object?.metadata ?? {};
+    return canonicalJson([object?.spec, labels, annotations, finalizers, deletionTimestamp]);
+  };
+  return wishOf(one) === wishOf(other);
 }
 
 const STATUS_MANAGER = 'toolhive-operator-status';

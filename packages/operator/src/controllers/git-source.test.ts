@@ -1,85 +1,11 @@
-import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtempDisposable, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { deflateSync } from 'node:zlib';
+import { openRepository } from '../testing/git-repository.ts';
 import { readGitFile } from './git-source.ts';
 import { checkPack } from './pack-limits.ts';
-
-interface Repository extends AsyncDisposable {
-  url: string;
-  commit: string;
-  /** How many requests have arrived. */
-  requests: () => number;
-}
-
-/** A repository behind the HTTP server of Git, with a registry, a link to a file, and a link to a directory. */
-async function openRepository(files: Record<string, Buffer> = {}): Promise<Repository> {
-  await using opened = new AsyncDisposableStack();
-  const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'thv-git-test-')));
-  const tree = join(folder.path, 'repo');
-  const git = (...words: readonly string[]): string =>
-    execFileSync('git', ['-C', tree, '-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', ...words], {
-      encoding: 'utf8',
-      stdio: 'pipe',
-    }).trim();
-  await mkdir(tree);
-  await writeFile(join(tree, 'registry.json'), '{"servers":{}}');
-  await symlink('/etc/hostname', join(tree, 'file-link'));
-  await symlink('/etc', join(tree, 'directory-link'));
-  for (const [name, content] of Object.entries(files)) await writeFile(join(tree, name), content);
-  git('init', '--initial-branch=main');
-  git('add', '--all');
-  git('commit', '--message=first');
-  git('tag', 'v1');
-  const backend = join(execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim(), 'git-http-backend');
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
-    const child = spawn(backend, {
-      env: {
-        GIT_PROJECT_ROOT: folder.path,
-        GIT_HTTP_EXPORT_ALL: '1',
-        PATH_INFO: pathname,
-        QUERY_STRING: search.slice(1),
-        REQUEST_METHOD: request.method,
-        CONTENT_TYPE: request.headers['content-type'],
-      },
-    });
-    request.pipe(child.stdin);
-    const output = await buffer(child.stdout);
-    const end = output.indexOf('\r\n\r\n');
-    const headers = output.subarray(0, end).toString().split('\r\n');
-    for (const [name = '', value = ''] of headers.map((line) => line.split(': '))) {
-      if (name === 'Status') response.statusCode = Number.parseInt(value, 10);
-      else response.setHeader(name, value);
-    }
-    response.end(output.subarray(end + 4));
-  };
-  let requests = 0;
-  const server = createServer((request, response) => {
-    requests += 1;
-    void answer(request, response);
-  });
-  opened.defer(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo; // it listens on TCP
-  const everything = opened.move();
-  return {
-    url: `http://127.0.0.1:${port}/repo/.git`,
-    commit: git('rev-parse', 'HEAD'),
-    requests: () => requests,
-    [Symbol.asyncDispose]: () => everything.disposeAsync(),
-  };
-}
 
 const never = new AbortController().signal;
 
@@ -197,9 +123,9 @@ test('the check of a pack lets other work proceed', async () => {
 });
 
 test('a small transfer that inflates to a large file is refused before anything inflates it', async () => {
-  await using repository = await openRepository({ large: Buffer.alloc(101 * 1024 * 1024) });
+  await using repository = await openRepository({ large: Buffer.alloc(17 * 1024 * 1024) });
 
   const read = readGitFile({ repository: repository.url, path: 'registry.json' }, never, true);
 
-  await expect(read).rejects.toThrow('a file of the repository is larger than 104857600 bytes');
+  await expect(read).rejects.toThrow('a file of the repository is larger than 16777216 bytes');
 });

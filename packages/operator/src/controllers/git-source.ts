@@ -17,10 +17,12 @@ export interface GitFile {
   path: string;
 }
 
-/** A larger transfer or file is refused. */
-const MAX_SOURCE_BYTES = 100 * 1024 * 1024;
+/** A larger transfer is refused. The library holds two to three copies of a transfer in memory. */
+const MAX_TRANSFER_BYTES = 24 * 1024 * 1024;
+/** A larger file is refused, also if another one is read, because its unpacked content is in memory for a moment. */
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
 
-const PACK_LIMITS = { objects: 50_000, objectBytes: MAX_SOURCE_BYTES, totalBytes: 256 * 1024 * 1024 };
+const PACK_LIMITS = { objects: 50_000, objectBytes: MAX_FILE_BYTES, totalBytes: 256 * 1024 * 1024 };
 
 /**
  * Fetches a file over HTTP without running any program, from addresses that `reach` allows. Throws with a reason for
@@ -35,7 +37,7 @@ export async function readGitFile(
   if (!/^https?:\/\//.test(repository)) throw new Error(`only http and https repositories are supported`);
   if (path.startsWith('/') || path.split('/').includes('..')) throw new Error(`invalid path ${path}`);
   const files = checkedFiles();
-  await using http = gitTransport({ reach, maxBytes: MAX_SOURCE_BYTES, signal });
+  await using http = gitTransport({ reach, maxBytes: MAX_TRANSFER_BYTES, signal });
   const folder = await fs.mkdtemp(join(tmpdir(), 'thv-git-'));
   try {
     await clone({
@@ -59,7 +61,7 @@ export async function readGitFile(
     }).catch((cause: unknown) => {
       throw new Error(`file ${path} not found in the repository`, { cause });
     });
-    if (blob.length > MAX_SOURCE_BYTES) throw new Error(`${path} is larger than ${MAX_SOURCE_BYTES} bytes`);
+    if (blob.length > MAX_FILE_BYTES) throw new Error(`${path} is larger than ${MAX_FILE_BYTES} bytes`);
     return new TextDecoder().decode(blob);
   } finally {
     await fs.rm(folder, { recursive: true, force: true });
@@ -71,13 +73,18 @@ function commitOf(files: PromiseFsClient, folder: string, ref: string): Promise<
   return /^[0-9a-f]{40}$/.test(ref) ? Promise.resolve(ref) : expandOid({ fs: files, dir: folder, oid: ref });
 }
 
+/** The same bytes, without a copy. */
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
 /** A file system for isomorphic-git that refuses a pack before anything unpacks the pack. */
 function checkedFiles(): PromiseFsClient {
   return {
     promises: {
       ...fs,
       async writeFile(path: string, content: Buffer | string, options?: WriteFileOptions) {
-        if (path.endsWith('.pack')) await checkPack(Buffer.from(content as Buffer), PACK_LIMITS);
+        if (path.endsWith('.pack')) await checkPack(viewOf(content as Uint8Array), PACK_LIMITS);
         await fs.writeFile(path, content, options);
       },
     },

@@ -1,21 +1,17 @@
-import { createHash } from 'node:crypto';
-import { fetchRegistry } from '@toolhive/core/fetch-registry';
-import { readRegistry } from '@toolhive/core/registry-document';
-import type { Registry } from '@toolhive/contract/registry';
 import { types } from '@toolhive/kubernetes/object';
 import type { KubernetesObject } from '@toolhive/kubernetes/object';
 import { isNotFound, isRefused } from '@toolhive/kubernetes/status';
 import * as z from 'zod';
 import { mcpRegistry } from '../crds/mcp-registry.ts';
 import { NameClash } from '../runtime/applier.ts';
-import { canonicalJson, hashOf } from '../runtime/canonical.ts';
+import { hashOf } from '../runtime/canonical.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import { registryChildren, registryStorage } from '../templates/registry.ts';
 import { besideOf, finding, kinds, letGo, ownerOf, writeStatus } from './context.ts';
 import type { Context, Controller, CustomResource, Outcome } from './context.ts';
-import { readGitFile } from './git-source.ts';
 import { STORAGE_KEY, storageOf } from './image-check.ts';
-import { filterRegistry } from './registry-filter.ts';
+import { SyncFailure, readSource, unreadable } from './registry-source.ts';
+import type { SourceContent } from './registry-source.ts';
 
 /** The controller of registries. */
 export const registryController: Controller = { type: kinds.registry, reconcile };
@@ -25,20 +21,9 @@ type Status = z.infer<typeof mcpRegistry.status>;
 
 const RETRY_MS = 5 * 60_000;
 const NOT_READY_POLL_MS = 30_000;
-const SYNC_TIMEOUT_MS = 120_000;
+/** The conditions that a synchronization decides. */
+const syncConditions: readonly string[] = ['SourceAvailable', 'DataValid', 'SyncSuccessful'];
 const TRIGGER = 'toolhive.stacklok.dev/sync-trigger';
-
-/** A failed synchronization, with the condition that names the failing step. */
-class SyncFailure extends Error {
-  readonly type: 'SourceAvailable' | 'DataValid' | 'SyncSuccessful';
-  readonly reason: string;
-
-  constructor(type: SyncFailure['type'], reason: string, message: string) {
-    super(message);
-    this.type = type;
-    this.reason = reason;
-  }
-}
 
 async function reconcile(context: Context, key: string, signal: AbortSignal): Outcome {
   const resource = context.cache(kinds.registry).get<CustomResource>(key);
@@ -57,6 +42,8 @@ async function reconcile(context: Context, key: string, signal: AbortSignal): Ou
     );
   }
   const spec = parsed.data;
+  if (spec.source.type !== 'configmap' && isNewOf(resource))
+    await reportSyncing(context, resource, before, signal);
   const sync = await synchronize(context, resource, spec, before, signal);
   const api = await serve(context, resource, sync.hasData, before, signal);
   const isReady = sync.status.phase === 'Complete' && api.status.phase === 'Ready';
@@ -68,7 +55,7 @@ async function reconcile(context: Context, key: string, signal: AbortSignal): Ou
       : 'The registry API is not ready.';
   await writeStatus(
     context,
-    resource,
+    context.cache(kinds.registry).get<CustomResource>(key) ?? resource, // with the conditions of the last report
     {
       phase: isReady ? 'Ready' : isFailed ? 'Failed' : 'Pending',
       message,
@@ -95,6 +82,28 @@ async function reconcile(context: Context, key: string, signal: AbortSignal): Ou
     (delay) => delay !== undefined,
   );
   return delays.length === 0 ? undefined : { againAfterMs: Math.max(0, Math.min(...delays)) };
+}
+
+/** Whether the operator has not reported anything about the current spec yet. */
+function isNewOf({ metadata, status }: CustomResource): boolean {
+  return (status as { observedGeneration?: number } | undefined)?.observedGeneration !== metadata.generation;
+}
+
+/** Reports that the source of a new spec is being read, which takes up to two minutes. The data stays in use. */
+async function reportSyncing(
+  context: Context,
+  resource: CustomResource,
+  before: Status,
+  signal: AbortSignal,
+): Promise<void> {
+  const message = 'The operator reads the source.';
+  await writeStatus(
+    context,
+    resource,
+    { ...before, phase: 'Syncing', message, syncStatus: { ...before.syncStatus, phase: 'Syncing' } },
+    [...findingsOf(before, [...syncConditions, 'APIReady']), finding('Ready', false, 'Syncing', message)],
+    signal,
+  );
 }
 
 interface Synchronized {
@@ -125,14 +134,14 @@ async function synchronize(
   const trigger = resource.metadata.annotations?.[TRIGGER];
   const last = before.syncStatus;
   const intervalMs = spec.syncPolicy === undefined ? undefined : durationMs(spec.syncPolicy.interval);
-  const observed = (resource.status as { observedGeneration?: number } | undefined)?.observedGeneration;
   const sinceAttemptMs = now.getTime() - Date.parse(last?.lastAttempt ?? '');
-  const isChanged = observed !== resource.metadata.generation || filterHash !== before.lastAppliedFilterHash;
+  const isChanged = isNewOf(resource) || filterHash !== before.lastAppliedFilterHash;
   const isTriggered = trigger !== undefined && trigger !== before.lastManualSyncTrigger;
   const isRetry = last?.phase === 'Failed' && sinceAttemptMs >= RETRY_MS;
   const isElapsed = intervalMs !== undefined && sinceAttemptMs >= intervalMs;
   const isDue =
     last?.phase === undefined ||
+    last.phase === 'Syncing' || // an earlier operator ended meanwhile
     (!hasStored && last.phase === 'Complete') ||
     isChanged ||
     isTriggered ||
@@ -160,7 +169,7 @@ async function synchronize(
   const common = { filterHash, trigger: trigger ?? before.lastManualSyncTrigger };
   const lastAttempt = now.toISOString().replace(/\.\d+Z$/, 'Z');
   try {
-    const { document, hash } = await readSource(context, resource, spec, signal);
+    const { hash, registry, servers } = await contentOf(context, resource, spec, signal);
     const isSame = hasStored && hash === last?.lastSyncHash && !isChanged && last.phase === 'Complete';
     if (isSame && !isDue) {
       // Nothing happened, so nothing is written.
@@ -172,21 +181,18 @@ async function synchronize(
         againAfterMs: intervalMs,
       };
     }
-    const registry = filterRegistry(registryOf(document), spec.filter);
-    const count =
-      Object.keys(registry.servers ?? {}).length + Object.keys(registry.remote_servers ?? {}).length;
     await store(context, resource, registry, spec, signal);
     return {
       ...common,
       hasData: true,
       status: {
         phase: 'Complete',
-        message: `The registry has ${count} servers.`,
+        message: `The registry has ${servers} servers.`,
         lastAttempt,
         attemptCount: 0,
         lastSyncTime: lastAttempt,
         lastSyncHash: hash,
-        serverCount: count,
+        serverCount: servers,
       },
       findings: [
         finding('SourceAvailable', true, 'SourceAvailable', 'The source is available.'),
@@ -217,9 +223,9 @@ async function synchronize(
   }
 }
 
-function findingsOf({ conditions }: Status): Finding[] {
+function findingsOf({ conditions }: Status, conditionTypes: readonly string[] = syncConditions): Finding[] {
   return (conditions ?? [])
-    .filter(({ type }) => type === 'SourceAvailable' || type === 'DataValid' || type === 'SyncSuccessful')
+    .filter(({ type }) => conditionTypes.includes(type))
     .map(({ type, status, reason, message }) => ({ type, status, reason, message }));
 }
 
@@ -233,50 +239,19 @@ function failureFindings({ type, reason, message }: SyncFailure): Finding[] {
   return [available, valid, unsuccessful];
 }
 
-async function readSource(
+/** Reads the source. Git repositories and APIs belong to others, so a thread reads them. */
+async function contentOf(
   context: Context,
   resource: CustomResource,
-  { source }: Spec,
+  { source, filter }: Spec,
   signal: AbortSignal,
-): Promise<{ document: unknown; hash: string }> {
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(SYNC_TIMEOUT_MS)]);
-  try {
-    if (source.type === 'api') {
-      if (source.api === undefined) throw new Error('spec.source.api is required for type api');
-      const fetched = await fetchRegistry(source.api.endpoint, {
-        allowPrivate: 'others',
-        signal: limited,
-      });
-      if (fetched === undefined) throw new Error('the source sent no content');
-      if (fetched.problem !== undefined) throw new Error(fetched.problem);
-      return { document: fetched.registry, hash: sha256(canonicalJson(fetched.registry)) };
-    }
-    const text =
-      source.type === 'git'
-        ? await gitText(source.git, limited)
-        : await configMapText(context, resource, source.configmap, limited);
-    return { document: jsonOf(text), hash: sha256(text) };
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof SyncFailure) throw error;
-    throw new SyncFailure(
-      'SourceAvailable',
-      'FetchFailed',
-      `cannot read the source: ${(error as Error).message}`,
-    );
+): Promise<SourceContent> {
+  if (source.type !== 'configmap') {
+    const block = source.type === 'git' ? { git: source.git } : { api: source.api };
+    return context.sources.read({ source: block, filter }, signal);
   }
-}
-
-async function gitText(git: Spec['source']['git'], signal: AbortSignal): Promise<string> {
-  if (git === undefined) throw new Error('spec.source.git is required for type git');
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(new Error('the Git server did not answer in time'));
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([readGitFile(git, signal), aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
+  const text = await configMapText(context, resource, source.configmap, signal);
+  return readSource({ source: { text }, filter }, signal);
 }
 
 async function configMapText(
@@ -285,7 +260,7 @@ async function configMapText(
   source: Spec['source']['configmap'],
   signal: AbortSignal,
 ): Promise<string> {
-  if (source === undefined) throw new Error('spec.source.configmap is required for type configmap');
+  if (source === undefined) throw unreadable('spec.source.configmap is required for type configmap');
   const { name, key } = source;
   try {
     const found = await context.client.get<KubernetesObject & { data?: Record<string, string> }>(
@@ -294,34 +269,19 @@ async function configMapText(
       { signal },
     );
     const text = found.data?.[key];
-    if (text === undefined) throw new Error(`ConfigMap ${name} has no key ${key}`);
+    if (text === undefined) throw unreadable(`ConfigMap ${name} has no key ${key}`);
     return text;
   } catch (error) {
-    if (isNotFound(error)) throw new Error(`ConfigMap ${name} not found`, { cause: error });
-    throw error;
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new SyncFailure('DataValid', 'ValidationFailed', 'the source is not JSON');
-  }
-}
-
-function registryOf(document: unknown): Registry {
-  try {
-    return readRegistry(document).registry;
-  } catch (error) {
-    throw new SyncFailure('DataValid', 'ValidationFailed', (error as Error).message);
+    signal.throwIfAborted();
+    if (error instanceof SyncFailure) throw error;
+    throw unreadable(isNotFound(error) ? `ConfigMap ${name} not found` : (error as Error).message);
   }
 }
 
 async function store(
   context: Context,
   resource: CustomResource,
-  registry: Registry,
+  registry: string,
   spec: Spec,
   signal: AbortSignal,
 ): Promise<void> {
@@ -342,10 +302,6 @@ async function store(
       `cannot store the registry: ${(error as Error).message}`,
     );
   }
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }
 
 const unitMs: Record<string, number> = {

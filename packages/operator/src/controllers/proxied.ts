@@ -6,7 +6,7 @@ import { mcpRemoteProxy } from '../crds/mcp-remote-proxy.ts';
 import { mcpServer } from '../crds/mcp-server.ts';
 import { NameClash } from '../runtime/applier.ts';
 import type { Finding } from '../runtime/conditions.ts';
-import { serverLabels } from '../templates/names.ts';
+import { proxyLabels, serverLabels } from '../templates/names.ts';
 import { childrenOf, egressService, optionalChildren } from '../templates/objects.ts';
 import type { Child, Plan } from '../templates/objects.ts';
 import { Unenforceable, enforcementOf } from '../templates/permissions.ts';
@@ -24,6 +24,8 @@ import { UnresolvedReference, resolveReferences } from './references.ts';
 const SECRET_POLL_MS = 30_000;
 /** A problem outside of the objects that the operator watches is looked at again after this time. */
 const PROBLEM_POLL_MS = 30_000;
+/** The pods of a proxy are not watched, so they are looked at again after this time while none of them is ready. */
+const REMOTE_POLL_MS = 5_000;
 
 /** The controller of servers. */
 export const serverController: Controller = { type: kinds.server, reconcile };
@@ -154,11 +156,14 @@ async function settle(
   const applied = await applyAll(context, plan, signal);
   status['url'] = urlOf(proxied.kind, metadata.name, proxied.namespace, spec.port);
   const ready = readinessOf(applied.deployment, applied.statefulSet);
+  const remote = isServer ? undefined : await remoteFinding(context, resource, applied.deployment, signal);
+  if (remote !== undefined) findings.push(remote);
   if (isServer) await replaceBrokenPod(context, applied.statefulSet, signal);
   await processRestart(context, resource, signal);
   status['phase'] = ready.isReady ? (isServer ? 'Running' : 'Ready') : 'Pending';
   if (!ready.isReady) status['message'] = ready.message;
   findings.push(finding('Ready', ready.isReady, ready.reason, ready.message));
+  if (remote !== undefined && remote.status !== 'True') return REMOTE_POLL_MS;
   return references.secretVersions === '' ? undefined : SECRET_POLL_MS;
 }
 
@@ -363,6 +368,47 @@ interface Readiness {
   message: string;
 }
 
+interface ProxyPod extends KubernetesObject {
+  status?: { containerStatuses?: { name: string; started?: boolean; ready: boolean }[] };
+}
+
+/**
+ * Says what the proxy knows about its remote server. A proxy is alive as soon as it runs and ready while its server
+ * answers, so a proxy that has started and is not ready waits for its server.
+ */
+async function remoteFinding(
+  context: Context,
+  { kind, metadata: { name, namespace = '' }, spec }: CustomResource,
+  deployment: Workload | undefined,
+  signal: AbortSignal,
+): Promise<Finding> {
+  const { remoteURL } = spec as RemoteProxySpec;
+  if (deployment !== undefined && isReady(deployment))
+    return finding('RemoteAvailable', true, 'RemoteAnswers', `${remoteURL} answers the proxy.`);
+  const labelSelector = selectorOf(proxyLabels(kind as 'MCPRemoteProxy', name));
+  const { items } = await context.client.list<ProxyPod>(types.pod, { namespace, labelSelector, signal });
+  const isWaiting = items.some(({ metadata, status }) =>
+    status?.containerStatuses?.some(
+      (container) =>
+        metadata.deletionTimestamp === undefined && container.started === true && !container.ready,
+    ),
+  );
+  return isWaiting
+    ? finding(
+        'RemoteAvailable',
+        false,
+        'RemoteUnavailable',
+        `${remoteURL} does not answer the proxy. The proxy repeats its request until the server answers.`,
+      )
+    : { ...finding('RemoteAvailable', false, 'ProxyNotStarted', 'The proxy has not started.'), status: 'Unknown' }; // prettier-ignore
+}
+
+function selectorOf(labels: Record<string, string>): string {
+  return Object.entries(labels)
+    .map(([label, value]) => `${label}=${value}`)
+    .join(',');
+}
+
 function readinessOf(deployment: Workload | undefined, statefulSet: Workload | undefined): Readiness {
   const waiting = [
     { what: 'server', workload: statefulSet },
@@ -380,8 +426,10 @@ function readinessOf(deployment: Workload | undefined, statefulSet: Workload | u
   };
 }
 
-function isReady({ metadata, status }: Workload): boolean {
-  return (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0) && (status?.readyReplicas ?? 0) > 0;
+/** Whether a pod is ready and all pods have the current template. Pods of an older template say nothing about the spec. */
+function isReady({ metadata, status = {} }: Workload): boolean {
+  const { observedGeneration = 0, replicas = 0, readyReplicas = 0, updatedReplicas = 0 } = status;
+  return observedGeneration >= (metadata.generation ?? 0) && readyReplicas > 0 && updatedReplicas >= replicas;
 }
 
 /** A StatefulSet waits for a pod that never becomes ready before it takes a new template, so that pod has to go. */
@@ -394,9 +442,7 @@ async function replaceBrokenPod(
   if (statefulSet === undefined || currentRevision === updateRevision || readyReplicas > 0 || replicas === 0)
     return;
   const { name, namespace = '' } = statefulSet.metadata;
-  const labelSelector = Object.entries(serverLabels(name))
-    .map(([label, value]) => `${label}=${value}`)
-    .join(',');
+  const labelSelector = selectorOf(serverLabels(name));
   const { items } = await context.client.list(types.pod, { namespace, labelSelector, signal });
   for (const { metadata } of items) {
     const revision = metadata.labels?.['controller-revision-hash'];

@@ -1,6 +1,6 @@
 import type { KubernetesClient } from '@toolhive/kubernetes/client';
 import type { KubernetesObject, ResourceType } from '@toolhive/kubernetes/object';
-import { isNotFound } from '@toolhive/kubernetes/status';
+import { isConflict, isNotFound } from '@toolhive/kubernetes/status';
 import { hashOf, projection } from './canonical.ts';
 import { keyOf } from './reflector.ts';
 import type { Reflector } from './reflector.ts';
@@ -10,6 +10,9 @@ const FIELD_MANAGER = 'toolhive-operator';
 
 /** The annotation with the hash of the configuration that was applied last. */
 const APPLIED = 'toolhive.stacklok.dev/applied-configuration';
+
+/** No object has this version, so an object that exists is a conflict. */
+const ABSENT_VERSION = '1';
 
 /** An object of another owner has the name of a child. */
 export class NameClash extends Error {}
@@ -35,9 +38,30 @@ export class Applier {
     const key = keyOf(wanted);
     const owner = wanted.metadata.ownerReferences?.[0]?.uid;
     const cached = cache.get<T>(key);
+    const hash = hashOf(wanted);
+    const annotated = {
+      ...wanted,
+      metadata: { ...wanted.metadata, annotations: { ...wanted.metadata.annotations, [APPLIED]: hash } },
+    };
+    const write = async (resourceVersion?: string): Promise<T> => {
+      const object =
+        resourceVersion === undefined
+          ? annotated
+          : { ...annotated, metadata: { ...annotated.metadata, resourceVersion } };
+      const options = { fieldManager: FIELD_MANAGER, force: true, signal };
+      const stored = await this.#client.apply<T>(type, object, options);
+      this.#spellings.set(`${type.kind}:${key}`, `${hash} ${hashOf(projection(stored, wanted))}`);
+      cache.observe(stored);
+      return stored;
+    };
+    if (cached === undefined) {
+      const created = await write(ABSENT_VERSION).catch((error: unknown) => {
+        if (!isConflict(error)) throw error;
+      });
+      if (created !== undefined) return created;
+    }
     // The cache holds labeled objects only, and could not show one of another owner.
     const live = cached ?? (await this.#find<T>(type, wanted, signal));
-    const hash = hashOf(wanted);
     if (live !== undefined) {
       const controller = live.metadata.ownerReferences?.find((reference) => reference.controller === true);
       if (controller?.uid !== owner) {
@@ -49,18 +73,7 @@ export class Applier {
         return live;
       }
     }
-    const annotated = {
-      ...wanted,
-      metadata: { ...wanted.metadata, annotations: { ...wanted.metadata.annotations, [APPLIED]: hash } },
-    };
-    const stored = await this.#client.apply<T>(type, annotated, {
-      fieldManager: FIELD_MANAGER,
-      force: true,
-      signal,
-    });
-    this.#spellings.set(`${type.kind}:${key}`, `${hash} ${hashOf(projection(stored, wanted))}`);
-    cache.observe(stored);
-    return stored;
+    return write();
   }
 
   /** Deletes a child that is no longer wanted. Objects of other owners stay. */

@@ -13,8 +13,8 @@ export interface ReflectorOptions {
   metadataOnly?: boolean;
   /** Keep texts instead of objects, which need less memory but have to be parsed on each access. */
   isPacked?: boolean;
-  /** Called for each change of the cache, with the object before the change. */
-  onChange: (object: KubernetesObject, previous: KubernetesObject | undefined) => void;
+  /** Called for each change of the cache, with the object before the change, and whether `observe` made the change. */
+  onChange: (object: KubernetesObject, previous: KubernetesObject | undefined, isOwn: boolean) => void;
   onError: (error: unknown, retryInMs: number) => void;
 }
 
@@ -94,7 +94,7 @@ export class Reflector {
 
   /** Takes over an object that a write returned, so that the next pass does not read an older version. */
   observe(object: KubernetesObject): void {
-    this.#store(object);
+    this.#store(object, true);
   }
 
   /** Removes an object that the server no longer has. */
@@ -211,7 +211,7 @@ export class Reflector {
     }
   }
 
-  #store(object: KubernetesObject): void {
+  #store(object: KubernetesObject, isOwn = false): void {
     const key = keyOf(object);
     const { uid, resourceVersion } = object.metadata;
     const entry = this.#entries.get(key);
@@ -221,13 +221,13 @@ export class Reflector {
     delete (object.metadata as { managedFields?: unknown }).managedFields;
     const content = this.#options.isPacked === true ? JSON.stringify(object) : object;
     this.#entries.set(key, { uid, resourceVersion, content });
-    if (entry?.resourceVersion !== resourceVersion) this.#options.onChange(object, previous);
+    if (entry?.resourceVersion !== resourceVersion) this.#options.onChange(object, previous, isOwn);
   }
 
   #remove(object: KubernetesObject): void {
     const previous = this.get(keyOf(object));
     this.#entries.delete(keyOf(object));
-    this.#options.onChange(object, previous);
+    this.#options.onChange(object, previous, false);
   }
 }
 

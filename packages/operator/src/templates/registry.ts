@@ -1,4 +1,3 @@
-import type { Registry } from '@toolhive/contract/registry';
 import { types } from '@toolhive/kubernetes/object';
 import type { ObjectMeta, OwnerReference, ResourceType } from '@toolhive/kubernetes/object';
 import { managed } from './names.ts';
@@ -31,11 +30,11 @@ function child(
   };
 }
 
-/** The ConfigMap with the content of a registry. */
+/** The ConfigMap with a registry as JSON. */
 export function registryStorage(
   owner: OwnerReference,
   metadata: ObjectMeta,
-  registry: Registry,
+  registry: string,
   format: string,
 ): Child {
   const stored = child(
@@ -43,7 +42,7 @@ export function registryStorage(
     owner,
     metadata,
     `${metadata.name}-registry-storage`,
-    { data: { 'registry.json': JSON.stringify(registry) } },
+    { data: { 'registry.json': registry } },
     {
       'toolhive.stacklok.io/component': 'registry-storage',
       'toolhive.stacklok.dev/registry': metadata.name,

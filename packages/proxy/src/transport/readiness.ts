@@ -78,18 +78,26 @@ export async function examineRemote(
   return examined(endpoint, await generationOfRemote(endpoint, transport, signal), signal);
 }
 
+/**
+ * Returns the capabilities of a remote server at which callers authenticate. The generation is undefined if the server
+ * refuses requests without a caller. Throws `unavailable` if the server does not answer.
+ */
+export async function examineForCallers(
+  endpoint: UpstreamClient,
+  signal: AbortSignal,
+): Promise<Omit<Examined, 'generation'> & { generation: ProtocolGeneration | undefined }> {
+  const { status } = await askRemote(endpoint, 'streamable-http', signal);
+  if (status === 401 || status === 403) return { generation: undefined };
+  return examineRemote(endpoint, 'streamable-http', signal);
+}
+
 /** Returns the generation of a remote server. Throws `unavailable` if the server refuses the request. */
 export async function generationOfRemote(
   endpoint: UpstreamClient,
   transport: HttpTransportKind,
   signal: AbortSignal,
 ): Promise<ProtocolGeneration> {
-  const asked = ask(endpoint, transport, signal).catch((error: unknown) => {
-    signal.throwIfAborted();
-    if (error instanceof ThvError) throw error; // the server could be reached, but the user has not signed in
-    throw unavailable(`${endpoint.origin} cannot be reached: ${messageOf(error)}`, { cause: error });
-  });
-  const { status, generation } = await asked;
+  const { status, generation } = await askRemote(endpoint, transport, signal);
   if (status === 401 || status === 403) {
     throw unavailable(`${endpoint.origin} refused access with status ${status}`, {
       hint: 'run thv run or thv restart to sign in for a workload. Otherwise check the headers',
@@ -108,6 +116,18 @@ export async function generationOfRemote(
     });
   }
   return generation;
+}
+
+function askRemote(
+  endpoint: UpstreamClient,
+  transport: HttpTransportKind,
+  signal: AbortSignal,
+): ReturnType<typeof ask> {
+  return ask(endpoint, transport, signal).catch((error: unknown) => {
+    signal.throwIfAborted();
+    if (error instanceof ThvError) throw error; // the server could be reached, but the user has not signed in
+    throw unavailable(`${endpoint.origin} cannot be reached: ${messageOf(error)}`, { cause: error });
+  });
 }
 
 /**

@@ -12,6 +12,11 @@ export interface RemoteServer {
   url: string;
   /** Opens connections to the server if not every address is acceptable. */
   connect?: buildConnector.connector | undefined;
+  /**
+   * Whether each caller has credentials of its own at the server, which the proxy gets by token exchange. Requests
+   * without a caller have none then, and the server may refuse them.
+   */
+  callersAuthenticate?: boolean;
   /** Returns the headers that every request needs, such as credentials. */
   headers(): Promise<Record<string, string>>;
   /**

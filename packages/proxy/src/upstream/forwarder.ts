@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { InstanceAddress } from '@toolhive/runtime/runtime';
-import type { Dispatcher, Pool } from 'undici';
+import { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
 import { dispatchTo } from '../transport/answer.ts';
 import { openPool } from '../transport/upstream-client.ts';
+import type { RemoteServer, ServerAddress } from '../transport/upstream-client.ts';
 import type { AnswerHeaders, AnswerListener, AnswerOptions } from '../transport/answer.ts';
 import { maxMessageBytes } from '../input/byte-budget.ts';
 import type { ByteBudget } from '../input/byte-budget.ts';
@@ -17,6 +18,9 @@ import { replyText, replyUnacceptable } from '../http/reply.ts';
  */
 const notForwarded: ReadonlySet<string> = new Set([...hopHeaders, 'origin', 'cookie', 'set-cookie']);
 
+/** A remote server gets these headers of clients, and no others. */
+const forwardedToRemotes = /^(?:content-type|accept|last-event-id|mcp-[a-z-]+)$/;
+
 /** How long a server may take to end a session. */
 const endSessionMs = 10_000;
 
@@ -28,7 +32,7 @@ const maxGatheredBytes = 64 * 1024;
  */
 export class HttpForwarder implements AsyncDisposable {
   readonly #requests: ByteBudget;
-  #state: { kind: 'up'; pool: Pool; host: string } | { kind: 'down'; reason: string } = {
+  #state: ({ kind: 'up' } & Target) | { kind: 'down'; reason: string } = {
     kind: 'down',
     reason: 'the server has not started yet',
   };
@@ -38,8 +42,8 @@ export class HttpForwarder implements AsyncDisposable {
     this.#requests = requests;
   }
 
-  connect(address: InstanceAddress): void {
-    this.#state = { kind: 'up', ...openPool(address) };
+  connect(address: ServerAddress): void {
+    this.#state = { kind: 'up', ...(address.kind === 'remote' ? targetOf(address) : openPool(address)) };
   }
 
   disconnect(reason: string): void {
@@ -55,9 +59,10 @@ export class HttpForwarder implements AsyncDisposable {
     }
     if (Number(request.headers['content-length'] ?? 0) > maxMessageBytes)
       return replyUnacceptable(response, bodyTooLarge());
-    const { pool, host } = this.#state;
+    const { pool, host, origin } = this.#state;
     const dispatch = (body: Dispatcher.DispatchOptions['body']): void => {
       const options: Dispatcher.DispatchOptions = {
+        origin,
         method: request.method as Dispatcher.HttpMethod, // node:http accepts no others than undici sends
         path: request.url ?? '/',
         headers: forwardedHeaders(request, host),
@@ -103,25 +108,42 @@ export class HttpForwarder implements AsyncDisposable {
   ): void {
     if (this.#state.kind === 'down')
       return listener.failed(new Error(`the server is not running: ${this.#state.reason}`));
-    const { pool, host } = this.#state;
+    const { pool, host, origin, remote } = this.#state;
     const forwarded: Dispatcher.DispatchOptions = {
+      origin,
       method: method as Dispatcher.HttpMethod,
-      path: request.url ?? '/',
-      headers: forwardedHeaders(request, host, replaced),
+      path: remote?.path ?? request.url ?? '/',
+      headers: forwardedHeaders(
+        request,
+        host,
+        replaced,
+        remote === undefined ? undefined : forwardedToRemotes,
+      ),
       body,
       headersTimeout: 0,
       bodyTimeout: 0,
     };
-    dispatchTo(pool, forwarded, options, listener);
+    if (remote === undefined) return dispatchTo(pool, forwarded, options, listener);
+    const send = (own: Readonly<Record<string, string>>): void => {
+      const common = Object.entries(own).filter(([name]) => !Object.hasOwn(replaced, name.toLowerCase()));
+      const headers = [...(forwarded.headers as string[]), ...common.flat()];
+      dispatchTo(pool, { ...forwarded, headers }, options, {
+        failed: listener.failed,
+        answered: (answer) => listener.answered({ ...answer, headers: withoutChallenge(answer.headers) }),
+      });
+    };
+    remote.server.headers().then(send).catch(listener.failed);
   }
 
   /** Asks the server to end a session, and returns the status of its answer. Rejects if there is none. */
   async endSession(id: string, protocolVersion: string): Promise<number> {
     if (this.#state.kind === 'down') throw new Error(`the server is not running: ${this.#state.reason}`);
-    const { pool, host } = this.#state;
+    const { pool, host, origin, remote } = this.#state;
+    if (remote !== undefined) return 405; // only the caller has credentials for that
     const headers = { host, 'mcp-session-id': id, 'mcp-protocol-version': protocolVersion };
     const timeoutMs = endSessionMs;
     const answer = await pool.request({
+      origin,
       method: 'DELETE',
       path: '/mcp',
       headers,
@@ -137,6 +159,26 @@ export class HttpForwarder implements AsyncDisposable {
   }
 }
 
+/** A connected server. */
+interface Target {
+  pool: Dispatcher;
+  origin: string;
+  /** The value of the header `Host`. */
+  host: string;
+  remote?: { server: RemoteServer; path: string };
+}
+
+function targetOf(server: RemoteServer): Target {
+  const { origin, host, pathname, search } = new URL(server.url);
+  const pool = new Agent(server.connect === undefined ? {} : { connect: server.connect });
+  return { pool, origin, host, remote: { server, path: `${pathname}${search}` } };
+}
+
+/** A client cannot get tokens for the server, so the client must not look for the authorization server of the server. */
+function withoutChallenge(headers: AnswerHeaders): AnswerHeaders {
+  return { ...headers, 'www-authenticate': undefined };
+}
+
 export interface ForwardedRequest extends AnswerOptions {
   /** Another method than the client's. */
   method?: string | undefined;
@@ -149,12 +191,14 @@ function forwardedHeaders(
   { rawHeaders, headers }: IncomingMessage,
   host: string,
   replaced: ForwardedRequest['replaced'] = {},
+  allowed?: RegExp,
 ): string[] {
   const forwarded = ['host', host];
   const nominated = nominatedIn(headers.connection);
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string; // both exist, because raw headers come in pairs
     const key = name.toLowerCase();
+    if (allowed?.test(key) === false) continue;
     if (!notForwarded.has(key) && !Object.hasOwn(replaced, key) && nominated?.has(key) !== true)
       forwarded.push(name, rawHeaders[i + 1] as string);
   }

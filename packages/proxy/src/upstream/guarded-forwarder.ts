@@ -367,7 +367,7 @@ export class GuardedForwarder {
     const forwarded = {
       method: 'POST',
       body: text,
-      replaced: { ...this.#replaced, ...types, 'last-event-id': undefined },
+      replaced: { ...this.#replaced, ...exchange.credentials, ...types, 'last-event-id': undefined },
       aborter: abortedBy(AbortSignal.timeout(respondMs)),
       budget: input.output,
     };

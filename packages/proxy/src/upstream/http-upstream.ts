@@ -8,7 +8,7 @@ import { serveEndpoint } from '../endpoint/endpoint.ts';
 import { messagesPath } from '../endpoint/sse.ts';
 import { HttpForwarder } from './forwarder.ts';
 import { GuardedForwarder } from './guarded-forwarder.ts';
-import { examineRemote, waitUntilServing } from '../transport/readiness.ts';
+import { examineForCallers, examineRemote, waitUntilServing } from '../transport/readiness.ts';
 import type { Exchange } from '../middleware/middleware.ts';
 import type { ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
 import { UpstreamClient } from '../transport/upstream-client.ts';
@@ -29,6 +29,8 @@ export interface HttpUpstreamOptions extends UpstreamOptions {
 interface Up {
   endpoint: UpstreamClient;
   isRemote: boolean;
+  /** Whether the requests of callers go to the server with credentials of the callers. */
+  callersAuthenticate: boolean;
   over: AbortController;
   /** Settles when the bridge is connected. Absent until a client needs the bridge. */
   bridged?: Promise<void>;
@@ -83,17 +85,20 @@ export class HttpUpstream implements Upstream {
     if (address === undefined) throw new Error('a forwarder needs an instance that speaks HTTP');
     const { transport } = this.#options;
     const isRemote = address.kind === 'remote';
+    const callersAuthenticate = isRemote && address.callersAuthenticate === true;
     const endpoint = new UpstreamClient(address, transport === 'sse' ? '/sse' : '/mcp', this.#options.input);
     try {
-      const found = await (isRemote ? examineRemote : waitUntilServing)(endpoint, transport, signal);
+      const found = callersAuthenticate
+        ? await examineForCallers(endpoint, signal)
+        : await (isRemote ? examineRemote : waitUntilServing)(endpoint, transport, signal);
       this.#generation = found.generation;
       this.#legacy = found.legacy;
     } catch (error) {
       await endpoint[Symbol.asyncDispose]();
       throw error;
     }
-    if (!isRemote) this.#forwarder.connect(address);
-    this.#up = { endpoint, isRemote, over: new AbortController() };
+    if (!isRemote || callersAuthenticate) this.#forwarder.connect(address);
+    this.#up = { endpoint, isRemote, callersAuthenticate, over: new AbortController() };
   }
 
   disconnect(reason: string, final: boolean): void {
@@ -120,6 +125,8 @@ export class HttpUpstream implements Upstream {
         return this.#forwarder.forward(exchange.request, exchange.response);
       if (transport === 'streamable-http') return this.#guarded.handle(exchange);
     }
+    if (this.#up.callersAuthenticate && exchange.credentials !== undefined && !this.#isForeign(exchange))
+      return this.#guarded.handle(exchange);
     // Several principals use the bridge's connections, so no principal's token may be used on them.
     if (exchange.credentials !== undefined)
       return replyText(
@@ -151,7 +158,8 @@ export class HttpUpstream implements Upstream {
     const isStreamable = path === '/mcp' || (path === '/sse' && request.method === 'POST');
     if (transport === 'sse') return isStreamable;
     if (path === '/sse' || (path === messagesPath && query.includes('session_id='))) return true;
-    if (path !== '/mcp') return false;
+    // A server that tells its generation to authenticated callers only answers each of them for itself.
+    if (path !== '/mcp' || this.#generation === undefined) return false;
     const isModern = isModernRequest(request.headers, undefined);
     return isModern
       ? this.#generation !== 'modern'

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { notFound, timedOut, unavailable } from '@toolhive/contract/failure';
 import { printable } from '@toolhive/contract/printable';
 import type { KubernetesClient } from '@toolhive/kubernetes/client';
@@ -8,6 +9,11 @@ import type { ServerObject } from './connection.ts';
 
 const readyMs = 5 * 60_000;
 const watchSeconds = 60;
+/** The waits before the next list after watches that ended early, which a proxy in front of the API server can cause. */
+const firstBackoffMs = 250;
+const maxBackoffMs = 5_000;
+/** A watch of this length has worked. */
+const longWatchMs = 10_000;
 
 export interface Awaited {
   name: string;
@@ -51,7 +57,10 @@ async function follow(
 ): Promise<void> {
   const [kind] = serverKinds;
   const scope = { namespace, fieldSelector: `metadata.name=${name}`, signal };
-  for (;;) {
+  for (let early = 0; ; early += 1) {
+    if (early > 0)
+      await delay(Math.min(firstBackoffMs * 2 ** (early - 1), maxBackoffMs), undefined, { signal });
+    const startedAt = performance.now();
     const { items, resourceVersion } = await client.list<ServerObject>(kind, scope);
     const [current] = items;
     if (current === undefined) throw notFound(`MCPServer ${name} was deleted`);
@@ -71,5 +80,6 @@ async function follow(
       const isBroken = !(error instanceof ApiStatus) && (error as NodeJS.ErrnoException).code !== undefined;
       if (signal.aborted || !(isGone(error) || isBroken)) throw error;
     }
+    if (performance.now() - startedAt >= longWatchMs) early = 0;
   }
 }

@@ -5,7 +5,10 @@ import { serveHttp } from 'toolhive-test-servers/conformance';
 import type { AuthorizationServer } from './authorization-server.ts';
 
 /** A remote server, perhaps one that lets in only those with a token, which remembers what it was sent. */
-export async function openRemoteServer(generation: 'legacy' | 'modern', authority?: AuthorizationServer) {
+export async function openRemoteServer(
+  generation: 'legacy' | 'modern',
+  authority?: Pick<AuthorizationServer, 'issuer' | 'isValid'>,
+) {
   const server = await serveHttp(generation, { host: '127.0.0.1', port: 0 });
   const seen: IncomingHttpHeaders[] = [];
   const gate = createServer((request, response) => {

@@ -1,0 +1,145 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { openIdProvider } from '@toolhive/core/testing/openid-provider';
+import { startControlPlane } from '@toolhive/operator/testing/control-plane';
+import type { ControlPlane } from '@toolhive/operator/testing/control-plane';
+import { freePort } from '@toolhive/runtime/free-port';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startRunner, startServer } from '../testing/proxy-runner.ts';
+import type { Runner } from '../testing/proxy-runner.ts';
+import { until } from '../testing/thv.ts';
+import { describeCluster } from './registered.ts';
+import { startOperator } from './running-operator.ts';
+import type { RunningOperator } from './running-operator.ts';
+
+const probeMs = 300;
+
+interface Pod {
+  metadata: { name: string; uid: string };
+  status: {
+    containerStatuses?: { name: string; started?: boolean; ready: boolean }[];
+    conditions?: { type: string; status: string }[];
+  };
+}
+
+describeCluster('a proxy of a remote server', () => {
+  let cluster: ControlPlane;
+  let operator: RunningOperator;
+  beforeAll(async () => {
+    cluster = await startControlPlane();
+    operator = await startOperator(cluster);
+  });
+  afterAll(async () => {
+    await operator?.[Symbol.asyncDispose]();
+    await cluster?.[Symbol.asyncDispose]();
+  });
+
+  const field = (namespace: string, object: string, path: string): Promise<string> =>
+    cluster.kubectl(['get', '-n', namespace, object, '-o', `jsonpath=${path}`]).catch(() => '');
+  const condition = (namespace: string, type: string): Promise<string> => {
+    const found = `.status.conditions[?(@.type=='${type}')]`;
+    return field(namespace, 'mcpremoteproxy/far', `{${found}.status} {${found}.reason}`);
+  };
+  const podOf = async (namespace: string): Promise<Pod> => {
+    const label = 'app.kubernetes.io/instance=far';
+    const { items } = JSON.parse(
+      await cluster.kubectl(['get', 'pods', '-n', namespace, '-l', label, '-o', 'json']),
+    ) as { items: Pod[] };
+    const [pod, ...others] = items;
+    if (pod === undefined || others.length > 0) throw new Error(`${items.length} pods`);
+    return pod;
+  };
+
+  /** Does the work of a kubelet: sends the probes of the pod to the proxy, and reports their results. */
+  async function probe(namespace: string, runner: Runner, signal: AbortSignal): Promise<void> {
+    let last = '';
+    while (!signal.aborted) {
+      const [started, ready] = await Promise.all(
+        ['/livez', '/health'].map(async (path) => (await runner.health(undefined, path)).status === 200),
+      );
+      if (last !== `${started} ${ready}`) {
+        last = `${started} ${ready}`;
+        const { metadata, status } = await podOf(namespace);
+        const patch = {
+          containerStatuses: status.containerStatuses?.map((each) => ({ ...each, started, ready })),
+          conditions: status.conditions?.map((each) =>
+            each.type === 'Ready' || each.type === 'ContainersReady'
+              ? { ...each, status: ready === true ? 'True' : 'False' }
+              : each,
+          ),
+        };
+        const words = [
+          'patch',
+          'pod',
+          metadata.name,
+          '-n',
+          namespace,
+          '--subresource=status',
+          '--type=merge',
+        ];
+        await cluster.kubectl([...words, '-p', JSON.stringify({ status: patch })]);
+      }
+      await delay(probeMs, undefined, { signal }).catch(() => {}); // the loop sees the abort
+    }
+  }
+
+  test('says whether the server answers, stays while it does not, and recovers', async () => {
+    const namespace = await cluster.namespace();
+    await using provider = await openIdProvider();
+    const [remotePort, port] = [await freePort(), await freePort()];
+    const spec = {
+      remoteURL: `http://127.0.0.1:${remotePort}/mcp`,
+      port,
+      oidcConfig: {
+        type: 'inline',
+        inline: {
+          issuer: provider.issuer,
+          audience: 'far',
+          insecureAllowHTTP: true,
+          jwksAllowPrivateIP: true,
+        },
+      },
+    };
+    const object = {
+      apiVersion: 'toolhive.stacklok.dev/v1alpha1',
+      kind: 'MCPRemoteProxy',
+      metadata: { name: 'far' },
+      spec,
+    };
+    await cluster.kubectl(['apply', '-n', namespace, '-f', '-'], JSON.stringify(object));
+    await cluster.kubectl(['wait', '-n', namespace, '--for=condition=Ready', 'mcpremoteproxy/far', '--timeout=60s']); // prettier-ignore
+    const runConfig = JSON.parse(
+      await field(namespace, 'configmap/far-runconfig', '{.data.runconfig\\.json}'),
+    ) as Record<string, unknown>;
+    await using runner = await startRunner({ ...runConfig, image: undefined });
+    const over = new AbortController();
+    const probing = probe(namespace, runner, over.signal);
+    const { metadata: pod } = await podOf(namespace);
+
+    await expect.poll(() => condition(namespace, 'RemoteAvailable')).toBe('False RemoteUnavailable');
+    expect(await condition(namespace, 'Ready')).toMatch(/^False/);
+    {
+      await using _remote = startServer(remotePort);
+      await expect.poll(() => condition(namespace, 'RemoteAvailable')).toBe('True RemoteAnswers');
+      await until(async () => (await condition(namespace, 'Ready')).startsWith('True'));
+    }
+    await expect
+      .poll(() => condition(namespace, 'RemoteAvailable'), { timeout: 60_000 })
+      .toBe('False RemoteUnavailable');
+    expect((await podOf(namespace)).metadata.uid).toBe(pod.uid);
+    expect(await field(namespace, 'deployment/far', '{.spec.template.spec.containers[0].name}')).toBe(
+      'toolhive',
+    );
+    expect(runner.child.exitCode).toBeNull();
+    expect(await runner.health().then(({ body }) => JSON.parse(body) as object)).toMatchObject({
+      mcp: { available: false, error: 'it does not answer' },
+    });
+
+    await using _again = startServer(remotePort);
+    await expect
+      .poll(() => condition(namespace, 'RemoteAvailable'), { timeout: 60_000 })
+      .toBe('True RemoteAnswers');
+    expect((await podOf(namespace)).metadata.uid).toBe(pod.uid);
+    over.abort();
+    await probing;
+  });
+});

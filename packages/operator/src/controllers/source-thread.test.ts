@@ -1,0 +1,110 @@
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { SourceReader } from './source-thread.ts';
+
+const reader = new SourceReader(
+  new URL('../../../../apps/operator/src/source-reader-main.ts', import.meta.url),
+);
+const never = new AbortController().signal;
+
+/** A server with one answer. Its address is that of the URL. */
+async function openSource(body: string | Buffer, headers: Record<string, string> = {}) {
+  let asked = Promise.withResolvers<void>();
+  const server = createServer((_request, response) => {
+    asked.resolve();
+    if (body !== '') response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(body);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  return {
+    request: {
+      source: { api: { endpoint: `http://127.0.0.1:${port}/registry.json` } },
+      filter: undefined,
+      reach: true,
+    } as const,
+    asked: () => asked.promise,
+    [Symbol.dispose]() {
+      asked = Promise.withResolvers();
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+const entry = (description: string) => ({ image: 'example/server:1', transport: 'stdio', description });
+
+test('a registry is read, filtered, and counted', async () => {
+  const servers = { one: entry('a'), two: entry('b') };
+  using source = await openSource(JSON.stringify({ version: '1.0.0', servers }));
+
+  const content = await reader.read({ ...source.request, filter: { names: { exclude: ['two'] } } }, never);
+
+  expect(content.servers).toBe(1);
+  expect(Object.keys((JSON.parse(content.registry) as { servers: object }).servers)).toEqual(['one']);
+});
+
+test('a document that fills the memory ends the thread and not the operator', async () => {
+  // Each pair of brackets is an array. A few packed bytes become 15 MB of text and hundreds of megabytes of arrays.
+  const packed = gzipSync(`{"servers":{"a":[${'[],'.repeat(5_000_000)}1]}}`);
+  using source = await openSource(packed, { 'content-encoding': 'gzip' });
+
+  const reading = reader.read(source.request, never);
+
+  await expect(reading).rejects.toMatchObject({
+    type: 'SourceAvailable',
+    reason: 'FetchFailed',
+    message: 'cannot read the source: the source needs more memory than 96 MiB',
+  });
+  using good = await openSource(JSON.stringify({ servers: {} }));
+  expect((await reader.read(good.request, never)).servers).toBe(0);
+});
+
+test('the event loop does other work while a thread parses a large document', async () => {
+  const description = 'a'.repeat(200);
+  const servers = Object.fromEntries(
+    Array.from({ length: 20_000 }, (_, at) => [`s${at}`, entry(description)]),
+  );
+  using source = await openSource(JSON.stringify({ servers }));
+  let turns = 0;
+  const counting = setInterval(() => (turns += 1), 1);
+
+  const filter = { names: { include: ['s1'] } };
+  const content = await reader.read({ ...source.request, filter }, never);
+  clearInterval(counting);
+
+  expect(content.servers).toBe(1);
+  expect(turns).toBeGreaterThan(20);
+});
+
+test('a registry that is larger than a ConfigMap is refused with a remedy', async () => {
+  const servers = Object.fromEntries(
+    Array.from({ length: 2_000 }, (_, at) => [`s${at}`, entry('a'.repeat(1_000))]),
+  );
+  using source = await openSource(JSON.stringify({ servers }));
+
+  await expect(reader.read(source.request, never)).rejects.toMatchObject({
+    type: 'SyncSuccessful',
+    reason: 'StorageFailed',
+    message: expect.stringMatching(/more than the 1048576 bytes of a ConfigMap. Select fewer servers/),
+  });
+});
+
+test('an aborted reading ends the thread and leaves no files', async () => {
+  using source = await openSource('');
+  const stop = new AbortController();
+  const foldersOf = async (): Promise<string[]> =>
+    (await readdir(tmpdir())).filter((name) => name.startsWith('thv-source-'));
+  const before = await foldersOf();
+
+  const reading = reader.read(source.request, stop.signal);
+  await source.asked();
+  stop.abort(new Error('the operator stops'));
+
+  await expect(reading).rejects.toThrow('the operator stops');
+  expect((await foldersOf()).filter((name) => !before.includes(name))).toEqual([]);
+});
