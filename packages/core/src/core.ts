@@ -447,6 +447,7 @@ function machineRuntimes(env: NodeJS.ProcessEnv, log: Logger) {
     openDockerRuntime({
       daemonId,
       tempDir: paths.temp,
+      recordsDir: paths.images,
       env,
       log: (message, fields) => log.debug(fields ?? {}, message),
     }),

@@ -75,6 +75,7 @@ facts = {
 function runtimeFor(scheme: PackageScheme, image: string) {
   return openDockerRuntime({
     tempDir: tmpdir(),
+    recordsDir: host.path,
     daemonId: `images-${process.pid}`,
     env: { GITHUB_TOKEN: 'TOKEN-OF-THE-USER' },
     socket,

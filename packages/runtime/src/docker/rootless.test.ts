@@ -58,6 +58,7 @@ describe.runIf(canMakeNetworks && hasPodman)(
         daemonId: 'report',
         env: process.env,
         tempDir,
+        recordsDir: tempDir,
         socket,
       }).check();
 
