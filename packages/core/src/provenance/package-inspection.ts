@@ -1,6 +1,5 @@
 import { ThvError, conflict, forbidden } from '@toolhive/contract/failure';
-import type { Provenance } from '@toolhive/contract/provenance';
-import type { CreateWorkload } from '@toolhive/contract/workload';
+import type { ImageVerification, Provenance } from '@toolhive/contract/provenance';
 import type { InspectionCall, PackageContents } from '@toolhive/runtime/runtime';
 import { isLocalPath } from '@toolhive/runtime/source';
 import type { ImageSource, PackageScheme, PackageSource, ServerSource } from '@toolhive/runtime/source';
@@ -11,9 +10,6 @@ import type { PinnedImage } from './oci-registry.ts';
 import { isSameRepository } from './build-claims.ts';
 import type { PackageRecord, PackageRecords } from './package-records.ts';
 import type { ReadTrustedRoot } from './trusted-root.ts';
-
-/** What is done about an image whose signature is missing or wrong. */
-export type ImageVerification = NonNullable<CreateWorkload['image_verification']>;
 
 export interface PackageInspectionOptions {
   records: PackageRecords;
