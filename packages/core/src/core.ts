@@ -182,6 +182,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       records: await PackageRecords.open(paths.packages, log),
       readRoot: options.readTrustedRoot ?? openTrustedRoot({ cacheDir: join(paths.cache, 'sigstore'), log }),
       certificates: installationSettings(settings).trusted,
+      env,
     }),
   );
   const registry = opened.use(

@@ -16,6 +16,8 @@ export interface PackageInspectionOptions {
   readRoot: ReadTrustedRoot;
   /** Certificate authorities that the settings name, as PEM. */
   certificates: () => Promise<string | undefined>;
+  /** Names the corporate proxy, if there is one. */
+  env: NodeJS.ProcessEnv;
 }
 
 const PUBLIC_SIGSTORE = 'tuf-repo-cdn.sigstore.dev';
@@ -95,10 +97,15 @@ export class PackageInspection implements Disposable {
       return { status: 'unknown', reason: `the trusted keys of ${host} are not supported` };
     }
     report(`verifying the signature of ${imageName(image)}`);
-    const { readRoot, certificates } = this.#options;
+    const { readRoot, certificates, env } = this.#options;
     try {
       const { imageProvenance } = await import('./image-signatures.ts');
-      return await imageProvenance(image, policy, { signal, certificates: await certificates(), readRoot });
+      return await imageProvenance(image, policy, {
+        signal,
+        certificates: await certificates(),
+        readRoot,
+        env,
+      });
     } catch (error) {
       return unknownFor(error);
     }
@@ -110,11 +117,11 @@ export class PackageInspection implements Disposable {
     { registry, artifacts: [own] }: PackageContents,
     { signal }: Pick<InspectionCall, 'signal'>,
   ): Promise<Provenance | undefined> {
-    const { readRoot, certificates } = this.#options;
+    const { readRoot, certificates, env } = this.#options;
     const load = lookups[scheme];
     if (load === undefined) return undefined;
     try {
-      const request = { signal, certificates: await certificates(), readRoot };
+      const request = { signal, certificates: await certificates(), readRoot, env };
       const lookup = await load();
       return await lookup({ registry, artifact: own }, request);
     } catch (error) {

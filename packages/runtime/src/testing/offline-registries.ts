@@ -21,8 +21,7 @@ export async function npmFiles(
     const tarballs = versions.map((version) => `/${name}/-/${version}.tgz`);
     for (const [path, content] of await downloadFiles(origin, [`/${name}`, ...tarballs])) {
       if (path !== `/${name}`) files.set(path, content);
-      else
-        files.set(`${path}/packument.json`, String(content).replaceAll(origin, 'http://registry.example'));
+      else files.set(`${path}/packument.json`, String(content).replaceAll(origin, 'http://registry.example'));
     }
   }
   return files;
