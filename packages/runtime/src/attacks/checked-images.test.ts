@@ -58,7 +58,9 @@ const refusing: PrepareOptions = {
 describe.each(['docker', 'podman'] as const)('%s', (engineName) => {
   const socket = inject(`${engineName}Socket`);
   // Podman takes minutes for all of them, and differs only in its builder.
-  describe.runIf(socket !== '')('builds an image', () => checkedCases(socket, engineName === 'docker'));
+  describe.runIf(socket !== '')('builds an image', () => {
+    checkedCases(socket, engineName === 'docker');
+  });
 });
 
 function checkedCases(socket: string, isComplete: boolean): void {

@@ -68,9 +68,10 @@ export async function previewPackage(
 /** Finds the newest version of a package. */
 export async function newestPackage(
   engine: Engine,
-  { version: _, ...source }: PackageSource,
+  { scheme, name, options: wanted }: PackageSource,
   options: PackageOptions,
 ): Promise<Release> {
+  const source: PackageSource = { kind: 'package', scheme, name, ...(wanted && { options: wanted }) };
   const setup = await setUp(engine, source, options);
   const text = isLocalPath(source)
     ? undefined
