@@ -8,7 +8,6 @@ import { normalized, pythonContents, readPylock } from '../contents/python.ts';
 import type { PackageContents, Release } from '../runtime.ts';
 import type { PackageScheme, PackageSource } from '../source.ts';
 import { FACTS_FILE, FACTS_PATH } from './checked-dockerfiles.ts';
-import { readImageFiles } from './image-files.ts';
 import type { Engine } from './engine.ts';
 
 /** What npm, uv, or Go recorded about a download, by file name. */
@@ -45,8 +44,10 @@ export async function foundRelease(
   throw unavailable(`the newest version of ${source.name} was not found`);
 }
 
-const factsIn = (engine: Engine, image: string, signal: AbortSignal): Promise<Facts> =>
-  readImageFiles(engine, { image, path: FACTS_PATH }, signal);
+async function factsIn(engine: Engine, image: string, signal: AbortSignal): Promise<Facts> {
+  const { readImageFiles } = await import('./image-files.ts'); // an idle daemon needs no archives
+  return readImageFiles(engine, { image, path: FACTS_PATH }, signal);
+}
 
 const NpmFacts = z.object({ lock: z.unknown(), time: z.unknown().optional(), registry: z.string() });
 const NpmRelease = z.object({ version: z.string(), time: z.unknown().optional() });

@@ -1,4 +1,5 @@
 import { unavailable } from '@toolhive/contract/failure';
+import { extract } from 'tar-stream';
 import * as z from 'zod';
 import { removeContainer } from './container.ts';
 import { callEngine, isFailure, openStream, type Engine } from './engine.ts';
@@ -22,7 +23,6 @@ export async function readImageFiles(
   try {
     const call = { method: 'GET', path: `/containers/${Id}/archive`, query: { path }, signal } as const;
     const archive = await openStream(engine, call);
-    const { extract } = await import('tar-stream');
     const files = new Map<string, string>();
     let left = limit;
     for await (const entry of archive.pipe(extract())) {

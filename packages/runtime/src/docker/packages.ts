@@ -12,7 +12,6 @@ import type { ContextParts, LocalFiles } from './context.ts';
 import { baseImagesOf, DOCKERFILE, dockerfileOf, VERSION_PATH, type BaseImages } from './dockerfile.ts';
 import { downloadedContents, foundRelease, temporaryName } from './downloads.ts';
 import { callEngine, isFailure, type Engine } from './engine.ts';
-import { readImageFiles } from './image-files.ts';
 import type { ImageRecord, ImageRecords } from './image-records.ts';
 import { inspectImage, prepareImage, type PullOptions } from './images.ts';
 
@@ -227,6 +226,7 @@ async function localOf(source: PackageSource, { granted }: PackageOptions): Prom
 
 /** Reads the version that the Dockerfile recorded, from an image without running it. */
 async function installedVersion(engine: Engine, image: string, signal: AbortSignal): Promise<string> {
+  const { readImageFiles } = await import('./image-files.ts'); // an idle daemon needs no archives
   const files = await readImageFiles(engine, { image, path: VERSION_PATH }, signal);
   const [version = ''] = [...files.values()];
   const text = version.slice(0, VERSION_LIMIT).trim(); // the package may have written this file
