@@ -11,7 +11,7 @@ import type { User } from './testing/thv.ts';
 const socket = inject('dockerSocket');
 
 /** A server whose tool tells its version. */
-const server = (version: string): string => `#!/usr/bin/env node
+const server = (version: string): string => `#!/bin/node
 import { createInterface } from 'node:readline';
 const results = {
   initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'imaged', version: '${version}' } },
