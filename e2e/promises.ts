@@ -559,6 +559,10 @@ export const promises = {
     source: 'issue: documentation',
     text: 'An image build runs the scripts of a package as an unprivileged user in a container.',
   },
+  'security.packages.images': {
+    source: 'issue: supply chain',
+    text: 'A package becomes an image only after its download was inspected, and its own code cannot change the record.',
+  },
   'security.packages.provenance': {
     source: 'issue: documentation',
     text: 'A package with an untrusted attestation does not run.',

@@ -198,6 +198,7 @@ const undiciFiles = {
   Agent: './lib/dispatcher/agent.js',
   Pool: './lib/dispatcher/pool.js',
   buildConnector: './lib/core/connect.js',
+  ProxyAgent: './lib/dispatcher/proxy-agent.js',
 };
 
 /**

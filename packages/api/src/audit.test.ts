@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { openAccess } from '@toolhive/core/access';
 import { testServer } from '@toolhive/core/testing';
+import { openRemoteServer } from '@toolhive/core/testing/remote-server';
 import { expect, test } from 'vitest';
 import { openTestApi } from './testing/test-api.ts';
 import type { TestApi } from './testing/test-api.ts';
@@ -121,6 +122,39 @@ test('a secret is recorded by its name, whenever it is stored or given to a serv
   const text = JSON.stringify(records) + (await readFile(api.core.paths.auditFile, 'utf8'));
   expect(text).not.toContain(value);
   expect(text).not.toContain(Buffer.from(value).toString('base64').slice(0, -4));
+});
+
+test('secrets of a remote server and of token introspection are recorded as accessed, without their values', async () => {
+  await using remote = await openRemoteServer('modern');
+  await using api = await openTestApi();
+  const value = 'a-client-secret-of-a-test';
+  await api.client.setupSecrets({ body: { provider_type: 'encrypted', password: 'a long password' } });
+  await api.client.createSecret({ body: { key: 'HEADER', value } });
+
+  await api.client.createWorkload(
+    {
+      body: {
+        name: 'far',
+        url: remote.url,
+        headers: [
+          { name: 'X-Key', description: '', required: true, secret: true, default: 'HEADER,target=X-Key' },
+        ],
+        oidc: {
+          issuer: 'https://issuer.example',
+          audience: 'far',
+          introspection_url: 'https://issuer.example/introspect',
+          client_id: 'us',
+          client_secret: value,
+        },
+      },
+    },
+    follow,
+  );
+
+  const accesses = await recordsOf(api, { type: 'secret_access' });
+  const names = accesses.map(({ target }) => target?.['name']);
+  expect(new Set(names)).toEqual(new Set(['HEADER', 'OIDC_CLIENT_SECRET_far']));
+  expect(JSON.stringify(await recordsOf(api))).not.toContain(value);
 });
 
 test('a watcher that never reads costs nothing, and others are told', async () => {

@@ -12,6 +12,7 @@ const base = '/api/v1beta';
 const tokens = {
   admin: 'a-token-for-everything',
   reader: 'a-token-for-reading-only',
+  auditor: 'a-token-for-recorded-bodies',
   red: 'a-token-for-the-group-red',
   nothing: 'a-token-for-nothing-at-all',
 };
@@ -20,6 +21,7 @@ type Holder = keyof typeof tokens;
 const policies = [
   'permit(principal == Client::"token:admin", action, resource);',
   'permit(principal == Client::"token:reader", action in Action::"read", resource);',
+  'permit(principal == Client::"token:auditor", action in Action::"bodies", resource);',
   'permit(principal == Client::"token:red", action, resource in Group::"red");',
 ];
 
@@ -123,6 +125,24 @@ describe('policies of the API', () => {
     expect(await as('red', 'POST', '/workloads/mine/mcp', ping)).toBe(200);
     expect(await as('red', 'POST', '/groups/red/edit', { name: 'default' })).toBe(403);
     expect(await governed.namesFor('red', '/usage', 'usage')).toEqual(['mine']);
+  });
+
+  test('let a token read recorded bodies only if a policy names them', async () => {
+    await using governed = await openGovernedApi();
+    const { as, api } = governed;
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    await as('admin', 'PUT', '/workloads/mine/traffic/recording', { bodies: true });
+    await as('red', 'POST', '/workloads/mine/mcp', ping);
+    const calls = () => api.core.traffic.of('mine').list({}, { limit: 1 }).entries;
+    await expect.poll(() => calls().length).toBe(1);
+
+    const path = `/workloads/mine/traffic/${calls()[0]?.id}`;
+    const statuses = await Promise.all(
+      (['reader', 'auditor', 'red', 'nothing'] as const).map((holder) => as(holder, 'GET', path)),
+    );
+
+    expect(await as('reader', 'GET', '/workloads/mine/traffic')).toBe(200);
+    expect(statuses).toEqual([403, 200, 200, 403]);
   });
 
   test('let a token act in one group, and see nothing of others', async () => {

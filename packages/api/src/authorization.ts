@@ -12,8 +12,12 @@ import { uiPrincipal } from './guards.ts';
 /** Operations that only read, although they are not GET requests. */
 const reading: readonly Operation[] = [operations.writeRecipe, operations.checkAuthorization];
 
+/** Operations that return recorded bodies, which a caller that only reads the state of workloads does not need. */
+const withBodies: readonly Operation[] = [operations.getTrafficEntry];
+
 const actions = new Map<Operation, ApiAction>(
   Object.entries<Operation>(operations).map(([id, operation]) => {
+    if (withBodies.includes(operation)) return [operation, { id, kind: 'bodies' }];
     // The stream of a relayed session contains data that a read-only caller cannot request.
     const isRead =
       (operation.method === 'GET' && operation.passThrough !== true) || reading.includes(operation);

@@ -182,6 +182,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       records: await PackageRecords.open(paths.packages, log),
       readRoot: options.readTrustedRoot ?? openTrustedRoot({ cacheDir: join(paths.cache, 'sigstore'), log }),
       certificates: installationSettings(settings).trusted,
+      env,
     }),
   );
   const registry = opened.use(
@@ -206,7 +207,9 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   );
   const secretsOf = secretResolver(secrets);
   const accessOf: Core['accessOf'] = (runConfig) =>
-    openWorkloadAccess(runConfig, (name) => secrets.read(name));
+    openWorkloadAccess(runConfig, (secret) =>
+      readAudited(audit, { workload: runConfig.name, secret }, () => secrets.read(secret)),
+    );
   const runtimes = await openRuntimes(options, daemonId, paths);
   const groups = await Groups.open(paths.groups, log, (name, isThere) =>
     events.emit({ type: isThere ? 'group.changed' : 'group.removed', name }),
@@ -245,6 +248,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       openRemote: remoteOpener(secrets, options.openBrowser, {
         lookup,
         clientDocument: options.clientDocument,
+        readSecret: (workload, secret) =>
+          readAudited(audit, { workload, secret }, () => secrets.resolve({ name: secret, target: '' })),
       }),
       forgetRemote: (name) =>
         forgetRemote(secrets, name).catch((error: unknown) =>
@@ -406,15 +411,32 @@ function secretResolver(secrets: Secrets): Core['secretsOf'] {
   };
 }
 
+/** Reads a secret for a workload, and records that, but never the value. */
+async function readAudited(
+  audit: AuditLog,
+  { workload, secret }: { workload: string; secret: string },
+  read: () => Promise<string>,
+): Promise<string> {
+  let outcome: 'success' | 'failure' = 'failure';
+  try {
+    const value = await read();
+    outcome = 'success';
+    return value;
+  } finally {
+    recordSecretAccess(audit, workload, secret, outcome);
+  }
+}
+
 /** Resolves the secrets of a server that starts, and records each of them. */
 function auditedSecrets(secrets: Secrets, audit: AuditLog): Core['secretsOf'] {
   return async (runConfig) => {
     const references = (runConfig.secrets ?? []).map(parseReference);
-    const values = await Promise.allSettled(references.map((reference) => secrets.resolve(reference)));
-    for (const [index, { name }] of references.entries()) {
-      const isFound = values[index]?.status === 'fulfilled';
-      recordSecretAccess(audit, runConfig.name, name, isFound ? 'success' : 'failure');
-    }
+    const workload = runConfig.name;
+    const values = await Promise.allSettled(
+      references.map((reference) =>
+        readAudited(audit, { workload, secret: reference.name }, () => secrets.resolve(reference)),
+      ),
+    );
     const failed = values.find((value) => value.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
     return Object.fromEntries(
@@ -447,6 +469,7 @@ function machineRuntimes(env: NodeJS.ProcessEnv, log: Logger) {
     openDockerRuntime({
       daemonId,
       tempDir: paths.temp,
+      recordsDir: paths.images,
       env,
       log: (message, fields) => log.debug(fields ?? {}, message),
     }),

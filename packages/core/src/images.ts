@@ -12,7 +12,7 @@ export function writeRecipe({ runtimes }: Core, { source }: { source: string }):
 
 /** Builds a container image from a package. */
 export async function buildImage(
-  { runtimes, settings }: Core,
+  { runtimes, settings, packages }: Core,
   { source, tag }: { source: string; tag?: string | undefined },
   { report, signal }: { report: Progress; signal: AbortSignal },
 ): Promise<{ image: string }> {
@@ -20,6 +20,7 @@ export async function buildImage(
   return {
     image: await runtimes.images().build(parsed, {
       ...installationSettings(settings),
+      inspect: (...inspected) => packages.inspect(...inspected),
       tag,
       report,
       signal,

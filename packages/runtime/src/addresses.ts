@@ -34,9 +34,10 @@ export const specialAddresses: readonly [subnet: string, kind: 'private' | 'neve
 
 /**
  * Which private addresses a connection may lead to: all of them, none, or those of `others`, which excludes this machine,
- * the neighbors on its cable, and the services where clouds tell credentials to every program that asks.
+ * the neighbors on its cable, and the services where clouds tell credentials to every program that asks. `any` checks no
+ * address, for hosts that the user has chosen.
  */
-export type PrivateReach = boolean | 'others';
+export type PrivateReach = boolean | 'others' | 'any';
 
 /** The addresses of such services of clouds that are not link-local. */
 const metadataAddresses = new Set(['100.100.100.200', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254']);
@@ -48,6 +49,7 @@ const metadataAddresses = new Set(['100.100.100.200', '192.0.0.192', 'fd00:ec2::
 export function refusalOf(address: string, allowPrivate: PrivateReach): string | undefined {
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
   if (isIP(address) === 0) return 'no address';
+  if (allowPrivate === 'any') return undefined;
   const inner = family === 'ipv6' ? embeddedAddress(wordsOf(address)) : undefined;
   if (inner !== undefined) return refusalOf(inner, allowPrivate);
 

@@ -1,5 +1,9 @@
 import * as z from 'zod';
 
+/** The effect of a missing or wrong signature of a container image. */
+export const ImageVerification = z.enum(['warn', 'enabled', 'disabled']);
+export type ImageVerification = z.infer<typeof ImageVerification>;
+
 /** The verified origin of a server build. */
 export const Provenance = z
   .object({

@@ -10,6 +10,7 @@ import {
 } from './names.ts';
 import { LearningMode } from './network.ts';
 import { PermissionProfile } from './permission-profile.ts';
+import { ImageVerification } from './provenance.ts';
 import { AuthzConfig, TokenExchangeConfig } from './authorization.ts';
 import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { RegistryHeader, RegistryVariable } from './registry.ts';
@@ -139,6 +140,9 @@ export const RunConfig = z
     python_with: texts('Additional Python packages.'),
     python_version: text('The Python version.'),
     allow_scripts: texts('The npm packages whose install scripts can run.'),
+    image_verification: ImageVerification.optional().meta({
+      description: 'The effect of a missing or wrong image signature. warn by default.',
+    }),
     ephemeral: z
       .boolean()
       .optional()

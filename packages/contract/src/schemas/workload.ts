@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { Argument, Environment, GroupName, PortOrAny, WorkloadName, sessionKinds } from './names.ts';
 import { AuditConfig, IgnoreConfig, TelemetryConfig } from './observation.ts';
 import { PermissionProfile } from './permission-profile.ts';
-import { Provenance } from './provenance.ts';
+import { ImageVerification, Provenance } from './provenance.ts';
 import { RegistryHeader } from './registry.ts';
 import { Risk } from './risk.ts';
 import { ResourceLimits, ResourceRequest } from './resources.ts';
@@ -280,7 +280,7 @@ export const CreateWorkload = z
         'Start in learning mode: ToolHive allows every public host and records the hosts until you generate a profile from the record.',
     }),
     ignore_config: IgnoreConfig.nullish(),
-    image_verification: z.enum(['warn', 'enabled', 'disabled']).optional().meta({
+    image_verification: ImageVerification.optional().meta({
       description:
         'warn, the default: ToolHive verifies the image signature that the registry entry requires and shows the result. enabled: ToolHive refuses an image without a verified signature. disabled: no verification.',
     }),

@@ -9,10 +9,11 @@ export type ApiResource =
   | { type: 'Group'; name: string }
   | { type: 'System' };
 
-/** An operation ID, and whether the operation changes state. */
+/** An operation ID, and the group of operations that policies can name instead. */
 export interface ApiAction {
   id: string;
-  kind: 'read' | 'write';
+  /** `bodies` are operations that return what clients and servers said to each other. */
+  kind: 'read' | 'write' | 'bodies';
 }
 
 const system = { type: 'System', id: 'toolhive' };
@@ -32,7 +33,7 @@ export class ApiPolicies implements Disposable {
     return new ApiPolicies(
       await PolicySet.open(config, {
         entityTypes: { Client: {}, Group: {}, System: {}, Workload: { memberOfTypes: ['Group'] } },
-        actions: { read: {}, write: {}, ...Object.fromEntries(named) },
+        actions: { read: {}, write: {}, bodies: {}, ...Object.fromEntries(named) },
       }),
     );
   }

@@ -17,7 +17,7 @@ import {
   tooLarge,
   unavailable,
 } from '@toolhive/contract/failure';
-import { Agent, buildConnector } from 'undici';
+import { Agent, ProxyAgent, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
 import { refusalOf } from '@toolhive/runtime/addresses';
 import type { PrivateReach } from '@toolhive/runtime/addresses';
@@ -42,6 +42,11 @@ export interface GuardedRequest {
   lookup?: Lookup;
   /** The certificate authorities to trust instead of the usual ones, as PEM. */
   ca?: string | string[];
+  /**
+   * The URL of a corporate proxy for the connection. The proxy resolves the name, so no address is checked: only for
+   * hosts that the user has chosen.
+   */
+  proxy?: string | undefined;
 }
 
 export type Lookup = (
@@ -66,7 +71,7 @@ const maxHeaderBytes = 16 * 1024;
 
 /**
  * Fetches a URL from an untrusted source. Checks the exact address of every connection, including redirects, when
- * dialing, so no name can lead to this machine or its network. Ignores proxies from the environment, because this
+ * dialing, so no name can lead to this machine or its network. Uses no proxy unless the request names one, because this
  * check is impossible behind a proxy. Every failure is a `ThvError` that does not quote the response.
  */
 export async function guardedFetch(address: string, request: GuardedRequest = {}): Promise<GuardedResponse> {
@@ -112,7 +117,7 @@ export async function fetchJson(
 /** One request on a new connection, because a kept connection could have been dialed under other rules. */
 async function fetchOnce(url: URL, request: GuardedRequest): Promise<GuardedResponse | string> {
   const { method = 'GET', body, signal, maxBytes = defaultLimits.maxBytes } = request;
-  const agent = new Agent({ connect: guardedConnect(request), maxHeaderSize: maxHeaderBytes });
+  const agent = agentFor(request);
   try {
     const response = await agent.request({
       origin: url.origin,
@@ -134,6 +139,14 @@ async function fetchOnce(url: URL, request: GuardedRequest): Promise<GuardedResp
   } finally {
     await agent.destroy();
   }
+}
+
+function agentFor(request: GuardedRequest): Dispatcher {
+  const { proxy, ca } = request;
+  if (proxy === undefined)
+    return new Agent({ connect: guardedConnect(request), maxHeaderSize: maxHeaderBytes });
+  const requestTls = ca === undefined ? {} : { requestTls: { ca } };
+  return new ProxyAgent({ uri: proxy, maxHeaderSize: maxHeaderBytes, ...requestTls });
 }
 
 /** Checks a URL before its use. `from` is the redirecting URL. */

@@ -11,7 +11,7 @@ import type { BuildClaims, TestSigstore } from '../testing/sigstore.ts';
 import { makeHome, openTestCore, testServer } from '../testing/test-core.ts';
 import { createWorkload } from '../workloads/create.ts';
 import { getWorkload } from '../workloads/describe.ts';
-import type { ImageVerification } from './package-inspection.ts';
+import type { ImageVerification } from '@toolhive/contract/provenance';
 import { imageProvenance } from './image-signatures.ts';
 import type { ImagePolicy } from './image-signatures.ts';
 import { pinnedImage } from './oci-registry.ts';
@@ -261,7 +261,11 @@ describe('a workload of an image', () => {
   test('says where the image was built', async () => {
     const details = await run(await referring(), 'enabled');
 
-    expect(details).toMatchObject({ integrity: digest, provenance: { status: 'verified' } });
+    expect(details).toMatchObject({
+      integrity: digest,
+      provenance: { status: 'verified' },
+      image_verification: 'enabled', // so that a later edit does not weaken the requirement
+    });
   });
 
   test('without a signature runs by default, and says so', async () => {

@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { serveRoutes } from '../remote/testing/authorization-server.ts';
 import type { Route } from '../remote/testing/authorization-server.ts';
@@ -49,6 +52,34 @@ const answering =
   (body: unknown, status = 200): Route =>
   ({ reply }) =>
     reply(status, body);
+
+test('attestations are fetched through the corporate proxy that package managers use', async () => {
+  const body = JSON.stringify(attestations(await sigstore.attest(aStatement())));
+  const asked: string[] = [];
+  // A proxy receives the complete URL of a plain http request. No other program could resolve this name.
+  const proxy = createServer(({ url = '' }, response) => {
+    asked.push(url);
+    response.end(body);
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  const { port } = proxy.address() as AddressInfo; // it listens on TCP
+
+  const call = {
+    readRoot: async () => sigstore.root,
+    signal: new AbortController().signal,
+    env: { HTTP_PROXY: `http://127.0.0.1:${port}` },
+  };
+  const found = await npmProvenance({ registry: 'http://registry.invalid/', artifact }, call);
+  const exempt = npmProvenance(
+    { registry: 'http://registry.invalid/', artifact },
+    { ...call, env: { ...call.env, NO_PROXY: '.invalid' } },
+  );
+
+  await expect(exempt).rejects.toMatchObject({ kind: 'unavailable' });
+  proxy.close();
+  expect(found.status).toBe('verified');
+  expect(asked).toEqual(['http://registry.invalid/-/npm/v1/attestations/@example%2fserver@1.0.0']);
+});
 
 test('a valid attestation proves the repository, the workflow, and the commit', async () => {
   const found = await lookUp(answering(attestations(await sigstore.attest(aStatement()))));

@@ -263,6 +263,7 @@ test('a Python project is pinned however its name is spelled', async () => {
   using packages = new PackageInspection({
     records: await PackageRecords.open(join(temporary.path, 'packages.db'), pino({ level: 'silent' })),
     readRoot: async () => sigstore.root,
+    env: {},
     certificates: async () => undefined,
   });
   const source = { kind: 'package', scheme: 'uvx', name: 'My_Server', version: '1.0.0' } as const;

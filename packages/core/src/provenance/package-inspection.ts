@@ -1,6 +1,5 @@
 import { ThvError, conflict, forbidden } from '@toolhive/contract/failure';
-import type { Provenance } from '@toolhive/contract/provenance';
-import type { CreateWorkload } from '@toolhive/contract/workload';
+import type { ImageVerification, Provenance } from '@toolhive/contract/provenance';
 import type { InspectionCall, PackageContents } from '@toolhive/runtime/runtime';
 import { isLocalPath } from '@toolhive/runtime/source';
 import type { ImageSource, PackageScheme, PackageSource, ServerSource } from '@toolhive/runtime/source';
@@ -12,14 +11,13 @@ import { isSameRepository } from './build-claims.ts';
 import type { PackageRecord, PackageRecords } from './package-records.ts';
 import type { ReadTrustedRoot } from './trusted-root.ts';
 
-/** What is done about an image whose signature is missing or wrong. */
-export type ImageVerification = NonNullable<CreateWorkload['image_verification']>;
-
 export interface PackageInspectionOptions {
   records: PackageRecords;
   readRoot: ReadTrustedRoot;
   /** Certificate authorities that the settings name, as PEM. */
   certificates: () => Promise<string | undefined>;
+  /** Names the corporate proxy, if there is one. */
+  env: NodeJS.ProcessEnv;
 }
 
 const PUBLIC_SIGSTORE = 'tuf-repo-cdn.sigstore.dev';
@@ -99,10 +97,15 @@ export class PackageInspection implements Disposable {
       return { status: 'unknown', reason: `the trusted keys of ${host} are not supported` };
     }
     report(`verifying the signature of ${imageName(image)}`);
-    const { readRoot, certificates } = this.#options;
+    const { readRoot, certificates, env } = this.#options;
     try {
       const { imageProvenance } = await import('./image-signatures.ts');
-      return await imageProvenance(image, policy, { signal, certificates: await certificates(), readRoot });
+      return await imageProvenance(image, policy, {
+        signal,
+        certificates: await certificates(),
+        readRoot,
+        env,
+      });
     } catch (error) {
       return unknownFor(error);
     }
@@ -114,11 +117,11 @@ export class PackageInspection implements Disposable {
     { registry, artifacts: [own] }: PackageContents,
     { signal }: Pick<InspectionCall, 'signal'>,
   ): Promise<Provenance | undefined> {
-    const { readRoot, certificates } = this.#options;
+    const { readRoot, certificates, env } = this.#options;
     const load = lookups[scheme];
     if (load === undefined) return undefined;
     try {
-      const request = { signal, certificates: await certificates(), readRoot };
+      const request = { signal, certificates: await certificates(), readRoot, env };
       const lookup = await load();
       return await lookup({ registry, artifact: own }, request);
     } catch (error) {

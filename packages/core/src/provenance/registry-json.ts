@@ -1,6 +1,7 @@
 import { getCACertificates } from 'node:tls';
 import { messageOf, unavailable } from '@toolhive/contract/failure';
 import { parseJson } from '@toolhive/contract/json-text';
+import { corporateProxyFor } from '@toolhive/runtime/corporate-proxy';
 import { guardedFetch } from '../fetch/guarded-fetch.ts';
 import type { GuardedResponse } from '../fetch/guarded-fetch.ts';
 
@@ -10,6 +11,8 @@ export interface RegistryRequest {
   maxBytes?: number;
   /** Certificate authorities to trust besides the usual ones, as PEM. */
   certificates?: string | undefined;
+  /** Names the corporate proxy, if there is one. */
+  env?: NodeJS.ProcessEnv;
 }
 
 const MAX_BYTES = 1024 * 1024;
@@ -21,7 +24,7 @@ const TIMEOUT_MS = 15_000;
  */
 export async function fetchConfigured(
   address: URL,
-  { signal, accept = 'application/json', maxBytes = MAX_BYTES, certificates }: RegistryRequest,
+  { signal, accept = 'application/json', maxBytes = MAX_BYTES, certificates, env = {} }: RegistryRequest,
   headers: Record<string, string> = {},
 ): Promise<GuardedResponse> {
   const options = {
@@ -34,7 +37,8 @@ export async function fetchConfigured(
   const first = await guardedFetch(address.href, {
     ...options,
     headers: { ...headers, accept },
-    allowPrivate: true,
+    allowPrivate: 'any',
+    proxy: proxyFor(address, env),
   });
   const location = first.status >= 300 && first.status < 400 ? first.headers['location'] : undefined;
   if (typeof location !== 'string') return first;
@@ -43,8 +47,16 @@ export async function fetchConfigured(
   return guardedFetch(next.href, {
     ...options,
     headers: { ...(isSame ? headers : {}), accept },
-    allowPrivate: isSame,
+    allowPrivate: isSame ? 'any' : false,
+    proxy: proxyFor(next, env),
   });
+}
+
+/** As package managers use it. */
+function proxyFor({ protocol, hostname, port }: URL, env: NodeJS.ProcessEnv): string | undefined {
+  const isHttp = protocol === 'http:';
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return corporateProxyFor({ host, port: Number(port) || (isHttp ? 80 : 443), isHttp }, env);
 }
 
 /** Fetches JSON from a registry that the user has configured. Returns undefined if the registry has nothing there. */

@@ -16,11 +16,17 @@ export type OpenRemote = (
   onChange: (state: RemoteAuthState) => void,
 ) => Promise<RemoteAuth>;
 
+interface RemoteOpenerOptions extends Network {
+  clientDocument?: string | undefined;
+  /** Reads a secret for a workload. */
+  readSecret: (workload: string, secret: string) => Promise<string>;
+}
+
 /** How this daemon does that: with its own secrets, and the browser of its user. */
 export function remoteOpener(
   secrets: Secrets,
   openBrowser: (url: string) => Promise<unknown> = openInBrowser,
-  { clientDocument, ...network }: Network & { clientDocument?: string | undefined } = {},
+  { clientDocument, readSecret, ...network }: RemoteOpenerOptions,
 ): OpenRemote {
   return async (runConfig, onChange) => {
     const { name, remote_url: serverUrl = '', remote_auth_config: config, registry_hosts } = runConfig;
@@ -32,7 +38,7 @@ export function remoteOpener(
       network,
       clientDocument,
       store: tokenStore(secrets, name),
-      resolveSecret: (key) => secrets.resolve({ name: key, target: '' }),
+      resolveSecret: (key) => readSecret(name, key),
       async openBrowser(url) {
         await openBrowser(url);
       },

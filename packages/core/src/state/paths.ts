@@ -32,6 +32,8 @@ export interface StatePaths {
   listings: string;
   /** The content and the provenance of installed packages. */
   packages: string;
+  /** The content of the packages in images that the daemon built. */
+  images: string;
   /** Audit records, with the hash that each database or file of them ended with. */
   audit: string;
   /** The same records as lines. */
@@ -84,6 +86,7 @@ export function statePaths(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = p
     pins: join(state, 'pins.db'),
     listings: join(state, 'listings.db'),
     packages: join(state, 'packages.db'),
+    images: join(state, 'images'),
     audit: join(state, 'audit.db'),
     auditFile: join(state, 'audit.log'),
     auditAnchor: join(state, 'audit-anchor.json'),

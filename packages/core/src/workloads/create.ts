@@ -11,7 +11,7 @@ import type { Consent } from '../permissions/consent.ts';
 import type { Danger } from '../permissions/mount-warnings.ts';
 import { mountsOfRunConfig } from '../permissions/mounts.ts';
 import { localSourceOf } from '../permissions/local-source.ts';
-import type { ImageVerification } from '../provenance/package-inspection.ts';
+import type { ImageVerification } from '@toolhive/contract/provenance';
 import { installationSettings } from '../settings/settings.ts';
 import { packageSourceOf } from '../supervision/launch.ts';
 import type { Supervisor } from '../supervision/supervisor.ts';

@@ -66,6 +66,9 @@ export async function getWorkload(core: Core, name: string): Promise<WorkloadDet
     ...(runConfig.python_with?.length ? { python_with: runConfig.python_with } : {}),
     ...(runConfig.python_version ? { python_version: runConfig.python_version } : {}),
     ...(runConfig.allow_scripts?.length ? { allow_scripts: runConfig.allow_scripts } : {}),
+    ...(runConfig.image_verification === undefined
+      ? {}
+      : { image_verification: runConfig.image_verification }),
     ...(runConfig.ephemeral === true ? { ephemeral: true } : {}),
     sessions: runConfig.sessions ?? 'own',
     tools_override: toolsOf(runConfig).overrides,

@@ -5,7 +5,7 @@ import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Risk } from '@toolhive/contract/risk';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 import { refuseUnenforcedRequest } from '../permissions/enforcement.ts';
-import type { ImageVerification } from '../provenance/package-inspection.ts';
+import type { ImageVerification } from '@toolhive/contract/provenance';
 import type { Settings } from '../state/settings.ts';
 import { defaultProfile } from './default-profile.ts';
 import { withTelemetrySettings } from './telemetry.ts';
@@ -74,7 +74,7 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
       builtIn: request.built_in,
       registryGroup: undefined,
       caCertificate: undefined,
-      imageVerification: 'warn',
+      imageVerification: request.image_verification ?? 'warn',
       settings: { kind: 'complete', settings: request },
     };
   }

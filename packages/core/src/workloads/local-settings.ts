@@ -41,6 +41,7 @@ export function localSettings(
     ...(request.python_with?.length ? { python_with: request.python_with } : {}),
     ...(request.python_version ? { python_version: request.python_version } : {}),
     ...scriptsOf(request, resolved),
+    ...(request.image_verification === undefined ? {} : { image_verification: request.image_verification }),
     ...(request.ephemeral === true ? { ephemeral: true } : {}),
     ...resourceSettings(request),
     sessions: request.sessions ?? entry?.sessions ?? 'own',

@@ -88,7 +88,10 @@ async function lookUpWith(
 ): Promise<{ runtime: Runtime & Required<Pick<Runtime, 'newest'>>; options: PrepareOptions }> {
   const runtime = await core.runtimes.choose(call.signal);
   if (!looksUp(runtime) || (chosen !== undefined && chosen !== runtime.name)) {
-    throw new ThvError('unsupported', 'newer versions are only looked up for sandboxed processes');
+    throw new ThvError(
+      'unsupported',
+      'newer versions are only looked up with the runtime that new workloads use',
+    );
   }
   const trusted = trustedFor(core.settings, undefined, source);
   return { runtime, options: { ...call, ...installationSettings(core.settings), trusted } };

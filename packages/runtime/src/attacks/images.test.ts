@@ -11,6 +11,7 @@ import { buildBaseImage } from '../testing/base-images.ts';
 import { aLaunch } from '../testing/conformance.ts';
 import { openGoProxy } from '../testing/go-proxy.ts';
 import { openNpmRegistry } from '../testing/npm-registry.ts';
+import { downloadFiles, npmFiles } from '../testing/offline-registries.ts';
 import { openPythonIndex } from '../testing/python-index.ts';
 import { proves } from '../../../../e2e/promises.ts';
 
@@ -75,6 +76,7 @@ facts = {
 function runtimeFor(scheme: PackageScheme, image: string) {
   return openDockerRuntime({
     tempDir: tmpdir(),
+    recordsDir: host.path,
     daemonId: `images-${process.pid}`,
     env: { GITHUB_TOKEN: 'TOKEN-OF-THE-USER' },
     socket,
@@ -97,15 +99,6 @@ async function outputOf(runtime: Runtime, source: PackageSource): Promise<unknow
   instance.stdio?.output.on('data', (chunk: Buffer) => (output += chunk.toString()));
   await instance.exited;
   return JSON.parse(output);
-}
-
-async function download(origin: string, paths: readonly string[]): Promise<Map<string, Buffer>> {
-  const contents = new Map<string, Buffer>();
-  for (const path of paths) {
-    const response = await fetch(origin + path);
-    if (response.ok) contents.set(path, Buffer.from(await response.arrayBuffer()));
-  }
-  return contents;
 }
 
 describe.runIf(socket !== '')('a hostile npm package in a container engine', () => {
@@ -149,18 +142,8 @@ describe.runIf(socket !== '')('a hostile npm package in a container engine', () 
       return path;
     });
     await using published = await openNpmRegistry(await Promise.all(folders));
-    const origin = published.url.replace(/\/$/, '');
-    const registry = new Map<string, string | Buffer>();
-    for (const name of Object.keys(packages).map((one) => `/hostile-${one}`)) {
-      for (const [path, content] of await download(origin, [name, `${name}/-/1.0.0.tgz`])) {
-        if (path !== name) registry.set(path, content);
-        else
-          registry.set(
-            `${name}/packument.json`,
-            String(content).replaceAll(origin, 'http://registry.example'),
-          );
-      }
-    }
+    const names = Object.keys(packages).map((name) => [`hostile-${name}`, ['1.0.0']] as const);
+    const registry = await npmFiles(published, Object.fromEntries(names));
     await buildBaseImage(socket, { image, ecosystem: 'npx', registry });
   });
 
@@ -223,7 +206,7 @@ def main():
     const wheels = [wheel, escaping, remote];
     await using index = await openPythonIndex(wheels);
     const paths = wheels.map(({ name }) => `/files/${name.replaceAll('-', '_')}-1.0.0-py3-none-any.whl`);
-    const registry = new Map<string, string | Buffer>(await download(index.origin, paths));
+    const registry = new Map<string, string | Buffer>(await downloadFiles(index.origin, paths));
     registry.set('/files/hostile_sdist-1.0.0.tar.gz', await sourceDistribution());
     await buildBaseImage(socket, { image, ecosystem: 'uvx', registry, tools: join(tools, 'bin') });
   });
@@ -327,7 +310,7 @@ describe.runIf(socket !== '' && hasGo)('a hostile Go module in a container engin
     const paths = published.flatMap(({ path }) =>
       ['list', 'v1.0.0.info', 'v1.0.0.mod', 'v1.0.0.zip'].map((file) => `/${path}/@v/${file}`),
     );
-    const registry = await download(proxy.origin, paths);
+    const registry = await downloadFiles(proxy.origin, paths);
     await buildBaseImage(socket, { image, ecosystem: 'go', registry, tools: goRoot });
   });
 

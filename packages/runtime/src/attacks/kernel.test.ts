@@ -44,7 +44,13 @@ describe.runIf(inject('dockerSocket') !== '')('in a container', () => {
     const socket = inject('dockerSocket');
     const files = await programFiles({ perl: '/usr/bin/perl' });
     await buildFromScratch(socket, PERL_IMAGE, `FROM ${TEST_IMAGE}\nCOPY files/ /\n`, files);
-    const runtime = openDockerRuntime({ daemonId: 'attack-kernel', env: {}, tempDir: tmpdir(), socket });
+    const runtime = openDockerRuntime({
+      daemonId: 'attack-kernel',
+      env: {},
+      tempDir: tmpdir(),
+      recordsDir: tmpdir(),
+      socket,
+    });
 
     const opened = await openSockets(runtime, { kind: 'image', image: PERL_IMAGE });
 

@@ -62,7 +62,13 @@ describe.runIf(inject('dockerSocket') !== '')('docker', () => {
 
   test('stops a container whose image names a stop signal that does not exist', async () => {
     const image = await imageWithStopSignal(socket, 'SIGNOTHING');
-    const runtime = openDockerRuntime({ daemonId: newDaemonId(), env: {}, tempDir, socket });
+    const runtime = openDockerRuntime({
+      daemonId: newDaemonId(),
+      env: {},
+      tempDir,
+      recordsDir: tempDir,
+      socket,
+    });
     const launch = { workload: 'without-signal', source: { kind: 'image', image } as const };
     await using instance = await runtime.start(aLaunch(testServers, { ...launch, ...http() }), never);
 
@@ -77,7 +83,7 @@ describe.runIf(inject('dockerSocket') !== '')('docker', () => {
   describeRuntime('docker', { isolates: true }, async () => {
     const registry = await startRegistry();
     return {
-      runtime: openDockerRuntime({ daemonId: newDaemonId(), env: {}, tempDir, socket }),
+      runtime: openDockerRuntime({ daemonId: newDaemonId(), env: {}, tempDir, recordsDir: tempDir, socket }),
       source: testServers,
       missing: { kind: 'image', image: `${registry.host}/no/such-server:1` },
       ...(ownAddress && { hostName: ownAddress }),
@@ -87,7 +93,13 @@ describe.runIf(inject('dockerSocket') !== '')('docker', () => {
 });
 
 test('says that there is no engine, and throws only when something is asked of it', async () => {
-  const runtime = openDockerRuntime({ daemonId: 'daemon', env: {}, tempDir, socket: '/nowhere/docker.sock' });
+  const runtime = openDockerRuntime({
+    daemonId: 'daemon',
+    env: {},
+    tempDir,
+    recordsDir: tempDir,
+    socket: '/nowhere/docker.sock',
+  });
 
   const report = await runtime.check();
   const starting = runtime.start(aLaunch(testServers), never);
@@ -116,12 +128,19 @@ async function imageWithStopSignal(socket: string, signal: string): Promise<stri
 function ruleCases(socket: string): void {
   describeNetworkRules({ node: 'node' }, async (resolve) => {
     const daemonId = newDaemonId();
-    const runtime = openDockerRuntime({ daemonId, env: process.env, tempDir, socket, resolve });
+    const runtime = openDockerRuntime({
+      daemonId,
+      env: process.env,
+      tempDir,
+      recordsDir: tempDir,
+      socket,
+      resolve,
+    });
     return { runtime, source: testServers, [Symbol.asyncDispose]: () => runtime.sweep() };
   });
 
   const daemonId = newDaemonId();
-  const runtime = openDockerRuntime({ daemonId, env: process.env, tempDir, socket });
+  const runtime = openDockerRuntime({ daemonId, env: process.env, tempDir, recordsDir: tempDir, socket });
   const rules = () => {
     const egress = { rules: new Rules({ hosts: ['api.example'], ports: [443] }), record: () => undefined };
     return { kind: 'rules', egress, isRequired: true } as const;
@@ -207,7 +226,7 @@ async function statusAt(socketPath: string): Promise<number | undefined> {
 
 function containerCases(socket: string): void {
   const daemonId = newDaemonId();
-  const runtime = openDockerRuntime({ daemonId, env: {}, tempDir, socket });
+  const runtime = openDockerRuntime({ daemonId, env: {}, tempDir, recordsDir: tempDir, socket });
   const started: Instance[] = [];
 
   afterEach(async () => {
@@ -471,7 +490,10 @@ function containerCases(socket: string): void {
 
   test('never takes the place of one that is not ours', async () => {
     const workload = 'taken-by-another';
-    await start({ workload }, openDockerRuntime({ daemonId: newDaemonId(), env: {}, tempDir, socket }));
+    await start(
+      { workload },
+      openDockerRuntime({ daemonId: newDaemonId(), env: {}, tempDir, recordsDir: tempDir, socket }),
+    );
 
     await expect(start({ workload })).rejects.toMatchObject({
       kind: 'conflict',
@@ -489,7 +511,7 @@ function containerCases(socket: string): void {
 
   test('that a dead daemon left behind is replaced by a new one of the same name', async () => {
     const left = await start(http());
-    const successor = openDockerRuntime({ daemonId, env: {}, tempDir, socket });
+    const successor = openDockerRuntime({ daemonId, env: {}, tempDir, recordsDir: tempDir, socket });
 
     const instance = await start(http(), successor);
 
@@ -501,10 +523,10 @@ function containerCases(socket: string): void {
     const left = await start(http());
     const other = await start(
       { workload: 'of-another-daemon' },
-      openDockerRuntime({ daemonId: newDaemonId(), env: {}, tempDir, socket }),
+      openDockerRuntime({ daemonId: newDaemonId(), env: {}, tempDir, recordsDir: tempDir, socket }),
     );
 
-    await openDockerRuntime({ daemonId, env: {}, tempDir, socket }).sweep();
+    await openDockerRuntime({ daemonId, env: {}, tempDir, recordsDir: tempDir, socket }).sweep();
 
     await expect(left.exited).resolves.toBeDefined();
     expect(await containersOf(socket, daemonId)).toEqual([]);
@@ -525,7 +547,13 @@ function containerCases(socket: string): void {
 function imageCases(socket: string): void {
   let registry: TestRegistry;
   const report: string[] = [];
-  const runtime = openDockerRuntime({ daemonId: newDaemonId(), env: {}, tempDir, socket });
+  const runtime = openDockerRuntime({
+    daemonId: newDaemonId(),
+    env: {},
+    tempDir,
+    recordsDir: tempDir,
+    socket,
+  });
 
   beforeAll(async () => void (registry = await startRegistry()));
   afterAll(() => registry[Symbol.asyncDispose]());
@@ -600,7 +628,10 @@ function imageCases(socket: string): void {
       hint: expect.stringContaining('log in'),
     });
     await expect(
-      prepare(image, openDockerRuntime({ daemonId: newDaemonId(), env, tempDir, socket })),
+      prepare(
+        image,
+        openDockerRuntime({ daemonId: newDaemonId(), env, tempDir, recordsDir: tempDir, socket }),
+      ),
     ).resolves.toContain('@sha256:');
   });
 
@@ -622,6 +653,7 @@ function packageCases(socket: string): void {
   const base = 'toolhive-test-node:1';
   const runtime = openDockerRuntime({
     tempDir,
+    recordsDir: tempDir,
     daemonId: newDaemonId(),
     env: {},
     socket,
@@ -636,6 +668,8 @@ function packageCases(socket: string): void {
       const { mkdirSync, readFileSync, writeFileSync, symlinkSync } = require('fs');
       const trusted = process.env.SSL_CERT_FILE ? readFileSync(process.env.SSL_CERT_FILE, 'utf8') : undefined;
       if (process.argv.at(-1).startsWith('-')) process.exit(); // a local package without dependencies
+      if (process.argv[2] === 'config') { console.log('https://registry.example/'); process.exit(); }
+      if (process.argv[2] === 'view') { console.log('{}'); process.exit(); }
       const [, name, version = '1.4.0'] = /^(.+?)(?:@([^@]*))?$/.exec(process.argv.at(-1));
       if (!['test-package', 'hostile-package'].includes(name)) { console.error('npm error code E404'); process.exit(1); }
       const folder = '/app/node_modules/' + name;
@@ -651,7 +685,7 @@ function packageCases(socket: string): void {
           stored: fs.existsSync(process.env.HOME + '/stored') || undefined }));\`, { mode: 0o755 });
       symlinkSync('../' + name + '/server.js', '/app/node_modules/.bin/' + name);
       const dependencies = name === 'hostile-package' ? { inner: 'git+https://example.com/inner.git' } : {};
-      writeFileSync('/app/node_modules/.package-lock.json', JSON.stringify({ packages: { [name]: { dependencies } } }));
+      writeFileSync('/app/node_modules/.package-lock.json', JSON.stringify({ packages: { ['node_modules/' + name]: { version, integrity: 'sha512-' + name, dependencies } } }));
       writeFileSync('/app/identity', String(process.getuid()));`;
     const chown = `#!/bin/node
       for (const path of process.argv.slice(3)) require('fs').chownSync(path, 65534, 65534);`;

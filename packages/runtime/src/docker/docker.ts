@@ -1,7 +1,8 @@
 import { invalid, messageOf, ThvError } from '@toolhive/contract/failure';
+import { SerialQueue } from '@toolhive/contract/serial-queue';
 import * as z from 'zod';
 import { type Resolve, openResolver } from '../egress/resolver.ts';
-import type { Runtime, RuntimeReport } from '../runtime.ts';
+import type { PrepareOptions, Runtime, RuntimeLimit, RuntimeReport } from '../runtime.ts';
 import { parseSource } from '../source.ts';
 import type { PackageScheme } from '../source.ts';
 import { removeContainer } from './container.ts';
@@ -13,7 +14,18 @@ import { dockerHomes } from './homes.ts';
 import { prepareImage } from './images.ts';
 import { sweepNetworks } from './network.ts';
 import { PAUSE_LABEL, ownedBy } from './ownership.ts';
-import { packageImage, preparePackage, tagImage } from './packages.ts';
+import { TEMPORARY } from './downloads.ts';
+import { ImageRecords } from './image-records.ts';
+import {
+  newestPackage,
+  packageImage,
+  preparePackage,
+  previewPackage,
+  recordOf,
+  tagImage,
+  untagImage,
+  type PackageOptions,
+} from './packages.ts';
 import { reportOn } from './report.ts';
 import { candidateSockets, findEngine } from './sockets.ts';
 import { startContainer, type Yard } from './start.ts';
@@ -26,11 +38,13 @@ export interface DockerRuntimeOptions {
   env: NodeJS.ProcessEnv;
   /** The one socket to use, instead of looking for one. */
   socket?: string;
-  /** Other base images for packages than the ones of their ecosystem, for instance from a mirror. */
   /** The private directory of this daemon for sockets and other temporary files. */
   tempDir: string;
+  /** The daemon's records of the images that it built. */
+  recordsDir: string;
   /** Resolves the names of hosts that servers with network rules connect to. */
   resolve?: Resolve;
+  /** Other base images for packages than the ones of their ecosystem. */
   baseImages?: Partial<Record<PackageScheme, BaseImages>>;
   log?: (message: string, fields: Record<string, unknown>) => void;
 }
@@ -55,6 +69,17 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
     resolve: options.resolve ?? openResolver(),
     log,
   };
+  const { baseImages = {} } = options;
+  const records = new ImageRecords(options.recordsDir);
+  const packageOptions = (preparing: PrepareOptions): PackageOptions => ({
+    ...preparing,
+    env,
+    baseImages,
+    daemonId,
+    records,
+  });
+  /** One after the other: each of them starts containers. */
+  const lookUps = new SerialQueue();
   let last: string | undefined;
   let report: { socket: string; until: number; value: RuntimeReport } | undefined;
 
@@ -99,24 +124,47 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
     async prepare(source, preparing) {
       const using = await engine(preparing.signal);
       if (source.kind === 'image') return prepareImage(using, source, { ...preparing, env });
-      const baseImages = options.baseImages ?? {};
-      return preparePackage(using, source, { ...preparing, env, baseImages });
+      return preparePackage(using, source, packageOptions(preparing));
+    },
+
+    async newest(source, looking) {
+      return lookUps.run(async () =>
+        newestPackage(await engine(looking.signal), source, packageOptions(looking)),
+      );
+    },
+
+    async preview(source, looking) {
+      return lookUps.run(async () =>
+        previewPackage(await engine(looking.signal), source, packageOptions(looking)),
+      );
+    },
+
+    async contents(source) {
+      return (await recordOf(await engine(), source, { baseImages, records }))?.contents;
     },
 
     async start(launch, signal) {
       const { source } = launch;
-      const image = source.kind === 'image' ? source.image : packageImage(source, options.baseImages);
-      return startContainer(await engine(signal), yard, { launch, image, signal });
+      const using = await engine(signal);
+      if (source.kind === 'image')
+        return startContainer(using, yard, { launch, image: source.image, limits: [], signal });
+      const image = packageImage(source, baseImages);
+      const record = await recordOf(using, source, { baseImages, records });
+      return startContainer(using, yard, {
+        launch,
+        image,
+        limits: record === undefined ? [uncheckedImage] : [],
+        signal,
+      });
     },
 
     images: {
-      recipe: (source) => dockerfileOf(source, baseImagesOf(source, options.baseImages ?? {})),
+      recipe: (source) => dockerfileOf(source, baseImagesOf(source, baseImages)),
 
       async build(source, { tag, ...preparing }) {
         const name = tag === undefined ? undefined : tagOf(tag);
         const using = await engine(preparing.signal);
-        const baseImages = options.baseImages ?? {};
-        const pinned = await preparePackage(using, source, { ...preparing, env, baseImages });
+        const pinned = await preparePackage(using, source, packageOptions(preparing));
         const image = packageImage(pinned, baseImages);
         if (name !== undefined) await tagImage(using, image, name, preparing.signal);
         return name ?? image;
@@ -139,6 +187,12 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
   };
 }
 
+/** A warning about an image that was not built here, or by an earlier version. */
+const uncheckedImage: RuntimeLimit = {
+  concerns: 'every server',
+  text: 'its image was built without checks of the package. With a network connection, a restart builds and checks it again',
+};
+
 /** A name for an image, with its tag written out. */
 function tagOf(name: string): string {
   if (parseSource(name).kind !== 'image' || name.includes('@')) {
@@ -158,4 +212,16 @@ async function sweepEngine(engine: Engine, daemonId: string): Promise<void> {
     await Promise.all((group ?? []).map(({ Id }) => removeContainer(engine, Id)));
   }
   await sweepNetworks(engine, daemonId);
+  await sweepImages(engine, daemonId);
+}
+
+const Images = z.array(z.object({ RepoTags: z.array(z.string()).nullish() }));
+
+/** Removes the names of images whose build was interrupted. */
+async function sweepImages(engine: Engine, daemonId: string): Promise<void> {
+  const query = { filters: JSON.stringify({ reference: [TEMPORARY] }) };
+  const images = await callEngine(engine, Images, { method: 'GET', path: '/images/json', query });
+  const own = `${TEMPORARY}:${daemonId}-`.toLowerCase();
+  const names = images.flatMap(({ RepoTags }) => RepoTags ?? []).filter((name) => name.includes(own));
+  for (const name of names) await untagImage(engine, name);
 }

@@ -66,14 +66,14 @@ const recipes: Record<PackageScheme, Recipe> = {
   },
 };
 
-const withNpm = (allowed: readonly string[], ...directories: string[]): string[] => [
+export const withNpm = (allowed: readonly string[], ...directories: string[]): string[] => [
   run('apk', 'add', '--no-cache', 'ca-certificates', ...gitFor(allowed)),
   'ENV NODE_ENV=production NPM_CONFIG_LOGLEVEL=error NPM_CONFIG_FUND=false NPM_CONFIG_AUDIT=false',
   'ENV NPM_CONFIG_UPDATE_NOTIFIER=false NPM_CONFIG_PROGRESS=false',
   ...unprivileged('/app', ...directories),
 ];
 
-const withUv = (allowed: readonly string[], ...directories: string[]): string[] => [
+export const withUv = (allowed: readonly string[], ...directories: string[]): string[] => [
   run('apt-get', 'update'),
   run(...'apt-get install --yes --no-install-recommends ca-certificates'.split(' '), ...gitFor(allowed)),
   run('pip', 'install', '--no-cache-dir', '--disable-pip-version-check', 'uv'),
@@ -81,11 +81,11 @@ const withUv = (allowed: readonly string[], ...directories: string[]): string[] 
   ...unprivileged('/app', '/opt/uv-tools', ...directories),
 ];
 
-const withGo = (allowed: readonly string[]): string[] => [
+export const withGo = (allowed: readonly string[], ...directories: string[]): string[] => [
   run('apk', 'add', '--no-cache', 'ca-certificates', ...gitFor(allowed)),
   'ENV CGO_ENABLED=0 GO111MODULE=on GOBIN=/app/bin GOPATH=/tmp/go',
   `ENV GOVCS=${[...allowed.map((source) => `${source}:git`), '*:off'].join(',')}`,
-  ...unprivileged('/app'),
+  ...unprivileged('/app', ...directories),
 ];
 
 /** Without a name, the program is the one named like the tool that uv installed. */
@@ -168,44 +168,54 @@ export function dockerfileOf(
   base: BaseImages,
   { isTrusting = false, allowed = [] }: { isTrusting?: boolean; allowed?: readonly string[] } = {},
 ): string {
+  requireValid(source, base);
+  const recipe = recipes[source.scheme];
+  return [
+    `FROM ${base.build} AS build`,
+    ...(isTrusting ? trustSteps : []),
+    ...(isLocalPath(source) ? buildLocal[source.scheme](source, allowed) : recipe.build(source, allowed)),
+    ...serverStage(source, base),
+  ].join('\n');
+}
+
+/** Throws unless nothing in the source or the image references can add a line to a Dockerfile. */
+export function requireValid(source: PackageSource, base: BaseImages): void {
   // The source may come from an edited file, so it needs the same checks as user input.
   parseSource(formatSource(source));
   for (const image of [base.build, base.run]) {
     if (parseSource(image).kind !== 'image')
       throw invalid(`${image} is not an image that packages can be built on`);
   }
-  const recipe = recipes[source.scheme];
-  return [
-    `FROM ${base.build} AS build`,
-    ...(isTrusting ? trustSteps : []),
-    ...(isLocalPath(source) ? buildLocal[source.scheme](source, allowed) : recipe.build(source, allowed)),
-    '',
-    `FROM ${base.run}`,
-    'COPY --from=build /app /app',
-    ...recipe.run,
-    // A volume or a tmpfs is mounted at this path. A new volume inherits the owner of the directory below it.
-    run('sh', '-ec', `mkdir -p ${PACKAGE_HOME}; chown 65534:65534 ${PACKAGE_HOME}`),
-    `ENV HOME=${PACKAGE_HOME}`,
-    `WORKDIR ${PACKAGE_HOME}`,
-    'USER 65534:65534', // the user "nobody" in every base image
-    `ENTRYPOINT ${JSON.stringify([SERVER_PATH])}`,
-    '',
-  ].join('\n');
 }
+
+/** The server's own image, which takes over what the stage `build` contains. */
+export const serverStage = ({ scheme }: PackageSource, base: BaseImages): string[] => [
+  '',
+  `FROM ${base.run}`,
+  'COPY --from=build /app /app',
+  ...recipes[scheme].run,
+  // A volume or a tmpfs is mounted at this path. A new volume inherits the owner of the directory below it.
+  run('sh', '-ec', `mkdir -p ${PACKAGE_HOME}; chown 65534:65534 ${PACKAGE_HOME}`),
+  `ENV HOME=${PACKAGE_HOME}`,
+  `WORKDIR ${PACKAGE_HOME}`,
+  'USER 65534:65534', // the user "nobody" in every base image
+  `ENTRYPOINT ${JSON.stringify([SERVER_PATH])}`,
+  '',
+];
 
 /** The path of the certificate authorities that every base image trusts, and the path for additional ones. */
 const systemBundle = '/etc/ssl/certs/ca-certificates.crt';
 const ownCertificates = '/usr/local/share/ca-certificates/toolhive.crt';
 
 /** Before anything is fetched. What the system's own tool makes of its list later has them, too. */
-const trustSteps = [
+export const trustSteps = [
   `COPY ${CERTIFICATES} ${ownCertificates}`,
   run('sh', '-ec', `mkdir -p /etc/ssl/certs; cat ${ownCertificates} >> ${systemBundle}`),
   `ENV NODE_EXTRA_CA_CERTS=${systemBundle} SSL_CERT_FILE=${systemBundle} GIT_SSL_CAINFO=${systemBundle}`,
   `ENV PIP_CERT=${systemBundle} REQUESTS_CA_BUNDLE=${systemBundle}`,
 ];
 
-function run(...command: string[]): string {
+export function run(...command: string[]): string {
   return `RUN ${JSON.stringify(command)}`;
 }
 
@@ -226,7 +236,7 @@ function unprivileged(...directories: string[]): string[] {
  * Fails the build if a dependency comes neither from a package registry nor from a source in the arguments. A local
  * package's manifest may list such dependencies.
  */
-const refuseOtherSources = (place: string) =>
+export const refuseOtherSources = (place: string) =>
   [
     ...(place === LOCAL_PATH
       ? [
@@ -246,18 +256,18 @@ const refuseOtherSources = (place: string) =>
     `throw new Error(name + ' comes from ' + spec + ' and not from a package registry; if you trust it: thv config set-package-sources ' + source(spec));`,
   ].join(' ');
 
-function npmSpec({ name, version }: PackageSource): string {
+export function npmSpec({ name, version }: PackageSource): string {
   return version === undefined ? name : `${name}@${version}`;
 }
 
 /** A bare version means exactly that version. `>=1.2` and similar forms are already requirements. */
-function pythonSpec({ name, version }: PackageSource): string {
+export function pythonSpec({ name, version }: PackageSource): string {
   if (version === undefined || version === 'latest') return name;
   return /^[<>=~]/.test(version) ? `${name}${version}` : `${name}==${version}`;
 }
 
 /** The rule of npx: a package's only command, or else the one named like the package. */
-const linkNpmBin = [
+export const linkNpmBin = [
   `const { readFileSync, symlinkSync, writeFileSync } = require('fs');`,
   `const name = process.argv[1];`,
   `const { bin = {}, version } = JSON.parse(readFileSync('/app/node_modules/' + name + '/package.json'));`,
@@ -303,7 +313,7 @@ const startPythonScript = [
 ].join(' ');
 
 /** The script named like the package, or else its only one. */
-const linkPythonScript = [
+export const linkPythonScript = [
   `cd /app/bin;`,
   `if [ -e "$1" ]; then script=$1; else set -- *; [ $# -eq 1 ]; script=$1; fi;`,
   `ln -s "/app/bin/$script" ${SERVER_PATH};`,
@@ -313,7 +323,7 @@ const linkPythonScript = [
 /** The same for a local package, whose name only uv knows. */
 const linkToolScript = `set -- "$(uv tool list | sed -n '1s/ v.*//p')"; ${linkPythonScript}`;
 
-const linkGoBinary = [
+export const linkGoBinary = [
   `mv /app/bin/* ${SERVER_PATH};`,
   `go version -m ${SERVER_PATH} | sed -n 's/^\\tmod\\t[^\\t]*\\t\\([^\\t]*\\).*/\\1/p' > ${VERSION_PATH}`,
 ].join(' ');

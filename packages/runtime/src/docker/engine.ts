@@ -67,7 +67,7 @@ export async function connectEngine(socket: string, signal?: AbortSignal): Promi
 export async function callEngine<T>(engine: Engine, answer: z.ZodType<T>, call: Call): Promise<T> {
   const text = await textOf(await exchange(engine.socket, versioned(engine, call)), engine.socket);
   try {
-    return answer.parse(text === '' ? undefined : JSON.parse(text));
+    return answer.parse(text.trim() === '' ? undefined : JSON.parse(text)); // Podman ends empty answers with a newline
   } catch (error) {
     throw unavailable(`the container engine at ${engine.socket} gave an answer that makes no sense to us`, {
       cause: error,

@@ -61,6 +61,7 @@ export async function prepareImage(
 }
 
 const ImageDetails = z.object({
+  Id: z.string(),
   RepoDigests: z.array(z.string()).nullish(),
   Config: z
     .object({

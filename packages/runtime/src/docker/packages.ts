@@ -1,47 +1,85 @@
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { messageOf, unavailable } from '@toolhive/contract/failure';
+import { messageOf, ThvError, unavailable, unsupported } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { pinLocal, requireLocal } from '../local-package.ts';
+import type { PackageContents, Release } from '../runtime.ts';
 import { formatSource, isLocalPath, parseSource, type PackageScheme, type PackageSource } from '../source.ts';
 import { buildImage } from './build.ts';
-import { removeContainer } from './container.ts';
+import { downloadDockerfileOf, finishDockerfileOf, lookUpDockerfileOf } from './checked-dockerfiles.ts';
+import type { ContextParts, LocalFiles } from './context.ts';
 import { baseImagesOf, DOCKERFILE, dockerfileOf, VERSION_PATH, type BaseImages } from './dockerfile.ts';
-import type { LocalFiles } from './context.ts';
-import { callEngine, isFailure, openStream, type Engine } from './engine.ts';
+import { downloadedContents, foundRelease, temporaryName } from './downloads.ts';
+import { callEngine, isFailure, type Engine } from './engine.ts';
+import type { ImageRecord, ImageRecords } from './image-records.ts';
 import { inspectImage, prepareImage, type PullOptions } from './images.ts';
 
 /** What building a package needs of the daemon's world. */
 export interface PackageOptions extends PullOptions {
   baseImages: Partial<Record<PackageScheme, BaseImages>>;
+  daemonId: string;
+  records: ImageRecords;
 }
 
 /**
- * Ensures that an image of the package exists. Builds an exact version once. Rebuilds anything that may resolve to a
- * newer version, and falls back to the existing image. Returns the installed version.
+ * Ensures that an image of the package exists whose content was checked by this daemon. Builds an exact version once.
+ * Rebuilds anything that may resolve to a newer version. Falls back to the existing image if nothing can be fetched.
+ * Returns the installed version.
  */
 export async function preparePackage(
   engine: Engine,
   source: PackageSource,
   options: PackageOptions,
 ): Promise<PackageSource> {
+  const { signal, report } = options;
   const image = packageImage(source, options.baseImages);
-  const built = await inspectImage(engine, image, options.signal);
-  if (built !== undefined && isExact(source)) return source;
+  const existing = await inspectImage(engine, image, signal);
+  const record = existing && (await options.records.find(image, existing.Id));
+  if (record !== undefined && isExact(source)) return source;
   try {
-    await buildPackage(engine, source, image, options);
+    return await buildPackage(engine, source, options);
   } catch (error) {
-    if (built === undefined || isLocalPath(source) || isFailure(error, 'cancelled')) throw error;
-    options.report(`using the copy of ${formatSource(source)} on this machine: ${messageOf(error)}`);
+    const isUsable = existing !== undefined && !isLocalPath(source);
+    if (!isUsable || !(error instanceof ThvError && fetchFailures.has(error.kind))) throw error;
+    report(`using the copy of ${formatSource(source)} on this machine: ${messageOf(error)}`);
+    if (isExact(source)) return source;
+    const version = record?.contents?.artifacts[0].version;
+    return await nameBuilt(engine, { source, id: existing.Id, record, version }, options);
   }
-  if (isExact(source) || isLocalPath(source)) return source;
+}
 
-  const version = await installedVersion(engine, image, options.signal);
-  const pinned = { ...source, version };
-  parseSource(formatSource(pinned));
-  await tagImage(engine, image, packageImage(pinned, options.baseImages), options.signal);
-  return pinned;
+/** Failures that do not concern the content of a package. */
+const fetchFailures: ReadonlySet<string> = new Set(['unavailable', 'not-found', 'timed-out']);
+
+/** Lists the content of an exact version: downloads it into an image, and runs none of its code. */
+export async function previewPackage(
+  engine: Engine,
+  source: PackageSource,
+  options: PackageOptions,
+): Promise<PackageContents | undefined> {
+  const setup = await setUp(engine, source, options);
+  const text = downloadDockerfileOf(source, setup.base, setup);
+  await using downloaded = await buildTemporary(engine, { source, text, setup }, options);
+  return await downloadedContents(engine, { source, image: downloaded.id }, options.signal);
+}
+
+/** Finds the newest version of a package. */
+export async function newestPackage(
+  engine: Engine,
+  { scheme, name, options: wanted }: PackageSource,
+  options: PackageOptions,
+): Promise<Release> {
+  const source: PackageSource = { kind: 'package', scheme, name, ...(wanted && { options: wanted }) };
+  const setup = await setUp(engine, source, options);
+  const text = isLocalPath(source)
+    ? undefined
+    : lookUpDockerfileOf(source, setup.base, { ...setup, at: Date.now() });
+  if (text === undefined) {
+    throw unsupported(`the newest version of ${formatSource(source)} cannot be looked up`);
+  }
+  await using found = await buildTemporary(engine, { source, text, setup }, options);
+  return await foundRelease(engine, { source, image: found.id }, options.signal);
 }
 
 /**
@@ -65,39 +103,117 @@ export function packageImage(
   return `toolhivelocal/${source.scheme}-${name.slice(0, 100) || 'package'}:${version.slice(0, 100)}-${hash}`;
 }
 
+/** The record of a package's image, if the image is the one that this daemon built. */
+export async function recordOf(
+  engine: Engine,
+  source: PackageSource,
+  { baseImages, records }: Pick<PackageOptions, 'baseImages' | 'records'>,
+): Promise<ImageRecord | undefined> {
+  const image = packageImage(source, baseImages);
+  const existing = await inspectImage(engine, image, AbortSignal.timeout(INSPECTION_TIMEOUT_MS));
+  return existing && records.find(image, existing.Id);
+}
+
+const INSPECTION_TIMEOUT_MS = 10_000;
+
 function isExact({ version }: PackageSource): boolean {
   return version !== undefined && /^v?\d+\.\d+(?:\.\d+)*(?:[-+.]?[a-z0-9][\w.+-]*)?$/i.test(version);
 }
 
-const VERSION_LIMIT = 256;
-
+/**
+ * Builds a package in two steps: the first downloads it and runs none of its code. The image gets its name only after
+ * the download was inspected. A local package is built in one step, because its files are the user's own.
+ */
 async function buildPackage(
   engine: Engine,
   source: PackageSource,
-  image: string,
   options: PackageOptions,
-): Promise<void> {
+): Promise<PackageSource> {
+  const { inspect, report, signal } = options;
+  const setup = await setUp(engine, source, options);
+  if (isLocalPath(source)) {
+    const local = await localOf(source, options);
+    const text = dockerfileOf(source, setup.base, setup);
+    await using built = await buildTemporary(engine, { source, text, setup: { ...setup, local } }, options);
+    return await nameBuilt(engine, { source, id: built.id, record: { id: built.id } }, options);
+  }
+  const text = downloadDockerfileOf(source, setup.base, setup);
+  const isFresh = !isExact(source); // the builder does not notice a newer version
+  await using downloaded = await buildTemporary(engine, { source, text, setup, isFresh }, options);
+  const contents = await downloadedContents(engine, { source, image: downloaded.id }, signal);
+  const version = contents?.artifacts[0].version;
+  if (contents !== undefined) await inspect?.({ ...source, version }, contents, { report, signal });
+  const finish = finishDockerfileOf(source, setup.base, downloaded.id);
+  await using built = await buildTemporary(engine, { source, text: finish, setup }, options);
+  const record = { id: built.id, contents };
+  return await nameBuilt(engine, { source, id: built.id, record, version }, options);
+}
+
+interface Built {
+  source: PackageSource;
+  id: string;
+  /** Absent for an image that this daemon did not build. */
+  record: ImageRecord | undefined;
+  version?: string | undefined;
+}
+
+/** Gives an image the names of its source and of its exact version, and returns the exact version. */
+async function nameBuilt(
+  engine: Engine,
+  { source, id, record, version }: Built,
+  { baseImages, records, signal }: PackageOptions,
+): Promise<PackageSource> {
+  const isPinned = isExact(source) || isLocalPath(source);
+  const pinned = isPinned
+    ? source
+    : { ...source, version: version ?? (await installedVersion(engine, id, signal)) };
+  parseSource(formatSource(pinned));
+  for (const name of new Set([source, pinned].map((one) => packageImage(one, baseImages)))) {
+    if (record !== undefined) await records.save(name, record);
+    await tagImage(engine, id, name, signal);
+  }
+  return pinned;
+}
+
+/** What all steps of a build need. */
+interface Setup extends ContextParts {
+  base: BaseImages;
+  isTrusting: boolean;
+  allowed: readonly string[];
+}
+
+/** Pulls the base images, and asks for the settings that concern the build. */
+async function setUp(engine: Engine, source: PackageSource, options: PackageOptions): Promise<Setup> {
   const base = baseImagesOf(source, options.baseImages);
   // Pulled by us and not by the builder: with credentials, with progress, and with errors that name the image.
   for (const needed of new Set([base.build, base.run])) {
     await prepareImage(engine, { kind: 'image', image: needed }, options);
   }
-  const local = isLocalPath(source) ? await localOf(source, options) : undefined;
-  const { report, signal } = options;
   const certificates = await options.trusted?.();
   const allowed = (await options.allowedSources?.()) ?? [];
+  return { base, certificates, isTrusting: certificates !== undefined, allowed };
+}
+
+/** Builds an image with a name that it loses on disposal. */
+async function buildTemporary(
+  engine: Engine,
+  build: { source: PackageSource; text: string; setup: Setup; isFresh?: boolean },
+  { daemonId, report, signal }: PackageOptions,
+): Promise<{ id: string } & AsyncDisposable> {
   const { buildContext } = await import('./context.ts'); // an idle daemon needs no archives
-  const dockerfile = dockerfileOf(source, base, { isTrusting: certificates !== undefined, allowed });
+  const image = temporaryName(daemonId);
   await buildImage(engine, {
-    title: formatSource(source),
+    title: formatSource(build.source),
     image,
-    context: await buildContext(dockerfile, { local, certificates }, signal),
+    context: await buildContext(build.text, build.setup, signal),
     dockerfile: DOCKERFILE,
-    // The builder compares the content of a local package, but not the newest version of a registry package.
-    fresh: local === undefined && !isExact(source),
+    fresh: build.isFresh === true,
     report,
     signal,
   });
+  const built = await inspectImage(engine, image, signal);
+  if (built === undefined) throw unavailable(`the container engine cannot find the image ${image}`);
+  return { id: built.Id, [Symbol.asyncDispose]: () => untagImage(engine, image) };
 }
 
 /** The path of a local package without links, if the path is the one that the user granted. */
@@ -110,30 +226,15 @@ async function localOf(source: PackageSource, { granted }: PackageOptions): Prom
 
 /** Reads the version that the Dockerfile recorded, from an image without running it. */
 async function installedVersion(engine: Engine, image: string, signal: AbortSignal): Promise<string> {
-  const json = { Image: image, HostConfig: { NetworkMode: 'none' } };
-  const create = { method: 'POST', path: '/containers/create', body: { json } } as const;
-  const { Id } = await callEngine(engine, z.object({ Id: z.string() }), create);
-  try {
-    const query = { path: VERSION_PATH };
-    const archive = await openStream(engine, {
-      method: 'GET',
-      path: `/containers/${Id}/archive`,
-      query,
-      signal,
-    });
-    const { extract } = await import('tar-stream');
-    for await (const entry of archive.pipe(extract())) {
-      let text = '';
-      // The package chose the size of this file.
-      for await (const chunk of entry)
-        if (text.length < VERSION_LIMIT) text += String(chunk).slice(0, VERSION_LIMIT);
-      if (text.trim() !== '') return text.trim();
-    }
-  } finally {
-    await removeContainer(engine, Id);
-  }
+  const { readImageFiles } = await import('./image-files.ts'); // an idle daemon needs no archives
+  const files = await readImageFiles(engine, { image, path: VERSION_PATH }, signal);
+  const [version = ''] = [...files.values()];
+  const text = version.slice(0, VERSION_LIMIT).trim(); // the package may have written this file
+  if (text !== '') return text;
   throw unavailable(`the image ${image} does not record its package version`);
 }
+
+const VERSION_LIMIT = 256;
 
 /** Gives an image another name, with a tag. */
 export async function tagImage(
@@ -145,4 +246,14 @@ export async function tagImage(
   const at = as.lastIndexOf(':');
   const query = { repo: as.slice(0, at), tag: as.slice(at + 1) };
   await callEngine(engine, z.unknown(), { method: 'POST', path: `/images/${image}/tag`, query, signal });
+}
+
+/** Takes a name from an image. The steps that built it stay, because the next build can reuse them. */
+export async function untagImage(engine: Engine, name: string): Promise<void> {
+  try {
+    const query = { noprune: '1' };
+    await callEngine(engine, z.unknown(), { method: 'DELETE', path: `/images/${name}`, query });
+  } catch (error) {
+    if (!isFailure(error, 'not-found')) throw error;
+  }
 }

@@ -49,6 +49,7 @@ describe.runIf(canMakeNetworks && hasPodman)(
         daemonId: 'report',
         env: process.env,
         tempDir,
+        recordsDir: tempDir,
         socket,
       }).check();
 

@@ -39,7 +39,12 @@ export interface Yard {
 export async function startContainer(
   engine: Engine,
   yard: Yard,
-  { launch: given, image, signal }: { launch: Launch; image: string; signal: AbortSignal },
+  {
+    launch: given,
+    image,
+    limits,
+    signal,
+  }: { launch: Launch; image: string; limits: readonly RuntimeLimit[]; signal: AbortSignal },
 ): Promise<Instance> {
   requireReachable(given);
   requireSecrets(given);
@@ -58,7 +63,7 @@ export async function startContainer(
   const resources = undo.move();
   const release = () => resources.disposeAsync();
   try {
-    return await createAndStart(engine, yard, { launch, image, name, guard, signal, release });
+    return await createAndStart(engine, yard, { launch, image, limits, name, guard, signal, release });
   } catch (error) {
     await release();
     throw error;
@@ -181,6 +186,8 @@ async function clearName(
 interface Starting {
   launch: Launch;
   image: string;
+  /** Unenforced settings that are known before the start. */
+  limits: readonly RuntimeLimit[];
   name: string;
   guard: Guard;
   signal: AbortSignal;
@@ -226,6 +233,7 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
       address,
       launch,
       limits: [
+        ...starting.limits,
         ...(isExposed ? [exposedSecrets] : []),
         ...(isVerified ? [] : [unverified]),
         ...(guard.problem === undefined ? [] : [unenforcedRules(guard.problem)]),

@@ -48,6 +48,7 @@ const runtime = openDockerRuntime({
   daemonId: `ordinary-${process.pid}`,
   env: process.env,
   tempDir,
+  recordsDir: tempDir,
   socket,
   async resolve(name) {
     const { promise, resolve } = Promise.withResolvers<readonly string[] | undefined>();

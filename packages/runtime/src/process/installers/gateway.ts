@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { RequestError, Server } from 'proxy-chain';
 import { refusalOf } from '../../addresses.ts';
 import { type SocketPlace, socketFolder } from '../../door.ts';
-import { type Target, corporateProxyFor } from './corporate-proxy.ts';
+import { type Target, corporateProxyFor } from '../../corporate-proxy.ts';
 
 export interface GatewayOptions {
   place: SocketPlace;

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
 import * as z from 'zod';
-import type { Artifact, PackageContents } from '../../runtime.ts';
+import { goContents, goModulesIn } from '../../contents/go.ts';
+import type { Artifact } from '../../runtime.ts';
 import type { PackageSource } from '../../source.ts';
 import { inside } from '../plan.ts';
 import type { Installer } from './installers.ts';
@@ -49,30 +50,17 @@ export const goInstaller: Installer = {
     await requireProgramFile(source.name, context.folder, program);
     const modules = await modulesOf(program, context);
     const [own] = modules;
-    const contents =
-      own === undefined ? undefined : await contentsOf(source, [own, ...modules.slice(1)], context);
+    const contents = goContents(source.name, modules, own && (await timeOf(own, context)));
     if (contents !== undefined) await context.inspect(source, contents);
     return { ...started(versionIn(modules), program), contents };
   },
 };
 
-/** A hash that go compared with the checksum database, unless that is turned off. */
-async function contentsOf(
-  { name }: PackageSource,
-  modules: readonly [Artifact, ...Artifact[]],
-  { downloads }: InstallContext,
-): Promise<PackageContents | undefined> {
-  const [own, ...dependencies] = modules;
-  if (own.integrity === '') return undefined;
-  const escaped = own.name.replaceAll(/[A-Z]/g, (letter) => `!${letter.toLowerCase()}`);
-  const file = `path/pkg/mod/cache/download/${escaped}/@v/${own.version}.info`;
-  const time = field(await readPackageJson(downloads, file), 'Time');
-  const at = typeof time === 'string' ? Date.parse(time) : NaN;
-  return {
-    registry: '',
-    publishedAt: Number.isNaN(at) ? undefined : new Date(at).toISOString(),
-    artifacts: [{ ...own, name }, ...dependencies.filter(({ integrity }) => integrity !== '')],
-  };
+/** When a module version was published, as the module proxy says. */
+async function timeOf({ name, version }: Artifact, { downloads }: InstallContext): Promise<unknown> {
+  const escaped = name.replaceAll(/[A-Z]/g, (letter) => `!${letter.toLowerCase()}`);
+  const file = `path/pkg/mod/cache/download/${escaped}/@v/${version}.info`;
+  return field(await readPackageJson(downloads, file), 'Time');
 }
 
 /** Compiles a copy of the user's own code. */
@@ -104,12 +92,7 @@ const started = (version: string, command: string): Install => ({
 async function modulesOf(program: string, context: InstallContext): Promise<Artifact[]> {
   const read = await go(['version', '-m', `${inside.package}/${program}`], { isOffline: true }, context);
   if (read.code !== 0) throw unavailable(`go cannot read the modules in ${program}: ${read.stderr.trim()}`);
-  const { stdout } = read;
-  const lines = [...stdout.matchAll(/^\t(mod|dep|=>)\t(\S+)\t(\S+)(?:\t(\S+))?/gm)];
-  const own = lines.filter(([, kind]) => kind === 'mod');
-  return [...own, ...lines.filter(([, kind]) => kind !== 'mod')].map(
-    ([, , name = '', version = '', integrity = '']) => ({ name, version, integrity }),
-  );
+  return goModulesIn(read.stdout);
 }
 
 function versionIn([own]: readonly Artifact[]): string {

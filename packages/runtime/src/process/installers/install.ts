@@ -1,5 +1,6 @@
 import { invalid } from '@toolhive/contract/failure';
-import type { Artifact, PackageContents } from '../../runtime.ts';
+import { readContents } from '../../contents/recorded.ts';
+import type { PackageContents } from '../../runtime.ts';
 
 /** How to start an installed package. Stored outside the package's directory, where no package can write. */
 export interface Install {
@@ -28,25 +29,7 @@ export function parseInstall(text: string): Install | undefined {
     return undefined;
   }
   if (!isInstall(value)) return undefined;
-  return { ...value, contents: isContents(value.contents) ? value.contents : undefined };
-}
-
-function isContents(value: unknown): value is PackageContents {
-  if (typeof value !== 'object' || value === null) return false;
-  const { registry, publishedAt, artifacts } = value as Record<string, unknown>; // any object may be looked at so
-  return (
-    typeof registry === 'string' &&
-    (publishedAt === undefined || typeof publishedAt === 'string') &&
-    Array.isArray(artifacts) &&
-    artifacts.length > 0 &&
-    artifacts.every(isArtifact)
-  );
-}
-
-function isArtifact(value: unknown): value is Artifact {
-  if (typeof value !== 'object' || value === null) return false;
-  const { name, version, integrity } = value as Record<string, unknown>; // any object may be looked at so
-  return [name, version, integrity].every((part) => typeof part === 'string');
+  return { ...value, contents: readContents(value.contents) };
 }
 
 function isInstall(value: unknown): value is Install {

@@ -12,7 +12,8 @@ import {
 } from '@toolhive/contract/failure';
 import * as z from 'zod';
 import { npmSourceOptions } from '../../npm-source-options.ts';
-import type { Artifact, PackageContents } from '../../runtime.ts';
+import { npmContents } from '../../contents/npm.ts';
+import type { PackageContents } from '../../runtime.ts';
 import type { PackageSource } from '../../source.ts';
 import { inside } from '../plan.ts';
 import { requireNode } from '../../programs.ts';
@@ -94,44 +95,19 @@ function timeIn(found: unknown, version: string): string | undefined {
   return Number.isNaN(at) ? undefined : new Date(at).toISOString();
 }
 
-const Downloads = z.object({
-  packages: z.record(
-    z.string(),
-    z.looseObject({
-      /** The name in the registry, if a package uses an alias. */
-      name: z.string().optional().catch(undefined),
-      version: z.string().optional().catch(undefined),
-      integrity: z.string().max(1000).optional().catch(undefined),
-    }),
-  ),
-});
-
-/** npm's downloads, with the hashes that npm compared. Dependencies from outside a registry have no hashes. */
 async function contentsOf(
   { name }: PackageSource,
   publishedAt: string | undefined,
   context: InstallContext,
   file = 'node_modules/.package-lock.json',
 ): Promise<PackageContents> {
-  const lockfile = Downloads.safeParse(await readPackageJson(context.folder, file));
-  const packages = lockfile.data?.packages ?? {};
-  const all = Object.entries(packages).flatMap(([path, { name: real, version, integrity }]) =>
-    version === undefined || integrity === undefined
-      ? []
-      : [{ path, name: real ?? path.replace(/^.*node_modules\//, ''), version, integrity }],
-  );
-  const own = all.find(({ path }) => path === `node_modules/${name}`);
-  if (own === undefined) throw unavailable(`npm installed ${name} without the hash of its content`);
-  const dependencies = all.filter((one) => one !== own);
   const { registryOf } = await readNpmSettings(context.env, await findNpm(context));
-  return {
+  return npmContents(await readPackageJson(context.folder, file), {
+    name,
     registry: registryOf(name),
     publishedAt,
-    artifacts: [artifactOf(own), ...dependencies.map(artifactOf)],
-  };
+  });
 }
-
-const artifactOf = ({ name, version, integrity }: Artifact): Artifact => ({ name, version, integrity });
 
 /**
  * Runs the install scripts that the user has allowed, after everything is installed, in a sandbox that has no credentials

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { corporateProxyFor } from './corporate-proxy.ts';
+import { corporateProxyFor } from '../../corporate-proxy.ts';
 import { netrcFor, originsIn } from './registries.ts';
 
 test('finds the registries among settings', () => {

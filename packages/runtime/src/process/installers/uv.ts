@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { readdir } from 'node:fs/promises';
 import { type ThvError, notFound, unavailable, unsupported } from '@toolhive/contract/failure';
+import { type LockedPackage, normalized, pythonContents, readPylock, tagsIn } from '../../contents/python.ts';
 import type { PackageContents } from '../../runtime.ts';
 import type { PackageSource } from '../../source.ts';
 import { inside } from '../plan.ts';
@@ -9,7 +10,6 @@ import type { Installer } from './installers.ts';
 import { type Install, innerPath } from './install.ts';
 import { otherSource } from './npm-sources.ts';
 import { readPackageFile, requireProgramFile } from './package-files.ts';
-import { type LockedPackage, installedWheels, normalized, readPylock } from './pylock.ts';
 import { type Python, findPython } from './python.ts';
 import { netrcFor, originsIn } from './registries.ts';
 import { type InstallContext, type ToolResult, distrustIn, readIfThere, runTool } from './tool.ts';
@@ -173,15 +173,18 @@ async function contentsOf(
   lock: readonly LockedPackage[],
   context: InstallContext,
 ): Promise<PackageContents | undefined> {
-  const wheels = await installedWheels(join(context.downloads, CHECKED), lock);
-  const own = wheels.find(({ artifact }) => normalized(artifact.name) === normalized(name));
-  if (own === undefined) return undefined;
-  const dependencies = wheels.filter((wheel) => wheel !== own).map(({ artifact }) => artifact);
-  return {
-    registry: await defaultIndex(context.env),
-    publishedAt: own.publishedAt,
-    artifacts: [own.artifact, ...dependencies],
-  };
+  const tags = await wheelTags(join(context.downloads, CHECKED));
+  return pythonContents(name, { lock, tags, registry: await defaultIndex(context.env) });
+}
+
+/** The tags of the wheels in a directory, by the names of their `.dist-info` directories. */
+async function wheelTags(folder: string): Promise<Map<string, string[]>> {
+  const infos = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.dist-info'));
+  const found = infos.map(async (info) => {
+    const metadata = await readPackageFile(folder, join(info, 'WHEEL'), 64 * 1024);
+    return [info, tagsIn(metadata?.toString() ?? '')] as const;
+  });
+  return new Map(await Promise.all(found));
 }
 
 const NO_BUILD = '--no-build';

@@ -1,6 +1,6 @@
 import { isLoopback } from '@toolhive/contract/loopback';
 
-/** What an installer wants to connect to. */
+/** What an installer or the daemon wants to connect to. */
 export interface Target {
   host: string;
   port: number;

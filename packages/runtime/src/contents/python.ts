@@ -1,9 +1,6 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { parse } from 'smol-toml';
 import * as z from 'zod';
-import type { Artifact } from '../../runtime.ts';
-import { readPackageFile } from './package-files.ts';
+import type { Artifact, PackageContents } from '../runtime.ts';
 
 /** The used parts of the lock file that uv writes for one installation (PEP 751). */
 const Pylock = z.object({
@@ -64,25 +61,37 @@ interface InstalledWheel {
   publishedAt: string | undefined;
 }
 
-/** Which of the locked wheels were installed into a directory, by the tags that each wheel has in its metadata. */
-export async function installedWheels(
-  folder: string,
-  packages: readonly LockedPackage[],
-): Promise<InstalledWheel[]> {
-  const infos = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.dist-info'));
-  const byProject = new Map(infos.map((info) => [projectOf(info), info]));
-  const found = await Promise.all(
-    packages.map(async ({ name, version, wheels }) => {
-      const info = byProject.get(normalized(name));
-      const metadata = info && (await readPackageFile(folder, join(info, 'WHEEL'), 64 * 1024));
-      const tags = [...(metadata?.toString().matchAll(/^Tag: *(\S+)/gm) ?? [])].map(([, tag = '']) => tag);
-      const wheel = wheels.find(({ file }) => isSameSet(tagsOf(file), tags));
-      if (wheel === undefined) return [];
-      const { file, sha256, publishedAt } = wheel;
-      return [{ artifact: { name, version, integrity: `sha256:${sha256}`, file }, publishedAt }];
-    }),
-  );
-  return found.flat();
+/**
+ * What was installed of a lock, by the tags that each installed wheel has in its metadata. `tags` contains the tags of
+ * each `.dist-info` directory. Undefined without the package itself.
+ */
+export function pythonContents(
+  name: string,
+  { lock, tags, registry }: { lock: readonly LockedPackage[]; tags: WheelTags; registry: string },
+): PackageContents | undefined {
+  const wheels = installedWheels(lock, tags);
+  const own = wheels.find(({ artifact }) => normalized(artifact.name) === normalized(name));
+  if (own === undefined) return undefined;
+  const dependencies = wheels.filter((wheel) => wheel !== own).map(({ artifact }) => artifact);
+  return { registry, publishedAt: own.publishedAt, artifacts: [own.artifact, ...dependencies] };
+}
+
+/** The tags in a wheel's metadata, by the name of its `.dist-info` directory. */
+export type WheelTags = ReadonlyMap<string, readonly string[]>;
+
+/** The tags in the metadata file `WHEEL`. */
+export const tagsIn = (metadata: string): string[] =>
+  [...metadata.matchAll(/^Tag: *(\S+)/gm)].map(([, tag = '']) => tag);
+
+function installedWheels(packages: readonly LockedPackage[], tags: WheelTags): InstalledWheel[] {
+  const byProject = new Map([...tags].map(([info, own]) => [projectOf(info), own]));
+  return packages.flatMap(({ name, version, wheels }) => {
+    const own = byProject.get(normalized(name)) ?? [];
+    const wheel = wheels.find(({ file }) => isSameSet(tagsOf(file), own));
+    if (wheel === undefined) return [];
+    const { file, sha256, publishedAt } = wheel;
+    return [{ artifact: { name, version, integrity: `sha256:${sha256}`, file }, publishedAt }];
+  });
 }
 
 /** `name-1.0-py2.py3-none-any.whl` is for `py2-none-any` and `py3-none-any`. */

@@ -1,0 +1,18 @@
+import * as z from 'zod';
+import type { PackageContents } from '../runtime.ts';
+
+const Artifact = z.object({
+  name: z.string(),
+  version: z.string(),
+  integrity: z.string(),
+  file: z.string().optional(),
+});
+
+const Contents = z.object({
+  registry: z.string(),
+  publishedAt: z.string().optional(),
+  artifacts: z.tuple([Artifact], Artifact),
+});
+
+/** Recorded contents of a package. Undefined for anything that this version would not have written. */
+export const readContents = (value: unknown): PackageContents | undefined => Contents.safeParse(value).data;
