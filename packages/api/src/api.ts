@@ -52,6 +52,7 @@ import { forbidden, invalid, notFound, notImplemented, unsupported } from '@tool
 import { defaultGroup, defaultRegistry } from '@toolhive/contract/names';
 import type { Operation } from '@toolhive/contract/operation';
 import { documentOperation, openApiDocument } from '@toolhive/contract/openapi';
+import type { AuditWritten, NumberedAuditRecord } from '@toolhive/contract/audit';
 import { operations } from '@toolhive/contract/operations';
 import type { Daemon, DaemonProcess } from '@toolhive/contract/system';
 import { daemonFeatures } from '@toolhive/contract/system';
@@ -59,6 +60,7 @@ import type { CreatedWorkload } from '@toolhive/contract/workload';
 import { Hono } from 'hono';
 import type { MiddlewareHandler } from 'hono';
 import { ApiAuthorization } from './authorization.ts';
+import type { IsVisible } from './authorization.ts';
 import type { ApiTelemetry } from './telemetry.ts';
 import { callRecorder, recordRefusal } from './audit.ts';
 import { failureResponse } from './failures.ts';
@@ -434,13 +436,32 @@ function mountSettings(mount: Mount, core: Core): void {
   mount(operations.unsetSetting, ({ params }, { signal }) => unsetSetting(core, params.name, signal));
 }
 
+/** An audit record without the bodies of a workload that the caller cannot read. */
+function withVisibleBodies<Numbered extends NumberedAuditRecord>(
+  numbered: Numbered,
+  isVisible: IsVisible,
+): Numbered {
+  const { data, ...record } = numbered.record;
+  if (data === undefined || isVisible('Bodies', record.workload ?? '')) return numbered;
+  return { ...numbered, record };
+}
+
+async function* withVisible(
+  written: AsyncIterable<{ id: string; event: AuditWritten }>,
+  isVisible: IsVisible,
+): AsyncGenerator<{ id: string; event: AuditWritten }, void, void> {
+  for await (const { id, event } of written) yield { id, event: withVisibleBodies(event, isVisible) };
+}
+
 function mountAudit(mount: Mount, { audit }: Core): void {
-  mount(operations.listAudit, async ({ query: { since, until, limit, ...query } }) => ({
-    records: await audit.list({ ...query, since: msOf(since), until: msOf(until) }, limit),
-  }));
-  mount(operations.watchAudit, async ({ query: { since, ...query }, headers }, { signal }) =>
-    audit.watch({ ...query, since: msOf(since) }, headers['last-event-id'], signal),
-  );
+  mount(operations.listAudit, async ({ query: { since, until, limit, ...query } }, { isVisible }) => {
+    const records = await audit.list({ ...query, since: msOf(since), until: msOf(until) }, limit);
+    return { records: records.map((record) => withVisibleBodies(record, isVisible)) };
+  });
+  mount(operations.watchAudit, async ({ query: { since, ...query }, headers }, { signal, isVisible }) => {
+    const written = await audit.watch({ ...query, since: msOf(since) }, headers['last-event-id'], signal);
+    return withVisible(written, isVisible);
+  });
   mount(operations.verifyAudit, (_input, { signal }) => audit.verify(signal));
 }
 

@@ -145,6 +145,32 @@ describe('policies of the API', () => {
     expect(statuses).toEqual([403, 200, 200, 403]);
   });
 
+  test('let a token read audit records, but bodies only if a policy names them', async () => {
+    await using governed = await openGovernedApi();
+    const { api, as } = governed;
+    await as('admin', 'POST', '/workloads', {
+      name: 'audited',
+      group: 'red',
+      image: testServer,
+      cmd_arguments: ['echo'],
+      audit_config: { include_request_data: true, max_data_size: 1_000 },
+    });
+    await api.core.workloads.require('audited').follow(() => {});
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    await as('admin', 'POST', '/workloads/audited/mcp', ping);
+    const ofPing = async (holder: Holder): Promise<object | undefined> => {
+      const headers = { authorization: `Bearer ${tokens[holder]}` };
+      const { json } = await api.send('GET', `${base}/audit?workload=audited&type=mcp_ping`, headers);
+      return (json as { records: { record: object }[] }).records[0]?.record;
+    };
+
+    await expect.poll(() => ofPing('admin')).toHaveProperty('data.request.method', 'ping');
+    const forReader = await ofPing('reader');
+
+    expect(forReader).toHaveProperty('outcome', 'success');
+    expect(forReader).not.toHaveProperty('data');
+  });
+
   test('let a token act in one group, and see nothing of others', async () => {
     await using governed = await openGovernedApi();
     const { as, namesFor, api } = governed;

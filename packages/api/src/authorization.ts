@@ -46,6 +46,11 @@ function isOwner(context: Context): boolean {
   return context.get('principal') === uiPrincipal;
 }
 
+type VisibleKind = 'Workload' | 'Bodies' | 'Group';
+
+/** Whether the caller can read something: a group by its name, everything else by the name of the workload. */
+export type IsVisible = (kind: VisibleKind, name: string) => boolean;
+
 /** How long one request is decided about before everything else gets its turn. */
 const turnMs = 4;
 
@@ -75,13 +80,15 @@ export class ApiAuthorization {
     }
   }
 
-  /** Returns a function that tells whether the caller can read a workload or a group. */
-  visibility(context: Context): (kind: 'Workload' | 'Group', name: string) => boolean {
+  /** Returns a function that tells whether the caller can read a workload, its recorded bodies, or a group. */
+  visibility(context: Context): IsVisible {
     if (this.#policies === undefined || isOwner(context)) return () => true;
-    return (kind, name) =>
-      kind === 'Workload'
-        ? this.#isAllowed(context, operations.getWorkload, this.#workload(name))
-        : this.#isAllowed(context, operations.getGroup, { type: 'Group', name });
+    const readers: Record<VisibleKind, (name: string) => boolean> = {
+      Workload: (name) => this.#isAllowed(context, operations.getWorkload, this.#workload(name)),
+      Bodies: (name) => this.#isAllowed(context, operations.getTrafficEntry, this.#workload(name)),
+      Group: (name) => this.#isAllowed(context, operations.getGroup, { type: 'Group', name }),
+    };
+    return (kind, name) => readers[kind](name);
   }
 
   #isAllowed(context: Context, operation: Operation, resource: ApiResource): boolean {

@@ -8,7 +8,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Principal } from '@toolhive/proxy/principal';
 import type { Context, Hono } from 'hono';
 import type { Logger } from 'pino';
-import type { ApiAuthorization } from './authorization.ts';
+import type { ApiAuthorization, IsVisible } from './authorization.ts';
 import { expectedFailure, parseInput, plainText } from './failures.ts';
 import { fixedHeaders, readJson } from './guards.ts';
 
@@ -23,7 +23,7 @@ export interface Call {
   /** Aborted when the caller goes away. */
   signal: AbortSignal;
   /** Whether the caller may read a workload or a group. */
-  isVisible: (kind: 'Workload' | 'Group', name: string) => boolean;
+  isVisible: IsVisible;
   /** The address that the caller used. */
   host: string;
   /** The connection of the caller, unless the request came without one. */
