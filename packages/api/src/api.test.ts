@@ -233,17 +233,17 @@ describe('a mistake', () => {
     expect(api.core.workloads.all().length).toBe(1);
   });
 
-  test.each([['other hosts for servers', { target_host: 'elsewhere.example' }]])(
-    'is refused rather than ignored: %s',
-    async (what, changes) => {
-      proves('bad.unenforced');
-      await using api = await openTestApi();
+  test.each([
+    [400, 'it has its own network', { target_host: 'elsewhere.example' }],
+    [400, 'not a JSON object', { k8s_pod_template_patch: '[]' }],
+  ])('is refused rather than ignored, with status %i because %s', async (status, reason, changes) => {
+    proves('bad.unenforced');
+    await using api = await openTestApi();
 
-      const answer = await api.post(`${base}/workloads`, aWorkload(changes));
+    const answer = await api.post(`${base}/workloads`, aWorkload(changes));
 
-      expect([answer.status, answer.text]).toEqual([501, expect.stringContaining(what)]);
-    },
-  );
+    expect([answer.status, answer.text]).toEqual([status, expect.stringContaining(reason)]);
+  });
 
   test('in the group is answered with 404', async () => {
     await using api = await openTestApi();

@@ -199,7 +199,10 @@ export const CreateWorkload = z
       .string()
       .max(253)
       .optional()
-      .meta({ description: 'The host that the server listens on, this machine by default.' }),
+      .meta({
+        description:
+          'The host that an HTTP server listens on: a loopback address (by default) or all addresses.',
+      }),
     group: GroupName.optional(),
     labels: Labels.nullish().meta({ description: 'Labels for filters.' }),
     cmd_arguments: z
@@ -295,7 +298,10 @@ export const CreateWorkload = z
     }),
     audit_config: AuditConfig.nullish(),
     telemetry_config: TelemetryConfig.nullish(),
-    k8s_pod_template_patch: z.string().max(1_000_000).optional(),
+    k8s_pod_template_patch: z.string().max(1_000_000).optional().meta({
+      description:
+        'A JSON object that extends the pod template in Kubernetes. It has no effect on this machine.',
+    }),
     oidc: OidcOptions.nullish(),
     token_exchange: TokenExchange.nullish(),
     oauth_config: RemoteOAuth.nullish(),

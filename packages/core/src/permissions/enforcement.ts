@@ -1,23 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import { notImplemented } from '@toolhive/contract/failure';
+import { invalid, notImplemented } from '@toolhive/contract/failure';
+import { isLoopback } from '@toolhive/contract/loopback';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { CreateWorkload } from '@toolhive/contract/workload';
 
-interface Unenforced {
-  /** With its verb. */
-  what: string;
-  request?: keyof CreateWorkload;
-  /** A key of the run config. A string type, because run configs are open to keys of other versions. */
-  runConfig?: string;
-}
-
-/** Settings that ToolHive accepts from requests but cannot enforce. Refusing them is safer than ignoring them. */
-const unenforced: readonly Unenforced[] = [
-  { what: 'other hosts for servers are', request: 'target_host' },
-  { what: 'files of environment variables are', runConfig: 'env_file_dir' },
-  { what: 'patches for Kubernetes are', runConfig: 'k8s_pod_template_patch' },
-];
+/** The addresses on which a server with its own network can be reached. */
+const ownHosts = ['', '0.0.0.0', '::'];
 
 /** Middleware that every run config of the original names, and that does nothing here that is not done anyway. */
 const harmlessMiddleware = ['mcp-parser'];
@@ -25,17 +14,24 @@ const harmlessMiddleware = ['mcp-parser'];
 /** Middleware that repeats the run config's tool settings, which are applied from there. */
 const toolMiddleware = ['tool-filter', 'tool-call-filter'];
 
-/** Throws `not-implemented` for the first thing in a request that nothing would enforce. */
-export function refuseUnenforcedRequest(request: CreateWorkload): void {
-  for (const { what, request: field } of unenforced) {
-    if (field !== undefined && isAsked(request[field])) throw refusal(what, field);
-  }
+/** Throws `invalid` for a server on another host, because each server listens in a network of its own. */
+export function requireOwnHost({ target_host: host = '' }: CreateWorkload): void {
+  if (ownHosts.includes(host) || isLoopback(host)) return;
+  throw invalid(`the server cannot listen on ${JSON.stringify(host)}, because it has its own network`, {
+    hint: `leave out the target host, or use a URL such as http://${host}:8080/mcp as the source if the server already runs there`,
+  });
 }
 
-/** The same for a run config from any source: a workload that is less safe than its configuration never starts. */
+/**
+ * Throws for the first thing in a run config from any source that nothing would enforce, or that its author could misuse:
+ * a workload that is less safe than its configuration never starts.
+ */
 export function refuseUnenforced(runConfig: RunConfig): void {
-  for (const { what, runConfig: field } of unenforced) {
-    if (field !== undefined && isAsked(at(runConfig, field))) throw refusal(what, field);
+  const { env_file_dir: folder } = runConfig;
+  if (folder) {
+    throw invalid(`a run config cannot make ToolHive read the environment files in ${folder}`, {
+      hint: `remove env_file_dir, and run the server with --env-file-dir ${folder} instead`,
+    });
   }
   for (const { type, parameters } of runConfig.middleware_configs ?? []) {
     if (toolMiddleware.includes(type) && repeatsTools(runConfig, parameters)) continue;
@@ -84,12 +80,6 @@ function refusal(what: string, field: string): Error {
   return notImplemented(`${what} not available yet, so ${field} cannot be honoured`, {
     hint: 'leave it out',
   });
-}
-
-function at(value: unknown, path: string): unknown {
-  return path
-    .split('.')
-    .reduce<unknown>((part, key) => (part as Record<string, unknown> | null | undefined)?.[key], value);
 }
 
 function isAsked(value: unknown): boolean {

@@ -72,7 +72,7 @@ describe('the settings of signing in', () => {
     [
       'a secret in a file',
       { client_secret_file: '/a' },
-      'the secret of an OAuth client is not read from a file',
+      'a run config cannot make ToolHive read the client secret in /a',
     ],
     ['a state of its own', { oauth_params: { State: 'a' } }, 'oauth_params cannot set State'],
     ['a strange timeout', { timeout: 'soon' }, 'the sign-in timeout is not a duration'],

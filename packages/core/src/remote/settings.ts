@@ -1,4 +1,4 @@
-import { invalid, notImplemented } from '@toolhive/contract/failure';
+import { invalid } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import { parseReference } from '../secrets/reference.ts';
 import { isSafe, parseUrl } from './urls.ts';
@@ -46,9 +46,12 @@ const reserved = new Set([
 /** Reads the settings, or throws `invalid` for the first that makes no sense. */
 export function readSettings(config: RemoteAuthConfig): AuthSettings {
   if (config.client_secret_file) {
-    throw notImplemented('the secret of an OAuth client is not read from a file', {
-      hint: 'store it as a secret, and use the name of the secret',
-    });
+    throw invalid(
+      `a run config cannot make ToolHive read the client secret in ${config.client_secret_file}`,
+      {
+        hint: 'remove client_secret_file, and run the server with --remote-auth-client-secret-file instead',
+      },
+    );
   }
   const clientSecret = config.client_secret ? parseReference(config.client_secret).name : undefined;
   if (clientSecret !== undefined && !config.client_id) {

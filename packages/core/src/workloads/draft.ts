@@ -4,10 +4,11 @@ import type { PermissionProfile } from '@toolhive/contract/permission-profile';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Risk } from '@toolhive/contract/risk';
 import type { CreateWorkload } from '@toolhive/contract/workload';
-import { refuseUnenforcedRequest } from '../permissions/enforcement.ts';
+import { requireOwnHost } from '../permissions/enforcement.ts';
 import type { ImageVerification } from '@toolhive/contract/provenance';
 import type { Settings } from '../state/settings.ts';
 import { defaultProfile } from './default-profile.ts';
+import { readPodTemplate } from './pod-template.ts';
 import { withTelemetrySettings } from './telemetry.ts';
 
 /** The two ways to ask for a workload: a request, or the run config that an export returned. */
@@ -78,7 +79,8 @@ export function draftOf(request: WorkloadRequest, settings: Settings): Draft {
       settings: { kind: 'complete', settings: request },
     };
   }
-  refuseUnenforcedRequest(request);
+  requireOwnHost(request);
+  if (request.k8s_pod_template_patch) readPodTemplate(request.k8s_pod_template_patch);
   return {
     ...common,
     port: request.proxy_port,

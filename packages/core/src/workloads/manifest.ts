@@ -8,6 +8,7 @@ import { stringify } from 'yaml';
 import { parseReference } from '../secrets/reference.ts';
 import { isRemote } from './describe.ts';
 import { mountsOf } from '../permissions/mounts.ts';
+import { readPodTemplate } from './pod-template.ts';
 
 /** Kubernetes manifests as a YAML stream, and the remaining steps for the user. */
 export interface Manifest {
@@ -101,6 +102,7 @@ function localParts(runConfig: RunConfig, name: string): Parts {
     tools: tools === undefined ? runConfig.tools_filter : undefined,
     toolConfigRef: tools === undefined ? undefined : { name: tools.metadata.name },
     oidcConfig: oidcOf(runConfig),
+    podTemplateSpec: podTemplateOf(runConfig),
     ...proxySpecOf(runConfig),
   };
   return {
@@ -127,6 +129,11 @@ function localParts(runConfig: RunConfig, name: string): Parts {
       ],
     ],
   };
+}
+
+/** The patch for Kubernetes, which has no effect on this machine. */
+function podTemplateOf({ k8s_pod_template_patch: patch }: RunConfig): object | undefined {
+  return patch ? readPodTemplate(patch) : undefined;
 }
 
 /** A remote server, whose proxy in a cluster is reachable for others and therefore requires authentication. */

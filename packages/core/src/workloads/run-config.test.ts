@@ -4,11 +4,14 @@ import type { CreateWorkload } from '@toolhive/contract/workload';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
 import type { RuntimeName } from '@toolhive/runtime/runtime';
 import type { Resolved } from '../registry/registry.ts';
+import { parseAllDocuments } from 'yaml';
+import { manifestOf } from './manifest.ts';
+import { readPodTemplate } from './pod-template.ts';
 import { remoteSettings } from './remote-settings.ts';
 import { buildRunConfig } from './run-config.ts';
 import { draftOf } from './draft.ts';
 import type { LocalSource } from './source.ts';
-import { refuseUnenforced, refuseUnenforcedRequest } from '../permissions/enforcement.ts';
+import { refuseUnenforced, requireOwnHost } from '../permissions/enforcement.ts';
 
 describe('variables that a server needs', () => {
   test('are named when they are missing', () => {
@@ -115,16 +118,28 @@ test('labels and telemetry settings are in the run config', () => {
   });
 });
 
-test.each<[string, CreateWorkload]>([
-  ['target_host', { target_host: 'elsewhere' }],
-  ['k8s_pod_template_patch', { k8s_pod_template_patch: '{}' }],
-])('%s is refused as long as nothing enforces it', (field, request) => {
-  const refuse = (): void => {
-    refuseUnenforcedRequest(request);
-    refuseUnenforced(build({ ...needed, ...request }));
-  };
+test('a server cannot listen on another host, as it has its own network', () => {
+  expect(() => requireOwnHost({ target_host: 'elsewhere' })).toThrow('cannot listen on "elsewhere"');
+  for (const host of ['', 'localhost', '127.0.0.1', '0.0.0.0', '::1'])
+    expect(() => requireOwnHost({ target_host: host })).not.toThrow();
+});
 
-  expect(refuse).toThrow(new RegExp(`not available yet, so ${field} cannot be honoured`));
+test('a run config names no files of environment variables, which its author could send to a server', () => {
+  const refuse = () => refuseUnenforced({ ...build(needed), env_file_dir: '/home/ada' });
+
+  expect(refuse).toThrow('a run config cannot make ToolHive read the environment files in /home/ada');
+});
+
+test('a patch for pods is kept for Kubernetes, and must be an object', () => {
+  const patch = '{"spec":{"priorityClassName":"low"}}';
+  const runConfig = build({ ...needed, k8s_pod_template_patch: patch });
+
+  expect(() => refuseUnenforced(runConfig)).not.toThrow();
+  expect(runConfig.k8s_pod_template_patch).toBe(patch);
+  const objects = parseAllDocuments(manifestOf(runConfig).manifest).map((each): unknown => each.toJS());
+  expect(objects.at(-1)).toMatchObject({ spec: { podTemplateSpec: { spec: { priorityClassName: 'low' } } } });
+  for (const wrong of ['[]', '{', '1'])
+    expect(() => readPodTemplate(wrong)).toThrow('invalid k8s_pod_template_patch');
 });
 
 test.each([

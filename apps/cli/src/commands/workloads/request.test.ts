@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { notImplemented } from '@toolhive/contract/failure';
+import { invalid, notImplemented } from '@toolhive/contract/failure';
 import { CreateWorkload } from '@toolhive/contract/workload';
 import { understand } from '../../program.ts';
 import { program } from '../commands.ts';
@@ -219,6 +219,17 @@ describe('what is not available yet', () => {
     ).toMatchObject({
       kind: 'not-implemented',
       hint: 'leave out --oidc-issuer and --resource-url',
+    });
+  });
+
+  test('is named by the flag in a message about a wrong value', async () => {
+    const flags = await flagsFrom('--k8s-pod-patch', '[]');
+
+    expect(
+      namingFlags(invalid('invalid k8s_pod_template_patch: wrong', { hint: 'write' }), flags),
+    ).toMatchObject({
+      message: 'invalid --k8s-pod-patch: wrong',
+      hint: 'write',
     });
   });
 

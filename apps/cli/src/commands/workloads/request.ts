@@ -170,11 +170,17 @@ const described: Record<ServerKind, string> = {
 
 /** The same failure, with the flag instead of the field. */
 export function namingFlags(thrown: unknown, flags: FlagValues): unknown {
-  if (!(thrown instanceof ThvError) || thrown.kind !== 'not-implemented') return thrown;
-  const mapping = mappings.find(({ field }) => new RegExp(`\\b${field}\\b`).test(thrown.message));
+  if (!(thrown instanceof ThvError) || !['not-implemented', 'invalid'].includes(thrown.kind)) return thrown;
+  const { kind, message, hint } = thrown;
+  const mapping = mappings.find(({ field }) => new RegExp(`\\b${field}\\b`).test(message));
   const given = mapping?.flags.filter((name) => flags.isGiven(name)) ?? [];
-  if (given.length === 0) return thrown;
-  return new ThvError(thrown.kind, thrown.message, { hint: `leave out ${asFlags(given)}`, cause: thrown });
+  if (mapping === undefined || given.length === 0) return thrown;
+  if (kind === 'not-implemented')
+    return new ThvError(kind, message, { hint: `leave out ${asFlags(given)}`, cause: thrown });
+  // Other fields have names that are also ordinary words.
+  if (!mapping.field.includes('_')) return thrown;
+  const named = message.replace(mapping.field, asFlags(given));
+  return new ThvError(kind, named, { ...(hint === undefined ? {} : { hint }), cause: thrown });
 }
 
 function asFlags(names: readonly string[]): string {

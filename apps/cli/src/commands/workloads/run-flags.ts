@@ -109,7 +109,7 @@ export const runFlags: readonly Flag[] = [
       name: 'target-host',
       kind: 'string',
       value: 'HOST',
-      description: 'The port that an HTTP server listens on',
+      description: 'The host that an HTTP server listens on',
       default: '127.0.0.1',
     },
     {
@@ -151,7 +151,8 @@ export const runFlags: readonly Flag[] = [
       name: 'k8s-pod-patch',
       kind: 'string',
       value: 'JSON',
-      description: 'A patch for the pod template, as JSON',
+      description:
+        'A patch for the pod template in Kubernetes, as JSON. thv export --format k8s writes the patch',
       hidden: true,
     },
   ]),

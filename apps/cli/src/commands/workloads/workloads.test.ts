@@ -42,7 +42,7 @@ test('the help of run says what it takes, by what it is about', () => {
           --store-secrets                Store pasted credentials as secrets without asking
           --target-port PORT             The port that an HTTP server listens on. 0 uses the registry
                                          entry's (default: 0)
-          --target-host HOST             The port that an HTTP server listens on (default: 127.0.0.1)
+          --target-host HOST             The host that an HTTP server listens on (default: 127.0.0.1)
           --ca-cert FILE                 An additional certificate authority for package downloads
           --with PACKAGE                 An additional Python package for a uvx:// server, for example
                                          mcp<2 (can be repeated)
