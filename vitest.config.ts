@@ -17,6 +17,8 @@ const longest = [
   'apps/docs/test/accessible.test.ts',
   'e2e/hidden-files.test.ts',
   'apps/docs/test/search.test.ts',
+  'e2e/docs-commands.test.ts',
+  'e2e/cluster/guides.test.ts',
   'e2e/real-servers.test.ts',
   'e2e/docker.test.ts',
   'e2e/ui/screens.test.ts',
