@@ -36,7 +36,7 @@ test.each([
 ])('security claims refer to known promises: %s', async (page) => {
   const text = await read(page);
 
-  const named = Array.from(text.matchAll(/promises? ((?:`[^`]+`(?:,? and |, )?)+)/g), ([, list = '']) =>
+  const named = Array.from(text.matchAll(/promises?\s((?:`[^`]+`(?:,?\sand\s|,\s)?)+)/g), ([, list = '']) =>
     Array.from(list.matchAll(/`([^`]+)`/g), ([, id]) => id),
   ).flat();
 

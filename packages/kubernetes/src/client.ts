@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
-import { Agent } from 'undici';
+import { Agent, DecoratorHandler } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { ClusterConfig } from './config.ts';
 import { collectionPath, objectPath } from './object.ts';
 import type { KubernetesObject, ResourceType } from './object.ts';
@@ -95,6 +96,7 @@ const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.
 export class KubernetesClient implements AsyncDisposable {
   readonly config: ClusterConfig;
   readonly #agent: Agent;
+  readonly #dispatcher: Dispatcher;
   readonly #options: ClientOptions;
 
   constructor(config: ClusterConfig, options: ClientOptions = {}) {
@@ -105,6 +107,8 @@ export class KubernetesClient implements AsyncDisposable {
       headersTimeout: options.timeoutMs ?? CALL_TIMEOUT_MS,
       bodyTimeout: options.timeoutMs ?? CALL_TIMEOUT_MS,
     });
+    this.#dispatcher =
+      options.beforeWrite === undefined ? this.#agent : checked(this.#agent, options.beforeWrite);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -287,9 +291,8 @@ export class KubernetesClient implements AsyncDisposable {
       ),
     );
     let code = '<error>';
-    if (method !== 'GET') this.#options.beforeWrite?.();
     try {
-      const response = await this.#agent.request({
+      const response = await this.#dispatcher.request({
         origin: url.origin,
         path: `${url.pathname.replace(/\/$/, '')}${path}${search.size === 0 ? '' : `?${search.toString()}`}`,
         method,
@@ -313,6 +316,37 @@ export class KubernetesClient implements AsyncDisposable {
       );
     } finally {
       this.#options.onRequest?.({ method, host, code });
+    }
+  }
+}
+
+/**
+ * Checks each request that may change something when its first bytes are written. A request waits for its connection
+ * before that, and a process that was paused meanwhile must not continue.
+ */
+function checked(agent: Agent, check: () => void): Dispatcher {
+  return agent.compose(
+    (dispatch) => (options, handler) =>
+      dispatch(options, options.method === 'GET' ? handler : new CheckedHandler(handler, check)),
+  );
+}
+
+class CheckedHandler extends DecoratorHandler {
+  readonly #handler: Dispatcher.DispatchHandler;
+  readonly #check: () => void;
+
+  constructor(handler: Dispatcher.DispatchHandler, check: () => void) {
+    super(handler);
+    this.#handler = handler;
+    this.#check = check;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
+    this.#handler.onRequestStart?.(controller, context);
+    try {
+      this.#check();
+    } catch (error) {
+      controller.abort(error instanceof Error ? error : new Error(String(error)));
     }
   }
 }
