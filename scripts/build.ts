@@ -199,6 +199,7 @@ const undiciFiles = {
   Pool: './lib/dispatcher/pool.js',
   buildConnector: './lib/core/connect.js',
   ProxyAgent: './lib/dispatcher/proxy-agent.js',
+  DecoratorHandler: './lib/handler/decorator-handler.js',
 };
 
 /**

@@ -195,14 +195,10 @@ export const CreateWorkload = z
     target_port: PortOrAny.optional().meta({
       description: 'The port that an HTTP server listens on, inside its sandbox or container.',
     }),
-    target_host: z
-      .string()
-      .max(253)
-      .optional()
-      .meta({
-        description:
-          'The host that an HTTP server listens on: a loopback address (by default) or all addresses.',
-      }),
+    target_host: z.string().max(253).optional().meta({
+      description:
+        'The host that an HTTP server listens on: a loopback address (by default) or all addresses.',
+    }),
     group: GroupName.optional(),
     labels: Labels.nullish().meta({ description: 'Labels for filters.' }),
     cmd_arguments: z
