@@ -161,7 +161,7 @@ describe('the flags of thv run', () => {
       Error: --remote-auth makes no sense for a server that runs here
       Hint: leave it out
 
-      Error: ca_certificate has no PEM certificate
+      Error: --ca-cert has no PEM certificate
       Hint: a PEM certificate begins with -----BEGIN CERTIFICATE-----
 
       Error: group unheard-of not found

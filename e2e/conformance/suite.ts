@@ -49,6 +49,14 @@ export function runSuite(revision: Revision, url: string): Promise<Scenario[]> {
   return run('server', revision, ['--url', url, '--timeout', String(scenarioTimeoutMs)]);
 }
 
+/** Runs one of the scenarios for servers again. */
+export async function runScenario(revision: Revision, url: string, name: string): Promise<Scenario> {
+  const args = ['--url', url, '--timeout', String(scenarioTimeoutMs)];
+  const which = ['--scenario', name, '--spec-version', revision];
+  const { checks, complaints } = await checksOf(['server', ...args, ...which]);
+  return { name, isScored: true, checks: checks.get(name) ?? didNotRun(complaints) };
+}
+
 /** Runs the scenarios for clients, for which the suite starts a program with further environment variables. */
 export function runClientSuite(
   revision: Revision,
@@ -70,18 +78,28 @@ async function run(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ): Promise<Scenario[]> {
+  const { checks, complaints } = await checksOf([leg, ...args, '--requirements', revision], env);
+  const { [leg]: scored, not_scored } = await requirementsOf(revision);
+  const unscored = not_scored.filter((one) => one.leg === leg).map(({ scenario }) => scenario);
+  return [...scored, ...unscored].map((name) => ({
+    name,
+    isScored: scored.includes(name),
+    checks: checks.get(name) ?? didNotRun(complaints),
+  }));
+}
+
+function didNotRun(complaints: string): Check[] {
+  return [{ id: 'runs', status: 'FAILURE', errorMessage: complaints }];
+}
+
+async function checksOf(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ checks: Map<string, Check[]>; complaints: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'conformance-'));
   try {
-    const how = ['--requirements', revision, '--output-dir', folder];
-    const complaints = await runProgram([leg, ...args, ...how], env);
-    const checks = await readChecks(folder);
-    const { [leg]: scored, not_scored } = await requirementsOf(revision);
-    const unscored = not_scored.filter((one) => one.leg === leg).map(({ scenario }) => scenario);
-    return [...scored, ...unscored].map((name) => ({
-      name,
-      isScored: scored.includes(name),
-      checks: checks.get(name) ?? [{ id: 'runs', status: 'FAILURE', errorMessage: complaints }],
-    }));
+    const complaints = await runProgram([...args, '--output-dir', folder], env);
+    return { checks: await readChecks(folder), complaints };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
