@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import { invalid, notImplemented } from '@toolhive/contract/failure';
+import { invalid } from '@toolhive/contract/failure';
 import type { RunConfig } from '@toolhive/contract/run-config';
 import type { Principal } from '@toolhive/proxy/principal';
 import type { ProxyAccess } from '@toolhive/proxy/proxy';
@@ -105,7 +105,7 @@ async function openAuthentication(
   };
 }
 
-/** Throws `invalid` or `not-implemented` for a token exchange that the proxy cannot do. */
+/** Throws `invalid` for a token exchange without tokens, or with a server that cannot get any. */
 function checkTokenExchange(runConfig: RunConfig): void {
   const { token_exchange_config: config, transport } = runConfig;
   if (!config) return;
@@ -115,10 +115,6 @@ function checkTokenExchange(runConfig: RunConfig): void {
     });
   if (transport === 'stdio')
     throw invalid('a server that speaks stdio gets no tokens', { hint: 'leave out token_exchange' });
-  if (transport !== 'streamable-http')
-    throw notImplemented('tokens are exchanged only for servers that speak streamable-http', {
-      hint: 'leave out token_exchange',
-    });
 }
 
 async function openExchange(

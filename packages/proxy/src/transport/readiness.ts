@@ -84,11 +84,12 @@ export async function examineRemote(
  */
 export async function examineForCallers(
   endpoint: UpstreamClient,
+  transport: HttpTransportKind,
   signal: AbortSignal,
-): Promise<Omit<Examined, 'generation'> & { generation: ProtocolGeneration | undefined }> {
-  const { status } = await askRemote(endpoint, 'streamable-http', signal);
-  if (status === 401 || status === 403) return { generation: undefined };
-  return examineRemote(endpoint, 'streamable-http', signal);
+): Promise<Partial<Examined>> {
+  const { status } = await askRemote(endpoint, transport, signal);
+  if (status === 401 || status === 403) return transport === 'sse' ? { generation: 'legacy' } : {};
+  return examineRemote(endpoint, transport, signal);
 }
 
 /** Returns the generation of a remote server. Throws `unavailable` if the server refuses the request. */

@@ -73,10 +73,20 @@ export class UpstreamClient implements AsyncDisposable {
   /** What a server on this machine is called in `Host`. */
   readonly #host: string | undefined;
   readonly #remote: RemoteServer | undefined;
+  readonly #callerHeaders: () => Readonly<Record<string, string>>;
 
-  /** `path` is the endpoint of a server on this machine. The URL of a remote server contains its own. */
-  constructor(address: ServerAddress, path: string, input: WorkloadInput = new WorkloadInput()) {
+  /**
+   * `path` is the endpoint of a server on this machine. The URL of a remote server contains its own. `callerHeaders`
+   * returns the credentials of the only caller that uses this client.
+   */
+  constructor(
+    address: ServerAddress,
+    path: string,
+    input: WorkloadInput = new WorkloadInput(),
+    callerHeaders: () => Readonly<Record<string, string>> = () => ({}),
+  ) {
     this.input = input;
+    this.#callerHeaders = callerHeaders;
     if (address.kind === 'remote') {
       const url = new URL(address.url);
       this.origin = url.origin;
@@ -114,11 +124,12 @@ export class UpstreamClient implements AsyncDisposable {
     { method, headers, body, signal, path = this.path }: UpstreamRequest,
     own: Record<string, string> = {},
   ): Promise<Answer> {
+    const credentials = { ...own, ...this.#callerHeaders() };
     const request = {
       origin: this.origin,
       path,
       method,
-      headers: this.#host === undefined ? { ...headers, ...own } : { ...headers, host: this.#host },
+      headers: { ...headers, ...credentials, ...(this.#host === undefined ? {} : { host: this.#host }) },
       body,
       // Calls have no time limit, and a stream may be quiet for hours.
       headersTimeout: 0,

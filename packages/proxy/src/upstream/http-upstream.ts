@@ -1,39 +1,31 @@
-import { messageOf } from '@toolhive/contract/failure';
 import { replyText } from '../http/reply.ts';
-import { Bridge } from '../bridge/bridge.ts';
 import type { OpenSession } from '../bridge/bridge.ts';
-import { defaultLimits } from '../bridge/limits.ts';
 import { isModernRequest } from '../endpoint/modern-headers.ts';
-import { serveEndpoint } from '../endpoint/endpoint.ts';
 import { messagesPath } from '../endpoint/sse.ts';
+import { CallerBridges } from './caller-bridges.ts';
+import type { CallerConnection } from './caller-bridges.ts';
 import { HttpForwarder } from './forwarder.ts';
 import { GuardedForwarder } from './guarded-forwarder.ts';
+import { HttpBridge } from './http-bridge.ts';
+import type { BridgedServer, HttpUpstreamOptions } from './http-bridge.ts';
 import { examineForCallers, examineRemote, waitUntilServing } from '../transport/readiness.ts';
 import type { Exchange } from '../middleware/middleware.ts';
-import type { ProtocolGeneration, ServerIdentity } from '../protocol/protocol.ts';
+import type { ProtocolGeneration } from '../protocol/protocol.ts';
 import { UpstreamClient } from '../transport/upstream-client.ts';
-import { HttpTransport } from '../transport/http-transport.ts';
-import { SseTransport } from '../transport/sse-transport.ts';
-import type { Transport } from '../transport/transport.ts';
-import type { Upstream, UpstreamOptions, RunningServer, StartInstance } from './upstream.ts';
+import type { ServerAddress } from '../transport/upstream-client.ts';
+import type { Upstream, RunningServer, StartInstance } from './upstream.ts';
 
-/** How many connections to the server clients of the other generation may have. Each costs a little memory. */
-const maxConversations = 1000;
-/** How long the handshake for them may take. */
-const handshakeMs = 30_000;
+/** How long a server may take to describe itself to a caller. */
+const examinationMs = 30_000;
 
-export interface HttpUpstreamOptions extends UpstreamOptions {
-  transport: 'sse' | 'streamable-http';
-}
-
-interface Up {
-  endpoint: UpstreamClient;
+interface Up extends BridgedServer {
+  address: ServerAddress;
+  path: string;
   isRemote: boolean;
   /** Whether the requests of callers go to the server with credentials of the callers. */
   callersAuthenticate: boolean;
-  over: AbortController;
-  /** Settles when the bridge is connected. Absent until a client needs the bridge. */
-  bridged?: Promise<void>;
+  /** Settles when a caller's credentials have shown the generation. Absent while nobody asks. */
+  examination?: Promise<void> | undefined;
 }
 
 /**
@@ -43,38 +35,30 @@ interface Up {
 export class HttpUpstream implements Upstream {
   readonly #options: HttpUpstreamOptions;
   readonly #forwarder: HttpForwarder;
-  readonly #bridge: Bridge;
+  readonly #shared: HttpBridge;
+  readonly #callers: CallerBridges;
   readonly #guarded: GuardedForwarder;
-  #generation: ProtocolGeneration | undefined;
-  /** The description that a modern server gives in a legacy client's session, if the server has such sessions. */
-  #legacy: ServerIdentity | undefined;
   #up: Up | undefined;
 
   constructor(options: HttpUpstreamOptions) {
     this.#options = options;
     this.#forwarder = new HttpForwarder(options.input.requests);
-    this.#bridge = new Bridge({
-      ...options,
-      limits: { ...defaultLimits, maxOwn: maxConversations, ...options.limits },
-      isSlowToStart: false,
-      onLost: () => {
-        if (this.#up !== undefined) this.#up.bridged = undefined; // the next client opens another one
-      },
-    });
+    this.#shared = new HttpBridge(options);
+    this.#callers = new CallerBridges(options);
     this.#guarded = new GuardedForwarder({
       ...options,
       forwarder: this.#forwarder,
       isAuthenticated: options.access !== undefined,
-      pending: this.#bridge.pending,
+      pending: this.#shared.bridge.pending,
     });
   }
 
   get serverVersion(): string | undefined {
-    return this.#bridge.identity?.protocolVersion;
+    return this.#shared.bridge.identity?.protocolVersion;
   }
 
   get generation(): ProtocolGeneration | undefined {
-    return this.#generation;
+    return this.#up?.generation;
   }
 
   async connect(
@@ -86,36 +70,37 @@ export class HttpUpstream implements Upstream {
     const { transport } = this.#options;
     const isRemote = address.kind === 'remote';
     const callersAuthenticate = isRemote && address.callersAuthenticate === true;
-    const endpoint = new UpstreamClient(address, transport === 'sse' ? '/sse' : '/mcp', this.#options.input);
+    const path = transport === 'sse' ? '/sse' : '/mcp';
+    const endpoint = new UpstreamClient(address, path, this.#options.input);
+    const examine = callersAuthenticate ? examineForCallers : isRemote ? examineRemote : waitUntilServing;
+    const over = new AbortController();
     try {
-      const found = callersAuthenticate
-        ? await examineForCallers(endpoint, signal)
-        : await (isRemote ? examineRemote : waitUntilServing)(endpoint, transport, signal);
-      this.#generation = found.generation;
-      this.#legacy = found.legacy;
+      const found = await examine(endpoint, transport, signal);
+      this.#up = { ...found, endpoint, over, address, path, isRemote, callersAuthenticate };
     } catch (error) {
       await endpoint[Symbol.asyncDispose]();
       throw error;
     }
     if (!isRemote || callersAuthenticate) this.#forwarder.connect(address);
-    this.#up = { endpoint, isRemote, callersAuthenticate, over: new AbortController() };
   }
 
   disconnect(reason: string, final: boolean): void {
     const up = this.#up;
     this.#up = undefined;
+    up?.over.abort(new Error(reason));
     this.#forwarder.disconnect(reason);
     this.#guarded.disconnect();
-    this.#bridge.disconnect(reason, final);
-    up?.over.abort(new Error(reason));
+    this.#shared.disconnect(reason, final);
+    this.#callers.disconnect(reason);
     void up?.endpoint[Symbol.asyncDispose]().catch(this.#options.onFault);
   }
 
   handle(exchange: Exchange): void {
     const { messages, access, transport } = this.#options;
-    if (this.#up === undefined) return this.#forwarder.forward(exchange.request, exchange.response);
+    const up = this.#up;
+    if (up === undefined) return this.#forwarder.forward(exchange.request, exchange.response);
     // Remote servers get no headers of clients.
-    if (!this.#up.isRemote && !this.#isForeign(exchange)) {
+    if (!up.isRemote && !this.#isForeign(exchange, up)) {
       // Middleware must see every message, and sessions belong to principals.
       const isGuarded = !messages.isEmpty || access !== undefined;
       // What is not MCP can be passed through unless that would be a way around a rule.
@@ -125,71 +110,81 @@ export class HttpUpstream implements Upstream {
         return this.#forwarder.forward(exchange.request, exchange.response);
       if (transport === 'streamable-http') return this.#guarded.handle(exchange);
     }
-    if (this.#up.callersAuthenticate && exchange.credentials !== undefined && !this.#isForeign(exchange))
-      return this.#guarded.handle(exchange);
-    // Several principals use the bridge's connections, so no principal's token may be used on them.
-    if (exchange.credentials !== undefined)
-      return replyText(
-        exchange.response,
-        501,
-        'tokens are exchanged only for clients that use the same protocol version as the server',
-      );
-    this.#openBridge();
-    serveEndpoint(this.#bridge, exchange);
+    const { credentials } = exchange;
+    if (credentials === undefined) return this.#shared.serve(exchange, up);
+    if (up.generation !== undefined && this.#mayForward(exchange, up)) return this.#guarded.handle(exchange);
+    const caller = this.#callers.of(exchange, credentials, up.address, up.path);
+    if (caller === undefined)
+      return replyText(exchange.response, 503, 'too many callers use the server at once', {
+        'retry-after': '60',
+      });
+    this.#handleFor(caller, exchange, up);
   }
 
   openSessions(): OpenSession[] {
-    return [...this.#bridge.openSessions(), ...this.#guarded.openSessions()];
+    return [
+      ...this.#shared.bridge.openSessions(),
+      ...this.#callers.openSessions(),
+      ...this.#guarded.openSessions(),
+    ];
   }
 
   async endSession(id: string): Promise<boolean> {
-    return this.#bridge.endSession(id) || (await this.#guarded.endSession(id));
+    if (this.#shared.bridge.endSession(id) || this.#callers.endSession(id)) return true;
+    return this.#guarded.endSession(id);
   }
 
   async close(): Promise<void> {
     this.disconnect('the workload was stopped', true);
-    await this.#bridge[Symbol.asyncDispose]();
+    this.#callers.close();
+    await this.#shared[Symbol.asyncDispose]();
     await this.#forwarder[Symbol.asyncDispose]();
   }
 
+  /** Handles a request of a caller with credentials of its own. */
+  #handleFor(caller: CallerConnection, exchange: Exchange, up: Up): void {
+    if (up.callersAuthenticate && up.generation === undefined && up.examination === undefined) {
+      // The server describes itself to authenticated callers only.
+      up.examination = this.#examine(caller, up).finally(() => (up.examination = undefined));
+    }
+    if (up.generation === undefined && up.examination !== undefined) {
+      void up.examination.then(() => this.#route(caller, exchange, up));
+      return;
+    }
+    this.#route(caller, exchange, up);
+  }
+
+  #route(caller: CallerConnection, exchange: Exchange, up: Up): void {
+    if (exchange.response.destroyed) return; // its client is gone
+    if (this.#mayForward(exchange, up)) return this.#guarded.handle(exchange);
+    caller.bridge.serve(exchange, { ...up, endpoint: caller.endpoint });
+  }
+
+  /** Whether a remote server gets the request itself, with the credentials of its caller. */
+  #mayForward(exchange: Exchange, up: Up): boolean {
+    const isStreamable = this.#options.transport === 'streamable-http';
+    return up.callersAuthenticate && isStreamable && !this.#isForeign(exchange, up);
+  }
+
+  /** Learns the generation. If the server refuses the caller, the caller's own request shows that. */
+  async #examine({ endpoint }: CallerConnection, up: Up): Promise<void> {
+    const signal = AbortSignal.any([up.over.signal, AbortSignal.timeout(examinationMs)]);
+    try {
+      Object.assign(up, await examineForCallers(endpoint, this.#options.transport, signal));
+    } catch {
+      // The next caller tries again.
+    }
+  }
+
   /** Whether the client uses another transport or other protocol versions than the server. */
-  #isForeign({ request, path, query }: Exchange): boolean {
+  #isForeign({ request, path, query }: Exchange, { generation, legacy }: Up): boolean {
     const { transport } = this.#options;
     const isStreamable = path === '/mcp' || (path === '/sse' && request.method === 'POST');
     if (transport === 'sse') return isStreamable;
     if (path === '/sse' || (path === messagesPath && query.includes('session_id='))) return true;
     // A server that tells its generation to authenticated callers only answers each of them for itself.
-    if (path !== '/mcp' || this.#generation === undefined) return false;
+    if (path !== '/mcp' || generation === undefined) return false;
     const isModern = isModernRequest(request.headers, undefined);
-    return isModern
-      ? this.#generation !== 'modern'
-      : this.#generation === 'modern' && this.#legacy === undefined;
-  }
-
-  /** Performs the handshake for clients that need the bridge. Their requests wait for that. */
-  #openBridge(): void {
-    const up = this.#up;
-    if (up === undefined || up.bridged !== undefined) return;
-    const signal = AbortSignal.any([up.over.signal, AbortSignal.timeout(handshakeMs)]);
-    const server = {
-      transport: this.#transport(up, this.#generation),
-      openTransport: async () => this.#transport(up, 'legacy'),
-      generation: this.#generation,
-      legacy: this.#legacy ?? 'unsupported',
-    } as const;
-    up.bridged = this.#bridge.connect(server, signal).catch((error: unknown) => {
-      up.bridged = undefined; // the next one tries again
-      this.#bridge.disconnect(messageOf(error), true);
-    });
-  }
-
-  #transport({ endpoint }: Up, generation: ProtocolGeneration = 'legacy'): Transport {
-    const { transport } = this.#options;
-    if (transport === 'sse') return new SseTransport(endpoint);
-    return new HttpTransport({
-      endpoint,
-      generation,
-      mirrored: (tool) => this.#bridge.mirrored(tool),
-    });
+    return isModern ? generation !== 'modern' : generation === 'modern' && legacy === undefined;
   }
 }
