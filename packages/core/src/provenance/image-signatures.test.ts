@@ -1,14 +1,19 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { openDockerRuntime } from '@toolhive/runtime/docker';
 import { openMemoryRuntime } from '@toolhive/runtime/memory';
+import type { Runtime } from '@toolhive/runtime/runtime';
+import { startRegistry } from '@toolhive/runtime/testing/registry';
+import type { TestRegistry } from '@toolhive/runtime/testing/registry';
 import { memoryTestServers } from '@toolhive/runtime/testing/memory-servers';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { serveRoutes } from '../remote/testing/authorization-server.ts';
 import type { Route } from '../remote/testing/authorization-server.ts';
 import { openTestSigstore } from '../testing/sigstore.ts';
 import type { BuildClaims, TestSigstore } from '../testing/sigstore.ts';
-import { makeHome, openTestCore, testServer } from '../testing/test-core.ts';
+import type { Core } from '../core.ts';
+import { makeHome, openTestCore, quickTiming, testServer } from '../testing/test-core.ts';
 import { createWorkload } from '../workloads/create.ts';
 import { getWorkload } from '../workloads/describe.ts';
 import type { ImageVerification } from '@toolhive/contract/provenance';
@@ -37,20 +42,27 @@ const answer =
 const base = '/v2/example/server';
 const digestOf = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
 
+interface Signed {
+  of?: string;
+  type?: string;
+  by?: Partial<BuildClaims>;
+}
+
+const mediaType = 'application/vnd.dev.sigstore.bundle.v0.3+json';
+
+async function bundleFor({ of = hex, type = 'https://slsa.dev/provenance/v1', by = claims }: Signed) {
+  const statement = {
+    _type: 'https://in-toto.io/Statement/v1',
+    subject: [{ name: 'server', digest: { sha256: of } }],
+    predicateType: type,
+    predicate: { built: true },
+  };
+  return JSON.stringify(await sigstore.attest(statement, by));
+}
+
 /** A bundle of the new kind, which refers to the image. */
-async function referring({ of = hex, type = 'https://slsa.dev/provenance/v1', by = claims } = {}) {
-  const bundle = JSON.stringify(
-    await sigstore.attest(
-      {
-        _type: 'https://in-toto.io/Statement/v1',
-        subject: [{ name: 'server', digest: { sha256: of } }],
-        predicateType: type,
-        predicate: { built: true },
-      },
-      by,
-    ),
-  );
-  const mediaType = 'application/vnd.dev.sigstore.bundle.v0.3+json';
+async function referring(signed: Signed = {}) {
+  const bundle = await bundleFor(signed);
   const manifest = { digest: 'sha256:manifest', artifactType: mediaType };
   return {
     [`GET ${base}/referrers/${digest}`]: answer({ manifests: [manifest] }),
@@ -229,13 +241,23 @@ test('a registry cannot send the request for a token to a private address', asyn
 
 /** Creates a workload of an image in a registry whose entry names the signer. */
 async function run(routes: Record<string, Route>, image_verification?: ImageVerification, isKnown = true) {
-  const home = await makeHome();
   const image = `${await serve(routes)}/example/server@${digest}`;
   const server = memoryTestServers.get(testServer);
   if (server === undefined) throw new Error('it is one of the test servers');
+  const core = await openCoreWith(image, () => openMemoryRuntime(new Map([[image, server]])));
+  const asked = { name: 'one', image: isKnown ? 'signed' : image };
+  await createWorkload(core, { ...asked, ...(image_verification && { image_verification }) }, call);
+  return getWorkload(core, 'one');
+}
+
+const call = { report: () => {}, signal: new AbortController().signal };
+
+async function openCoreWith(image: string, openRuntime: (home: string) => Runtime): Promise<Core> {
+  const home = await makeHome();
   const core = await openTestCore(home, {
     readTrustedRoot: async () => sigstore.root,
-    runtimes: () => [openMemoryRuntime(new Map([[image, server]]))],
+    runtimes: () => [openRuntime(home.path)],
+    timing: { ...quickTiming, startMs: 60_000, stopMs: 2_000 },
   });
   onTestFinished(async () => {
     await core[Symbol.asyncDispose]();
@@ -250,11 +272,8 @@ async function run(routes: Record<string, Route>, image_verification?: ImageVeri
   };
   const registry = { version: '1.0.0', last_updated: '2026-01-01T00:00:00Z', servers: { signed: entry } };
   await writeFile(join(home.path, 'registry.json'), JSON.stringify(registry));
-  const call = { report: () => {}, signal: new AbortController().signal };
   await core.registry.update({ local_path: join(home.path, 'registry.json') }, call.signal);
-  const asked = { name: 'one', image: isKnown ? 'signed' : image };
-  await createWorkload(core, { ...asked, ...(image_verification && { image_verification }) }, call);
-  return getWorkload(core, 'one');
+  return core;
 }
 
 describe('a workload of an image', () => {
@@ -306,5 +325,61 @@ describe('a workload of an image', () => {
     const details = await run(await referring(), 'disabled');
 
     expect(details.provenance).toBeUndefined();
+  });
+});
+
+/** A server that answers the handshake, as a program of BusyBox. */
+const shellServer = `#!/bin/sh
+while read -r line; do
+  id=\${line#*'"id":'}
+  id=\${id%%[,\\}]*}
+  case "$line" in
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"shell","version":"1"}}}\\n' "$id" ;;
+    *'"id":'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}\\n' "$id" ;;
+  esac
+done
+`;
+
+describe.runIf(inject('dockerSocket') !== '')('an image that Docker pulls', () => {
+  const openRuntime = (home: string): Runtime =>
+    openDockerRuntime({
+      daemonId: randomUUID(),
+      env: {},
+      tempDir: home,
+      recordsDir: home,
+      socket: inject('dockerSocket'),
+    });
+  const permission_profile = { network: { outbound: { insecure_allow_all: false } } };
+  const request = { image: 'signed', image_verification: 'enabled', permission_profile } as const;
+  let registry: TestRegistry;
+  beforeAll(async () => void (registry = await startRegistry()));
+  afterAll(() => registry[Symbol.asyncDispose]());
+
+  test('runs by the digest that was signed, even after its tag names another image', async () => {
+    const parts = { programs: { 'bin/sh': await readFile('/bin/busybox') } };
+    const signed = await registry.offer('example/server', '1', shellServer, parts);
+    const bundle = await bundleFor({ of: signed.replace('sha256:', '') });
+    registry.refer('example/server', signed, mediaType, bundle);
+    const core = await openCoreWith(`${registry.host}/example/server:1`, openRuntime);
+
+    await createWorkload(core, { ...request, name: 'one' }, call);
+    await registry.offer('example/server', '1', `${shellServer}# changed`, parts);
+    await core.workloads.require('one').restart();
+
+    await expect
+      .poll(() => getWorkload(core, 'one'))
+      .toMatchObject({ status: 'running', integrity: signed, provenance: { status: 'verified' } });
+    expect((await getWorkload(core, 'one')).package).toContain(signed);
+  });
+
+  test('never runs if verification is required and it has no signature', async () => {
+    await registry.offer('example/unsigned', '1', shellServer);
+    const core = await openCoreWith(`${registry.host}/example/unsigned:1`, openRuntime);
+
+    await expect(createWorkload(core, { ...request, name: 'one' }, call)).rejects.toMatchObject({
+      kind: 'forbidden',
+      message: expect.stringContaining('the image has no signature'),
+    });
+    expect(core.workloads.find('one')).toBeUndefined();
   });
 });

@@ -5,23 +5,37 @@ import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 
+/** The parts of an image besides its content. */
+export interface ImageParts {
+  /** Programs by their path in the image. */
+  programs?: Readonly<Record<string, Buffer>>;
+  command?: readonly string[];
+}
+
 /** A container registry of this test alone, on loopback, where engines accept plain HTTP. */
 export interface TestRegistry extends AsyncDisposable {
   /** `127.0.0.1:PORT`, to put before an image's name. */
   host: string;
-  /** Offers an image with one file in it, under a name and tag; an earlier one under that name is replaced. */
-  offer: (name: string, tag: string, content: string) => Promise<void>;
+  /**
+   * Offers an image with one file in it, under a name and tag; an earlier one under that name is replaced. Returns the
+   * digest.
+   */
+  offer: (name: string, tag: string, content: string, more?: ImageParts) => Promise<string>;
+  /** Offers an artifact that refers to an image, such as a signature (OCI Distribution Specification, Referrers). */
+  refer: (name: string, digest: string, artifactType: string, content: string) => void;
   /** The manifests that were asked for, as `name:reference`. */
   pulls: string[];
 }
 
 const MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json';
+const INDEX = 'application/vnd.oci.image.index.v1+json';
 const architectures: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' };
 
 /** Starts a registry; with a login, it serves nobody else. */
 export async function startRegistry(login?: { username: string; password: string }): Promise<TestRegistry> {
   const blobs = new Map<string, Buffer>();
   const manifests = new Map<string, Buffer>();
+  const referrers = new Map<string, object[]>();
   const pulls: string[] = [];
   const wanted = login && `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`;
 
@@ -30,9 +44,13 @@ export async function startRegistry(login?: { username: string; password: string
       return void response.writeHead(401, { 'www-authenticate': 'Basic realm="test"' }).end('{"errors":[]}');
     }
     const [, name, kind, reference = ''] =
-      /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(request.url ?? '') ?? [];
+      /^\/v2\/(.+)\/(manifests|blobs|referrers)\/([^/]+)$/.exec(request.url ?? '') ?? [];
     if (name === undefined) return void response.writeHead(200).end('{}');
     if (kind === 'blobs') return send(response, blobs.get(reference), 'application/octet-stream');
+    if (kind === 'referrers') {
+      const index = { schemaVersion: 2, mediaType: INDEX, manifests: referrers.get(reference) ?? [] };
+      return send(response, Buffer.from(JSON.stringify(index)), INDEX);
+    }
     pulls.push(`${name}:${reference}`);
     send(response, manifests.get(`${name}:${reference}`), MANIFEST);
   });
@@ -49,15 +67,17 @@ export async function startRegistry(login?: { username: string; password: string
   return {
     host: `127.0.0.1:${address.port}`,
     pulls,
-    async offer(name, tag, content) {
+    async offer(name, tag, content, { programs = {}, command = ['/content'] } = {}) {
       const archive = pack();
-      archive.entry({ name: 'content' }, content);
+      archive.entry({ name: 'content', mode: 0o755 }, content);
+      for (const [path, program] of Object.entries(programs))
+        archive.entry({ name: path, mode: 0o755 }, program);
       archive.finalize();
       const layer = await buffer(archive);
       const config = {
         architecture: architectures[process.arch],
         os: 'linux',
-        config: { Cmd: ['/content'] },
+        config: { Cmd: command },
         rootfs: { type: 'layers', diff_ids: [digestOf(layer)] },
       };
       const manifest = Buffer.from(
@@ -75,6 +95,13 @@ export async function startRegistry(login?: { username: string; password: string
       );
       manifests.set(`${name}:${tag}`, manifest);
       manifests.set(`${name}:${digestOf(manifest)}`, manifest);
+      return digestOf(manifest);
+    },
+    refer(name, digest, artifactType, content) {
+      const layer = { mediaType: artifactType, ...keep(Buffer.from(content)) };
+      const manifest = Buffer.from(JSON.stringify({ schemaVersion: 2, artifactType, layers: [layer] }));
+      manifests.set(`${name}:${digestOf(manifest)}`, manifest);
+      referrers.set(digest, [...(referrers.get(digest) ?? []), { digest: digestOf(manifest), artifactType }]);
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
