@@ -64,3 +64,32 @@ test('manifests in the server guides use the images of the built-in registry', a
   expect(images.length).toBeGreaterThanOrEqual(4);
   expect(images.filter((image) => !registry.includes(`"${image}"`))).toEqual([]);
 });
+
+test('every attack in a table names a test that exists', async () => {
+  const files = (await Array.fromAsync(glob(`${root}{packages,e2e}/**/*.ts`))).filter(
+    (path) => !path.includes('node_modules'),
+  );
+  const rows = pages.flatMap(({ path, text }) =>
+    [...text.matchAll(/^\| Attack .*\| Test(?: in `(.+)`)? +\|\n\|[-| ]+\n((?:\|.*\n)+)/gm)].flatMap(
+      ([, commonFile, body = '']) =>
+        body
+          .trim()
+          .split('\n')
+          .map((row) => {
+            const cell = row.split('|').at(-2)?.trim() ?? '';
+            const [, file = commonFile, title] = /^(?:`([^`]+)`: )?(.+)$/.exec(cell) ?? [];
+            return { path, file: file ?? '', title: title?.replace(/ \(and others\)$/, '') ?? '' };
+          }),
+    ),
+  );
+  const missing: string[] = [];
+  for (const { path, file, title } of rows) {
+    const [found, ...others] = files.filter((one) => one.endsWith(`/${file}`));
+    const text = found === undefined ? '' : await readFile(found, 'utf8');
+    const pattern = new RegExp(title.split('…').map(RegExp.escape).join('.*'));
+    if (others.length > 0 || !pattern.test(text)) missing.push(`${path}: ${file}: ${title}`);
+  }
+
+  expect(rows.length).toBeGreaterThan(40);
+  expect(missing).toEqual([]);
+});

@@ -1,4 +1,3 @@
-import type { ThvError } from '@toolhive/contract/failure';
 import { exportJWK, generateKeyPair } from 'jose';
 import type { JWTPayload } from 'jose';
 import { describe, expect, test } from 'vitest';
@@ -19,36 +18,15 @@ describe('a fixed token', () => {
 });
 
 describe('an OpenID provider', () => {
-  test('has its tokens accepted, and only those that are for this use and valid', async () => {
-    proves('security.access.tokens');
+  test('has its valid tokens accepted', async () => {
     await using provider = await openIdProvider();
-    const access = accessOf(provider);
-    const sign = (claims: JWTPayload, expires = '5m') => provider.sign(claims, expires);
-    const good = { iss: provider.issuer, aud: ['other', 'toolhive'], sub: 'ada' };
-
     const { issuer } = provider;
-    await expect(access(`Bearer ${await sign(good)}`)).resolves.toMatchObject({
+    const token = await provider.sign({ iss: issuer, aud: ['other', 'toolhive'], sub: 'ada' }, '5m');
+
+    await expect(accessOf(provider)(`Bearer ${token}`)).resolves.toMatchObject({
       id: JSON.stringify([issuer, 'ada']),
       claims: { sub: 'ada' },
     });
-
-    const bad: [string, Promise<string>][] = [
-      ['another audience', sign({ ...good, aud: 'other' })],
-      ['no audience', sign({ iss: provider.issuer })],
-      ['another issuer', sign({ ...good, iss: 'https://evil.example' })],
-      ['expired', sign(good, '-10m')],
-      ['another key', provider.sign(good, '5m', (await generateKeyPair('RS256')).privateKey)],
-      ['no signature', Promise.resolve(unsigned(good))],
-      ['signed with the public key as a secret', provider.signWithPublicKey(good)],
-      ['three words', Promise.resolve('a.b.c')],
-    ];
-    const outcomes = await Promise.all(
-      bad.map(async ([what, presented]) => {
-        const accepted = access(`Bearer ${await presented}`).then(() => 'accepted');
-        return `${what}: ${await accepted.catch((error: ThvError) => error.kind)}`;
-      }),
-    );
-    expect(outcomes).toEqual(bad.map(([what]) => `${what}: unauthorized`));
   });
 
   test('looks up tokens that say nothing by themselves', async () => {
@@ -97,6 +75,34 @@ describe('an OpenID provider', () => {
 });
 
 describe('attacks on tokens:', () => {
+  test.for<[string, (provider: OpenIdProvider, good: JWTPayload) => string | Promise<string>]>([
+    ['a token for another audience', (provider, good) => provider.sign({ ...good, aud: 'other' }, '5m')],
+    ['a token without an audience', (provider, { iss }) => provider.sign({ iss: String(iss) }, '5m')],
+    [
+      'a token of another issuer',
+      (provider, good) => provider.sign({ ...good, iss: 'https://evil.example' }, '5m'),
+    ],
+    ['an expired token', (provider, good) => provider.sign(good, '-10m')],
+    [
+      'a token signed with another key',
+      async (provider, good) => provider.sign(good, '5m', (await generateKeyPair('RS256')).privateKey),
+    ],
+    ['an unsigned token (alg: none)', (_provider, good) => unsigned(good)],
+    [
+      'a token signed with the public key as a secret (key confusion)',
+      (provider, good) => provider.signWithPublicKey(good),
+    ],
+    ['text that is not a token', () => 'a.b.c'],
+  ])('%s is refused', async ([, make]) => {
+    proves('security.access.tokens');
+    await using provider = await openIdProvider();
+    const good = { iss: provider.issuer, aud: 'toolhive', sub: 'ada' };
+
+    const token = await make(provider, good);
+
+    await expect(accessOf(provider)(`Bearer ${token}`)).rejects.toMatchObject({ kind: 'unauthorized' });
+  });
+
   test('a token that is not valid yet is refused', async () => {
     await using provider = await openIdProvider();
     const nbf = Math.floor(Date.now() / 1000) + 3600;

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pinMounts } from '@toolhive/runtime/mount-source';
 import { makeBlanks } from '@toolhive/runtime/hidden-path';
@@ -152,13 +152,21 @@ test('a new file is not taken for a deleted one whose number it gets', async () 
   expect(targetsOf(await there.hide({ memory }))).toEqual([]);
 });
 
-test('an ignore file that is a pipe delays nothing', async () => {
+test.for<[string, (path: string) => unknown]>([
+  ['a pipe', (path) => execFileSync('mkfifo', [path])],
+  ['a symbolic link', (path) => symlink('/etc/hostname', path)],
+  ['too large', (path) => writeFile(path, `# ${'x'.repeat(256 * 1024)}`)],
+  ['slow to apply', (path) => writeFile(path, `${'*a'.repeat(10)}b`)],
+])('a directory whose ignore file is %s is empty', async ([, make]) => {
   await using there = await makeFolder();
-  execFileSync('mkfifo', [join(there.folder, '.thvignore')]);
+  await make(join(there.folder, '.thvignore'));
 
-  const { warnings } = await there.hide();
+  const { mounts, warnings } = await there.hide();
 
-  expect(warnings).toEqual([expect.stringContaining('.thvignore cannot be applied: not a regular file')]);
+  expect(mounts).toMatchObject([
+    { target: '/data', readOnly: true, source: join(there.home.path, 'blanks/directory') },
+  ]);
+  expect(warnings).toEqual([expect.stringContaining('.thvignore cannot be applied: ')]);
 });
 
 test('the ignore file of the user must be readable', async () => {

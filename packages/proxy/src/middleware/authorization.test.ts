@@ -235,3 +235,23 @@ test('a batch is decided message by message', async () => {
     { id: 2, error: { code: 403 } },
   ]);
 });
+
+test('a denied tool stays denied under the name that the workload gives it', async () => {
+  await using proxy = await openTestProxy({
+    authorizer: { isAllowed: ({ target }) => target === 'echo' },
+    tools: { overrides: { environment: { name: 'echo' }, echo: { name: 'say' } } },
+  });
+  await proxy.connect();
+  const session = await RawSession.open(proxy.url);
+
+  const call = (id: number, name: string) => session.postCall(id, name, { message: 'hello' });
+  const answers = [];
+  for (const [id, name] of ['echo', 'environment', 'say'].entries())
+    answers.push(await (await call(id, name)).json());
+
+  expect(answers).toMatchObject([
+    { error: { code: 403 } },
+    { error: { code: -32602 } },
+    { result: { content: [{ text: 'hello' }] } },
+  ]);
+});

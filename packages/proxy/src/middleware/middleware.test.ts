@@ -7,7 +7,7 @@ import { recorder } from '../testing/recorder.ts';
 import type { Recorded } from '../testing/recorder.ts';
 import { openScriptedProxy } from '../testing/scripted-server.ts';
 import type { Said, ScriptedServer } from '../testing/scripted-server.ts';
-import { RawSession, answerOf, openTestProxy, postModern } from '../testing/test-proxy.ts';
+import { RawSession, answerOf, openTestProxy, postModern, readRawEvents } from '../testing/test-proxy.ts';
 import { refusal } from './message-pipeline.ts';
 import type { CallContext, Middleware, Outcome, Principal } from './middleware.ts';
 
@@ -197,8 +197,8 @@ describe('middleware', () => {
   });
 });
 
-describe('what a principal has begun', () => {
-  test('is for that principal alone', async () => {
+describe('attacks by another principal:', () => {
+  test('a session cannot be used or ended', async () => {
     await using test = await openScriptedProxy({ access: { check } });
     const initialize = { id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25' } };
     const opened = await new RawSession(test.url).post(initialize, as('alice'));
@@ -216,7 +216,7 @@ describe('what a principal has begun', () => {
     expect([own.status, other.status, ended.status]).toEqual([200, 404, 404]);
   });
 
-  test('includes the processes that are kept for a client', async () => {
+  test('the process that is kept for a client cannot be used', async () => {
     await using test = await openScriptedProxy({ access: { check } });
     const clientInfo = { name: 'the same', version: '1' };
     const call = async (principal: string, name: string, given: object): Promise<string> => {
@@ -235,7 +235,7 @@ describe('what a principal has begun', () => {
     expect(await call('bob', 'recall', {})).not.toContain('a secret');
   });
 
-  test('includes parked calls', async () => {
+  test('a parked call cannot be continued with its request state', async () => {
     await using test = await openScriptedProxy({ access: { check } });
     const params = { name: 'ask', arguments: { method: 'elicitation/create', params: {} } };
     const options = { capabilities: { elicitation: {} } };
@@ -254,6 +254,31 @@ describe('what a principal has begun', () => {
 
     expect(stolen).toMatchObject({ error: { code: -32602 } });
     expect(JSON.stringify(resumed.result)).toContain('accept');
+  });
+
+  test('a stream cannot be resumed with its event ID', async () => {
+    await using test = await openScriptedProxy({ access: { check } });
+    const begin = async (name: string): Promise<RawSession> => {
+      const session = new RawSession(test.url);
+      const params = { protocolVersion: '2025-11-25' };
+      const opened = await session.post({ id: 0, method: 'initialize', params }, as(name));
+      session.id = opened.headers.get('mcp-session-id') ?? '';
+      return session;
+    };
+    const [alice, bob] = [await begin('alice'), await begin('bob')];
+    const said = { method: 'notifications/message', params: { level: 'info', data: 'for alice' } };
+    const call = { id: 1, method: 'tools/call', params: { name: 'say', arguments: said } };
+    const events = await Array.fromAsync(readRawEvents(await alice.post(call, as('alice'))));
+    const resume = (session: RawSession, name: string): Promise<Response> =>
+      fetch(`${test.url}/mcp`, {
+        headers: { ...session.headers(), ...as(name), 'last-event-id': events[0]?.id ?? '' },
+      });
+
+    const [inHis, inHers] = [await resume(bob, 'bob'), await resume(alice, 'bob')];
+    const own = await (await resume(alice, 'alice')).text();
+
+    expect([inHis.status, inHers.status]).toEqual([404, 404]);
+    expect(own).toContain('for alice');
   });
 });
 
