@@ -140,7 +140,9 @@ describe('the official conformance suite for clients', () => {
 async function failuresFrom(revision: Revision, url: string, expected: readonly string[]): Promise<string[]> {
   const scenarios = await runSuite(revision, url);
   const failed = scenarios.filter((scenario) => expected.includes(scenario.name) && !passes(scenario));
-  const again = await Promise.all(failed.map(({ name }) => lastOf(5, () => runScenario(revision, url, name))));
+  const again = await Promise.all(
+    failed.map(({ name }) => lastOf(5, () => runScenario(revision, url, name))),
+  );
   return failuresOf(again);
 }
 

@@ -45,7 +45,7 @@ export class HttpBridge implements AsyncDisposable {
 
   /** Answers a request. Requests wait for the handshake. */
   serve(exchange: Exchange, server: BridgedServer): void {
-    this.#connected ??= this.#connect(server);
+    if (this.#connected === undefined) this.#connected = this.#connect(server);
     serveEndpoint(this.bridge, exchange);
   }
 

@@ -24,7 +24,7 @@ interface Up extends BridgedServer {
   isRemote: boolean;
   /** Whether the requests of callers go to the server with credentials of the callers. */
   callersAuthenticate: boolean;
-  /** Settles when a caller's credentials have shown the generation. Absent while nobody asks. */
+  /** Settles when a caller's credentials have shown the generation. Absent while no caller waits for that. */
   examination?: Promise<void> | undefined;
 }
 
