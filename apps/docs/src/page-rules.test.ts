@@ -86,7 +86,12 @@ test('every attack in a table names a test that exists', async () => {
   for (const { path, file, title } of rows) {
     const [found, ...others] = files.filter((one) => one.endsWith(`/${file}`));
     const text = found === undefined ? '' : await readFile(found, 'utf8');
-    const pattern = new RegExp(title.split('…').map((part) => RegExp.escape(part)).join('.*'));
+    const pattern = new RegExp(
+      title
+        .split('…')
+        .map((part) => RegExp.escape(part))
+        .join('.*'),
+    );
     if (others.length > 0 || !pattern.test(text)) missing.push(`${path}: ${file}: ${title}`);
   }
 
