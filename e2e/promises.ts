@@ -527,6 +527,10 @@ export const promises = {
     source: 'issue: documentation',
     text: 'A server in the sandbox reaches only the hosts and ports that its rules allow.',
   },
+  'security.network.public-only': {
+    source: 'issue: network access',
+    text: 'A server with insecure_allow_all reaches every public host, and neither private addresses nor this machine.',
+  },
   'security.mounts.replaced': {
     source: 'issue: documentation',
     text: 'A server that replaces a mounted directory by a symbolic link gets nothing of its target.',

@@ -68,21 +68,31 @@ async function ask({ namespaces, url }: Way, kind: string, count: number): Promi
   return Number((await run(program, args)).stdout);
 }
 
-/** The calls of another workload while a server downloads as fast as it can. */
+/**
+ * The calls of another workload while a server downloads as fast as it can: through a gateway in the same process, and
+ * through a pipe in a separate process, which takes as much of the machine.
+ */
 async function others(host: string, signal: AbortSignal): Promise<Figure[]> {
-  const p99 = async (address: string): Promise<number> => {
-    const server = await startChild<{ port: number }>(new URL('../servers/downloading.ts', import.meta.url), [
-      address,
-    ]);
+  const p99 = async (...args: string[]): Promise<number> => {
+    const server = await startChild<{ port: number }>(
+      new URL('../servers/downloading.ts', import.meta.url),
+      args,
+    );
     await using _server = server;
     return (await compareLatency({ measured: server }, signal)).measured.p99Ms;
   };
+  await using pipe: WayChild = await startChild(script, ['pipe', host]);
+  const ours = await p99('gateway', host);
+  const separate = await p99('url', pipe.ready.url);
+  const quiet = await p99('nothing');
+  const what = "p99 of another workload's calls, 1 connection, during a download at full speed";
   return [
+    { what: `${what}, beside none`, unit: 'ms', ours, reference: quiet, comparison: 'added' },
     {
-      what: "p99 of another workload's calls, 1 connection, during a download at full speed",
+      what: `${what}, beside one through a pipe in a separate process`,
       unit: 'ms',
-      ours: await p99(host),
-      reference: await p99(''),
+      ours,
+      reference: separate,
       comparison: 'added',
       budget: 5,
     },

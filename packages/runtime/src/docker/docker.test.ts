@@ -349,7 +349,7 @@ function containerCases(socket: string): void {
     const { NetworkSettings } = await inspect(socket, neighbour.id);
     const host = NetworkSettings.Networks[`toolhive-external-${daemonId}`]?.IPAddress;
     const { kind } = await connectEngine(socket);
-    const server = await talk({ network: { kind: 'open' } });
+    const server = await talk({ network: { kind: 'open', privateAddresses: 'all' } });
 
     const { failed } = await server.call('dial', { host, port: 8080, ms: 1000 });
 
@@ -850,7 +850,7 @@ function http(): Pick<Launch, 'args' | 'env' | 'transport' | 'network'> {
     args: ['http'],
     env: { MCP_PORT: '8080', MCP_HOST: '127.0.0.1' },
     transport: { kind: 'http', targetPort: 8080 },
-    network: { kind: 'open' },
+    network: { kind: 'open', privateAddresses: 'all' },
   };
 }
 

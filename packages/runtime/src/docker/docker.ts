@@ -9,7 +9,7 @@ import { removeContainer } from './container.ts';
 import { callEngine, connectEngine, type Engine } from './engine.ts';
 import { baseImagesOf, dockerfileOf } from './dockerfile.ts';
 import type { BaseImages } from './dockerfile.ts';
-import { problemOf } from './egress.ts';
+import { fenceProblemOf, problemOf } from './egress.ts';
 import { dockerHomes } from './homes.ts';
 import { prepareImage } from './images.ts';
 import { sweepNetworks } from './network.ts';
@@ -105,7 +105,8 @@ export function openDockerRuntime(options: DockerRuntimeOptions): Runtime {
         const using = await engine(signal);
         if (report?.socket === using.socket && performance.now() < report.until) return report.value;
         const rulesProblem = await problemOf(yard.egress, using);
-        const value = await reportOn(using, { rulesProblem, signal });
+        const fenceProblem = await fenceProblemOf(yard.egress, using);
+        const value = await reportOn(using, { rulesProblem, fenceProblem, signal });
         report = { socket: using.socket, until: performance.now() + REPORT_AGE_MS, value };
         return value;
       } catch (error) {

@@ -7,9 +7,11 @@ import { messageOf, unavailable, unsupported } from '@toolhive/contract/failure'
 import * as z from 'zod';
 import type { SocketPlace } from '../door.ts';
 import { RESOLVER_ADDRESS, resolverSettings } from '../egress/helper.ts';
-import { EgressNamespace } from '../egress/namespace.ts';
+import { EgressNamespace, enteringUser } from '../egress/namespace.ts';
 import { Spares } from '../egress/spares.ts';
 import { type EgressTools, findEgressTools } from '../egress/tools.ts';
+import { NAME_SERVER, type NetworkTools, OwnNetwork, findNetwork } from '../process/network.ts';
+import type { OpenNetwork } from '../runtime.ts';
 import { exitOf, spawnSealed } from '../spawn.ts';
 import { attach } from './attach.ts';
 import { fetchEnd, small } from './connector.ts';
@@ -28,32 +30,24 @@ export interface ContainerEgress {
   problems: Map<string, string>;
 }
 
-/**
- * The network of one container with rules: a pause container whose only neighbor is the egress gateway. The server
- * joins this network, so the gateway exists before the server. The pause container ends with the daemon.
- */
-class GuardedNetwork implements AsyncDisposable {
+/** A container that only waits, and whose network a server joins. It ends with the daemon. */
+class Pause implements AsyncDisposable {
   readonly containerId: string;
-  readonly namespace: EgressNamespace;
-  /** Whether a server that joins finds the resolver of the gateway in its settings. */
-  readonly hasResolver: boolean;
+  readonly image: string;
+  readonly name: string;
   readonly #engine: Engine;
   readonly #close: () => void;
   #isRunning = true;
 
   private constructor(
     engine: Engine,
-    {
-      containerId,
-      namespace,
-      hasResolver,
-    }: Pick<GuardedNetwork, 'containerId' | 'namespace' | 'hasResolver'>,
+    { containerId, image, name }: Pick<Pause, 'containerId' | 'image' | 'name'>,
     { closed, close }: { closed: Promise<void>; close: () => void },
   ) {
     this.#engine = engine;
     this.containerId = containerId;
-    this.namespace = namespace;
-    this.hasResolver = hasResolver;
+    this.image = image;
+    this.name = name;
     this.#close = close;
     void closed.then(() => (this.#isRunning = false));
   }
@@ -63,23 +57,18 @@ class GuardedNetwork implements AsyncDisposable {
     return this.#isRunning;
   }
 
-  static async open(
+  /** Starts one without a network. A server that joins asks `resolver` for names, if the engine tells it so. */
+  static async start(
     engine: Engine,
-    {
-      tools,
-      way,
-      daemonId,
-      ports,
-    }: { tools: EgressTools; way: Way; daemonId: string; ports: readonly number[] },
-  ): Promise<GuardedNetwork> {
-    const signal = AbortSignal.timeout(START_TIMEOUT_MS);
+    { daemonId, resolver, signal }: { daemonId: string; resolver: Resolver; signal: AbortSignal },
+  ): Promise<Pause> {
     const image = await ensurePauseImage(engine, signal);
     const name = `toolhive-network-${randomUUID().slice(0, 13)}`;
     const { Id: containerId } = await callEngine(engine, z.object({ Id: z.string() }), {
       method: 'POST',
       path: '/containers/create',
       query: { name },
-      body: { json: pauseSpec(image, { name, engine, daemonId }) },
+      body: { json: pauseSpec(image, { name, engine, daemonId, resolver }) },
       signal,
     });
     const silent = { speaksStdio: false, listens: true, log: () => {}, signal };
@@ -93,12 +82,7 @@ class GuardedNetwork implements AsyncDisposable {
         path: `/containers/${containerId}/start`,
         signal,
       });
-      const pause = { containerId, image, name };
-      const made =
-        way === 'entering'
-          ? await enterNetwork(engine, tools, { pause, ports, signal })
-          : await connectNetwork(engine, tools, { pause, ports, daemonId, signal });
-      return new GuardedNetwork(engine, { containerId, ...made }, attachment);
+      return new Pause(engine, { containerId, image, name }, attachment);
     } catch (error) {
       await removeContainer(engine, containerId);
       close();
@@ -107,9 +91,119 @@ class GuardedNetwork implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.namespace[Symbol.dispose]();
     await removeContainer(this.#engine, this.containerId);
     this.#close();
+  }
+}
+
+/** Where the servers in a network resolve names. */
+interface Resolver {
+  address: string;
+  options: readonly string[];
+}
+
+const gatewayResolver: Resolver = { address: RESOLVER_ADDRESS, options: resolverSettings.options };
+const forwardingResolver: Resolver = { address: NAME_SERVER, options: [] };
+
+/**
+ * The network of one container with rules: that of a pause container, whose only neighbor is the egress gateway. The
+ * server joins this network, so the gateway exists before the server.
+ */
+class GuardedNetwork implements AsyncDisposable {
+  readonly namespace: EgressNamespace;
+  /** Whether a server that joins finds the resolver of the gateway in its settings. */
+  readonly hasResolver: boolean;
+  readonly #pause: Pause;
+
+  private constructor(pause: Pause, { namespace, hasResolver }: Connected) {
+    this.#pause = pause;
+    this.namespace = namespace;
+    this.hasResolver = hasResolver;
+  }
+
+  get containerId(): string {
+    return this.#pause.containerId;
+  }
+
+  /** Whether a server can join. */
+  get isRunning(): boolean {
+    return this.#pause.isRunning;
+  }
+
+  static async open(
+    engine: Engine,
+    {
+      tools,
+      way,
+      daemonId,
+      ports,
+    }: { tools: EgressTools; way: Way; daemonId: string; ports: readonly number[] },
+  ): Promise<GuardedNetwork> {
+    const signal = AbortSignal.timeout(START_TIMEOUT_MS);
+    await using undo = new AsyncDisposableStack();
+    const pause = undo.use(await Pause.start(engine, { daemonId, resolver: gatewayResolver, signal }));
+    const made =
+      way === 'entering'
+        ? await enterNetwork(engine, tools, { pause, ports, signal })
+        : await connectNetwork(engine, tools, { pause, ports, daemonId, signal });
+    undo.move();
+    return new GuardedNetwork(pause, made);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.namespace[Symbol.dispose]();
+    await this.#pause[Symbol.asyncDispose]();
+  }
+}
+
+/**
+ * The network of one container that may reach every public host: that of a pause container, which slirp4netns connects.
+ * Routes in it end at the addresses that the server may not reach (decision 41).
+ */
+export class FencedNetwork implements AsyncDisposable {
+  readonly containerId: string;
+  /** Descriptors of the namespaces of the container. */
+  readonly network: number;
+  readonly user: number;
+  readonly hasResolver: boolean;
+  /** Settles when the server in it cannot reach anything any more. Never rejects. */
+  readonly ended: Promise<unknown>;
+  readonly #resources: AsyncDisposableStack;
+
+  private constructor(
+    { containerId }: Pause,
+    { network, user, hasResolver }: Entered,
+    { ended, resources }: { ended: Promise<unknown>; resources: AsyncDisposableStack },
+  ) {
+    this.containerId = containerId;
+    this.network = network;
+    this.user = user;
+    this.hasResolver = hasResolver;
+    this.ended = ended;
+    this.#resources = resources;
+  }
+
+  static async open(
+    engine: Engine,
+    { tools, daemonId, network }: { tools: NetworkTools; daemonId: string; network: OpenNetwork },
+  ): Promise<FencedNetwork> {
+    const signal = AbortSignal.timeout(START_TIMEOUT_MS);
+    await using undo = new AsyncDisposableStack();
+    const pause = undo.use(await Pause.start(engine, { daemonId, resolver: forwardingResolver, signal }));
+    const look = (pid: number, name: string): Promise<Entered> => openNamespaces(pid, name, NAME_SERVER);
+    const entered = await findProcess(engine, pause, signal, look);
+    undo.defer(() => {
+      closeSync(entered.network);
+      closeSync(entered.user);
+    });
+    const own = undo.use(new OwnNetwork(tools, network));
+    own.connect(entered, enteringUser);
+    await own.ready();
+    return new FencedNetwork(pause, entered, { ended: own.ended, resources: undo.move() });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#resources.disposeAsync();
   }
 }
 
@@ -120,7 +214,12 @@ const EXECUTION_INTERVAL_MS = 5;
 /** The pause container, which only waits. */
 function pauseSpec(
   image: string,
-  { name, engine: { kind }, daemonId }: { name: string; engine: Engine; daemonId: string },
+  {
+    name,
+    engine: { kind },
+    daemonId,
+    resolver,
+  }: { name: string; engine: Engine; daemonId: string; resolver: Resolver },
 ): Record<string, unknown> {
   return {
     Image: image,
@@ -134,8 +233,8 @@ function pauseSpec(
       ...small,
       NetworkMode: 'none',
       // A server shares these settings, unless the engine ignores them without a network, as Podman does.
-      Dns: [RESOLVER_ADDRESS],
-      DnsOptions: resolverSettings.options,
+      Dns: [resolver.address],
+      DnsOptions: resolver.options,
       SecurityOpt: ['no-new-privileges'],
       // Podman would remove the container at the same time, and one removal would fail. The next sweep removes any
       // remains.
@@ -149,12 +248,6 @@ const elsewhere = 'the containers of this engine run on another machine';
 /** How a daemon connects the network of a container: by entering it, or through the engine if only that one can. */
 type Way = 'entering' | 'engine';
 
-interface Pause {
-  containerId: string;
-  image: string;
-  name: string;
-}
-
 type Connected = Pick<GuardedNetwork, 'namespace' | 'hasResolver'>;
 
 async function enterNetwork(
@@ -162,7 +255,9 @@ async function enterNetwork(
   tools: EgressTools,
   { pause, ports, signal }: { pause: Pause; ports: readonly number[]; signal: AbortSignal },
 ): Promise<Connected> {
-  const { hasResolver, ...descriptors } = await findProcess(engine, pause, signal, openNamespaces);
+  const { hasResolver, ...descriptors } = await findProcess(engine, pause, signal, (pid, name) =>
+    openNamespaces(pid, name, RESOLVER_ADDRESS),
+  );
   return { namespace: await EgressNamespace.connect(tools, ports, descriptors), hasResolver };
 }
 
@@ -214,7 +309,7 @@ async function findProcess<Found>(
 
 const ended = (): Error => unavailable('the container that prepares a network ended at once');
 
-async function openNamespaces(pid: number, name: string): Promise<Entered> {
+async function openNamespaces(pid: number, name: string, resolver: string): Promise<Entered> {
   await using undo = new AsyncDisposableStack();
   const open = (namespace: string): number => {
     const descriptor = openSync(`/proc/${pid}/ns/${namespace}`, 'r');
@@ -227,7 +322,7 @@ async function openNamespaces(pid: number, name: string): Promise<Entered> {
   await requirePause(pid, name);
   const settings = await readFile(`/proc/${pid}/root/etc/resolv.conf`, 'utf8').catch(() => '');
   undo.move();
-  return { network, user, hasResolver: settings.includes(RESOLVER_ADDRESS) };
+  return { network, user, hasResolver: settings.includes(resolver) };
 }
 
 async function requirePause(pid: number, name: string): Promise<void> {
@@ -286,6 +381,46 @@ export async function takeNetwork(
   }
 }
 
+/** Why containers with an open network reach private addresses, and the fix if there is one. */
+export async function fenceProblemOf(egress: ContainerEgress, engine: Engine): Promise<string | undefined> {
+  const means = await meansToFence(egress, engine);
+  return typeof means === 'string' ? means : egress.problems.get(engine.socket);
+}
+
+/** Opens a network that reaches public hosts. Returns the reason if this daemon can never make one here. */
+export async function openFenced(
+  egress: ContainerEgress,
+  engine: Engine,
+  network: OpenNetwork,
+): Promise<{ network: FencedNetwork; tools: EgressTools } | string> {
+  const means = await meansToFence(egress, engine);
+  if (typeof means === 'string') return means;
+  const { daemonId } = egress.place;
+  try {
+    const fenced = await FencedNetwork.open(engine, { tools: means.network, daemonId, network });
+    egress.problems.delete(engine.socket);
+    return { network: fenced, tools: means.egress };
+  } catch (error) {
+    if (!isFailure(error, 'unsupported')) throw error;
+    const problem = messageOf(error);
+    egress.problems.set(engine.socket, problem);
+    return problem;
+  }
+}
+
+async function meansToFence(
+  egress: ContainerEgress,
+  engine: Engine,
+): Promise<{ network: NetworkTools; egress: EgressTools } | string> {
+  const means = await meansFor(egress, engine);
+  if (typeof means === 'string') return means;
+  if (means.way !== 'entering') return 'only root can enter the containers of this engine';
+  const found = await findNetwork(egress.env);
+  return 'problem' in found
+    ? `${found.problem}; ${found.hint}`
+    : { network: found.tools, egress: means.tools };
+}
+
 /** Closes a network that no container has joined. Its container has ended, or the next sweep removes it. */
 function discard(network: GuardedNetwork): void {
   network.namespace.closeSockets();
@@ -322,10 +457,11 @@ async function canMakeNamespaces({ unshare }: EgressTools): Promise<boolean> {
   return code === 0;
 }
 
-/** A file that tells the programs of a container where names are resolved. */
-export async function resolverFile({ tempDir }: SocketPlace): Promise<string> {
-  const path = join(tempDir, 'resolv.conf');
+/** A file that tells the programs of a container with rules, or with a fenced network, where names are resolved. */
+export async function resolverFile({ tempDir }: SocketPlace, kind: 'gateway' | 'fenced'): Promise<string> {
+  const path = join(tempDir, kind === 'gateway' ? 'resolv.conf' : 'resolv-fenced.conf');
   await mkdir(tempDir, { recursive: true, mode: 0o700 });
-  await writeFile(path, resolverSettings.text, { mode: 0o644 });
+  const text = kind === 'gateway' ? resolverSettings.text : `nameserver ${NAME_SERVER}\n`;
+  await writeFile(path, text, { mode: 0o644 });
   return path;
 }

@@ -19,7 +19,15 @@ const EngineVersion = z.object({ Version: z.string() });
 /** Describes the engine that answered, and the launch settings that it cannot enforce on this machine. */
 export async function reportOn(
   engine: Engine,
-  { rulesProblem, signal }: { rulesProblem: string | undefined; signal: AbortSignal | undefined },
+  {
+    rulesProblem,
+    fenceProblem,
+    signal,
+  }: {
+    rulesProblem: string | undefined;
+    fenceProblem: string | undefined;
+    signal: AbortSignal | undefined;
+  },
 ): Promise<RuntimeReport> {
   const aborting = signal && { signal };
   // Podman runs other programs to answer either, which takes about half a second each.
@@ -42,7 +50,7 @@ export async function reportOn(
     ...(!runsLinux && { hint: 'switch the container engine to Linux containers' }),
     limits: [
       ...limitsOf(engine, Version, info),
-      unfencedNetworks,
+      ...(fenceProblem === undefined ? [] : [unfencedNetworks(fenceProblem)]),
       ...(rulesProblem === undefined ? [] : [unenforcedRules(rulesProblem)]),
     ],
   };
@@ -54,11 +62,11 @@ export const unenforcedRules = (problem: string): RuntimeLimit => ({
   text: `WARNING: the server reaches every host, because the hosts and ports in its profile cannot be enforced in containers on this machine: ${problem}`,
 });
 
-/** The engine connects containers with an open network to that of its machine. */
-const unfencedNetworks: RuntimeLimit = {
+/** The consequence of container networks whose routes the daemon cannot set. */
+const unfencedNetworks = (problem: string): RuntimeLimit => ({
   concerns: 'servers with public hosts only',
-  text: 'WARNING: with insecure_allow_all, a container also reaches private addresses and this machine. Use a profile that lists hosts or ports, or use the sandbox',
-};
+  text: `WARNING: with insecure_allow_all, a container also reaches private addresses and this machine: ${problem}. Or use a profile that lists hosts or ports`,
+});
 
 /** What cannot be enforced. */
 export function limitsOf(engine: Engine, version: string, info: EngineInfo): RuntimeLimit[] {

@@ -20,7 +20,7 @@ export interface Blueprint {
   handover?: Handover | undefined;
   /** The volumes that are kept when the container is removed. */
   volumes: readonly HomeVolume[];
-  /** The network with an egress gateway that the container joins. */
+  /** The guarded network that the container joins. */
   guarded?: GuardedPlace | undefined;
   /** Whether the engine has an init process that reaps the server's children. */
   init: boolean;
@@ -46,7 +46,7 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
   const { launch, image, engine, init, handover, volumes, guarded } = blueprint;
   const listens = launch.transport.kind === 'stdio' || handover !== undefined;
   const env = { ...environmentOf(blueprint), ...(handover === undefined && launch.secrets) };
-  const port = publishedPort(launch);
+  const port = publishedPort(blueprint);
   return {
     Image: image,
     ...(launch.args.length > 0 && { Cmd: launch.args }),
@@ -92,8 +92,11 @@ export function containerSpec(blueprint: Blueprint): Record<string, unknown> {
 }
 
 /** The container port to publish on loopback, in the engine's format. Absent if no port is published. */
-export function publishedPort({ transport, network }: Launch): string | undefined {
-  if (transport.kind === 'stdio' || network.kind === 'rules' || isHostNetwork(network)) return undefined;
+export function publishedPort({
+  launch: { transport, network },
+  guarded,
+}: Pick<Blueprint, 'launch' | 'guarded'>): string | undefined {
+  if (transport.kind === 'stdio' || guarded !== undefined || isHostNetwork(network)) return undefined;
   return `${transport.targetPort}/tcp`;
 }
 
@@ -135,7 +138,7 @@ function modeOf(network: LaunchNetwork): string {
  */
 function environmentOf({ launch, guarded }: Blueprint): Record<string, string> {
   const isForwarded = guarded !== undefined && launch.transport.kind !== 'stdio';
-  const isPublished = isForwarded || publishedPort(launch) !== undefined;
+  const isPublished = isForwarded || publishedPort({ launch, guarded }) !== undefined;
   return isPublished ? { ...launch.env, MCP_HOST: '0.0.0.0' } : launch.env;
 }
 

@@ -4,14 +4,23 @@ import * as z from 'zod';
 import { verifyHidden } from '../hidden-path.ts';
 import { verifySource } from '../mount-source.ts';
 import { EgressGateway } from '../egress/gateway.ts';
+import type { EgressNamespace } from '../egress/namespace.ts';
 import type { Resolve } from '../egress/resolver.ts';
-import type { Instance, InstanceAddress, Launch, RuntimeLimit, RulesNetwork } from '../runtime.ts';
+import type { EgressTools } from '../egress/tools.ts';
+import type {
+  Instance,
+  InstanceAddress,
+  Launch,
+  OpenNetwork,
+  RuntimeLimit,
+  RulesNetwork,
+} from '../runtime.ts';
 import { requireSecrets } from '../secrets.ts';
 import { attach, type Attachment } from './attach.ts';
 import { inspectContainer, removeContainer, signalContainer, type Inspected } from './container.ts';
 import { callEngine, isFailure, type Engine } from './engine.ts';
 import { openInstance } from './instance.ts';
-import { type ContainerEgress, type TakenNetwork, resolverFile, takeNetwork } from './egress.ts';
+import { type ContainerEgress, type TakenNetwork, openFenced, resolverFile, takeNetwork } from './egress.ts';
 import { exposedSecrets, hasShell, planHandover } from './handover.ts';
 import { ensureHomeVolumes } from './homes.ts';
 import { Ingress } from './ingress.ts';
@@ -56,7 +65,7 @@ export async function startContainer(
   const guard = undo.use(await openGuard(engine, yard, given));
   // Where rules cannot be enforced, the server reaches everything, and its status says so.
   const launch: Launch = guard.problem === undefined ? given : { ...given, network: { kind: 'open' } };
-  if (launch.network.kind === 'open') {
+  if (launch.network.kind === 'open' && guard.place === undefined) {
     yard.network ??= ensureExternalNetwork(engine, yard.daemonId).finally(() => (yard.network = undefined));
     await yard.network;
   }
@@ -76,38 +85,76 @@ interface Guard extends AsyncDisposable {
   place?: Blueprint['guarded'];
   /** How an HTTP server is reached, which has no port that the engine could publish. */
   ingress?: Ingress;
+  /** Settles when its way to the network has ended. Never rejects. */
+  ended?: Promise<unknown>;
   /** Why its rules cannot be enforced. */
   problem?: string;
 }
 
-async function openGuard(engine: Engine, yard: Yard, { network, transport }: Launch): Promise<Guard> {
+async function openGuard(engine: Engine, yard: Yard, launch: Launch): Promise<Guard> {
+  const { network } = launch;
+  if (network.kind === 'rules') return openRulesGuard(engine, yard, { ...launch, network });
+  if (network.kind === 'open' && network.privateAddresses !== 'all')
+    return openFence(engine, yard, { ...launch, network });
+  return unguarded();
+}
+
+const unguarded = (): Guard => ({ async [Symbol.asyncDispose]() {} });
+
+async function openRulesGuard(
+  engine: Engine,
+  yard: Yard,
+  { network, transport }: Launch & { network: RulesNetwork },
+): Promise<Guard> {
   await using undo = new AsyncDisposableStack();
-  const guarded = network.kind === 'rules' ? await guardNetwork(engine, yard, network, undo) : undefined;
-  if (guarded === undefined || typeof guarded === 'string') {
-    return { ...(guarded !== undefined && { problem: guarded }), async [Symbol.asyncDispose]() {} };
-  }
+  const guarded = await guardNetwork(engine, yard, network, undo);
+  if (typeof guarded === 'string') return { ...unguarded(), problem: guarded };
   const {
     tools,
     network: { containerId, namespace, hasResolver },
   } = guarded;
-  const ingress =
-    transport.kind === 'stdio'
-      ? undefined
-      : undo.use(
-          await Ingress.open(yard.egress.place, tools, {
-            network: namespace.network,
-            user: namespace.user,
-            side: namespace.side,
-            port: transport.targetPort,
-          }),
-        );
-  const file = hasResolver ? undefined : await resolverFile(yard.egress.place);
+  const ingress = await openIngress(yard, tools, transport, namespace, undo);
+  const file = hasResolver ? undefined : await resolverFile(yard.egress.place, 'gateway');
   const resources = undo.move();
   return {
     place: { containerId, ...(file !== undefined && { resolverFile: file }) },
     ...(ingress && { ingress }),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** A network that reaches public hosts. None where that cannot be made, which the status of the runtime says. */
+async function openFence(
+  engine: Engine,
+  yard: Yard,
+  { network, transport }: Launch & { network: OpenNetwork },
+): Promise<Guard> {
+  await using undo = new AsyncDisposableStack();
+  const fenced = await openFenced(yard.egress, engine, network);
+  if (typeof fenced === 'string') return unguarded();
+  const { containerId, network: descriptor, user, hasResolver, ended } = undo.use(fenced.network);
+  const namespace = { network: descriptor, user, side: 'server' } as const;
+  const ingress = await openIngress(yard, fenced.tools, transport, namespace, undo);
+  const file = hasResolver ? undefined : await resolverFile(yard.egress.place, 'fenced');
+  const resources = undo.move();
+  return {
+    place: { containerId, ...(file !== undefined && { resolverFile: file }) },
+    ...(ingress && { ingress }),
+    ended,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+async function openIngress(
+  yard: Yard,
+  tools: EgressTools,
+  transport: Launch['transport'],
+  { network, user, side }: Pick<EgressNamespace, 'network' | 'user' | 'side'>,
+  undo: AsyncDisposableStack,
+): Promise<Ingress | undefined> {
+  if (transport.kind === 'stdio') return undefined;
+  const place = { network, user, side, port: transport.targetPort };
+  return undo.use(await Ingress.open(yard.egress.place, tools, place));
 }
 
 /** A network with its gateway, or why there can be none. */
@@ -225,7 +272,8 @@ async function createAndStart(engine: Engine, yard: Yard, starting: Starting): P
     const { release } = starting;
     const container = id;
     // A server that is not reached any more is started again. One that has ended already is left alone.
-    void guard.ingress?.ended.then(() => signalContainer(engine, container, 'SIGKILL')).catch(() => {});
+    for (const ended of [guard.ingress?.ended, guard.ended])
+      void ended?.then(() => signalContainer(engine, container, 'SIGKILL')).catch(() => {});
     const isExposed = handover === undefined && Object.keys(launch.secrets).length > 0;
     return openInstance(engine, {
       id,
@@ -303,7 +351,7 @@ function addressOf(
     return { kind: 'socket', path: guard.ingress.path, targetPort: launch.transport.targetPort };
   }
   const host = '127.0.0.1';
-  const published = publishedPort(launch);
+  const published = publishedPort({ launch, guarded: guard.place });
   const { targetPort } = launch.transport;
   if (published === undefined) return { kind: 'tcp', host, port: targetPort, targetPort };
   const port = Number(NetworkSettings.Ports?.[published]?.[0]?.HostPort);

@@ -8,6 +8,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { proves } from '../../../../e2e/promises.ts';
 import { aLaunch, waitFor } from '../testing/conformance.ts';
 import { type InstanceAddress, type Launch, describeExit } from '../runtime.ts';
 import { isAlive } from './proc.ts';
@@ -106,6 +107,7 @@ describe('a network of a server’s own', () => {
   test.each(['169.254.169.254', '10.0.0.1', '172.17.0.1', '192.168.0.1', '100.64.0.1', '198.18.0.1', 'own'])(
     'does not lead to %s',
     async (target) => {
+      proves('security.network.public-only');
       await using host = await listenOnLoopback();
       await using server = await talkTo(rig, open);
       const own = Object.values(networkInterfaces()).flatMap((found) => found ?? []);

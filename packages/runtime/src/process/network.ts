@@ -125,7 +125,7 @@ export class OwnNetwork implements AsyncDisposable {
     try {
       const network = openSync(`/proc/${pid}/ns/net`, 'r');
       try {
-        this.#start(user, network);
+        this.connect({ user, network }, throughUser);
       } finally {
         closeSync(network);
       }
@@ -178,18 +178,25 @@ export class OwnNetwork implements AsyncDisposable {
     for (const stream of this.#slirp?.stdio ?? []) stream?.destroy();
   }
 
-  #start(user: number, network: number): void {
+  /**
+   * Starts the setup of a network namespace, of which these are descriptors. `entering` are the arguments with which
+   * `nsenter` gets power over the namespace.
+   */
+  connect(
+    { user, network }: { user: number; network: number },
+    entering: (descriptor: number) => readonly string[],
+  ): void {
     const { nsenter, slirp4netns, ip } = this.#tools;
-    const enterUser = [`--user=/proc/self/fd/${descriptors.user}`, '--preserve-credentials'];
+    const enterUser = entering(descriptors.user);
     this.#slirp = spawnSealed(
       nsenter,
-      [...enterUser, slirp4netns, ...options],
+      [...enterUser, '--', slirp4netns, ...options],
       [undefined, 'pipe', 'pipe', 'pipe', 'pipe', user, network],
     );
     this.#ended = exitOf(this.#slirp);
     this.#fence = spawnSealed(
       nsenter,
-      [...enterUser, `--net=/proc/self/fd/${descriptors.network}`, ip, '-batch', '-'],
+      [...enterUser, `--net=/proc/self/fd/${descriptors.network}`, '--', ip, '-batch', '-'],
       ['pipe', undefined, 'pipe', undefined, undefined, user, network],
     );
     this.#fenced = exitOf(this.#fence);
@@ -199,6 +206,11 @@ export class OwnNetwork implements AsyncDisposable {
     for (const stream of [...this.#slirp.stdio, this.#fence.stdin]) stream?.on('error', () => {}); // the process has ended, and its exit explains why
   }
 }
+
+const throughUser = (descriptor: number): string[] => [
+  `--user=/proc/self/fd/${descriptor}`,
+  '--preserve-credentials',
+];
 
 function streamOf(child: ChildProcess | undefined, descriptor: number): Readable {
   const stream = child?.stdio[descriptor];
