@@ -141,12 +141,18 @@ function axe(): Promise<string> {
   return (axeSource ??= readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'));
 }
 
-/** Everything that axe finds on the page as it is, one line each. */
-export async function violations(page: Page): Promise<string[]> {
-  const { violations: found } = await page.evaluate(() =>
-    (globalThis as unknown as { axe: { run: (options: object) => Promise<AxeResults> } }).axe.run({
-      resultTypes: ['violations'],
-    }),
+/** The rules that depend on the colors of the page. */
+const colorRules = ['color-contrast', 'link-in-text-block'];
+
+/** Everything that axe finds on the page as it is, one line each, by all rules or only those about colors. */
+export async function violations(page: Page, { onlyColors = false } = {}): Promise<string[]> {
+  const { violations: found } = await page.evaluate(
+    (rules) =>
+      (globalThis as unknown as { axe: { run: (options: object) => Promise<AxeResults> } }).axe.run({
+        resultTypes: ['violations'],
+        ...(rules.length > 0 && { runOnly: { type: 'rule', values: rules } }),
+      }),
+    onlyColors ? colorRules : [],
   );
   return found.map(
     ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`,
