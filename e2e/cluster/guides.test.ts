@@ -118,7 +118,9 @@ describeCluster('the Kubernetes guides', () => {
           answers.push((await client.call('echo', { message: 'hello' })).text);
           outputs.push(outputOf(blocks, index, background.output()));
         } else {
-          const { stdout } = await run('bash', words, { cwd: user.home, env });
+          const command = run('bash', words, { cwd: user.home, env });
+          command.child.stdin?.end('example\n'); // for commands that ask for a token
+          const { stdout } = await command;
           outputs.push(outputOf(blocks, index, stdout.replaceAll(namespace, 'default')));
         }
       }

@@ -1,15 +1,13 @@
-import { createRequire } from 'node:module';
 import { readFile } from 'node:fs/promises';
-import type { AxeResults, RunOptions } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hydrated } from '../bench/hydrated.ts';
 import { saveData, useBrowser } from './browse.ts';
 import type { Visit } from './browse.ts';
+import { axe, faultsInMode } from './faults.ts';
 
 const visit = useBrowser();
 const routes = (await readFile(new URL('routes.txt', import.meta.url), 'utf8')).trim().split('\n');
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 type Mode = 'dark' | 'light';
 
@@ -61,11 +59,12 @@ test.concurrent.for(checks)(
     await page.goto(route);
     await hydrated(page);
 
-    const found = await violations(page, everyRule, isWhole);
+    const without = isWhole ? [] : around;
+    const found = await faultsInMode(page, { without, onlyColors: false });
     for (const mode of others) {
       await page.emulateMedia({ colorScheme: mode });
       await page.waitForSelector(`html[data-theme="${mode}"]`);
-      found.push(...(await violations(page, rulesOfColours, isWhole)));
+      found.push(...(await faultsInMode(page, { without, onlyColors: true })));
     }
 
     expect(found).toEqual([]);
@@ -74,33 +73,7 @@ test.concurrent.for(checks)(
   },
 );
 
-const everyRule: RunOptions['runOnly'] = {
-  type: 'tag',
-  values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-};
-/** What depends on the colours; all else is the same in both modes. */
-const rulesOfColours: RunOptions['runOnly'] = {
-  type: 'rule',
-  values: ['color-contrast', 'link-in-text-block'],
-};
-
 const around = ['.navbar', '.theme-doc-sidebar-container', 'footer.footer'];
-
-/** What axe finds, a line each. */
-function violations(page: Page, runOnly: RunOptions['runOnly'], isWhole: boolean): Promise<string[]> {
-  return page.evaluate(
-    async ([only, exclude]) => {
-      const { axe: api } = globalThis as unknown as {
-        axe: { run: (where: object, options: RunOptions) => Promise<AxeResults> };
-      };
-      const found = await api.run({ exclude }, { runOnly: only, resultTypes: ['violations'] });
-      return found.violations.flatMap(({ id, nodes }) =>
-        nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary ?? ''}`),
-      );
-    },
-    [runOnly, isWhole ? [] : around] as const,
-  );
-}
 
 /**
  * Runs in the page before its own scripts. Draws the whole API reference, because the browser guesses the height of parts

@@ -1,9 +1,9 @@
 import { chromium } from 'playwright-core';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { hydrated } from '../bench/hydrated.ts';
 
-/** A page of a browser context of its own, which ends with the test. */
+/** An open page, which is closed after the test. */
 export interface Visit extends AsyncDisposable {
   page: Page;
   /** What the console was told as an error, failures of loading and of the Content-Security-Policy among them. */
@@ -21,20 +21,45 @@ interface VisitOptions extends BrowserContextOptions {
 
 let browser: Browser;
 
-/** Connects this file of tests to the one browser. */
-export function useBrowser(): (path: string, options?: VisitOptions) => Promise<Visit> {
+/** Opens a page and waits until it can be used. */
+type OpenVisit = (path: string, options?: VisitOptions) => Promise<Visit>;
+
+/**
+ * Connects this file of tests to the one browser. By default, each visit has a browser context of its own. With
+ * `isCached`, visits with the same options share a context and the browser cache, but no storage, which is faster for
+ * tests that don't depend on what a page loads.
+ */
+export function useBrowser({ isCached = false } = {}): OpenVisit {
+  const contexts = new Map<string, Promise<BrowserContext>>();
   beforeAll(async () => {
     browser = await chromium.connect(inject('browser'));
   });
   afterAll(() => browser.close());
-  return visit;
+  return async (path, { site = 'site', before, ...options } = {}) => {
+    const base = typeof site === 'string' ? inject(site) : site.address;
+    const settings = { baseURL: base, colorScheme: 'dark' as const, ...options };
+    const key = JSON.stringify(settings);
+    const opening = contexts.get(key) ?? browser.newContext(settings);
+    if (isCached) contexts.set(key, opening);
+    return open(path, { context: await opening, base, before, isCached });
+  };
 }
 
-/** Opens a page and waits until it can be used. */
-async function visit(path: string, { site = 'site', before, ...options }: VisitOptions = {}): Promise<Visit> {
-  const base = typeof site === 'string' ? inject(site) : site.address;
-  const context = await browser.newContext({ baseURL: base, colorScheme: 'dark', ...options });
+async function open(
+  path: string,
+  {
+    context,
+    base,
+    before,
+    isCached,
+  }: { context: BrowserContext; base: string; before: VisitOptions['before']; isCached: boolean },
+): Promise<Visit> {
   const page = await context.newPage();
+  if (isCached) {
+    const session = await context.newCDPSession(page);
+    await session.send('Storage.clearDataForOrigin', { origin: base, storageTypes: 'local_storage' });
+    await session.detach();
+  }
   page.setDefaultTimeout(30_000);
   const errors: string[] = [];
   const foreign: string[] = [];
@@ -42,13 +67,22 @@ async function visit(path: string, { site = 'site', before, ...options }: VisitO
     if (message.type() === 'error') errors.push(`${message.text()} ${message.location().url}`.trim());
   });
   page.on('pageerror', (error) => errors.push(error.message));
-  context.on('request', (request) => {
+  const watch = (request: Request): void => {
     if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(base)) foreign.push(request.url());
-  });
+  };
+  context.on('request', watch);
   await before?.(page);
   await page.goto(path);
   await hydrated(page);
-  return { page, errors, foreign, [Symbol.asyncDispose]: () => context.close() };
+  return {
+    page,
+    errors,
+    foreign,
+    async [Symbol.asyncDispose]() {
+      context.off('request', watch);
+      await (isCached ? page.close() : context.close());
+    },
+  };
 }
 
 /** Makes the page one of a reader who saves data, for whom nothing is fetched ahead. */

@@ -6,7 +6,7 @@ import { useBrowser } from './browse.ts';
 import { faults } from './faults.ts';
 import { keepFeedback } from './feedback.ts';
 
-const visit = useBrowser();
+const visit = useBrowser({ isCached: true });
 
 const mode = (page: Page): Promise<string | null> => page.locator('html').getAttribute('data-theme');
 const choice = (page: Page): Promise<string | null> => page.locator('html').getAttribute('data-theme-choice');
@@ -63,7 +63,7 @@ describe('the colour mode', () => {
   test('is the same in every tab', async () => {
     proves('site.colour-mode.choice');
     await using visited = await visit('/toolhive/faq', { colorScheme: 'dark' });
-    const other = await visited.page.context().newPage();
+    await using other = await visited.page.context().newPage();
     await other.goto('/toolhive/');
     await hydrated(other);
 
@@ -240,9 +240,10 @@ describe('the navigation', () => {
     const { page } = visited;
     await page.getByRole('button', { name: 'Toggle navigation bar' }).click();
 
-    const pages = await faults(page);
+    const menuOnly = { within: '.navbar-sidebar' };
+    const pages = await faults(page, menuOnly);
     await page.getByRole('button', { name: /Back to main menu/ }).click();
-    const menu = await faults(page);
+    const menu = await faults(page, menuOnly);
 
     expect([pages, menu]).toEqual([[], []]);
   });

@@ -173,7 +173,7 @@ describe('going from page to page', () => {
     const answer = await visited.page.request.get('/toolhive/nothing');
 
     expect(answer.status()).toBe(404);
-    expect(await visited.page.getByRole('heading', { level: 1 }).textContent()).toBe('There is no page here');
+    expect(await visited.page.getByRole('heading', { level: 1 }).textContent()).toBe('Page not found');
   });
 });
 

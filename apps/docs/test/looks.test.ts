@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { saveData, useBrowser } from './browse.ts';
 import { compare, reduce } from './pictures.ts';
 
-const visit = useBrowser();
+const visit = useBrowser({ isCached: true });
 
 /** `npm run docs:snapshots` renews the pictures instead of comparing them. */
 const isRenewed = process.env['DOCS_SNAPSHOTS'] === 'renew';
@@ -63,7 +63,7 @@ afterAll(async () => {
   if (isRenewed) await writeFile(wordsFile, `${JSON.stringify(sorted, null, 2)}\n`);
 });
 
-// Side by side: a page that waits for its network to fall silent leaves the processor to another.
+// Side by side: a page that waits for its pictures leaves the processor to another.
 describe.concurrent.for(Object.entries(pages))('the page “%s”', ([name, path]) => {
   test.for(sizes)('looks as it did at a width of $width, in both modes', async (viewport) => {
     await using visited = await visit(path, { viewport, before: holdStill });
@@ -112,8 +112,11 @@ async function looksAsBefore(page: Page, name: string, isOther: boolean): Promis
 
 /** What a page says, wherever it stands and however it looks. */
 async function wordsOf(page: Page): Promise<string> {
-  await page.waitForLoadState('networkidle'); // what is found, fonts and pictures
   await page.evaluate(() => document.fonts.ready);
+  // Pictures further down are loaded when the reader scrolls.
+  await page.waitForFunction(() =>
+    [...document.images].every((one) => one.complete || one.loading === 'lazy'),
+  );
   await page.waitForFunction(() => !document.body.textContent.includes('Searching…'));
   const text = await page.evaluate(() => {
     const copy = document.body.cloneNode(true) as HTMLElement; // as the page is one

@@ -4,7 +4,7 @@ import { useBrowser } from './browse.ts';
 import { faults } from './faults.ts';
 import { keepFeedback } from './feedback.ts';
 
-const visit = useBrowser();
+const visit = useBrowser({ isCached: true });
 
 const copy = (page: Page) => page.getByRole('button', { name: 'Copy page' });
 const more = (page: Page) => page.getByRole('button', { name: 'More ways to read this page' });
@@ -121,7 +121,7 @@ describe('at the end of a page, where readers are heard', () => {
 
     expect(sent).toEqual([{ page: '/toolhive/faq', helpful }]);
     expect(await answer(page, name).isDisabled()).toBe(true);
-    expect(await faults(page, ['light'])).toEqual([]);
+    expect(await faults(page, { modes: ['light'] })).toEqual([]);
   });
 
   test('they are told when it could not be sent, and may try again', async () => {

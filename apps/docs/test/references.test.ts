@@ -11,7 +11,7 @@ import type { OpenApi } from '../src/plugins/references/open-api.ts';
 import { hydrated } from '../bench/hydrated.ts';
 import { useBrowser } from './browse.ts';
 
-const visit = useBrowser();
+const visit = useBrowser({ isCached: true });
 const page = '/toolhive/reference/api';
 const source = await readFile(new URL('../static/api-specs/toolhive-api.yaml', import.meta.url), 'utf8');
 const specification = parse(source) as OpenApi;

@@ -4,11 +4,13 @@ import { proves } from '../../../e2e/promises.ts';
 import { useBrowser } from './browse.ts';
 import { faults } from './faults.ts';
 
-const visit = useBrowser();
+const visit = useBrowser({ isCached: true });
 
 const index = '**/search-index.json';
 const service = /^https:\/\/testapp[^/]*\.algolia(net)?\.(net|com)\//;
 
+/** The modal as a selector, for checks of only this part of the page. */
+const inModal = { within: '.DocSearch-Container' };
 const modal = (page: Page): ReturnType<Page['getByRole']> =>
   page.getByRole('dialog', { name: 'Search the documentation' });
 const box = (page: Page): ReturnType<Page['getByRole']> =>
@@ -296,12 +298,12 @@ test('the open search is accessible: empty, with results, without', async () => 
   const { page } = visited;
   await open(page);
 
-  const empty = await faults(page);
+  const empty = await faults(page, inModal);
   await search(page, 'secrets');
-  const found = await faults(page);
+  const found = await faults(page, inModal);
   await search(page, 'qqqqzzzz');
   await modal(page).locator('.DocSearch-NoResults').waitFor();
-  const without = await faults(page);
+  const without = await faults(page, inModal);
 
   expect([empty, found, without]).toStrictEqual([[], [], []]);
 });
@@ -313,7 +315,7 @@ test('passages and recent searches are accessible', async () => {
   await search(page, 'secrets');
   await modal(page).getByRole('treeitem').filter({ hasText: 'Quote passages' }).click();
   await modal(page).getByRole('blockquote').first().waitFor();
-  const inPassages = await faults(page);
+  const inPassages = await faults(page, inModal);
   await page.keyboard.press('Escape');
   await search(page, 'thvignore');
   await page.keyboard.press('Enter');
@@ -325,7 +327,7 @@ test('passages and recent searches are accessible', async () => {
   await open(page);
   await modal(page).getByRole('tree', { name: 'Recent' }).waitFor();
 
-  const inRecent = await faults(page);
+  const inRecent = await faults(page, inModal);
 
   expect([inPassages, inRecent]).toStrictEqual([[], []]);
 });
@@ -488,13 +490,13 @@ test('the search page is accessible: empty, with results, without', async () => 
   const { page } = visited;
   const field = page.getByRole('searchbox', { name: 'Search' });
 
-  const empty = await faults(page);
+  const empty = await faults(page, { within: 'main' });
   await field.fill('secrets');
   await page.getByText(/documents found$/).waitFor();
-  const found = await faults(page);
+  const found = await faults(page, { within: 'main' });
   await field.fill('qqqqzzzz');
   await page.getByText('No results were found').waitFor();
-  const without = await faults(page);
+  const without = await faults(page, { within: 'main' });
 
   expect([empty, found, without]).toStrictEqual([[], [], []]);
 });

@@ -50,7 +50,7 @@ export default function Home(): ReactNode {
 const run = `- installing @modelcontextprotocol/server-filesystem 2026.8.31
 - installed @modelcontextprotocol/server-filesystem 2026.8.31 in 2.1 s
 - starting npx://@modelcontextprotocol/server-filesystem@2026.8.31
-- waiting for its first answer
+- waiting for its first response
 filesystem runs at http://127.0.0.1:20136/mcp`;
 
 function Steps(): ReactNode {
@@ -99,7 +99,7 @@ function Ways(): ReactNode {
           <p>Run and test servers, connect clients, and control permissions without a terminal.</p>
         </ProductCard>
         <ProductCard title="In a cluster" href="/toolhive/guides-k8s/" action="Operator guides">
-          <p>Run servers for a team as Kubernetes custom resources. Not available yet.</p>
+          <p>Run servers for a team as custom resources in a cluster.</p>
         </ProductCard>
       </ProductGrid>
     </section>
